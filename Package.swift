@@ -1,0 +1,126 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+    name: "notifyd",
+    platforms: [.macOS(.v15)],
+    products: [
+        .library(name: "NotifyCenter", targets: ["NotifyCenter"]),
+        .library(name: "NotifyClient", targets: ["NotifyClient"]),
+        .executable(name: "notifyd", targets: ["notifyd"]),
+        .executable(name: "notifyctl", targets: ["notifyctl"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        .target(
+            name: "NotifyCenter",
+            dependencies: [.product(name: "DequeModule", package: "swift-collections")]),
+        .target(
+            name: "NotifyWire",
+            dependencies: ["NotifyCenter", .product(name: "NIOCore", package: "swift-nio")]),
+        .target(
+            name: "NotifyBroker",
+            dependencies: [
+                "NotifyCenter", "NotifyWire",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "DequeModule", package: "swift-collections"),
+            ]),
+        .target(
+            name: "NotifyStore",
+            dependencies: [
+                "NotifyCenter", "NotifyWire",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ]),
+        .target(
+            name: "NotifyServer",
+            dependencies: [
+                "NotifyCenter", "NotifyWire", "NotifyBroker", "NotifyStore",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Yams", package: "Yams"),
+            ]),
+        .target(
+            name: "NotifyClient",
+            dependencies: [
+                "NotifyCenter", "NotifyWire",
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]),
+        .executableTarget(
+            name: "notifyd",
+            dependencies: [
+                "NotifyServer", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
+        .executableTarget(
+            name: "notifyctl",
+            dependencies: [
+                "NotifyClient", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
+
+        .testTarget(name: "NotifyCenterTests", dependencies: ["NotifyCenter"]),
+        .testTarget(
+            name: "NotifyWireTests",
+            dependencies: ["NotifyWire", "NotifyCenter", .product(name: "NIOCore", package: "swift-nio")]),
+        .testTarget(
+            name: "NotifyBrokerTests",
+            dependencies: [
+                "NotifyBroker", "NotifyCenter", "NotifyWire", .product(name: "NIOCore", package: "swift-nio"),
+            ]),
+        .testTarget(
+            name: "NotifyStoreTests",
+            dependencies: [
+                "NotifyStore", "NotifyCenter", "NotifyWire", .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ]),
+        .testTarget(
+            name: "NotifyServerTests",
+            dependencies: [
+                "NotifyServer", "NotifyBroker", "NotifyStore", "NotifyWire", "NotifyCenter",
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+            ]),
+        .testTarget(
+            name: "NotifyClientTests",
+            dependencies: [
+                "NotifyClient", "NotifyWire", "NotifyCenter",
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+            ]),
+        .testTarget(
+            name: "Integration",
+            dependencies: ["NotifyClient", "NotifyWire", "NotifyCenter", "notifyd", "notifyctl"]),
+    ]
+)
+
+// One set of rules for every target of ours. Warnings are errors where CI is set.
+for target in package.targets {
+    var settings: [SwiftSetting] = [
+        .swiftLanguageMode(.v6),
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+    ]
+    if Context.environment["CI"] != nil {
+        settings.append(.treatAllWarnings(as: .error))
+    }
+    target.swiftSettings = settings
+    if target.isTest { target.path = "Tests/\(target.name)" }
+}

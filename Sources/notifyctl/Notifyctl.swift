@@ -1,0 +1,1 @@
+@main struct Notifyctl { static func main() {} }

@@ -1,0 +1,1 @@
+@main struct Notifyd { static func main() {} }
