@@ -1,0 +1,64 @@
+package import NIOCore
+
+/// A message on its way out: its stamp and its parts. The bytes are the same for every subscriber, and are what the
+/// log is written from.
+///
+/// Body: sequence u64, time u64 (µs), uid u32, gid u32, pid u32, headers length u16, name length u8, object length
+/// u8, message id length u8, three reserved bytes; then name, object, message id, headers, payload.
+package struct Deliver {
+    package static let fixedSize = 36
+
+    package var stamp: Stamp
+    package var parts: MessageParts
+
+    /// Reads the body of a deliver frame. The parts point into `body`.
+    @inlinable
+    package init(reading body: UnsafeRawBufferPointer) throws(WireError) {
+        guard body.count >= Self.fixedSize else { throw .truncated }
+        stamp = Stamp(
+            sequence: UInt64(littleEndian: body.loadUnaligned(fromByteOffset: 0, as: UInt64.self)),
+            timeMicroseconds: UInt64(littleEndian: body.loadUnaligned(fromByteOffset: 8, as: UInt64.self)),
+            uid: UInt32(littleEndian: body.loadUnaligned(fromByteOffset: 16, as: UInt32.self)),
+            gid: UInt32(littleEndian: body.loadUnaligned(fromByteOffset: 20, as: UInt32.self)),
+            pid: UInt32(littleEndian: body.loadUnaligned(fromByteOffset: 24, as: UInt32.self)))
+        let parts = MessageParts(
+            splitting: UnsafeRawBufferPointer(rebasing: body[Self.fixedSize...]),
+            nameLength: body[30], objectLength: body[31], messageIDLength: body[32],
+            headersLength: UInt16(littleEndian: body.loadUnaligned(fromByteOffset: 28, as: UInt16.self)))
+        guard let parts else { throw .truncated }
+        self.parts = parts
+    }
+
+    /// Appends a whole deliver frame and returns its size in bytes. The parts must be within `Limits`.
+    @inlinable
+    @discardableResult
+    package static func append(_ stamp: Stamp, _ parts: MessageParts, to buffer: inout ByteBuffer) -> Int {
+        let bodySize = fixedSize + parts.byteCount
+        let size = FrameHeader.size + bodySize
+        buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: size) { target in
+            target.storeBytes(of: UInt32(bodySize).littleEndian, as: UInt32.self)
+            target.storeBytes(of: UInt32(FrameKind.deliver.rawValue).littleEndian, toByteOffset: 4, as: UInt32.self)
+            target.storeBytes(of: stamp.sequence.littleEndian, toByteOffset: 8, as: UInt64.self)
+            target.storeBytes(of: stamp.timeMicroseconds.littleEndian, toByteOffset: 16, as: UInt64.self)
+            target.storeBytes(of: stamp.uid.littleEndian, toByteOffset: 24, as: UInt32.self)
+            target.storeBytes(of: stamp.gid.littleEndian, toByteOffset: 28, as: UInt32.self)
+            target.storeBytes(of: stamp.pid.littleEndian, toByteOffset: 32, as: UInt32.self)
+            target.storeBytes(
+                of: UInt16(parts.headers.count).littleEndian, toByteOffset: 36, as: UInt16.self)
+            target[38] = UInt8(parts.name.count)
+            target[39] = UInt8(parts.object.count)
+            target[40] = UInt8(parts.messageID.count)
+            target[41] = 0
+            target[42] = 0
+            target[43] = 0
+            var offset = FrameHeader.size + fixedSize
+            for part in [parts.name, parts.object, parts.messageID, parts.headers, parts.payload] {
+                guard let source = part.baseAddress, !part.isEmpty else { continue }
+                (target.baseAddress! + offset).copyMemory(from: source, byteCount: part.count)
+                offset += part.count
+            }
+            return size
+        }
+        return size
+    }
+}

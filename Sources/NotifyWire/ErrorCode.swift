@@ -1,0 +1,41 @@
+/// The codes that an error frame carries. A code is never reused for another meaning.
+package enum ErrorCode: UInt16, CaseIterable, Sendable {
+    // Protocol: the connection is closed after these, save `unknownFrame`.
+    case malformedFrame = 1
+    case frameTooLarge = 2
+    case unknownFrame = 3
+    case unsupportedVersion = 4
+    case greetingExpected = 5
+    case greetingTimeout = 6
+
+    // The request is wrong as it stands.
+    case invalidName = 20
+    case invalidPattern = 21
+    case invalidObject = 22
+    case invalidHeaders = 23
+    case invalidSubscriptionName = 24
+    case invalidArgument = 25
+    case payloadTooLarge = 26
+    case unsupported = 27
+
+    // Not this user, or not now.
+    case forbidden = 40
+    case limitReached = 41
+    case postWindowExceeded = 42
+
+    // Subscriptions.
+    case unknownSubscription = 60
+    case subscriptionInUse = 61
+    case subscriptionMismatch = 62
+    case subscriptionHeld = 63
+    case takenOver = 64
+    case notDelivered = 65
+
+    // The log.
+    case logFull = 80
+    case storageFailed = 81
+
+    // The daemon.
+    case closing = 100
+    case tooSlow = 101
+}

@@ -1,0 +1,42 @@
+package import NIOCore
+
+/// A stretch of the log: deliver frames back to back, and where each begins.
+///
+/// The broker encodes posts into blocks, the store writes them from there and gives blocks back when it reads; the
+/// same bytes go out of the sockets.
+package struct LogBlock: Sendable {
+    package struct Entry: Equatable, Sendable {
+        package var sequence: UInt64
+        /// Of the frame's header, counted from the start of `frames`' readable bytes.
+        package var offset: UInt32
+        /// Of the whole frame, header included.
+        package var length: UInt32
+
+        @inlinable
+        package init(sequence: UInt64, offset: UInt32, length: UInt32) {
+            self.sequence = sequence
+            self.offset = offset
+            self.length = length
+        }
+    }
+
+    package var frames: ByteBuffer
+    /// In rising order of sequence.
+    package var entries: [Entry]
+
+    @inlinable
+    package init(frames: ByteBuffer = ByteBuffer(), entries: [Entry] = []) {
+        self.frames = frames
+        self.entries = entries
+    }
+
+    /// Calls `body` with the message of `entry`, read in place.
+    @inlinable
+    package func withMessage<Result>(_ entry: Entry, _ body: (Deliver) throws -> Result) throws -> Result {
+        try frames.withUnsafeReadableBytes { bytes in
+            let start = Int(entry.offset) + FrameHeader.size
+            let end = Int(entry.offset) + Int(entry.length)
+            return try body(Deliver(reading: UnsafeRawBufferPointer(rebasing: bytes[start..<end])))
+        }
+    }
+}

@@ -1,0 +1,46 @@
+/// The parts of a message as they lie in a buffer. They point into it and must not outlive it.
+package struct MessageParts {
+    package var name: UnsafeRawBufferPointer
+    /// Empty where the message has no object.
+    package var object: UnsafeRawBufferPointer
+    /// Empty where the message has no id.
+    package var messageID: UnsafeRawBufferPointer
+    /// Encoded as `HeaderList` describes.
+    package var headers: UnsafeRawBufferPointer
+    package var payload: UnsafeRawBufferPointer
+
+    @inlinable
+    package init(
+        name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer, messageID: UnsafeRawBufferPointer,
+        headers: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer
+    ) {
+        self.name = name
+        self.object = object
+        self.messageID = messageID
+        self.headers = headers
+        self.payload = payload
+    }
+
+    @inlinable
+    package var byteCount: Int {
+        name.count + object.count + messageID.count + headers.count + payload.count
+    }
+
+    /// Slices `rest` into the parts whose lengths the fixed fields named; the payload is what remains.
+    @inlinable
+    init?(
+        splitting rest: UnsafeRawBufferPointer, nameLength: UInt8, objectLength: UInt8, messageIDLength: UInt8,
+        headersLength: UInt16
+    ) {
+        let nameEnd = Int(nameLength)
+        let objectEnd = nameEnd + Int(objectLength)
+        let messageIDEnd = objectEnd + Int(messageIDLength)
+        let headersEnd = messageIDEnd + Int(headersLength)
+        guard headersEnd <= rest.count else { return nil }
+        name = UnsafeRawBufferPointer(rebasing: rest[..<nameEnd])
+        object = UnsafeRawBufferPointer(rebasing: rest[nameEnd..<objectEnd])
+        messageID = UnsafeRawBufferPointer(rebasing: rest[objectEnd..<messageIDEnd])
+        headers = UnsafeRawBufferPointer(rebasing: rest[messageIDEnd..<headersEnd])
+        payload = UnsafeRawBufferPointer(rebasing: rest[headersEnd...])
+    }
+}

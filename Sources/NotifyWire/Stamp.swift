@@ -1,0 +1,21 @@
+/// What the daemon writes on every message: its place in the order, when it came, and who posted it.
+///
+/// The sender's ids are those the kernel gave for the connection (SO_PEERCRED), that is, of the process that connected.
+package struct Stamp: Equatable, Sendable {
+    /// Rises with every message, never used twice, below 2^53.
+    package var sequence: UInt64
+    /// Microseconds since 1970-01-01T00:00:00Z.
+    package var timeMicroseconds: UInt64
+    package var uid: UInt32
+    package var gid: UInt32
+    package var pid: UInt32
+
+    @inlinable
+    package init(sequence: UInt64, timeMicroseconds: UInt64, uid: UInt32, gid: UInt32, pid: UInt32) {
+        self.sequence = sequence
+        self.timeMicroseconds = timeMicroseconds
+        self.uid = uid
+        self.gid = gid
+        self.pid = pid
+    }
+}

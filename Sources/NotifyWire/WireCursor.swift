@@ -1,0 +1,50 @@
+/// Reads fixed-width little-endian fields from the body of a frame, never past its end.
+///
+/// The bytes belong to the read buffer: nothing taken from a cursor may outlive the call that was given them.
+package struct WireCursor {
+    private let bytes: UnsafeRawBufferPointer
+    private var offset = 0
+
+    package init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+    }
+
+    package var remaining: Int { bytes.count - offset }
+
+    package mutating func integer<Value: FixedWidthInteger>(_: Value.Type = Value.self) throws(WireError) -> Value {
+        guard remaining >= MemoryLayout<Value>.size else { throw .truncated }
+        defer { offset += MemoryLayout<Value>.size }
+        return Value(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Value.self))
+    }
+
+    package mutating func take(_ count: Int) throws(WireError) -> UnsafeRawBufferPointer {
+        guard count <= remaining else { throw .truncated }
+        defer { offset += count }
+        return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
+    }
+
+    package mutating func skip(_ count: Int) throws(WireError) {
+        _ = try take(count)
+    }
+
+    /// Everything not read yet.
+    package mutating func rest() -> UnsafeRawBufferPointer {
+        defer { offset = bytes.count }
+        return UnsafeRawBufferPointer(rebasing: bytes[offset...])
+    }
+
+    /// A length-counted UTF-8 string.
+    package mutating func string(_ count: Int) throws(WireError) -> String {
+        guard let text = String(validating: try take(count), as: UTF8.self) else {
+            throw WireError(.malformedFrame, "a text field is not valid UTF-8")
+        }
+        return text
+    }
+
+    /// Fails where bytes are left that the frame's layout does not account for.
+    package func finish() throws(WireError) {
+        guard remaining == 0 else {
+            throw WireError(.malformedFrame, "\(remaining) bytes follow the end of the frame's fields")
+        }
+    }
+}

@@ -1,0 +1,16 @@
+/// Why a frame could not be read, or a request was refused: a code for programs, a message for people.
+package struct WireError: Error, Equatable, Sendable {
+    package let code: ErrorCode
+    package let message: String
+
+    package init(_ code: ErrorCode, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    package static let truncated = WireError(.malformedFrame, "the frame ends before its fields do")
+}
+
+extension WireError: CustomStringConvertible {
+    package var description: String { message }
+}
