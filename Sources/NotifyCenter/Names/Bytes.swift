@@ -1,0 +1,47 @@
+extension String {
+    /// Hands out the bytes of the string. Native strings are not copied.
+    @inline(__always)
+    package func withUTF8Bytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        if let result = utf8.withContiguousStorageIfAvailable({ body(UnsafeRawBufferPointer($0)) }) { return result }
+        return Array(utf8).withUnsafeBytes(body)
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether both have the same bytes.
+    @inline(__always)
+    func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
+        guard count == other.count else { return false }
+        guard count > 0, let left = baseAddress, let right = other.baseAddress else { return true }
+        return left.hasSameBytes(as: right, count: count)
+    }
+}
+
+extension UnsafeRawPointer {
+    /// Whether the next `count` bytes are the same in both. Whole words first; what is left is read as one more word that
+    /// overlaps the one before.
+    @inline(__always)
+    func hasSameBytes(as other: UnsafeRawPointer, count: Int) -> Bool {
+        guard count >= 8 else {
+            var offset = 0
+            while offset < count {
+                if load(fromByteOffset: offset, as: UInt8.self) != other.load(fromByteOffset: offset, as: UInt8.self) {
+                    return false
+                }
+                offset &+= 1
+            }
+            return true
+        }
+        var offset = 0
+        while offset &+ 8 <= count {
+            if word(at: offset) != other.word(at: offset) { return false }
+            offset &+= 8
+        }
+        return word(at: count &- 8) == other.word(at: count &- 8)
+    }
+
+    @inline(__always)
+    func word(at offset: Int) -> UInt64 {
+        loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+    }
+}

@@ -1,0 +1,95 @@
+import Testing
+
+@testable import NotifyCenter
+
+@Suite struct NamePatternTests {
+    @Test(arguments: ["*", ">", "a.*", "*.a", "a.*.b", "a.>", "*.>", "*.*.*", "a", "a.b", "a*", ">a.b", "ü.*"])
+    func acceptsWhatFollowsTheRules(_ string: String) throws {
+        let pattern = try NamePattern(string)
+        #expect(pattern.string == string)
+        #expect(pattern.isExact == !string.split(separator: ".").contains { $0 == "*" || $0 == ">" })
+        #expect(pattern.startsWithWildcard == (string.hasPrefix("*.") || string == "*" || string == ">"))
+    }
+
+    @Test(arguments: [(">.a", 0), ("a.>.b", 2), (">.>", 0), ("a.*.>.*", 4)])
+    func tailWildcardIsOnlyLast(_ string: String, offset: Int) throws {
+        let error = try #require(throws: NameError.self) { try NamePattern(string) }
+        #expect(error.code == .misplacedTailWildcard)
+        #expect(error.byteOffset == offset)
+        #expect(error.isPattern)
+    }
+
+    @Test(arguments: [
+        ("", NameError.Code.empty), ("a..b", .emptyToken), ("*.", .emptyToken), ("a b", .forbiddenCharacter),
+        ("\u{85}", .forbiddenCharacter),
+    ])
+    func rulesOfNamesHoldForPatterns(_ string: String, code: NameError.Code) throws {
+        let error = try #require(throws: NameError.self) { try NamePattern(string) }
+        #expect(error.code == code)
+        #expect(error.isPattern)
+        #expect(error.message.contains("pattern"))
+    }
+
+    @Test func limitsAreThoseOfNames() {
+        let tokens = { (count: Int) in Array(repeating: "*", count: count).joined(separator: ".") }
+        for count in [31, 32] { #expect(throws: Never.self) { try NamePattern(tokens(count)) } }
+        #expect(throws: NameError.self) { try NamePattern(tokens(33)) }
+        for count in [254, 255] {
+            #expect(throws: Never.self) { try NamePattern(String(repeating: "a", count: count)) }
+        }
+        #expect(throws: NameError.self) { try NamePattern(String(repeating: "a", count: 256)) }
+    }
+
+    @Test func invalidBytesAreRefused() {
+        for bytes in [[0xFF], [0x2A, 0x2E, 0xC3], [0x00], []] as [[UInt8]] {
+            #expect(throws: NameError.self) {
+                try bytes.withUnsafeBytes { buffer in
+                    Result { () throws(NameError) in try NamePattern(utf8: buffer) }
+                }.get()
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("a", "a", true), ("a", "b", false), ("a", "a.b", false), ("a.b", "a", false), ("*", "a", true),
+        ("*", "a.b", false),
+        ("*.*", "a.b", true), ("*.*", "a", false), ("*.*", "a.b.c", false), ("a.*", "a.b", true), ("a.*", "b.b", false),
+        ("a.*", "a", false), ("a.*.c", "a.b.c", true), ("a.*.c", "a.b.d", false), ("a.*.c", "a.b", false),
+        ("*.c", "abc.c", true), ("*.c", "abc.d", false), (">", "a", true), (">", "a.b.c", true), ("a.>", "a", false),
+        ("a.>", "a.b", true), ("a.>", "a.b.c", true), ("a.>", "ab.c", false), ("*.>", "a", false), ("*.>", "a.b", true),
+        ("a.*.>", "a.b", false), ("a.*.>", "a.b.c", true), ("a.b*", "a.bc", false), ("a.b*", "a.b*", true),
+        ("a.b>", "a.b>", true), ("ab.*", "a.b", false), ("a.*", "ab.c", false), ("ü.*", "ü.ö", true),
+        ("ü.*", "u.ö", false),
+        ("*.kitchen", "sensor.kitchen", true), ("*.kitchen", "sensor.kitche", false),
+        ("sensor.*.temperature", "sensor.kitchen.temperature", true),
+    ])
+    func matchesTokenByToken(_ pattern: String, _ name: String, _ expected: Bool) throws {
+        #expect(try NamePattern(pattern).matches(NotificationName(name)) == expected)
+    }
+
+    @Test func wildcardsReachTheLongestNames() throws {
+        let tokens = Array(repeating: "t", count: 32)
+        let name = try NotificationName(tokens.joined(separator: "."))
+        #expect(try NamePattern(">").matches(name))
+        #expect(try NamePattern(Array(repeating: "*", count: 32).joined(separator: ".")).matches(name))
+        #expect(try !NamePattern(Array(repeating: "*", count: 31).joined(separator: ".")).matches(name))
+        #expect(try NamePattern(Array(repeating: "*", count: 31).joined(separator: ".") + ".>").matches(name))
+        let long = try NotificationName(String(repeating: "x", count: 255))
+        #expect(try NamePattern("*").matches(long))
+    }
+
+    @Test func uncheckedNamesKeepTheirEmptyTokens() throws {
+        #expect(try NamePattern("a.*.b").matches(NotificationName(unchecked: "a..b")))
+        #expect(try NamePattern("*").matches(NotificationName(unchecked: "")))
+        #expect(try !NamePattern("a.b").matches(NotificationName(unchecked: "a..b")))
+    }
+
+    @Test func patternOfANameIsExactWhateverItsBytes() throws {
+        let odd = NamePattern(NotificationName(unchecked: "*"))
+        #expect(odd.isExact)
+        #expect(!odd.matches(NotificationName(unchecked: "a")))
+        #expect(odd.matches(NotificationName(unchecked: "*")))
+        #expect(try odd != NamePattern("*"))
+        #expect(try NamePattern("a.b") == NamePattern(NotificationName("a.b")))
+    }
+}
