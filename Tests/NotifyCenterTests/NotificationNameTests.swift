@@ -8,8 +8,8 @@ import Testing
 
     /// Whether bytes and, where they are valid UTF-8, the string made of them are judged alike.
     private static func errorOfName(_ bytes: [UInt8]) -> NameError? {
-        bytes.withUnsafeBytes { buffer in
-            do {
+        bytes.withUnsafeBytes { (buffer) -> NameError? in
+            do throws(NameError) {
                 try NotificationName.validate(utf8: buffer)
                 return nil
             } catch {

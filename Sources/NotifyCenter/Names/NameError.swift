@@ -73,5 +73,6 @@ public struct NameError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The ``message``.
     public var description: String { message }
 }

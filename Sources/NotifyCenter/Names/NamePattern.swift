@@ -56,6 +56,7 @@ public struct NamePattern: Sendable, CustomStringConvertible {
     /// Whether the first token is a wildcard. Such a pattern does not reach names that are reserved.
     package var startsWithWildcard: Bool { shape.startsWithWildcard }
 
+    /// The pattern as it is written.
     public var description: String { string }
 
     /// Hands out the bytes of the pattern, which are only valid during the call.
@@ -116,6 +117,7 @@ extension NamePattern: Hashable {
             && left.withUTF8 { left in right.withUTF8 { right in left.hasSameBytes(as: right) } }
     }
 
+    /// Feeds the bytes to the hasher.
     public func hash(into hasher: inout Hasher) {
         withUTF8 { hasher.combine(bytes: $0) }
     }

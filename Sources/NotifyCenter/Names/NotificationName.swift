@@ -55,6 +55,7 @@ public struct NotificationName: Sendable, CustomStringConvertible {
         _ = try NameGrammar.check(utf8, isPattern: false)
     }
 
+    /// The name as it is written.
     public var description: String { string }
 
     /// Hands out the bytes of the name, which are only valid during the call.
@@ -69,6 +70,7 @@ extension NotificationName: Hashable {
         left.withUTF8 { left in right.withUTF8 { right in left.hasSameBytes(as: right) } }
     }
 
+    /// Feeds the bytes to the hasher.
     public func hash(into hasher: inout Hasher) {
         withUTF8 { hasher.combine(bytes: $0) }
     }
