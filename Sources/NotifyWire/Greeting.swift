@@ -1,0 +1,146 @@
+package import NIOCore
+
+/// What tells one client from another, also across its reconnects: 16 random bytes.
+package struct ClientInstance: Hashable, Sendable {
+    package var high: UInt64
+    package var low: UInt64
+
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    package static func random() -> ClientInstance {
+        ClientInstance(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
+    }
+}
+
+/// What the daemon does when a connection's volatile messages outgrow its outbox.
+package enum OverflowPolicy: UInt8, CaseIterable, Sendable {
+    /// Drop the oldest and say so in a gap.
+    case dropOldest = 0
+    /// Keep the latest of each name and object, and say in a gap what was dropped.
+    case keepLatest = 1
+    /// Close the connection with `tooSlow`.
+    case disconnect = 2
+}
+
+/// The client's first frame.
+package struct Hello: ControlFrame {
+    package static let kind = FrameKind.hello
+    /// "NTFY" as the bytes lie in the frame.
+    package static let magic: UInt32 = 0x5946_544E
+    package static let currentVersion: UInt16 = 1
+
+    package var lowestVersion: UInt16
+    package var highestVersion: UInt16
+    package var overflow: OverflowPolicy
+    package var instance: ClientInstance
+
+    package init(
+        lowestVersion: UInt16 = currentVersion, highestVersion: UInt16 = currentVersion,
+        overflow: OverflowPolicy = .dropOldest, instance: ClientInstance
+    ) {
+        self.lowestVersion = lowestVersion
+        self.highestVersion = highestVersion
+        self.overflow = overflow
+        self.instance = instance
+    }
+
+    /// Later versions may append fields, so what follows the known ones is passed over.
+    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+        guard try body.integer(UInt32.self) == Self.magic else {
+            throw WireError(.greetingExpected, "this is notifyd's socket: the first frame must be a hello")
+        }
+        lowestVersion = try body.integer()
+        highestVersion = try body.integer()
+        let policy: UInt8 = try body.integer()
+        try body.skip(3)
+        instance = ClientInstance(high: try body.integer(), low: try body.integer())
+        guard let overflow = OverflowPolicy(rawValue: policy) else {
+            throw WireError(.invalidArgument, "overflow policy \(policy) is unknown: 0, 1 and 2 are")
+        }
+        self.overflow = overflow
+        _ = body.rest()
+    }
+
+    package func writeBody(to buffer: inout ByteBuffer) {
+        buffer.writeLE(Self.magic)
+        buffer.writeLE(lowestVersion)
+        buffer.writeLE(highestVersion)
+        buffer.writeInteger(overflow.rawValue)
+        buffer.writeRepeatingByte(0, count: 3)
+        buffer.writeLE(instance.high)
+        buffer.writeLE(instance.low)
+    }
+}
+
+/// The daemon's answer to a hello: the version both speak, who it takes the client for, and its limits.
+package struct Welcome: ControlFrame {
+    package static let kind = FrameKind.welcome
+
+    package var version: UInt16
+    /// The peer as the kernel names it.
+    package var uid: UInt32
+    package var gid: UInt32
+    package var pid: UInt32
+    package var maximumPayloadBytes: UInt32
+    /// Posts that may wait for their receipt at once.
+    package var postWindow: UInt32
+    /// Most messages in flight that a durable subscription may ask for.
+    package var maximumWindow: UInt32
+    package var maximumSubscriptions: UInt32
+    /// This run of the daemon: another one after every start.
+    package var daemonInstance: ClientInstance
+    /// The client's own, as received.
+    package var clientInstance: ClientInstance
+    /// Of the daemon, for people.
+    package var daemonVersion: String
+
+    package init(
+        version: UInt16, uid: UInt32, gid: UInt32, pid: UInt32, maximumPayloadBytes: UInt32, postWindow: UInt32,
+        maximumWindow: UInt32, maximumSubscriptions: UInt32, daemonInstance: ClientInstance,
+        clientInstance: ClientInstance, daemonVersion: String
+    ) {
+        self.version = version
+        self.uid = uid
+        self.gid = gid
+        self.pid = pid
+        self.maximumPayloadBytes = maximumPayloadBytes
+        self.postWindow = postWindow
+        self.maximumWindow = maximumWindow
+        self.maximumSubscriptions = maximumSubscriptions
+        self.daemonInstance = daemonInstance
+        self.clientInstance = clientInstance
+        self.daemonVersion = daemonVersion
+    }
+
+    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+        version = try body.integer()
+        try body.skip(2)
+        uid = try body.integer()
+        gid = try body.integer()
+        pid = try body.integer()
+        maximumPayloadBytes = try body.integer()
+        postWindow = try body.integer()
+        maximumWindow = try body.integer()
+        maximumSubscriptions = try body.integer()
+        daemonInstance = ClientInstance(high: try body.integer(), low: try body.integer())
+        clientInstance = ClientInstance(high: try body.integer(), low: try body.integer())
+        let length: UInt8 = try body.integer()
+        daemonVersion = try body.string(Int(length))
+        _ = body.rest()
+    }
+
+    package func writeBody(to buffer: inout ByteBuffer) {
+        buffer.writeLE(version)
+        buffer.writeLE(UInt16(0))
+        for field in [uid, gid, pid, maximumPayloadBytes, postWindow, maximumWindow, maximumSubscriptions] {
+            buffer.writeLE(field)
+        }
+        for half in [daemonInstance.high, daemonInstance.low, clientInstance.high, clientInstance.low] {
+            buffer.writeLE(half)
+        }
+        buffer.writeCounted(daemonVersion)
+    }
+}

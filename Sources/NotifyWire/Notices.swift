@@ -1,0 +1,92 @@
+package import NIOCore
+
+/// A refusal, or news of a subscription's end.
+package struct ErrorFrame: ControlFrame {
+    package static let kind = FrameKind.error
+    /// Flag bit 0: the daemon closes the connection after this frame.
+    package static let fatalFlag: UInt8 = 1
+
+    /// The request it answers; 0 where it answers none.
+    package var request: UInt64
+    /// The raw code, which may be one that this version does not know.
+    package var code: UInt16
+    /// The subscription it is about; 0 for none.
+    package var subscription: UInt32
+    /// With `subscriptionHeld` the holder's pid, with a limit the limit; else 0.
+    package var detail: UInt64
+    /// One line for people: what is wrong and what to do.
+    package var message: String
+    package var isFatal: Bool
+    package var flags: UInt8 { isFatal ? Self.fatalFlag : 0 }
+
+    package init(
+        request: UInt64 = 0, code: ErrorCode, subscription: UInt32 = 0, detail: UInt64 = 0, message: String,
+        isFatal: Bool = false
+    ) {
+        self.request = request
+        self.code = code.rawValue
+        self.subscription = subscription
+        self.detail = detail
+        self.message = message
+        self.isFatal = isFatal
+    }
+
+    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+        request = try body.integer()
+        code = try body.integer()
+        try body.skip(2)
+        subscription = try body.integer()
+        detail = try body.integer()
+        message = try body.string(body.remaining)
+        isFatal = flags & Self.fatalFlag != 0
+    }
+
+    package func writeBody(to buffer: inout ByteBuffer) {
+        buffer.writeLE(request)
+        buffer.writeLE(code)
+        buffer.writeLE(UInt16(0))
+        buffer.writeLE(subscription)
+        buffer.writeLE(detail)
+        buffer.writeString(message)
+    }
+}
+
+/// The daemon is going. Requests up to `lastRequest` were processed; later ones certainly were not.
+package struct Closing: ControlFrame {
+    package static let kind = FrameKind.closing
+
+    package var lastRequest: UInt64
+
+    package init(lastRequest: UInt64) {
+        self.lastRequest = lastRequest
+    }
+
+    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+        lastRequest = try body.integer()
+    }
+
+    package func writeBody(to buffer: inout ByteBuffer) {
+        buffer.writeLE(lastRequest)
+    }
+}
+
+/// Asks for a pong with the same request.
+package struct Ping: RequestFrame {
+    package static let kind = FrameKind.ping
+
+    package var request: UInt64
+
+    package init(request: UInt64) {
+        self.request = request
+    }
+}
+
+package struct Pong: RequestFrame {
+    package static let kind = FrameKind.pong
+
+    package var request: UInt64
+
+    package init(request: UInt64) {
+        self.request = request
+    }
+}

@@ -1,0 +1,120 @@
+package import NIOCore
+
+/// What a poster asks the daemon to promise.
+package enum Durability: UInt8, CaseIterable, Sendable {
+    /// `stored` where a durable subscription matches, else `volatile`.
+    case automatic = 0
+    /// Never stored; durable subscriptions do not get it.
+    case volatile = 1
+    /// Committed: survives the daemon's death.
+    case stored = 2
+    /// Flushed to disk: survives the loss of power.
+    case synced = 3
+}
+
+/// A message on its way in, read in place.
+///
+/// Body: request u64, headers length u16, name length u8, object length u8, message id length u8, durability u8, two
+/// reserved bytes; then name, object, message id, headers, payload. Flag bit 0 asks for a receipt.
+package struct Post {
+    package static let fixedSize = 16
+    package static let receiptFlag: UInt8 = 1
+
+    /// Rises on a connection from post to post; never 0.
+    package var request: UInt64
+    package var durability: Durability
+    package var wantsReceipt: Bool
+    package var parts: MessageParts
+
+    package init(request: UInt64, durability: Durability, wantsReceipt: Bool, parts: MessageParts) {
+        self.request = request
+        self.durability = durability
+        self.wantsReceipt = wantsReceipt
+        self.parts = parts
+    }
+
+    /// Reads the layout. The parts point into the frame, and what they hold is not checked yet.
+    @inlinable
+    package init(_ frame: FrameDecoder.Frame) throws(WireError) {
+        let body = frame.body
+        guard body.count >= Self.fixedSize else { throw .truncated }
+        let parts = MessageParts(
+            splitting: UnsafeRawBufferPointer(rebasing: body[Self.fixedSize...]),
+            nameLength: body[10], objectLength: body[11], messageIDLength: body[12],
+            headersLength: UInt16(littleEndian: body.loadUnaligned(fromByteOffset: 8, as: UInt16.self)))
+        guard let parts else { throw .truncated }
+        guard let durability = Durability(rawValue: body[13]) else { throw .unknownDurability }
+        self.parts = parts
+        self.durability = durability
+        request = UInt64(littleEndian: body.loadUnaligned(as: UInt64.self))
+        wantsReceipt = frame.flags & Self.receiptFlag != 0
+    }
+
+    /// The request of a post that could not be read whole; 0 where not even that is there.
+    package static func request(of frame: FrameDecoder.Frame) -> UInt64 {
+        guard frame.body.count >= 8 else { return 0 }
+        return UInt64(littleEndian: frame.body.loadUnaligned(as: UInt64.self))
+    }
+
+    /// Appends a whole post frame. The parts must be within `Limits`.
+    package func append(to buffer: inout ByteBuffer) {
+        buffer.writeFrame(.post, flags: wantsReceipt ? Self.receiptFlag : 0) { buffer in
+            buffer.writeLE(request)
+            buffer.writeLE(UInt16(parts.headers.count))
+            buffer.writeInteger(UInt8(parts.name.count))
+            buffer.writeInteger(UInt8(parts.object.count))
+            buffer.writeInteger(UInt8(parts.messageID.count))
+            buffer.writeInteger(durability.rawValue)
+            buffer.writeInteger(UInt16(0))
+            buffer.writeBytes(parts.name)
+            buffer.writeBytes(parts.object)
+            buffer.writeBytes(parts.messageID)
+            buffer.writeBytes(parts.headers)
+            buffer.writeBytes(parts.payload)
+        }
+    }
+}
+
+extension WireError {
+    @usableFromInline
+    static let unknownDurability = WireError(
+        .invalidArgument, "the post's durability is unknown: 0 automatic, 1 volatile, 2 stored, 3 synced")
+}
+
+/// What became of a post.
+package struct Receipt: ControlFrame {
+    package static let kind = FrameKind.receipt
+
+    package var request: UInt64
+    package var sequence: UInt64
+    /// Live volatile subscriptions that matched.
+    package var subscribers: UInt32
+    /// Durable subscriptions that it was stored for.
+    package var stored: UInt32
+    /// The durability reached: never `automatic`.
+    package var durability: Durability
+
+    package init(request: UInt64, sequence: UInt64, subscribers: UInt32, stored: UInt32, durability: Durability) {
+        self.request = request
+        self.sequence = sequence
+        self.subscribers = subscribers
+        self.stored = stored
+        self.durability = durability
+    }
+
+    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+        request = try body.integer()
+        sequence = try body.integer()
+        subscribers = try body.integer()
+        stored = try body.integer()
+        guard let durability = Durability(rawValue: try body.integer()) else { throw .unknownDurability }
+        self.durability = durability
+        try body.skip(7)
+    }
+
+    package func writeBody(to buffer: inout ByteBuffer) {
+        // Written as one piece: there is one for every post.
+        buffer.writeMultipleIntegers(
+            request, sequence, subscribers, stored, UInt64(durability.rawValue), endianness: .little)
+    }
+}
