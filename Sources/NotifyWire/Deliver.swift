@@ -52,13 +52,22 @@ package struct Deliver {
             target[42] = 0
             target[43] = 0
             var offset = FrameHeader.size + fixedSize
-            for part in [parts.name, parts.object, parts.messageID, parts.headers, parts.payload] {
-                guard let source = part.baseAddress, !part.isEmpty else { continue }
-                (target.baseAddress! + offset).copyMemory(from: source, byteCount: part.count)
-                offset += part.count
-            }
-            return size
+            offset = place(parts.name, at: offset, in: target)
+            offset = place(parts.object, at: offset, in: target)
+            offset = place(parts.messageID, at: offset, in: target)
+            offset = place(parts.headers, at: offset, in: target)
+            return place(parts.payload, at: offset, in: target)
         }
         return size
+    }
+
+    /// Copies `part` to `offset` and returns where it ends.
+    @inlinable
+    static func place(
+        _ part: UnsafeRawBufferPointer, at offset: Int, in target: UnsafeMutableRawBufferPointer
+    ) -> Int {
+        let end = offset + part.count
+        UnsafeMutableRawBufferPointer(rebasing: target[offset..<end]).copyMemory(from: part)
+        return end
     }
 }

@@ -1,5 +1,3 @@
-package import NIOCore
-
 /// A message's headers: keys with values, each key once, in the poster's order.
 ///
 /// Encoded one after another: key length u8, value length u16, key, value. Keys are 1 to 255 bytes of UTF-8 without
@@ -18,9 +16,7 @@ package enum HeaderList {
         var headers: [(key: String, value: String)] = []
         var keys: Set<String> = []
         while cursor.remaining > 0 {
-            guard headers.count < Limits.headerCount else {
-                throw WireError(.invalidHeaders, "a message has at most \(Limits.headerCount) headers")
-            }
+            guard headers.count < Limits.headerCount else { throw tooMany }
             let keyLength: UInt8 = try cursor.integer()
             let valueLength: UInt16 = try cursor.integer()
             let key = try cursor.string(Int(keyLength))
@@ -46,7 +42,11 @@ package enum HeaderList {
             bytes.append(contentsOf: key.utf8)
             bytes.append(contentsOf: value.utf8)
         }
-        try bytes.withUnsafeBytes { (encoded) throws(WireError) in try validate(encoded) }
+        guard bytes.count <= Limits.headerBytes else { throw tooLong(bytes.count) }
+        guard headers.count <= Limits.headerCount else { throw tooMany }
+        guard Set(headers.map(\.key)).count == headers.count else {
+            throw WireError(.invalidHeaders, "a header's key stands more than once")
+        }
         return bytes
     }
 
@@ -58,6 +58,9 @@ package enum HeaderList {
             throw WireError(.invalidHeaders, "a header's key holds a control character")
         }
     }
+
+    private static let tooMany = WireError(
+        .invalidHeaders, "a message has at most \(Limits.headerCount) headers")
 
     private static func tooLong(_ count: Int) -> WireError {
         WireError(.invalidHeaders, "headers of \(count) bytes are over the limit of \(Limits.headerBytes)")

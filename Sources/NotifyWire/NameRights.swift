@@ -19,9 +19,7 @@ package enum NameRights {
 
     /// Whether a subscription with `pattern` may be made by `uid`: one that names another user's part is refused.
     package static func maySubscribe(_ pattern: NamePattern, uid: UInt32) -> Bool {
-        var text = pattern.description
-        return text.withUTF8 { bytes in
-            let bytes = UnsafeRawBufferPointer(bytes)
+        pattern.withUTF8 { bytes in
             guard uid != 0, bytes.first == UInt8(ascii: "u"), let owner = owner(of: bytes) else { return true }
             return owner == uid || owner == nil
         }
@@ -30,7 +28,7 @@ package enum NameRights {
     /// Whether `pattern`, which matches `name`, may see it: wildcards in first place do not see the daemon's own.
     package static func isVisible(_ name: UnsafeRawBufferPointer, to pattern: NamePattern) -> Bool {
         guard name.first == UInt8(ascii: "n"), firstToken(of: name).elementsEqual(daemonToken.utf8) else { return true }
-        return pattern.description.utf8.starts(with: daemonToken.utf8)
+        return !pattern.startsWithWildcard
     }
 
     /// The user whose part `name` is in. A second token that is no user's number belongs to root alone.
@@ -42,7 +40,9 @@ package enum NameRights {
 
     /// A decimal number in its shortest form.
     private static func userNumber(_ digits: UnsafeRawBufferPointer) -> UInt32? {
-        guard (1...10).contains(digits.count), digits.count == 1 || digits.first != UInt8(ascii: "0") else { return nil }
+        guard (1...10).contains(digits.count), digits.count == 1 || digits.first != UInt8(ascii: "0") else {
+            return nil
+        }
         var value: UInt64 = 0
         for digit in digits {
             guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
