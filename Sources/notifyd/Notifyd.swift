@@ -1,1 +1,68 @@
-@main struct Notifyd { static func main() {} }
+import ArgumentParser
+import Glibc
+import NotifyServer
+import NotifyWire
+
+@main
+struct Notifyd: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "notifyd",
+        abstract: "Passes notifications between the programs of this machine.",
+        discussion: """
+            Options overrule environment variables, which overrule the configuration file, which overrules the defaults.
+            Every setting of the file has a variable: limits.payload_bytes is NOTIFYD_LIMITS_PAYLOAD_BYTES.
+
+            SIGTERM and SIGINT end it once everything is delivered or stored. SIGHUP reads the configuration again: the \
+            log level takes effect at once, everything else at the next start.
+
+            EXAMPLES
+              notifyd
+                  Serve this user's programs, or as root all of the system's.
+              notifyd --socket /tmp/try.sock --database /tmp/try.db --log-level debug
+                  Try it out, apart from any other notifyd.
+              NOTIFYD_LIMITS_PAYLOAD_BYTES=65536 notifyd --config ./notifyd.yaml
+                  Take the settings from a file, and one from the environment.
+            """,
+        version: notifydVersion)
+
+    @Option(help: ArgumentHelp("Where clients connect, at most 107 bytes.", valueName: "path"))
+    var socket: String?
+
+    @Option(help: ArgumentHelp("Where messages are stored.", valueName: "path"))
+    var database: String?
+
+    @Option(
+        name: .customLong("config"),
+        help: ArgumentHelp(
+            "The configuration file, which must be there. [/etc/notifyd/notifyd.yaml or ~/.config/notifyd/notifyd.yaml]",
+            valueName: "file"))
+    var configurationFile: String?
+
+    @Option(help: ArgumentHelp("The least severe records to log.", valueName: "level"))
+    var logLevel: LogLevel?
+
+    func validate() throws {
+        for (option, value) in [("--socket", socket), ("--database", database), ("--config", configurationFile)]
+        where value == "" {
+            throw ValidationError("\(option) needs a path")
+        }
+    }
+
+    func run() async throws {
+        let options = CommandLineOptions(
+            socket: socket, database: database, configuration: configurationFile, logLevel: logLevel)
+        do {
+            try await Daemon.run(options: options)
+        } catch {
+            let line = Array("notifyd: \(oneLine("\(error)"))\n".utf8)
+            _ = write(STDERR_FILENO, line, line.count)
+            throw ExitCode.failure
+        }
+    }
+
+    private func oneLine(_ text: String) -> String {
+        String(text.map { $0.isNewline ? " " : $0 })
+    }
+}
+
+extension LogLevel: ExpressibleByArgument {}

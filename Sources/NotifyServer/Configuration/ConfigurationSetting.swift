@@ -1,0 +1,115 @@
+import Configuration
+import Glibc
+
+/// One thing that can be set: what it is called, what values it takes, and where it goes.
+struct ConfigurationSetting: Sendable {
+    /// The keys that lead to it in the configuration file. In the environment it is `NOTIFYD_` and these in capitals,
+    /// joined by underscores.
+    let components: [String]
+    let target: Target
+
+    typealias Path<Value> = any WritableKeyPath<ServerConfiguration, Value> & Sendable
+
+    enum Target: Sendable {
+        case path(Path<String>)
+        case permissions(Path<mode_t>)
+        case logLevel(Path<LogLevel>)
+        case integer(Path<Int>, ClosedRange<Int>)
+        case seconds(Path<Duration>, ClosedRange<Double>)
+    }
+
+    private init(_ key: String, _ target: Target) {
+        components = key.split(separator: ".").map(String.init)
+        self.target = target
+    }
+
+    static let all: [ConfigurationSetting] = [
+        .init("socket", .path(\.socketPath)),
+        .init("socket_mode", .permissions(\.socketMode)),
+        .init("database", .path(\.databasePath)),
+        .init("log_level", .logLevel(\.logLevel)),
+        .init("limits.connections", .integer(\.limits.connections, 1...1_000_000)),
+        .init("limits.payload_bytes", .integer(\.limits.payloadBytes, 0...(64 << 20))),
+        .init("limits.per_user.connections", .integer(\.limits.perUser.connections, 1...1_000_000)),
+        .init("limits.per_user.subscriptions", .integer(\.limits.perUser.subscriptions, 1...100_000_000)),
+        .init("limits.per_user.durable_subscriptions", .integer(\.limits.perUser.durableSubscriptions, 0...1_000_000)),
+        .init("limits.per_user.names", .integer(\.limits.perUser.names, 1...100_000_000)),
+        .init("limits.per_user.outbox_bytes", .integer(\.limits.perUser.outboxBytes, bytes)),
+        .init("limits.per_user.half_received_bytes", .integer(\.limits.perUser.halfReceivedBytes, bytes)),
+        .init("limits.per_connection.subscriptions", .integer(\.limits.perConnection.subscriptions, 1...100_000_000)),
+        .init("limits.per_connection.outbox_bytes", .integer(\.limits.perConnection.outboxBytes, bytes)),
+        .init("limits.per_connection.post_window", .integer(\.limits.perConnection.postWindow, 1...1_000_000)),
+        .init("limits.per_connection.durable_window", .integer(\.limits.perConnection.durableWindow, 1...1_000_000)),
+        .init("limits.per_connection.half_received_bytes", .integer(\.limits.perConnection.halfReceivedBytes, bytes)),
+        .init("limits.per_connection.names", .integer(\.limits.perConnection.names, 1...100_000_000)),
+        .init("timeouts.drain_seconds", .seconds(\.timeouts.drain, 0...3600)),
+        .init("timeouts.greeting_seconds", .seconds(\.timeouts.greeting, 0.1...3600)),
+    ]
+
+    /// From one page, below which nothing would work, to 64 GiB.
+    private static let bytes = 4096...(64 << 30)
+
+    var key: String { components.joined(separator: ".") }
+
+    var environmentVariable: String { "NOTIFYD_" + components.joined(separator: "_").uppercased() }
+
+    /// The type to ask a configuration provider for.
+    var type: ConfigType {
+        switch target {
+        case .path, .permissions, .logLevel: .string
+        case .integer: .int
+        case .seconds: .double
+        }
+    }
+
+    /// What a right value is, for the error about a wrong one.
+    var expectation: String {
+        switch target {
+        case .path: "a path, absolute where a file gives it"
+        case .permissions: "permissions in octal, in quotes in a file, from \"0600\" to \"0777\""
+        case .logLevel: "one of \(LogLevel.names)"
+        case .integer(_, let range): "an integer from \(range.lowerBound) to \(range.upperBound)"
+        case .seconds(_, let range): "a number of seconds from \(range.lowerBound) to \(range.upperBound)"
+        }
+    }
+
+    /// Puts a value into the configuration.
+    ///
+    /// - Returns: `false`, and changes nothing, if it is not what is expected.
+    func apply(_ content: ConfigContent, to configuration: inout ServerConfiguration) -> Bool {
+        switch (target, content) {
+        case (.path(let path), .string(let text)) where !text.isEmpty && !text.utf8.contains(0):
+            configuration[keyPath: path] = text
+        case (.permissions(let path), .string(let text)):
+            guard let mode = mode_t(text, radix: 8), (0o600...0o777).contains(mode) else { return false }
+            configuration[keyPath: path] = mode
+        case (.logLevel(let path), .string(let text)):
+            guard let level = LogLevel(rawValue: text) else { return false }
+            configuration[keyPath: path] = level
+        case (.integer(let path, let range), .int(let number)) where range.contains(number):
+            configuration[keyPath: path] = number
+        case (.seconds(let path, let range), .double(let number)) where range.contains(number):
+            configuration[keyPath: path] = .seconds(number)
+        default:
+            return false
+        }
+        return true
+    }
+
+    /// Whether a file may give this value: a path in it would else depend on where the daemon was started.
+    func mayStandInFile(_ content: ConfigContent) -> Bool {
+        guard case .path = target, case .string(let text) = content else { return true }
+        return text.hasPrefix("/")
+    }
+
+    /// Whether two configurations differ in this setting.
+    func differs(_ left: ServerConfiguration, _ right: ServerConfiguration) -> Bool {
+        switch target {
+        case .path(let path): left[keyPath: path] != right[keyPath: path]
+        case .permissions(let path): left[keyPath: path] != right[keyPath: path]
+        case .logLevel(let path): left[keyPath: path] != right[keyPath: path]
+        case .integer(let path, _): left[keyPath: path] != right[keyPath: path]
+        case .seconds(let path, _): left[keyPath: path] != right[keyPath: path]
+        }
+    }
+}

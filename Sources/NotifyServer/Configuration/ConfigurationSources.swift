@@ -1,0 +1,128 @@
+import Configuration
+
+/// What was given on the command line; `nil` where nothing was, so that it overrules nothing.
+package struct CommandLineOptions: Sendable {
+    package var socket: String?
+    package var database: String?
+    package var configuration: String?
+    package var logLevel: LogLevel?
+
+    package init(
+        socket: String? = nil, database: String? = nil, configuration: String? = nil, logLevel: LogLevel? = nil
+    ) {
+        self.socket = socket
+        self.database = database
+        self.configuration = configuration
+        self.logLevel = logLevel
+    }
+}
+
+/// Where the configuration comes from: options over environment over file over defaults.
+///
+/// Every source is checked whole, also where another one overrules it: what is wrong is an error before it matters.
+package struct ConfigurationSources: Sendable {
+    private let options: CommandLineOptions
+    private let context: ProcessContext
+    private let defaults: DefaultPaths
+
+    package init(options: CommandLineOptions, context: ProcessContext, defaults: DefaultPaths) {
+        self.options = options
+        self.context = context
+        self.defaults = defaults
+    }
+
+    /// Reads all sources anew. Options and environment stay as they were; the file may have changed.
+    package func load() throws(ServerError) -> ServerConfiguration {
+        var configuration = ServerConfiguration(
+            socketPath: defaults.socketPath, socketMode: 0, databasePath: defaults.databasePath ?? "")
+        for layer in try layers() {
+            try layer.apply(to: &configuration)
+        }
+        // 0 is no value that a source may give: nobody chose one.
+        if configuration.socketMode == 0 {
+            configuration.socketMode = defaults.socketMode(for: configuration.socketPath, context: context)
+        }
+        guard !configuration.databasePath.isEmpty else {
+            throw ServerError(
+                .configurationInvalid, "there is no home folder for the database: set HOME, or give --database PATH")
+        }
+        return configuration
+    }
+
+    /// Variables that begin like ours and are none, most likely misspelt: worth a warning.
+    package var unknownEnvironmentVariables: [String] {
+        let known = Set(ConfigurationSetting.all.map(\.environmentVariable) + [Self.configurationVariable])
+        return context.environment.keys.filter { $0.hasPrefix("NOTIFYD_") && !known.contains($0) }.sorted()
+    }
+
+    private static let configurationVariable = "NOTIFYD_CONFIG"
+
+    /// The sources, the weakest first.
+    private func layers() throws(ServerError) -> [ConfigurationLayer] {
+        var layers: [ConfigurationLayer] = []
+        if let file = try readFile() {
+            layers.append(
+                ConfigurationLayer(InMemoryProvider(name: file.path, values: file.values)) { "\(file.path): \($0.key)" }
+            )
+        }
+        // An empty variable counts as not set.
+        let environment = context.environment.filter { $0.key.hasPrefix("NOTIFYD_") && !$0.value.isEmpty }
+        let variables = EnvironmentVariablesProvider(environmentVariables: environment)
+        layers.append(
+            ConfigurationLayer(variables.prefixKeys(with: "notifyd")) { setting in
+                let name = setting.environmentVariable
+                return "the environment variable \(name)=\(environment[name] ?? "")"
+            })
+        layers.append(ConfigurationLayer(InMemoryProvider(name: "options", values: optionValues)) { "--\($0.key)" })
+        return layers
+    }
+
+    private func readFile() throws(ServerError) -> ConfigurationFile? {
+        if let named = options.configuration ?? context.variable(Self.configurationVariable) {
+            return try ConfigurationFile.read(path: named, isRequired: true)
+        }
+        guard let path = defaults.configurationPath else { return nil }
+        return try ConfigurationFile.read(path: path, isRequired: false)
+    }
+
+    private var optionValues: [AbsoluteConfigKey: ConfigValue] {
+        var values: [AbsoluteConfigKey: ConfigValue] = [:]
+        values["socket"] = options.socket.map { ConfigValue(.string($0), isSecret: false) }
+        values["database"] = options.database.map { ConfigValue(.string($0), isSecret: false) }
+        values["log_level"] = options.logLevel.map { ConfigValue(.string($0.rawValue), isSecret: false) }
+        return values
+    }
+}
+
+/// One source of settings.
+private struct ConfigurationLayer {
+    let provider: any ConfigProvider
+    /// Names a setting of this source in an error.
+    let name: (ConfigurationSetting) -> String
+
+    init(_ provider: any ConfigProvider, name: @escaping (ConfigurationSetting) -> String) {
+        self.provider = provider
+        self.name = name
+    }
+
+    /// Takes every setting that the source has.
+    ///
+    /// The provider is asked directly: a `ConfigReader` would give its default where a value is of a wrong type.
+    func apply(to configuration: inout ServerConfiguration) throws(ServerError) {
+        for setting in ConfigurationSetting.all {
+            let content: ConfigContent?
+            do {
+                let key = AbsoluteConfigKey(setting.components)
+                content = try provider.value(forKey: key, type: setting.type).value?.content
+            } catch {
+                throw wrong(setting)
+            }
+            guard let content else { continue }
+            guard setting.apply(content, to: &configuration) else { throw wrong(setting) }
+        }
+    }
+
+    private func wrong(_ setting: ConfigurationSetting) -> ServerError {
+        ServerError(.configurationInvalid, "\(name(setting)): expected \(setting.expectation)")
+    }
+}

@@ -1,0 +1,20 @@
+package import Logging
+
+/// How much is logged: records of this level and those more severe.
+package enum LogLevel: String, Sendable, CaseIterable {
+    case trace, debug, info, notice, warning, error, critical
+
+    package var loggerLevel: Logger.Level {
+        switch self {
+        case .trace: .trace
+        case .debug: .debug
+        case .info: .info
+        case .notice: .notice
+        case .warning: .warning
+        case .error: .error
+        case .critical: .critical
+        }
+    }
+
+    static let names = allCases.map(\.rawValue).joined(separator: ", ")
+}

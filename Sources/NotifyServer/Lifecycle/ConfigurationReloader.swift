@@ -1,0 +1,62 @@
+package import Logging
+import ServiceLifecycle
+import UnixSignals
+
+/// Reads the configuration again on SIGHUP.
+///
+/// The log level takes effect at once. Other settings are checked and named in the log, and wait for the next start. A
+/// file with an error changes nothing, and both the log and `systemctl status` say so.
+package struct ConfigurationReloader: Service {
+    private let sources: ConfigurationSources
+    private let initial: ServerConfiguration
+    private let destination: LogDestination
+    private let notifier: ServiceManagerNotifier
+    private let logger: Logger
+
+    package init(
+        sources: ConfigurationSources, initial: ServerConfiguration, destination: LogDestination,
+        notifier: ServiceManagerNotifier, logger: Logger
+    ) {
+        self.sources = sources
+        self.initial = initial
+        self.destination = destination
+        self.notifier = notifier
+        self.logger = logger
+    }
+
+    package func run() async throws {
+        let signals = await UnixSignalsSequence(trapping: .sighup)
+        for await _ in signals.cancelOnGracefulShutdown() {
+            reload()
+        }
+    }
+
+    /// - Returns: whether the configuration was in order.
+    @discardableResult
+    package func reload() -> Bool {
+        let configuration: ServerConfiguration
+        do throws(ServerError) {
+            configuration = try sources.load()
+        } catch {
+            logger.error("configuration not reloaded, the old one stays: \(error)")
+            notifier.status("running with the old configuration: \(error)")
+            return false
+        }
+        destination.level = configuration.logLevel
+        logger.notice("configuration reloaded", metadata: ["log_level": "\(configuration.logLevel.rawValue)"])
+        let waiting = Self.settingsForNextStart(initial, configuration)
+        if !waiting.isEmpty {
+            logger.warning("settings that take effect at the next start: \(waiting.joined(separator: ", "))")
+        }
+        notifier.status("running, configuration reloaded")
+        return true
+    }
+
+    /// Settings other than the log level in which the configuration differs from what the daemon runs with.
+    static func settingsForNextStart(_ running: ServerConfiguration, _ loaded: ServerConfiguration) -> [String] {
+        ConfigurationSetting.all.filter { setting in
+            if case .logLevel = setting.target { return false }
+            return setting.differs(running, loaded)
+        }.map(\.key)
+    }
+}

@@ -1,0 +1,57 @@
+import Glibc
+import Logging
+import ServiceLifecycle
+import UnixSignals
+
+/// The whole process, from its options to its end.
+package enum Daemon {
+    /// Runs until SIGTERM or SIGINT, and then returns once everything is drained.
+    ///
+    /// - Throws: ``ServerError`` for all that a person can do something about.
+    package static func run(options: CommandLineOptions) async throws {
+        // A reader of the log or a peer that goes away is an error of that write alone.
+        signal(SIGPIPE, SIG_IGN)
+        // Until the reloader listens, a reload would end the process; the configuration is just being read anyway.
+        signal(SIGHUP, SIG_IGN)
+        let context = ProcessContext.takeFromProcess()
+        let defaults = DefaultPaths(for: context)
+        let sources = ConfigurationSources(options: options, context: context, defaults: defaults)
+        let configuration = try sources.load()
+        let destination = LogDestination.standardError(for: context, level: configuration.logLevel)
+        let logger = Logger(label: "notifyd") { LineLogHandler(label: $0, destination: destination) }
+        for name in sources.unknownEnvironmentVariables {
+            logger.warning("unknown environment variable \(name) ignored: see notifyd --help for those there are")
+        }
+        checkDescriptorLimit(configuration, logger)
+        let notifier = ServiceManagerNotifier(context: context)
+        let server = Server(
+            configuration: configuration, context: context, defaults: defaults, notifier: notifier, logger: logger)
+        let reloader = ConfigurationReloader(
+            sources: sources, initial: configuration, destination: destination, notifier: notifier, logger: logger)
+        try await serviceGroup(server, reloader, drain: configuration.timeouts.drain, logger).run()
+        logger.notice("stopped")
+    }
+
+    private static func serviceGroup(
+        _ server: Server, _ reloader: ConfigurationReloader, drain: Duration, _ logger: Logger
+    ) -> ServiceGroup {
+        // The group's own remarks on its life would say everything twice.
+        var groupLogger = logger
+        groupLogger.logLevel = max(logger.logLevel, .warning)
+        var configuration = ServiceGroupConfiguration(
+            services: [.init(service: server), .init(service: reloader)],
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: groupLogger)
+        // The server keeps to the deadline itself; this is for a server that hangs.
+        configuration.maximumGracefulShutdownDuration = drain + .seconds(5)
+        return ServiceGroup(configuration: configuration)
+    }
+
+    private static func checkDescriptorLimit(_ configuration: ServerConfiguration, _ logger: Logger) {
+        let limit = DescriptorLimit.raise()
+        // A few are needed for the database, the log and the event loop.
+        guard limit < configuration.limits.connections + 64 else { return }
+        logger.debug(
+            "at most \(limit) files may be open, fewer than the \(configuration.limits.connections) connections allowed"
+        )
+    }
+}

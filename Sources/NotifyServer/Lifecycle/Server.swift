@@ -1,0 +1,66 @@
+package import Logging
+import ServiceLifecycle
+
+/// The daemon as a service: opens the socket, serves until told to stop, and leaves nothing behind.
+package struct Server: Service {
+    let configuration: ServerConfiguration
+    let context: ProcessContext
+    let defaults: DefaultPaths
+    let notifier: ServiceManagerNotifier
+    let logger: Logger
+    private let onRunning: @Sendable (_ socketPath: String) -> Void
+
+    /// - Parameter onRunning: called once clients can connect.
+    package init(
+        configuration: ServerConfiguration, context: ProcessContext, defaults: DefaultPaths,
+        notifier: ServiceManagerNotifier, logger: Logger,
+        onRunning: @escaping @Sendable (_ socketPath: String) -> Void = { _ in }
+    ) {
+        self.configuration = configuration
+        self.context = context
+        self.defaults = defaults
+        self.notifier = notifier
+        self.logger = logger
+        self.onRunning = onRunning
+    }
+
+    /// Serves until a graceful shutdown, then drains.
+    ///
+    /// - Throws: ``ServerError`` if the daemon cannot start.
+    package func run() async throws {
+        let listening = try openListeningSocket()
+        // The file goes last, also when what follows throws: until then a client finds the daemon's own answer there.
+        defer { listening.removeFile() }
+        try prepareDatabaseFolder()
+        try await serve(listening)
+    }
+
+    /// Says that clients can connect, to everybody who waits for it.
+    func announceRunning(_ listening: ListeningSocket) {
+        logger.notice("listening on \(listening.path)", metadata: ["database": "\(configuration.databasePath)"])
+        if notifier.isActive, !notifier.ready(status: "listening on \(listening.path)") {
+            logger.warning("the service manager could not be told that notifyd is ready")
+        }
+        onRunning(listening.path)
+    }
+
+    private func openListeningSocket() throws(ServerError) -> ListeningSocket {
+        if let passed = try SocketActivation.claim(for: context) {
+            let listening = ListeningSocket(fromServiceManager: passed)
+            if listening.path != configuration.socketPath {
+                logger.notice("systemd's socket is used: \(listening.path) instead of \(configuration.socketPath)")
+            }
+            return listening
+        }
+        if configuration.socketPath == defaults.socketPath {
+            try defaults.socketFolder.prepare(owner: context.userID, purpose: "socket")
+        }
+        return try ListeningSocket.bind(path: configuration.socketPath, mode: configuration.socketMode)
+    }
+
+    /// Only a default folder is made: where a path was chosen, a missing folder is more likely a slip of the pen.
+    private func prepareDatabaseFolder() throws(ServerError) {
+        guard configuration.databasePath == defaults.databasePath else { return }
+        try defaults.databaseFolder?.prepare(owner: context.userID, purpose: "database")
+    }
+}

@@ -1,0 +1,80 @@
+import Glibc
+
+/// Sockets that systemd opened for the service, as `sd_listen_fds(3)` describes.
+package enum SocketActivation {
+    package static let variables = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"]
+    /// Where the passed descriptors begin.
+    package static let firstDescriptor: CInt = 3
+
+    /// The socket passed to this process, or `nil` if there is none.
+    ///
+    /// - Throws: ``ServerError`` if there are several, or one that is not a listening Unix stream socket.
+    package static func claim(
+        for context: ProcessContext, firstDescriptor: CInt = firstDescriptor
+    ) throws(ServerError) -> OwnedDescriptor? {
+        guard let count = try passedCount(for: context), count > 0 else { return nil }
+        guard count == 1 else {
+            throw ServerError(
+                .socketActivationInvalid,
+                "systemd passed \(count) sockets but notifyd takes one: leave a single ListenStream= in the socket unit"
+            )
+        }
+        guard fcntl(firstDescriptor, F_GETFD) >= 0 else {
+            throw ServerError(
+                .socketActivationInvalid,
+                "LISTEN_FDS names descriptor \(firstDescriptor) but it is not open: start notifyd through its socket unit",
+                cause: SystemCallError("fcntl"))
+        }
+        let descriptor = OwnedDescriptor(owning: firstDescriptor)
+        try verify(descriptor.rawValue)
+        guard fcntl(firstDescriptor, F_SETFD, FD_CLOEXEC) == 0,
+            fcntl(firstDescriptor, F_SETFL, fcntl(firstDescriptor, F_GETFL) | O_NONBLOCK) == 0
+        else {
+            throw ServerError(
+                .systemCallFailed, "the socket that systemd passed cannot be set up", cause: SystemCallError("fcntl"))
+        }
+        return descriptor
+    }
+
+    private static func passedCount(for context: ProcessContext) throws(ServerError) -> Int? {
+        guard let processText = context.variable("LISTEN_PID"), let countText = context.variable("LISTEN_FDS") else {
+            return nil
+        }
+        guard let process = pid_t(processText), process > 0 else { throw malformed("LISTEN_PID", processText) }
+        // Left over from a parent that was started by systemd: they are not for this process.
+        guard process == context.processID else { return nil }
+        guard let count = Int(countText), count >= 0 else { throw malformed("LISTEN_FDS", countText) }
+        return count
+    }
+
+    private static func malformed(_ name: String, _ value: String) -> ServerError {
+        ServerError(
+            .socketActivationInvalid,
+            "\(name)=\(value) is not a number: start notifyd through its socket unit, or unset it")
+    }
+
+    private static func verify(_ descriptor: CInt) throws(ServerError) {
+        guard option(SO_DOMAIN, of: descriptor) == AF_UNIX else {
+            throw wrongKind("is not a Unix socket")
+        }
+        guard option(SO_TYPE, of: descriptor) == CInt(SOCK_STREAM.rawValue) else {
+            throw wrongKind("is not a stream socket")
+        }
+        guard option(SO_ACCEPTCONN, of: descriptor) == 1 else {
+            throw wrongKind("does not listen (is Accept=yes set?)")
+        }
+    }
+
+    private static func wrongKind(_ problem: String) -> ServerError {
+        ServerError(
+            .socketActivationInvalid,
+            "the socket that systemd passed \(problem): the socket unit must have ListenStream= with a path and Accept=no"
+        )
+    }
+
+    private static func option(_ name: CInt, of descriptor: CInt) -> CInt? {
+        var value: CInt = 0
+        var length = socklen_t(MemoryLayout<CInt>.size)
+        return getsockopt(descriptor, SOL_SOCKET, name, &value, &length) == 0 ? value : nil
+    }
+}

@@ -1,0 +1,78 @@
+import FoundationEssentials
+package import Logging
+
+/// Writes each record as one line.
+package struct LineLogHandler: LogHandler {
+    package var metadata: Logger.Metadata = [:]
+    package var metadataProvider: Logger.MetadataProvider?
+    private let label: String
+    private let destination: LogDestination
+    /// Set for one logger alone; else the destination's level counts, which a reload may change.
+    private var ownLevel: Logger.Level?
+
+    package init(label: String, destination: LogDestination) {
+        self.label = label
+        self.destination = destination
+    }
+
+    package var logLevel: Logger.Level {
+        get { ownLevel ?? destination.level.loggerLevel }
+        set { ownLevel = newValue }
+    }
+
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    package func log(event: LogEvent) {
+        destination.write(line(for: event, at: Date()))
+    }
+
+    func line(for event: LogEvent, at time: Date) -> String {
+        var line =
+            switch destination.format {
+            case .journal: "<\(event.level.journalPriority)>"
+            case .timestamped: "\(time.formatted(Self.timeStyle)) \(event.level) "
+            }
+        line += "\(label): "
+        Self.append(event.message.description, to: &line)
+        var all = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }
+        all.merge(event.metadata ?? [:]) { $1 }
+        if let error = event.error { all["error"] = "\(error)" }
+        for (key, value) in all.sorted(by: { $0.key < $1.key }) {
+            line += " "
+            Self.append("\(key)=\(value)", to: &line)
+        }
+        line += "\n"
+        return line
+    }
+
+    private static let timeStyle = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+
+    /// Control characters are written as escapes: a name from a client must not begin a line of its own.
+    private static func append(_ text: String, to line: inout String) {
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\n": line += "\\n"
+            case _ where scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value):
+                line += "\\u{\(String(scalar.value, radix: 16))}"
+            default: line.unicodeScalars.append(scalar)
+            }
+        }
+    }
+}
+
+extension Logger.Level {
+    /// The syslog priority that the journal shows and filters by.
+    fileprivate var journalPriority: Int {
+        switch self {
+        case .trace, .debug: 7
+        case .info: 6
+        case .notice: 5
+        case .warning: 4
+        case .error: 3
+        case .critical: 2
+        }
+    }
+}

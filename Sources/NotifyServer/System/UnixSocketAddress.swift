@@ -1,0 +1,49 @@
+package import Glibc
+
+/// The kernel's address of a Unix socket: a path in the file system, or an abstract name where the bytes begin with NUL.
+package struct UnixSocketAddress: Sendable {
+    /// The longest path: `sun_path` has 108 bytes, the last of which is the terminating NUL.
+    package static let maximumPathBytes = 107
+
+    private var storage: sockaddr_un
+    private let length: socklen_t
+
+    /// - Returns: `nil` if the path is empty, longer than ``maximumPathBytes`` or holds a NUL.
+    package init?(path: String) {
+        guard !path.utf8.contains(0), path.utf8.count <= Self.maximumPathBytes else { return nil }
+        self.init(bytes: Array(path.utf8), terminated: true)
+    }
+
+    /// An address in the abstract namespace, which has no file; `name` comes without the leading `@`.
+    package init?(abstractName name: String) {
+        guard name.utf8.count <= Self.maximumPathBytes else { return nil }
+        self.init(bytes: [0] + Array(name.utf8), terminated: false)
+    }
+
+    private init?(bytes: [UInt8], terminated: Bool) {
+        guard !bytes.isEmpty else { return nil }
+        storage = sockaddr_un()
+        storage.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &storage.sun_path) { $0.copyBytes(from: bytes) }
+        // The length of an abstract name is part of the name; a path ends at its NUL.
+        length = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count + (terminated ? 1 : 0))
+    }
+
+    package func withSockaddr<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+        withUnsafePointer(to: storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }
+        }
+    }
+
+    /// The path that a socket is bound to; `nil` if it has none (unbound, abstract, or of another family).
+    package static func boundPath(of descriptor: CInt) -> String? {
+        var storage = sockaddr_un()
+        var length = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let result = withUnsafeMutablePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+        }
+        guard result == 0, storage.sun_family == sa_family_t(AF_UNIX) else { return nil }
+        let bytes = withUnsafeBytes(of: storage.sun_path) { Array($0.prefix { $0 != 0 }) }
+        return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+    }
+}
