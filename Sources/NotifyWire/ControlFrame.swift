@@ -15,7 +15,11 @@ extension ControlFrame {
     package var flags: UInt8 { 0 }
 
     /// Reads a frame of this kind, and nothing but it.
+    ///
+    /// No request has flags yet. One that has asks for something newer, and is refused rather than half understood;
+    /// the greeting, where versions are settled, and what the daemon sends are read without those flags.
     package init(_ frame: FrameDecoder.Frame) throws(WireError) {
+        guard frame.flags == 0 || Self.kind == .hello || Self.kind.isFromDaemon else { throw .unknownFlags }
         var cursor = WireCursor(frame.body)
         try self.init(flags: frame.flags, reading: &cursor)
         try cursor.finish()

@@ -28,6 +28,8 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case gap = 0x53
     case error = 0x60
     case closing = 0x61
+
+    package var isFromDaemon: Bool { rawValue >= 0x40 }
 }
 
 /// The eight bytes before every body: its length, the frame's kind and flags.

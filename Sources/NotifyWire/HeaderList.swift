@@ -1,4 +1,4 @@
-/// A message's headers: keys with values, each key once, in the poster's order.
+/// A message's headers: keys with values, each key once (by its bytes, as with names), in the poster's order.
 ///
 /// Encoded one after another: key length u8, value length u16, key, value. Keys are 1 to 255 bytes of UTF-8 without
 /// control characters; values are UTF-8.
@@ -14,20 +14,25 @@ package enum HeaderList {
         guard bytes.count <= Limits.headerBytes else { throw tooLong(bytes.count) }
         var cursor = WireCursor(bytes)
         var headers: [(key: String, value: String)] = []
-        var keys: Set<String> = []
         while cursor.remaining > 0 {
             guard headers.count < Limits.headerCount else { throw tooMany }
+            let header = try next(from: &cursor)
+            try check(key: header.key)
+            headers.append(header)
+        }
+        try checkKeysDiffer(headers)
+        return headers
+    }
+
+    /// What does not fit together here spoils the message only: the frame around it was whole.
+    private static func next(from cursor: inout WireCursor) throws(WireError) -> (key: String, value: String) {
+        do {
             let keyLength: UInt8 = try cursor.integer()
             let valueLength: UInt16 = try cursor.integer()
-            let key = try cursor.string(Int(keyLength))
-            let value = try cursor.string(Int(valueLength))
-            try check(key: key)
-            guard keys.insert(key).inserted else {
-                throw WireError(.invalidHeaders, "header '\(key)' stands more than once")
-            }
-            headers.append((key, value))
+            return (try cursor.string(Int(keyLength)), try cursor.string(Int(valueLength)))
+        } catch {
+            throw WireError(.invalidHeaders, "the headers end in the middle of one, or are not valid UTF-8")
         }
-        return headers
     }
 
     /// Encodes a list; fails on what `validate` would refuse.
@@ -44,10 +49,17 @@ package enum HeaderList {
         }
         guard bytes.count <= Limits.headerBytes else { throw tooLong(bytes.count) }
         guard headers.count <= Limits.headerCount else { throw tooMany }
-        guard Set(headers.map(\.key)).count == headers.count else {
-            throw WireError(.invalidHeaders, "a header's key stands more than once")
-        }
+        try checkKeysDiffer(headers)
         return bytes
+    }
+
+    /// Strings would compare by canonical equivalence, which other languages do not share.
+    private static func checkKeysDiffer(_ headers: [(key: String, value: String)]) throws(WireError) {
+        guard headers.count > 1 else { return }
+        var keys: Set<[UInt8]> = []
+        for (key, _) in headers where !keys.insert(Array(key.utf8)).inserted {
+            throw WireError(.invalidHeaders, "header '\(key)' stands more than once")
+        }
     }
 
     private static func check(key: String) throws(WireError) {

@@ -37,6 +37,7 @@ package struct Post {
     @inlinable
     package init(_ frame: FrameDecoder.Frame) throws(WireError) {
         let body = frame.body
+        guard frame.flags & ~Self.receiptFlag == 0 else { throw .unknownFlags }
         guard body.count >= Self.fixedSize else { throw .truncated }
         let parts = MessageParts(
             splitting: UnsafeRawBufferPointer(rebasing: body[Self.fixedSize...]),
@@ -78,7 +79,11 @@ package struct Post {
 extension WireError {
     @usableFromInline
     static let unknownDurability = WireError(
-        .invalidArgument, "the post's durability is unknown: 0 automatic, 1 volatile, 2 stored, 3 synced")
+        .invalidArgument, "the durability is unknown: 1 volatile, 2 stored, 3 synced, and in a post 0 automatic")
+
+    /// Asking for what this version does not have must not look like having got it.
+    @usableFromInline
+    static let unknownFlags = WireError(.unsupported, "the frame has a flag that this version does not know")
 }
 
 /// What became of a post.
@@ -107,7 +112,9 @@ package struct Receipt: ControlFrame {
         sequence = try body.integer()
         subscribers = try body.integer()
         stored = try body.integer()
-        guard let durability = Durability(rawValue: try body.integer()) else { throw .unknownDurability }
+        guard let durability = Durability(rawValue: try body.integer()), durability != .automatic else {
+            throw .unknownDurability
+        }
         self.durability = durability
         try body.skip(7)
     }
