@@ -1,0 +1,30 @@
+/// The ids of the names in a closed segment, as they lie in the database: rising, each as its distance from the one
+/// before.
+enum NameSet {
+    static func encode(_ names: [UInt32]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(names.count * 2)
+        var previous: UInt32 = 0
+        for name in names.sorted() {
+            Varint.append(UInt64(name - previous), to: &bytes)
+            previous = name
+        }
+        return bytes
+    }
+
+    /// The ids one after another, without a list made of them.
+    struct Reader: IteratorProtocol {
+        private var numbers: Varint.Reader
+        private var previous: UInt64 = 0
+
+        init(_ bytes: UnsafeRawBufferPointer) {
+            numbers = Varint.Reader(bytes)
+        }
+
+        mutating func next() -> UInt32? {
+            guard let distance = numbers.next() else { return nil }
+            previous &+= distance
+            return UInt32(truncatingIfNeeded: previous)
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import GRDBSQLite
+
+/// A statement prepared once and run many times through SQLite's C interface.
+///
+/// Bytes are bound without a copy: they must stay where they are until the statement was reset or bound anew.
+final class PreparedStatement {
+    private let handle: OpaquePointer
+    private let connection: OpaquePointer
+
+    init(_ connection: OpaquePointer, _ sql: String) throws(SQLiteFailure) {
+        var handle: OpaquePointer?
+        let code = sqlite3_prepare_v3(connection, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
+        guard code == SQLITE_OK, let handle else { throw SQLiteFailure(connection) }
+        self.handle = handle
+        self.connection = connection
+    }
+
+    deinit {
+        sqlite3_finalize(handle)
+    }
+
+    /// Runs to the end and makes ready for the next run.
+    func run() throws(SQLiteFailure) {
+        let code = sqlite3_step(handle)
+        guard code == SQLITE_DONE || code == SQLITE_ROW else {
+            let failure = SQLiteFailure(connection)
+            sqlite3_reset(handle)
+            throw failure
+        }
+        sqlite3_reset(handle)
+    }
+
+    /// Goes to the next row; false where there is none. `reset()` must follow in any case.
+    func step() throws(SQLiteFailure) -> Bool {
+        switch sqlite3_step(handle) {
+        case SQLITE_ROW: true
+        case SQLITE_DONE: false
+        default: throw SQLiteFailure(connection)
+        }
+    }
+
+    func reset() {
+        sqlite3_reset(handle)
+    }
+
+    /// Lets go of the bytes that were bound.
+    func forgetBindings() {
+        sqlite3_clear_bindings(handle)
+    }
+
+    func bind(_ index: Int32, _ value: Int64) throws(SQLiteFailure) {
+        try check(sqlite3_bind_int64(handle, index, value))
+    }
+
+    func bind(_ index: Int32, _ value: UInt64) throws(SQLiteFailure) {
+        try bind(index, Int64(bitPattern: value))
+    }
+
+    func bind(_ index: Int32, _ value: UInt32) throws(SQLiteFailure) {
+        try bind(index, Int64(value))
+    }
+
+    /// Binds text, or NULL where there is none.
+    func bindText(_ index: Int32, _ bytes: UnsafeRawBufferPointer) throws(SQLiteFailure) {
+        guard let base = bytes.baseAddress, !bytes.isEmpty else { return try check(sqlite3_bind_null(handle, index)) }
+        let text = base.assumingMemoryBound(to: CChar.self)
+        try check(sqlite3_bind_text64(handle, index, text, UInt64(bytes.count), nil, UInt8(SQLITE_UTF8)))
+    }
+
+    /// Binds a blob, or NULL where it is empty.
+    func bindBlob(_ index: Int32, _ bytes: UnsafeRawBufferPointer) throws(SQLiteFailure) {
+        guard let base = bytes.baseAddress, !bytes.isEmpty else { return try check(sqlite3_bind_null(handle, index)) }
+        try check(sqlite3_bind_blob64(handle, index, base, UInt64(bytes.count), nil))
+    }
+
+    func integer(_ column: Int32) -> UInt64 {
+        UInt64(bitPattern: sqlite3_column_int64(handle, column))
+    }
+
+    func integer32(_ column: Int32) -> UInt32 {
+        UInt32(truncatingIfNeeded: sqlite3_column_int64(handle, column))
+    }
+
+    /// The bytes of a text or blob, empty for NULL. They last until the next step or reset.
+    func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
+        let base = sqlite3_column_blob(handle, column)
+        return UnsafeRawBufferPointer(start: base, count: base == nil ? 0 : Int(sqlite3_column_bytes(handle, column)))
+    }
+
+    private func check(_ code: Int32) throws(SQLiteFailure) {
+        guard code == SQLITE_OK else { throw SQLiteFailure(connection) }
+    }
+}

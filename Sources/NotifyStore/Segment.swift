@@ -1,0 +1,72 @@
+/// A stretch of 4,096 sequences, the unit in which reads pass over what they do not want.
+enum Segment {
+    static let shift: UInt64 = 12
+
+    static func containing(_ sequence: UInt64) -> UInt64 { sequence >> shift }
+
+    static func first(of segment: UInt64) -> UInt64 { segment << shift }
+
+    static func last(of segment: UInt64) -> UInt64 { segment << shift | (1 << shift - 1) }
+}
+
+/// The segment that messages are being added to: how many it has, and the ids of their names.
+struct OpenSegment {
+    private(set) var number: UInt64 = 0
+    private(set) var messages: UInt64 = 0
+    /// In order of first appearance.
+    private(set) var names: [UInt32] = []
+
+    /// For each name id, the generation in which it was last added. A generation is never used again, so what a taken
+    /// back batch left here can't hide a name from a later one.
+    private var marks: [UInt64] = []
+    private var generation: UInt64 = 1
+    private var start: Start?
+
+    /// How the segment was before a batch.
+    private struct Start {
+        var number: UInt64
+        var messages: UInt64
+        var nameCount: Int
+        /// The names at the time of closing, where the batch has closed the segment.
+        var names: [UInt32]?
+    }
+
+    mutating func begin() {
+        start = Start(number: number, messages: messages, nameCount: names.count)
+    }
+
+    mutating func commit() {
+        start = nil
+    }
+
+    mutating func rollBack() {
+        guard let start else { return }
+        self.start = nil
+        let restored = (start.names ?? names).prefix(start.nameCount)
+        enter(start.number)
+        for name in restored { insert(name) }
+        messages = start.messages
+    }
+
+    /// Counts a message of `name`.
+    mutating func insert(_ name: UInt32) {
+        messages += 1
+        let index = Int(name)
+        if index >= marks.count {
+            marks.append(contentsOf: repeatElement(0, count: max(index + 1 - marks.count, marks.count, 64)))
+        }
+        guard marks[index] != generation else { return }
+        marks[index] = generation
+        names.append(name)
+    }
+
+    /// Goes on to another segment, empty so far.
+    mutating func enter(_ number: UInt64) {
+        if start != nil, start?.names == nil { start?.names = names }
+        self.number = number
+        messages = 0
+        generation += 1
+        names = []
+        names.reserveCapacity(64)
+    }
+}

@@ -1,0 +1,96 @@
+import GRDB
+package import NotifyWire
+
+/// The log: messages, and the durable subscriptions that read them, in one SQLite database that is this process's alone.
+///
+/// Commits and page reads run one after another, in the order in which they were asked for, on the database's own serial
+/// queue; completions are called there, in that order, and should do no more than hand the outcome on.
+package final class Store: Sendable {
+    /// What was there when the log was opened.
+    package let recovered: RecoveredLog
+
+    private let database: DatabaseQueue
+    private let log: Log
+    /// Held until the database is closed.
+    private let lock: LockFile
+
+    private init(recovered: RecoveredLog, database: DatabaseQueue, log: Log, lock: LockFile) {
+        self.recovered = recovered
+        self.database = database
+        self.log = log
+        self.lock = lock
+    }
+
+    deinit {
+        // Without `close` the next start finds an unclean stop. Order matters all the same: statements, database, lock.
+        try? Self.release(database, log)
+    }
+
+    /// Opens the log at `path`, or creates it, with its folder's lock file `path.lock` held from then on. Blocks.
+    ///
+    /// - Throws: What stands against it, with what to do. A file that is not a log of ours is left as it is.
+    package static func open(path: String, options: StoreOptions = StoreOptions()) throws(StoreError) -> Store {
+        // SQLite takes what begins with "file:" for a URI.
+        let path = path.hasPrefix("/") ? path : "./" + path
+        let lock = try LockFile(path: path + ".lock", guarding: path)
+        let file = DatabaseFile(path: path)
+        try file.prepare()
+        do {
+            let database = try Schema.open(path)
+            try file.restrictToOwner()
+            let (log, recovered) = try database.inDatabase { database in
+                guard let connection = database.sqliteConnection else {
+                    throw DatabaseError(resultCode: .SQLITE_MISUSE)
+                }
+                let log = try Log(connection: connection, path: path, options: options)
+                return (log, try log.recover())
+            }
+            return Store(recovered: recovered, database: database, log: log, lock: lock)
+        } catch {
+            throw StoreError(opening: path, error)
+        }
+    }
+
+    /// Commits the batch in one transaction and then tells the outcome. Of a batch that fails nothing is kept.
+    package func commit(_ batch: CommitBatch, completion: @escaping @Sendable (CommitOutcome) -> Void) {
+        let log = log
+        database.asyncWriteWithoutTransaction { _ in
+            completion(log.commit(batch))
+            log.checkpointIfDue()
+        }
+    }
+
+    /// Reads the page and then gives it.
+    package func readPage(_ request: PageRequest, completion: @escaping @Sendable (Page) -> Void) {
+        let log = log
+        database.asyncWriteWithoutTransaction { _ in
+            completion(log.readPage(request))
+        }
+    }
+
+    /// What reading pages has cost so far. Waits for what was asked for before.
+    package func readWork() -> ReadWork {
+        let log = log
+        return database.unsafeReentrantWrite { _ in log.readWork }
+    }
+
+    /// Closes the log after everything that was asked for before. Blocks; must not be called from a completion.
+    ///
+    /// - Parameter nextSequence: The lowest sequence never used, with which the next start goes on.
+    /// - Throws: Why the exact sequence could not be kept. The log is closed then, too, and the next start takes the
+    ///   reserved mark, as after a crash.
+    package func close(nextSequence: UInt64) throws(StoreError) {
+        let log = log
+        do {
+            defer { try? Self.release(database, log) }
+            try database.writeWithoutTransaction { _ in try log.finish(nextSequence: nextSequence) }
+        } catch {
+            throw StoreError(closing: log.path, error)
+        }
+    }
+
+    private static func release(_ database: DatabaseQueue, _ log: Log) throws {
+        database.unsafeReentrantWrite { _ in log.statements = nil }
+        try database.close()
+    }
+}
