@@ -1,0 +1,30 @@
+import NotifyWire
+import Testing
+
+@Suite struct LimitsTests {
+    @Test(arguments: [
+        "a", "Z", "0", ".", "_", "-", "mail.in_box-2", String(repeating: "n", count: 63),
+        String(repeating: "n", count: 64),
+    ])
+    func subscriptionNamesThatFollowTheRule(_ name: String) throws {
+        try Limits.validateSubscriptionName(name)
+    }
+
+    @Test(arguments: [
+        "", String(repeating: "n", count: 65), "a b", "a/b", "é", "a\u{0}", "a\n", ":", "@", "[", "`", "{",
+        "/", "\u{FF21}",
+    ])
+    func subscriptionNamesThatBreakIt(_ name: String) throws {
+        let error = try #require(throws: WireError.self) { try Limits.validateSubscriptionName(name) }
+        #expect(error.code == .invalidSubscriptionName)
+        #expect(error.message.contains("64"))
+    }
+
+    /// Everything a post may have beside its payload fits what a frame may be over the payload's limit.
+    @Test func theLargestPostFitsAFrame() {
+        let parts = Limits.nameBytes + Limits.objectBytes + Limits.messageIDBytes + Limits.headerBytes
+        #expect(Post.fixedSize + parts <= Limits.frameOverheadBytes)
+        #expect(Deliver.fixedSize + parts <= Limits.frameOverheadBytes)
+        #expect(Limits.maximumPayloadBytes + Limits.frameOverheadBytes <= Int(UInt32.max))
+    }
+}

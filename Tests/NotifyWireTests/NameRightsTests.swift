@@ -1,0 +1,85 @@
+import NotifyCenter
+import NotifyWire
+import Testing
+
+@Suite struct NameRightsTests {
+    private func mayPost(_ name: String, _ uid: UInt32) -> Bool {
+        Array(name.utf8).withUnsafeBytes { NameRights.mayPost($0, uid: uid) }
+    }
+
+    private func mayReceive(_ name: String, _ uid: UInt32) -> Bool {
+        Array(name.utf8).withUnsafeBytes { NameRights.mayReceive($0, uid: uid) }
+    }
+
+    @Test(arguments: ["notifyd", "notifyd.start", "notifyd.a.b"])
+    func onlyTheDaemonPostsUnderItsName(_ name: String) {
+        #expect(!mayPost(name, 0))
+        #expect(!mayPost(name, 1000))
+        #expect(mayReceive(name, 1000))
+    }
+
+    @Test(arguments: [
+        "a", "notify", "notifydx.a", "Notifyd.a", "n.notifyd", "user", "users.5.a", "User.7.a", "a.user.7.b", "",
+    ])
+    func everybodyPostsAndReceivesElsewhere(_ name: String) {
+        for uid: UInt32 in [0, 1, 1000, .max] {
+            #expect(mayPost(name, uid))
+            #expect(mayReceive(name, uid))
+        }
+    }
+
+    @Test(arguments: ["user.1000", "user.1000.mail", "user.1000.a.b"])
+    func aUsersPartIsThatUsersAndRoots(_ name: String) {
+        for (uid, allowed) in [(UInt32(1000), true), (0, true), (1001, false), (100, false), (10000, false)] {
+            #expect(mayPost(name, uid) == allowed)
+            #expect(mayReceive(name, uid) == allowed)
+        }
+    }
+
+    /// Forms that are not the shortest decimal of a uid name nobody, so that no second spelling opens a part.
+    @Test(arguments: [
+        "01000", "+1000", "1000x", "x", "4294967296", "00", "-1", "10000000000", "\u{FF11}", "1e3", "0x3e8",
+    ])
+    func whatIsNoUsersNumberIsRootsAlone(_ token: String) {
+        for name in ["user.\(token)", "user.\(token).mail"] {
+            #expect(mayPost(name, 0))
+            #expect(!mayPost(name, 1000))
+            #expect(!mayReceive(name, 1000))
+            #expect(!mayReceive(name, 1))
+        }
+    }
+
+    @Test func theHighestUsersNumberCounts() {
+        #expect(mayPost("user.4294967295.a", .max))
+        #expect(!mayPost("user.4294967295.a", 1))
+        #expect(mayPost("user.0.a", 0))
+        #expect(!mayPost("user.0.a", 1))
+    }
+
+    @Test(arguments: [
+        ("user.1000.>", UInt32(1000), true), ("user.1000", 1000, true), ("user.1000.>", 0, true),
+        ("user.1000.>", 1001, false), ("user.1000", 1001, false), ("user.1000.*", 1, false),
+        ("user.*.mail", 1001, true), ("user.>", 1001, true), ("*.1000.>", 1001, true), (">", 1001, true),
+        ("notifyd.>", 1001, true), ("user", 1001, true), ("users.1000", 1001, true),
+    ])
+    func aPatternThatNamesAnotherUserIsRefused(_ pattern: String, uid: UInt32, allowed: Bool) throws {
+        #expect(NameRights.maySubscribe(try NamePattern(pattern), uid: uid) == allowed)
+    }
+
+    @Test(arguments: [
+        ("notifyd.start", ">", false), ("notifyd.start", "*.start", false), ("notifyd", "*", false),
+        ("notifyd.start", "notifyd.>", true), ("notifyd.start", "notifyd.*", true), ("notifyd", "notifyd", true),
+        ("notifydx.start", ">", true), ("a.b", "*.b", true), ("user.5.a", ">", true),
+    ])
+    func wildcardsInFirstPlaceDoNotSeeTheDaemonsOwn(_ name: String, pattern: String, visible: Bool) throws {
+        let pattern = try NamePattern(pattern)
+        #expect(Array(name.utf8).withUnsafeBytes { NameRights.isVisible($0, to: pattern) } == visible)
+    }
+
+    @Test func aFilterTakesRightsAndVisibilityIntoAccount() throws {
+        let filter = SubscriptionFilter(patterns: [try NamePattern(">"), try NamePattern("notifyd.a")], uid: 1000)
+        let matches = { (name: String) in Array(name.utf8).withUnsafeBytes { filter.matches(name: $0) } }
+        #expect(matches("x") && matches("user.1000.a") && matches("notifyd.a"))
+        #expect(!matches("user.1001.a") && !matches("notifyd.b"))
+    }
+}

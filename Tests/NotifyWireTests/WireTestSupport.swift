@@ -1,0 +1,72 @@
+import NIOCore
+import NotifyWire
+
+extension ControlFrame {
+    /// The whole frame as it goes out.
+    var encoded: [UInt8] {
+        var buffer = ByteBuffer()
+        write(to: &buffer)
+        return Array(buffer.readableBytesView)
+    }
+
+    /// Reads one whole frame, which must be of this kind.
+    static func decode(_ bytes: [UInt8]) throws -> Self {
+        try withFrame(bytes) { try Self($0) }
+    }
+}
+
+struct NoFrame: Error {}
+
+/// Finds the one frame that `bytes` are and hands it out.
+func withFrame<Result>(_ bytes: [UInt8], _ body: (FrameDecoder.Frame) throws -> Result) throws -> Result {
+    try bytes.withUnsafeBytes { bytes in
+        guard let frame = try FrameDecoder(maximumBodyBytes: 1 << 26).next(in: bytes), frame.size == bytes.count else {
+            throw NoFrame()
+        }
+        return try body(frame)
+    }
+}
+
+/// A frame of any kind around `body`, its length right.
+func rawFrame(_ kind: UInt8, flags: UInt8 = 0, _ body: [UInt8]) -> [UInt8] {
+    let length = UInt32(body.count)
+    return (0..<4).map { UInt8(truncatingIfNeeded: length >> (8 * $0)) } + [kind, flags, 0, 0] + body
+}
+
+/// Calls `body` with message parts that point at copies of what is given.
+func withParts<Result>(
+    name: String = "a.b", object: String = "", messageID: String = "", headers: [UInt8] = [], payload: [UInt8] = [],
+    _ body: (MessageParts) throws -> Result
+) rethrows -> Result {
+    try Array(name.utf8).withUnsafeBytes { name in
+        try Array(object.utf8).withUnsafeBytes { object in
+            try Array(messageID.utf8).withUnsafeBytes { messageID in
+                try headers.withUnsafeBytes { headers in
+                    try payload.withUnsafeBytes { payload in
+                        try body(
+                            MessageParts(
+                                name: name, object: object, messageID: messageID, headers: headers, payload: payload))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Repeatable randomness: a failure prints the seed, and the seed brings the failure back.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    /// SplitMix64.
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
