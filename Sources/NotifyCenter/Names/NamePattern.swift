@@ -9,6 +9,9 @@ public struct NamePattern: Sendable, CustomStringConvertible {
 
     private let shape: NameGrammar.Shape
 
+    /// `>`, which matches every name.
+    public static let everyName = NamePattern(literal: ">")
+
     /// Makes a pattern of a string that follows the rules.
     ///
     /// - Throws: ``NameError`` that says which rule was broken and where.

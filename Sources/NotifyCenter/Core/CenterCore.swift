@@ -1,0 +1,144 @@
+/// The heart of a notification center: who registered for what, and whom a post reaches, in which order.
+///
+/// It calls nobody and holds no closures; its owner hands it a number (`slot`) per registration and gets the numbers that a
+/// post reaches. It is not thread-safe. A post in progress keeps a ``Resolution``, which never changes, so registrations may
+/// come and go meanwhile; ``contains(_:)`` tells which of its registrations went.
+///
+/// A post without object reaches registrations without object filter; one with an object reaches those that filter this
+/// object as well. Objects are equal if their bytes are.
+package struct CenterCore: ~Copyable, Sendable {
+    private let hash: KeyedHash
+    private let cacheLimit: Int
+    private var index: RegistrationIndex
+    private var cache = ResolutionCache()
+
+    /// Rises with every removal. While it stands still, everything in a resolution is still registered.
+    package private(set) var removalCount: UInt64 = 0
+
+    /// - Parameters:
+    ///   - resolutionCacheLimit: How many resolutions are kept, beyond one for each name that is registered exactly.
+    ///   - reservedFirstToken: Names whose first token is this one are not matched by wildcards in first position.
+    package init(resolutionCacheLimit: Int = 16_384, reservedFirstToken: String? = nil) {
+        self.hash = KeyedHash()
+        self.cacheLimit = resolutionCacheLimit
+        self.index = RegistrationIndex(hash: hash, reservedFirstToken: reservedFirstToken)
+    }
+
+    package var registrationCount: Int { index.count }
+
+    /// How many resolutions are kept at the moment.
+    package var cachedResolutionCount: Int { cache.count }
+
+    /// A measure of what the registrations take up, 0 without any.
+    var footprint: Int { index.footprint }
+}
+
+// MARK: - Registrations
+
+extension CenterCore {
+    /// Registers for all names that one of the patterns matches. What several of them match comes once.
+    ///
+    /// - Returns: The identity of the registration. Identities rise and are never given again.
+    package mutating func add(
+        patterns: [NamePattern], object: String? = nil, priority: Int32 = 0, slot: Int32
+    ) -> UInt64 {
+        let id = index.insert(priority: priority, slot: slot)
+        for pattern in patterns {
+            if pattern.isExact {
+                pattern.withUTF8 { link(id, to: .name($0), object: object) }
+            } else {
+                link(id, to: .pattern(pattern), object: object)
+            }
+        }
+        return id
+    }
+
+    /// Registers for one name, which may be any string.
+    package mutating func addExact(
+        name: String, object: String? = nil, priority: Int32 = 0, slot: Int32
+    ) -> UInt64 {
+        let id = index.insert(priority: priority, slot: slot)
+        name.withUTF8Bytes { link(id, to: .name($0), object: object) }
+        return id
+    }
+
+    /// Registers for every name, save those that are reserved.
+    package mutating func addEveryName(object: String? = nil, priority: Int32 = 0, slot: Int32) -> UInt64 {
+        add(patterns: [.everyName], object: object, priority: priority, slot: slot)
+    }
+
+    /// Ends a registration. Answers whether there was one.
+    package mutating func remove(_ id: UInt64) -> Bool {
+        guard index.contains(id) else { return false }
+        while unlinkOne(of: id) {}
+        removalCount += 1
+        return index.remove(id)
+    }
+
+    /// Whether a registration has not ended.
+    package func contains(_ id: UInt64) -> Bool {
+        index.contains(id)
+    }
+
+    private mutating func link(_ id: UInt64, to subject: RegistrationIndex.Subject, object: String?) {
+        guard let object else { return link(id, to: subject, object: nil as UnsafeRawBufferPointer?) }
+        object.withUTF8Bytes { link(id, to: subject, object: $0) }
+    }
+
+    private mutating func link(
+        _ id: UInt64, to subject: RegistrationIndex.Subject, object: UnsafeRawBufferPointer?
+    ) {
+        index.link(id, to: subject, object: object)
+        cache.drop(subject, object: object, hash: hash)
+    }
+
+    private mutating func unlinkOne(of id: UInt64) -> Bool {
+        // The bytes that are passed belong to the index; the cache is another field.
+        index.unlinkOne(of: id) { subject, object in cache.drop(subject, object: object, hash: hash) }
+    }
+}
+
+// MARK: - Resolution
+
+extension CenterCore {
+    /// Whom a post of this name reaches.
+    ///
+    /// - Parameters:
+    ///   - name: A valid name, or any bytes where all names are exact.
+    ///   - object: The object of the post, if it has one.
+    package mutating func resolve(name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?) -> Resolution {
+        let nameHash = hash(name)
+        let hash = object.map { self.hash(nameHash, then: $0) } ?? nameHash
+        if let known = cache.find(hash: hash, name: name, object: object) { return known }
+        let resolution = index.resolve(name: name, nameHash: nameHash, object: object)
+        cache.insert(
+            resolution, hash: hash, nameHash: nameHash, name: name, object: object,
+            limit: max(cacheLimit, 0) + (cacheLimit > 0 ? index.nameCount : 0))
+        return resolution
+    }
+
+    /// The same, if it is known already. What is known was resolved before, so the name need not be checked again.
+    package mutating func cachedResolution(
+        name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?
+    ) -> Resolution? {
+        let nameHash = hash(name)
+        let hash = object.map { self.hash(nameHash, then: $0) } ?? nameHash
+        return cache.find(hash: hash, name: name, object: object)
+    }
+}
+
+extension ResolutionCache {
+    /// Drops what a registration for the subject changes.
+    fileprivate mutating func drop(
+        _ subject: RegistrationIndex.Subject, object: UnsafeRawBufferPointer?, hash: KeyedHash
+    ) {
+        switch subject {
+        case .name(let name):
+            let nameHash = hash(name)
+            let whole = object.map { hash(nameHash, then: $0) } ?? nameHash
+            drop(name: name, nameHash: nameHash, object: object, hash: whole)
+        case .pattern(let pattern):
+            drop(matching: pattern, object: object)
+        }
+    }
+}
