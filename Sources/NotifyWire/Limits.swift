@@ -18,7 +18,7 @@ package enum Limits {
     package static let acknowledgedRangesPerFrame = 1024
     /// Durable messages in flight to one subscription, unless it asks for another window.
     package static let defaultWindow: UInt32 = 256
-    package static let maximumWindow: UInt32 = 65_536
+    package static let maximumWindow: UInt32 = 16_384
     /// Bytes of a frame's body before the greeting is done.
     package static let greetingBytes = 512
     /// Bytes of a frame's body beside its payload, at most.

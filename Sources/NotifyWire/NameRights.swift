@@ -11,6 +11,11 @@ package enum NameRights {
         return mayReceive(name, uid: uid)
     }
 
+    /// Whether `name` may be in a part that belongs to one user, so that receivers' rights must be asked.
+    package static func isPrivate(_ name: UnsafeRawBufferPointer) -> Bool {
+        name.first == UInt8(ascii: "u") && owner(of: name) != nil
+    }
+
     /// Whether messages of `name` may reach a subscription of `uid`.
     package static func mayReceive(_ name: UnsafeRawBufferPointer, uid: UInt32) -> Bool {
         guard name.first == UInt8(ascii: "u"), uid != 0, let owner = owner(of: name) else { return true }

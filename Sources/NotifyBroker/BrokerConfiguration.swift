@@ -1,0 +1,36 @@
+package import NotifyWire
+
+/// What the broker allows and how long it waits. Sizes are in bytes.
+package struct BrokerConfiguration: Sendable {
+    package var maximumPayloadBytes = Limits.defaultPayloadBytes
+    /// Posts of one connection that may wait for their receipt.
+    package var postWindow = 8192
+    package var greetingTimeout = Duration.seconds(10)
+    /// How long a connection that is being closed may take to read why.
+    package var closingTimeout = Duration.seconds(2)
+    /// Acknowledgements wait for a batch to join at most this long.
+    package var acknowledgementDelay = Duration.milliseconds(50)
+    /// After a failed commit without anybody waiting, the next is tried this much later.
+    package var storageRetryDelay = Duration.seconds(1)
+
+    package var connectionsPerUser = 4096
+    package var subscriptionsPerConnection = 4096
+    package var subscriptionsPerUser = 100_000
+    package var durableSubscriptionsPerUser = 10_000
+    /// Volatile messages that wait for one connection, before its overflow policy applies.
+    package var outboxBytesPerConnection = 4 << 20
+    /// The same for all connections of a user together.
+    package var outboxBytesPerUser = 64 << 20
+    /// Answers and durable messages that may wait for one connection; over it, it is read no further.
+    package var answerBytesPerConnection = 1 << 20
+    /// Durable messages are handed to a connection while less than this waits in its outbox.
+    package var durableOutboxBytes = 256 << 10
+    /// Frames of all of a user's connections that have not arrived whole.
+    package var partialBytesPerUser = 64 << 20
+    /// Messages that wait for the store; over it, connections that post stored messages are read no further.
+    package var pendingLogBytes = 32 << 20
+    /// Committed messages kept encoded for durable readers near the tail.
+    package var tailRingBytes = 16 << 20
+
+    package init() {}
+}

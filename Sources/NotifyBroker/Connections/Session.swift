@@ -1,0 +1,88 @@
+import NotifyWire
+
+/// What a connection may say, and when. Decides only; the broker does.
+struct Session: Equatable {
+    enum State: Equatable {
+        /// Waiting for the hello, until the deadline.
+        case greeting(deadline: Duration)
+        case open
+        /// The daemon is going: nothing that comes now is processed.
+        case draining
+        /// Told why it ends; waiting, until the deadline, for that to be read.
+        case closing(deadline: Duration)
+    }
+
+    enum FrameAction: Equatable {
+        case greet
+        case handle(FrameKind)
+        /// Answer with the error and go on.
+        case refuse(WireError)
+        /// Answer with the error and close.
+        case fail(WireError)
+        case ignore
+    }
+
+    private(set) var state: State
+    /// The highest request processed or refused.
+    private(set) var lastRequest: UInt64 = 0
+
+    init(greetingDeadline: Duration) {
+        state = .greeting(deadline: greetingDeadline)
+    }
+
+    func frameReceived(kind rawKind: UInt8) -> FrameAction {
+        switch (state, FrameKind(rawValue: rawKind)) {
+        case (.draining, _), (.closing, _):
+            .ignore
+        case (.greeting, .hello):
+            .greet
+        case (.greeting, _):
+            .fail(WireError(.greetingExpected, "the first frame on notifyd's socket must be a hello"))
+        case (.open, .hello):
+            .fail(WireError(.malformedFrame, "a second hello on one connection"))
+        case (.open, let kind?) where kind.rawValue < FrameKind.welcome.rawValue:
+            .handle(kind)
+        case (.open, _):
+            .refuse(WireError(.unknownFrame, "frame kind \(rawKind) is not one that a client sends in this version"))
+        }
+    }
+
+    /// Requests of a connection rise, so that `closing` can name the last one processed.
+    mutating func requestReceived(_ request: UInt64) throws(WireError) {
+        guard request > lastRequest else {
+            throw WireError(
+                .invalidArgument, "request \(request) does not follow \(lastRequest): requests rise on a connection")
+        }
+        lastRequest = request
+    }
+
+    mutating func greeted() {
+        if case .greeting = state { state = .open }
+    }
+
+    mutating func drainBegan() {
+        switch state {
+        case .open, .greeting: state = .draining
+        case .draining, .closing: break
+        }
+    }
+
+    mutating func failed(closingDeadline: Duration) {
+        switch state {
+        case .greeting, .open, .draining: state = .closing(deadline: closingDeadline)
+        case .closing: break
+        }
+    }
+
+    /// When this connection must be looked at even if nothing comes.
+    var deadline: Duration? {
+        switch state {
+        case .greeting(let deadline), .closing(let deadline): deadline
+        case .open, .draining: nil
+        }
+    }
+
+    var isClosing: Bool {
+        if case .closing = state { true } else { false }
+    }
+}

@@ -1,0 +1,66 @@
+import DequeModule
+import NotifyWire
+
+/// The newest committed messages, encoded, for durable readers near the tail of the log.
+struct TailRing {
+    private static let overheadBytes = 128
+
+    private var blocks: Deque<LogBlock> = []
+    private var bytes = 0
+    private let capacityBytes: Int
+    /// Every committed message with a higher sequence is in the ring.
+    private(set) var floor: UInt64
+
+    init(capacityBytes: Int, floor: UInt64) {
+        self.capacityBytes = capacityBytes
+        self.floor = floor
+    }
+
+    mutating func append(_ block: LogBlock) {
+        guard !block.entries.isEmpty else { return }
+        blocks.append(block)
+        bytes += Self.charge(block)
+        while bytes > capacityBytes, let oldest = blocks.popFirst() {
+            bytes -= Self.charge(oldest)
+            floor = oldest.entries.last?.sequence ?? floor
+        }
+    }
+
+    /// Forgets the content: the log went on to `sequence` in a way that the ring did not see.
+    mutating func reset(floor: UInt64) {
+        blocks = []
+        bytes = 0
+        self.floor = floor
+    }
+
+    /// The blocks with messages above `position`, each with the index of its first such entry.
+    func blocks(after position: UInt64) -> some Sequence<(block: LogBlock, firstEntry: Int)> {
+        let first = blocks.partitioningIndex { ($0.entries.last?.sequence ?? 0) > position }
+        return blocks[first...].lazy.map { block in
+            (block, block.entries.partitioningIndex { $0.sequence > position })
+        }
+    }
+
+    private static func charge(_ block: LogBlock) -> Int {
+        block.frames.capacity + block.entries.capacity * MemoryLayout<LogBlock.Entry>.stride + overheadBytes
+    }
+}
+
+extension RandomAccessCollection {
+    /// The first index for which `isSecond` holds, where it holds for all that follow too.
+    func partitioningIndex(_ isSecond: (Element) -> Bool) -> Index {
+        var low = startIndex
+        var count = count
+        while count > 0 {
+            let half = count / 2
+            let middle = index(low, offsetBy: half)
+            if isSecond(self[middle]) {
+                count = half
+            } else {
+                low = index(after: middle)
+                count -= half + 1
+            }
+        }
+        return low
+    }
+}

@@ -1,0 +1,12 @@
+/// Now, as the shell read it: the broker reads no clock.
+package struct Moment: Equatable, Sendable {
+    /// Since an arbitrary point; never goes back.
+    package var monotonic: Duration
+    /// Microseconds since 1970-01-01T00:00:00Z; goes on stamps.
+    package var wallMicroseconds: UInt64
+
+    package init(monotonic: Duration, wallMicroseconds: UInt64) {
+        self.monotonic = monotonic
+        self.wallMicroseconds = wallMicroseconds
+    }
+}

@@ -1,0 +1,198 @@
+import DequeModule
+import NIOCore
+import NotifyWire
+
+/// What is on its way to one connection.
+///
+/// During a tick it collects spans of buffers that are still growing. At the tick's end `seal` turns them into chunks,
+/// the shell takes what the socket has room for, and `settle` charges what stays behind.
+struct Outbox {
+    private var last = Span.none
+    private var spans: [Span] = []
+    private(set) var own = ByteBuffer()
+    private(set) var chunks: Deque<Chunk> = []
+    /// Chunks at the end that `settle` has not charged yet.
+    private var unsettled = 0
+
+    /// Charged for droppable chunks that stayed behind.
+    private(set) var droppableBytes = 0
+    /// Charged for all other chunks that stayed behind.
+    private(set) var keptBytes = 0
+    /// The last volatile message taken in, so that overlapping subscriptions get it once.
+    private var lastVolatileSequence: UInt64 = 0
+    /// It is on the broker's list of those to flush.
+    var isTouched = false
+
+    var isEmpty: Bool { chunks.isEmpty && spans.isEmpty && last.end == last.start }
+    /// Everything that waits, charged or in this tick.
+    var waitingBytes: Int { droppableBytes + keptBytes }
+
+    // MARK: During a tick
+
+    /// A volatile message that lies in a growing source. Returns false for one that is there already.
+    mutating func appendVolatile(source: UInt32, start: Int, end: Int, sequence: UInt64) -> Bool {
+        guard sequence != lastVolatileSequence else { return false }
+        lastVolatileSequence = sequence
+        if last.source == source, last.end == start, last.droppable > 0 {
+            last.end = end
+            last.droppable &+= 1
+            last.last = sequence
+        } else {
+            begin(Span(
+                source: source, start: start, end: end, droppable: 1, durable: 0, first: sequence, last: sequence))
+        }
+        return true
+    }
+
+    /// Deliver frames of one durable run, which follow their header.
+    mutating func appendDurable(_ run: Run, source: UInt32, start: Int, end: Int) {
+        appendOwn { run.write(to: &$0) }
+        begin(Span(source: source, start: start, end: end, droppable: 0, durable: run.count, first: 0, last: 0))
+    }
+
+    /// Bytes for this connection alone.
+    mutating func appendOwn(_ write: (inout ByteBuffer) -> Void) {
+        let start = own.writerIndex
+        write(&own)
+        if last.source == Span.own, last.end == start {
+            last.end = own.writerIndex
+        } else {
+            begin(Span(
+                source: Span.own, start: start, end: own.writerIndex, droppable: 0, durable: 0, first: 0, last: 0))
+        }
+    }
+
+    private mutating func begin(_ span: Span) {
+        if last.end > last.start { spans.append(last) }
+        last = span
+    }
+
+    // MARK: At the end of a tick
+
+    /// Turns the tick's spans into chunks; `source` gives the finished buffer of a span's source. Returns how many
+    /// messages were volatile and how many durable.
+    mutating func seal(_ source: (UInt32) -> ByteBuffer) -> (volatile: UInt64, durable: UInt64) {
+        begin(.none)
+        var counts = (volatile: UInt64(0), durable: UInt64(0))
+        for span in spans {
+            let buffer = span.source == Span.own ? own : source(span.source)
+            guard let bytes = buffer.getSlice(at: span.start, length: span.end - span.start) else {
+                preconditionFailure("a span reaches past its source")
+            }
+            let content: Chunk.Content =
+                span.droppable == 0
+                ? .kept : .droppable(Chunk.Missed(count: UInt64(span.droppable), first: span.first, last: span.last))
+            let charge = span.source == Span.own ? bytes.readableBytes : buffer.capacity
+            chunks.append(Chunk(content: content, bytes: bytes, charge: charge))
+            unsettled += 1
+            counts.volatile += UInt64(span.droppable)
+            counts.durable += UInt64(span.durable)
+        }
+        spans.removeAll(keepingCapacity: spans.count <= 64)
+        if own.writerIndex > 0 { own = ByteBuffer() }
+        return counts
+    }
+
+    /// The next bytes to write, which are the caller's from now on. A place where messages were dropped becomes a gap.
+    mutating func next() -> ByteBuffer? {
+        guard let chunk = chunks.popFirst() else { return nil }
+        if chunks.count < unsettled {
+            unsettled = chunks.count
+        } else {
+            discharge(chunk)
+        }
+        guard case .gap(let missed) = chunk.content else { return chunk.bytes }
+        var frame = ByteBuffer()
+        Gap(dropped: missed.count, range: SequenceRange(first: missed.first, last: missed.last)).write(to: &frame)
+        return frame
+    }
+
+    /// Charges what this tick left behind: by whole block, or copied out where it uses less than half of one.
+    mutating func settle() {
+        for index in (chunks.count - unsettled)..<chunks.count {
+            let used = chunks[index].bytes.readableBytes
+            if used * 2 < chunks[index].charge {
+                chunks[index].bytes = ByteBuffer(bytes: chunks[index].bytes.readableBytesView)
+                chunks[index].charge = chunks[index].bytes.capacity
+            }
+            charge(chunks[index])
+        }
+        unsettled = 0
+    }
+
+    private mutating func charge(_ chunk: Chunk) {
+        if chunk.isDroppable { droppableBytes += chunk.charge } else { keptBytes += chunk.charge }
+    }
+
+    private mutating func discharge(_ chunk: Chunk) {
+        if chunk.isDroppable { droppableBytes -= chunk.charge } else { keptBytes -= chunk.charge }
+    }
+
+    // MARK: Overflow, after settling
+
+    /// Drops the oldest droppable chunks until at most `limit` is charged for such, leaving a gap where they stood.
+    mutating func dropOldest(downTo limit: Int) -> UInt64 {
+        var kept: Deque<Chunk> = []
+        var dropped: UInt64 = 0
+        for chunk in chunks {
+            guard droppableBytes > limit, case .droppable(let missed) = chunk.content else {
+                kept.appendMergingGaps(chunk)
+                continue
+            }
+            discharge(chunk)
+            dropped += missed.count
+            kept.appendMergingGaps(.gap(missed))
+        }
+        chunks = kept
+        return dropped
+    }
+
+    /// Drops every droppable message that a later one of the same name and object outdates, leaving one gap in front.
+    mutating func keepLatest() -> UInt64 {
+        var latest = LatestMessages()
+        var missed: Chunk.Missed?
+        var kept: Deque<Chunk> = []
+        for chunk in chunks {
+            switch chunk.content {
+            case .droppable: latest.take(chunk.bytes)
+            case .gap(let earlier): missed = missed.map { $0 + earlier } ?? earlier
+            case .kept: kept.append(chunk)
+            }
+        }
+        let result = latest.finish()
+        chunks = kept
+        droppableBytes = 0
+        if let remaining = result.remaining {
+            charge(remaining)
+            chunks.append(remaining)
+        }
+        if let dropped = result.dropped { missed = missed.map { $0 + dropped } ?? dropped }
+        if let missed { chunks.prepend(.gap(missed)) }
+        return result.dropped?.count ?? 0
+    }
+
+    /// Forgets everything, as the connection is about to be told why it ends.
+    mutating func removeAll() {
+        self = Outbox(isTouched: isTouched)
+    }
+
+    init(isTouched: Bool = false) {
+        self.isTouched = isTouched
+    }
+}
+
+extension Chunk {
+    fileprivate static func gap(_ missed: Missed) -> Chunk {
+        Chunk(content: .gap(missed), bytes: ByteBuffer(), charge: 0)
+    }
+}
+
+extension Deque<Chunk> {
+    fileprivate mutating func appendMergingGaps(_ chunk: Chunk) {
+        if case .gap(let missed) = chunk.content, case .gap(let earlier)? = last?.content {
+            self[count - 1].content = .gap(earlier + missed)
+        } else {
+            append(chunk)
+        }
+    }
+}
