@@ -1,5 +1,5 @@
 import NIOCore
-package import NotifyCenter
+import NotifyCenter
 package import NotifyWire
 
 /// What the daemon decides: who may do what, which message goes where, and what must be stored before whom is told.

@@ -1,4 +1,4 @@
-package import NotifyWire
+import NotifyWire
 
 /// What the broker allows and how long it waits. Sizes are in bytes.
 package struct BrokerConfiguration: Sendable {

@@ -1,4 +1,4 @@
-package import NotifyWire
+import NotifyWire
 
 extension Broker {
     /// A peer has connected. Over a limit it is told so, and closed.

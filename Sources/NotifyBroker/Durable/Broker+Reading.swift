@@ -1,6 +1,6 @@
 import NIOCore
 import NotifyCenter
-import NotifyWire
+package import NotifyWire
 
 /// Deliver frames of one durable reader that lie back to back in one source.
 struct OpenRun {
