@@ -1,0 +1,38 @@
+import Foundation
+import Testing
+
+extension IntegrationTests {
+    /// The harness itself: a test that trusts it must not wait for ever or signal a stranger.
+    @Suite struct ChildProcessTests {
+        @Test func outputErrorsAndStatusAreCaught() async throws {
+            let process = try ChildProcess("sh", ["-c", "echo out; echo err >&2; cat; exit 3"], input: .text("in"))
+            #expect(try await process.waitForExit() == .status(3))
+            let output = try await process.standardOutput.wait("the end") { $0.isAtEnd ? $0 : nil }
+            #expect(output.lines == ["out", "in"])
+            #expect(try await process.standardError.wait("the end") { $0.isAtEnd ? $0.text : nil } == "err\n")
+        }
+
+        @Test func linesCanBeWaitedForWhileItRuns() async throws {
+            let process = try ChildProcess(
+                "sh", ["-c", "echo $GREETING; read line; echo $line; sleep 600"], environment: ["GREETING": "hello"],
+                input: .pipe)
+            #expect(try await process.waitForLines(1) == ["hello"])
+            try process.write("more\n")
+            #expect(try await process.waitForLines(2) == ["hello", "more"])
+            #expect(!process.hasExited)
+            process.send(SIGTERM)
+            #expect(try await process.waitForExit() == .signal(SIGTERM))
+            process.send(SIGKILL)
+        }
+
+        @Test func waitsAreBounded() async throws {
+            let process = try ChildProcess("sleep", ["600"])
+            await #expect(throws: TimedOut.self) { try await process.waitForExit(within: .milliseconds(50)) }
+            await #expect(throws: TimedOut.self) { try await process.waitForLines(1, within: .milliseconds(50)) }
+        }
+
+        @Test func aProgramThatIsNotThereIsAnError() {
+            #expect(throws: SystemFailure.self) { try ChildProcess("/nonexistent/program", []) }
+        }
+    }
+}

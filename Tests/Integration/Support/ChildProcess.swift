@@ -1,0 +1,221 @@
+import Foundation
+import Synchronization
+
+/// Another program, started for a test: what it writes can be waited for, and it is gone when the test is.
+final class ChildProcess: Sendable {
+    enum Exit: Equatable, Sendable {
+        case status(Int32)
+        case signal(Int32)
+    }
+
+    /// What it wrote to one of its outputs so far.
+    struct Output: Sendable, CustomStringConvertible {
+        var bytes: [UInt8] = []
+        /// Newlines in `bytes`, counted as they come so that waiting for many is cheap.
+        var lineCount = 0
+        var isAtEnd = false
+
+        var text: String { String(decoding: bytes, as: UTF8.self) }
+        /// Whole lines; a last one without a newline counts once the output has ended.
+        var lines: [Substring] {
+            var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+            if !isAtEnd || lines.last?.isEmpty == true { lines.removeLast() }
+            return lines
+        }
+        var description: String { "«\(text.suffix(2000))»\(isAtEnd ? " and its end" : "")" }
+    }
+
+    enum Input: Sendable {
+        case none
+        case text(String)
+        case file(String)
+        /// Kept open until `closeInput`.
+        case pipe
+    }
+
+    let pid: pid_t
+    let standardOutput = Watched(Output())
+    let standardError = Watched(Output())
+    private let exit = Watched<Exit?>(nil)
+    private let inputPipe: Mutex<Int32?>
+
+    /// Starts `path`. The environment is the test's own with `environment` on top; nil takes a variable away.
+    init(
+        _ path: String, _ arguments: [String], environment: [String: String?] = [:], input: Input = .none
+    ) throws {
+        // One at a time: between a pipe and its close-on-exec mark, another child would inherit the pipe.
+        let (pid, output, errors, inputWrite) = try Self.spawning.withLock { _ in
+            let output = try Pipe()
+            let errors = try Pipe()
+            let (inputRead, inputWrite) = try Self.open(input)
+            let descriptors = [inputRead, output.write, errors.write]
+            defer { descriptors.forEach { close($0) } }
+            let pid = try Self.spawn(path, arguments, environment, descriptors: descriptors)
+            return (pid, output, errors, inputWrite)
+        }
+        self.pid = pid
+        inputPipe = Mutex(inputWrite)
+        Self.collect(output.read, into: standardOutput)
+        Self.collect(errors.read, into: standardError)
+        if case .text(let text) = input { feed(text) }
+        reap()
+    }
+
+    deinit {
+        send(SIGCONT)
+        send(SIGKILL)
+        closeInput()
+    }
+
+    // MARK: What tests do
+
+    /// Sends a signal, unless the program has ended already.
+    func send(_ signal: Int32) {
+        // Under the lock the process is either not reaped yet or known to be gone, so no stranger gets the signal.
+        exit.update { exit in
+            if exit == nil { kill(pid, signal) }
+        }
+    }
+
+    @discardableResult
+    func waitForExit(within limit: Duration = .seconds(60)) async throws -> Exit {
+        do {
+            return try await exit.wait("the end of process \(pid)", within: limit) { $0 }
+        } catch {
+            throw TimedOut(description: "\(error); standard error \(standardError.current)")
+        }
+    }
+
+    var hasExited: Bool { exit.current != nil }
+
+    /// Waits for that many lines of standard output and returns all there are.
+    func waitForLines(_ count: Int, within limit: Duration = .seconds(60)) async throws -> [Substring] {
+        try await standardOutput.wait("\(count) lines", within: limit) { $0.lineCount >= count ? $0 : nil }.lines
+    }
+
+    /// Writes to its standard input, which must have been opened as `.pipe`. May block until it is read.
+    func write(_ text: String) throws {
+        guard let descriptor = inputPipe.withLock({ $0 }) else { return }
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+            guard count > 0 else { throw SystemFailure("write") }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    func closeInput() {
+        inputPipe.withLock { descriptor in
+            if let open = descriptor { close(open) }
+            descriptor = nil
+        }
+    }
+
+    // MARK: How it is done
+
+    private static let spawning = Mutex(())
+
+    private struct Pipe {
+        let read: Int32
+        let write: Int32
+
+        init() throws {
+            var ends: [Int32] = [0, 0]
+            guard pipe(&ends) == 0 else { throw SystemFailure("pipe") }
+            for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+            (read, write) = (ends[0], ends[1])
+        }
+    }
+
+    private static func open(_ input: Input) throws -> (read: Int32, write: Int32?) {
+        switch input {
+        case .none: return (Foundation.open("/dev/null", O_RDONLY | O_CLOEXEC), nil)
+        case .file(let path):
+            let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { throw SystemFailure("open \(path)") }
+            return (descriptor, nil)
+        case .text, .pipe:
+            let pipe = try Pipe()
+            return (pipe.read, pipe.write)
+        }
+    }
+
+    private static func spawn(
+        _ path: String, _ arguments: [String], _ changes: [String: String?], descriptors: [Int32]
+    ) throws -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for (number, descriptor) in descriptors.enumerated() {
+            posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(number))
+        }
+
+        // Libraries in the test's process ignore SIGPIPE; a program started from a shell does not begin so.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var defaults = sigset_t()
+        sigfillset(&defaults)
+        posix_spawnattr_setsigdefault(&attributes, &defaults)
+        var mask = sigset_t()
+        sigemptyset(&mask)
+        posix_spawnattr_setsigmask(&attributes, &mask)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
+
+        var variables = ProcessInfo.processInfo.environment
+        for (name, value) in changes { variables[name] = value }
+        var pid: pid_t = 0
+        let code = withCStrings([path] + arguments) { argv in
+            withCStrings(variables.map { "\($0)=\($1)" }) { envp in
+                posix_spawnp(&pid, path, &actions, &attributes, argv, envp)
+            }
+        }
+        guard code == 0 else { throw SystemFailure("posix_spawn \(path)", code: code) }
+        return pid
+    }
+
+    private static func withCStrings<Result>(
+        _ strings: [String], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
+    ) -> Result {
+        var pointers: [UnsafeMutablePointer<CChar>?] = strings.map { strdup($0) } + [nil]
+        defer { pointers.forEach { free($0) } }
+        return body(&pointers)
+    }
+
+    private static func collect(_ descriptor: Int32, into output: Watched<Output>) {
+        Thread.detachNewThread {
+            var buffer = [UInt8](repeating: 0, count: 1 << 16)
+            while true {
+                let count = read(descriptor, &buffer, buffer.count)
+                guard count > 0 else { break }
+                let new = buffer[..<count]
+                output.update { output in
+                    output.bytes += new
+                    output.lineCount += new.count { $0 == UInt8(ascii: "\n") }
+                }
+            }
+            close(descriptor)
+            output.update { $0.isAtEnd = true }
+        }
+    }
+
+    private func feed(_ text: String) {
+        Thread.detachNewThread { [self] in
+            // A program that does not read to the end is no failure of the test's.
+            try? write(text)
+            closeInput()
+        }
+    }
+
+    private func reap() {
+        Thread.detachNewThread { [pid, exit] in
+            var information = siginfo_t()
+            while waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) != 0 && errno == EINTR {}
+            exit.update { exit in
+                var status: Int32 = 0
+                waitpid(pid, &status, 0)
+                exit = status & 0x7F == 0 ? .status(status >> 8 & 0xFF) : .signal(status & 0x7F)
+            }
+        }
+    }
+}

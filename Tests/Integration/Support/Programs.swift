@@ -1,0 +1,19 @@
+import Foundation
+
+/// The programs under test, as this build made them.
+enum Programs {
+    static let notifyd = path("notifyd")
+    static let notifyctl = path("notifyctl")
+
+    /// The build's folder holds the programs and the test runner side by side.
+    private static func path(_ name: String) -> String {
+        let runner = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        let beside = URL(filePath: runner).deletingLastPathComponent().appending(path: name).path
+        if FileManager.default.isExecutableFile(atPath: beside) { return beside }
+        return repository + "/.build/debug/" + name
+    }
+
+    /// The repository's root.
+    static let repository = URL(filePath: #filePath).pathComponents.dropLast(4).joined(separator: "/")
+        .replacing(/^\/\//, with: "/")
+}

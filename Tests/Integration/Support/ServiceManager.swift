@@ -1,0 +1,39 @@
+import Foundation
+
+/// Stands in for systemd: the datagram socket that `NOTIFY_SOCKET` names.
+final class ServiceManager: Sendable {
+    let path: String
+    /// Every assignment received, in order: `READY=1`, `STATUS=…`.
+    let messages = Watched<[String]>([])
+    private let descriptor: Int32
+
+    init(path: String) throws {
+        self.path = path
+        unlink(path)
+        descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw SystemFailure("socket") }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let bound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard bound == 0 else { throw SystemFailure("bind \(path)") }
+        Thread.detachNewThread { [descriptor, messages] in
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while true {
+                let count = recv(descriptor, &buffer, buffer.count, 0)
+                guard count > 0 else { break }
+                let text = String(decoding: buffer[..<count], as: UTF8.self)
+                messages.update { $0 += text.split(separator: "\n").map(String.init) }
+            }
+            close(descriptor)
+        }
+    }
+
+    deinit {
+        shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+}
