@@ -1,0 +1,118 @@
+import Testing
+
+@testable import NotifyCenter
+
+/// The core against a list that is searched from start to end.
+@Suite struct CenterCoreModelTests {
+    private struct Model {
+        struct Entry {
+            let id: UInt64
+            let patterns: [NamePattern]
+            let object: String?
+            let priority: Int32
+            let slot: Int32
+        }
+
+        var entries: [Entry] = []
+        let reserved: String
+
+        func resolve(_ name: String, _ object: String?) -> [Int32] {
+            let isReserved = name.split(separator: ".").first.map { $0 == reserved } ?? false
+            let matching = entries.filter { entry in
+                guard entry.object == nil || entry.object == object else { return false }
+                return entry.patterns.contains { pattern in
+                    if isReserved && pattern.startsWithWildcard { return false }
+                    return pattern.matches(NotificationName(unchecked: name))
+                }
+            }
+            return matching.sorted { ($1.priority, $0.id) < ($0.priority, $1.id) }.map(\.slot)
+        }
+    }
+
+    private struct Inputs {
+        var random: SplitMix
+
+        mutating func name() -> String {
+            let tokens = ["a", "b", "c", "notifyd", "a-longer-token"]
+            return (0..<Int.random(in: 1...4, using: &random)).map { _ in
+                tokens[Int.random(in: 0..<tokens.count, using: &random)]
+            }
+            .joined(separator: ".")
+        }
+
+        mutating func pattern() throws -> NamePattern {
+            var tokens = name().split(separator: ".").map(String.init)
+            for index in tokens.indices where Int.random(in: 0..<4, using: &random) == 0 { tokens[index] = "*" }
+            if Int.random(in: 0..<5, using: &random) == 0 { tokens[tokens.count - 1] = ">" }
+            return try NamePattern(tokens.joined(separator: "."))
+        }
+
+        mutating func object() -> String? {
+            let objects: [String?] = [nil, nil, "", "x", "y", "an object with a longer name"]
+            return objects[Int.random(in: 0..<objects.count, using: &random)]
+        }
+    }
+
+    @Test(arguments: [0, 1, 2, 7, 64, 16_384])
+    func agreesWithTheModel(cacheLimit: Int) throws {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        print("CenterCoreModelTests: cache limit \(cacheLimit), seed \(seed)")
+        var inputs = Inputs(random: SplitMix(state: seed))
+        var model = Model(reserved: "notifyd")
+        let core = TestCore(cacheLimit: cacheLimit, reserved: "notifyd")
+
+        for step in 0..<6_000 {
+            // Long growth and long decline, so that nodes and places come and go.
+            let isGrowing = step / 1_000 % 2 == 0
+            switch Int.random(in: 0..<10, using: &inputs.random) {
+            case 0..<(isGrowing ? 3 : 1):
+                let patterns = try (0..<Int.random(in: 1...3, using: &inputs.random)).map { _ in try inputs.pattern() }
+                let object = inputs.object()
+                let priority = Int32.random(in: -1...1, using: &inputs.random)
+                let id = core.add(patterns, object: object, priority: priority, slot: Int32(step))
+                #expect(id > model.entries.map(\.id).max() ?? 0)
+                model.entries.append(
+                    .init(id: id, patterns: patterns, object: object, priority: priority, slot: Int32(step)))
+            case 3..<5 where !model.entries.isEmpty:
+                let index = Int.random(in: 0..<model.entries.count, using: &inputs.random)
+                let id = model.entries.remove(at: index).id
+                #expect(core.contains(id))
+                #expect(core.remove(id))
+                #expect(!core.contains(id))
+                #expect(!core.remove(id))
+            default:
+                let name = inputs.name()
+                let object = inputs.object()
+                let found = core.slots(name, object)
+                let expected = model.resolve(name, object)
+                #expect(found == expected, "seed \(seed), step \(step), \(name), \(object ?? "no object")")
+                if found != expected { return }
+            }
+            #expect(core.count == model.entries.count)
+        }
+        for entry in model.entries { #expect(core.remove(entry.id)) }
+        #expect(core.footprint == 0)
+        #expect(core.slots("a.b", nil).isEmpty)
+    }
+
+    /// Whatever comes and goes without matching must leave what is cached alone; what matches must not.
+    @Test func cachedAnswersAreDroppedOnlyByWhatMatches() throws {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        print("CenterCoreModelTests: seed \(seed)")
+        var inputs = Inputs(random: SplitMix(state: seed))
+        for _ in 0..<2_000 {
+            let core = TestCore()
+            let (name, object) = (inputs.name(), inputs.object())
+            _ = core.slots(name, object)
+            let pattern = try inputs.pattern()
+            let filter = inputs.object()
+            let isReached =
+                pattern.matches(NotificationName(unchecked: name)) && (filter == nil || filter == object)
+            let id = core.add([pattern], object: filter, slot: 0)
+            #expect((core.cached(name, object) != nil) != isReached, "seed \(seed), \(pattern), \(name)")
+            _ = core.slots(name, object)
+            #expect(core.remove(id))
+            #expect((core.cached(name, object) != nil) != isReached, "seed \(seed), \(pattern), \(name)")
+        }
+    }
+}

@@ -1,0 +1,251 @@
+import Testing
+
+@testable import NotifyCenter
+
+@Suite struct CenterCoreTests {
+    @Test func anEmptyCoreReachesNobody() {
+        let core = TestCore()
+        #expect(core.slots("a").isEmpty)
+        #expect(core.resolve("a").isEmpty)
+        #expect(!core.contains(0))
+        #expect(!core.contains(.max))
+        #expect(!core.remove(1))
+    }
+
+    @Test func priorityThenOrderOfRegistration() throws {
+        let core = TestCore()
+        for (slot, priority) in [(1, 0), (2, 5), (3, -1), (4, 5), (5, 0)] as [(Int32, Int32)] {
+            _ = try core.add("a.b", priority: priority, slot: slot)
+        }
+        _ = try core.add("a.*", priority: 1, slot: 6)
+        _ = try core.add(">", slot: 7)
+        _ = try core.add("a.b", slot: 8)
+        #expect(core.slots("a.b") == [2, 4, 6, 1, 5, 7, 8, 3])
+        #expect(core.slots("a.c") == [6, 7])
+    }
+
+    @Test func extremePrioritiesAreOrdered() throws {
+        let core = TestCore()
+        _ = try core.add("a", priority: .min, slot: 1)
+        _ = try core.add("a", priority: .max, slot: 2)
+        #expect(core.slots("a") == [2, 1])
+    }
+
+    @Test func overlappingPatternsComeOnce() throws {
+        let core = TestCore()
+        let id = try core.add("a.b", "a.*", "*.b", "a.>", ">", "a.b", slot: 1)
+        _ = try core.add("a.b", slot: 2)
+        #expect(core.slots("a.b") == [1, 2])
+        #expect(core.remove(id))
+        #expect(core.slots("a.b") == [2])
+        #expect(core.slots("a.c").isEmpty)
+    }
+
+    @Test func aRegistrationWithoutPatternsGetsNothing() {
+        let core = TestCore()
+        let id = core.add([])
+        #expect(core.contains(id))
+        #expect(core.slots("a").isEmpty)
+        #expect(core.remove(id))
+    }
+
+    @Test func identitiesRiseAndAreNotGivenAgain() throws {
+        let core = TestCore()
+        var last: UInt64 = 0
+        for _ in 0..<1_000 {
+            let id = try core.add("a")
+            #expect(id > last)
+            #expect(core.remove(id))
+            #expect(!core.contains(id))
+            last = id
+        }
+        #expect(core.removalCount == 1_000)
+    }
+
+    @Test func objectsAreFilteredByValue() throws {
+        let core = TestCore()
+        _ = try core.add("a", slot: 1)
+        _ = try core.add("a", object: "x", slot: 2)
+        _ = try core.add("a", object: "", slot: 3)
+        _ = try core.add("*", object: "x", slot: 4)
+        #expect(core.slots("a") == [1])
+        #expect(core.slots("a", "x") == [1, 2, 4])
+        #expect(core.slots("a", "") == [1, 3])
+        #expect(core.slots("a", "y") == [1])
+        #expect(core.slots("b", "x") == [4])
+    }
+
+    @Test func objectsAreEqualIfTheirBytesAre() throws {
+        let core = TestCore()
+        _ = try core.add("a", object: "caf\u{E9}", slot: 1)
+        #expect(core.slots("a", "caf\u{E9}") == [1])
+        #expect(core.slots("a", "cafe\u{301}").isEmpty)
+    }
+
+    @Test func nameAndObjectAreNotTakenForOneAnother() throws {
+        let core = TestCore()
+        _ = try core.add("ab", slot: 1)
+        _ = try core.add("a", object: "b", slot: 2)
+        #expect(core.slots("ab") == [1])
+        #expect(core.slots("a", "b") == [2])
+        #expect(core.slots("ab", "") == [1])
+        #expect(core.slots("a").isEmpty)
+        #expect(core.slots("ab") == [1])
+    }
+
+    @Test func firstWildcardsDoNotReachReservedNames() throws {
+        let core = TestCore(reserved: "notifyd")
+        _ = core.addEveryName(slot: 1)
+        _ = try core.add("*.stats", slot: 2)
+        _ = try core.add("*.>", slot: 3)
+        _ = try core.add("notifyd.*", slot: 4)
+        _ = try core.add("notifyd.stats", slot: 5)
+        _ = try core.add("*", slot: 6)
+        #expect(core.slots("notifyd.stats") == [4, 5])
+        #expect(core.slots("notifyd").isEmpty)
+        #expect(core.slots("notifyd2.stats") == [1, 2, 3])
+        #expect(core.slots("a.notifyd") == [1, 3])
+        #expect(core.slots("notifyd.a.b").isEmpty)
+    }
+
+    @Test func exactNamesMayBeAnyString() {
+        let core = TestCore()
+        let odd = ["", " ", "a b", "a..b", "*", ">", "a.*", String(repeating: "x", count: 100_000)]
+        for (slot, name) in odd.enumerated() { _ = core.addExact(name, slot: Int32(slot)) }
+        for (slot, name) in odd.enumerated() { #expect(core.slots(name) == [Int32(slot)]) }
+        #expect(core.slots("a").isEmpty)
+        _ = core.addEveryName(slot: 99)
+        for (slot, name) in odd.enumerated() { #expect(core.slots(name) == [Int32(slot), 99]) }
+    }
+
+    @Test func aResolutionOutlivesWhatItNames() throws {
+        let core = TestCore()
+        let id = try core.add("a", slot: 1)
+        let resolution = core.resolve("a")
+        _ = try core.add("a", slot: 2)
+        #expect(core.remove(id))
+        #expect(resolution.registrations.map(\.slot) == [1])
+        #expect(resolution.registrations.map { core.contains($0.id) } == [false])
+        #expect(core.slots("a") == [2])
+    }
+
+    @Test func removingEverythingLeavesNothing() throws {
+        let core = TestCore()
+        var ids: [UInt64] = []
+        for index in 0..<200 {
+            ids.append(
+                try core.add("a.b\(index % 7).c", "a.*.c\(index % 5)", "x.\(index % 3).>", object: "o\(index % 11)"))
+            ids.append(try core.add("a.*", "a.b\(index % 7).c"))
+        }
+        ids.append(core.addEveryName())
+        ids.append(core.addExact("any thing"))
+        _ = core.slots("a.b1.c", "o3")
+        #expect(core.footprint > 0)
+        for id in ids.shuffled() { #expect(core.remove(id)) }
+        #expect(core.footprint == 0)
+        #expect(core.count == 0)
+        #expect(core.slots("a.b1.c", "o3").isEmpty)
+    }
+
+    @Test func tokensOfMaximalNamesAreWalked() throws {
+        let core = TestCore()
+        let name = Array(repeating: "a", count: 32).joined(separator: ".")
+        _ = try core.add(Array(repeating: "*", count: 32).joined(separator: "."), slot: 1)
+        _ = try core.add(Array(repeating: "*", count: 31).joined(separator: ".") + ".>", slot: 2)
+        _ = try core.add(Array(repeating: "*", count: 31).joined(separator: "."), slot: 3)
+        #expect(core.slots(name) == [1, 2])
+    }
+}
+
+/// What the cache keeps and lets go.
+@Suite struct ResolutionCacheTests {
+    @Test func onlyWhatWasResolvedIsKnown() {
+        let core = TestCore()
+        #expect(core.cached("a") == nil)
+        _ = core.resolve("a")
+        #expect(core.cached("a")?.isEmpty == true)
+        #expect(core.cached("a", "") == nil)
+        #expect(core.cached("b") == nil)
+    }
+
+    @Test func theSameResolutionIsHandedOutUntilItChanges() throws {
+        let core = TestCore()
+        _ = try core.add("a")
+        let first = core.resolve("a")
+        _ = try core.add("b")
+        _ = try core.add("b.*")
+        _ = try core.add("a", object: "x")
+        #expect(core.resolve("a") === first)
+        _ = try core.add("a")
+        #expect(core.resolve("a") !== first)
+    }
+
+    @Test(arguments: [1, 2, 3, 64, 65])
+    func neverMoreThanTheLimit(limit: Int) {
+        let core = TestCore(cacheLimit: limit)
+        for index in 0..<(limit - 1) { _ = core.resolve("n\(index)") }
+        #expect(core.cachedCount == limit - 1)
+        _ = core.resolve("last but one")
+        #expect(core.cachedCount == limit)
+        _ = core.resolve("last")
+        #expect(core.cachedCount == limit)
+        #expect(core.cached("last") != nil)
+    }
+
+    @Test(arguments: [0, -1])
+    func withoutRoomNothingIsKept(limit: Int) throws {
+        let core = TestCore(cacheLimit: limit)
+        _ = try core.add("a", slot: 3)
+        #expect(core.slots("a") == [3])
+        #expect(core.cached("a") == nil)
+    }
+
+    @Test func whatIsAskedForStays() {
+        let core = TestCore(cacheLimit: 8)
+        _ = core.resolve("hot")
+        for index in 0..<1_000 {
+            #expect(core.cached("hot") != nil, "after \(index) others")
+            _ = core.resolve("cold\(index)")
+        }
+        #expect(core.cachedCount == 8)
+    }
+
+    @Test func eachExactNameAddsRoomForOne() {
+        let core = TestCore(cacheLimit: 1)
+        let ids = (0..<10).map { core.addExact("n\($0)") }
+        for index in 0..<10 { _ = core.resolve("n\(index)") }
+        _ = core.resolve("other")
+        #expect(core.cachedCount == 11)
+        _ = core.resolve("yet another")
+        #expect(core.cachedCount == 11)
+        for id in ids { #expect(core.remove(id)) }
+        for index in 0..<20 { _ = core.resolve("m\(index)") }
+        #expect(core.cachedCount == 1)
+    }
+
+    @Test func aChangeDropsEveryObjectOfItsName() throws {
+        let core = TestCore()
+        for object in ["x", "y"] { _ = core.resolve("a", object) }
+        _ = core.resolve("a")
+        _ = core.resolve("b", "x")
+        let id = try core.add("a", slot: 1)
+        #expect(core.cachedCount == 1)
+        #expect(core.slots("a", "x") == [1])
+        #expect(core.remove(id))
+        #expect(core.cachedCount == 1)
+        #expect(core.cached("b", "x") != nil)
+    }
+
+    @Test func aChangeWithAnObjectDropsThatObjectAlone() throws {
+        let core = TestCore()
+        for object in ["x", "y"] { _ = core.resolve("a", object) }
+        _ = core.resolve("a")
+        _ = try core.add("a", object: "x")
+        #expect(core.cached("a", "x") == nil)
+        #expect(core.cached("a", "y") != nil)
+        #expect(core.cached("a") != nil)
+        _ = try core.add("*", object: "y")
+        #expect(core.cached("a", "y") == nil)
+        #expect(core.cached("a") != nil)
+    }
+}

@@ -1,0 +1,53 @@
+@testable import NotifyCenter
+
+/// A core that `#expect` can look into: the macro copies what it looks at, which a core does not allow.
+final class TestCore {
+    private var core: CenterCore
+
+    init(cacheLimit: Int = 16_384, reserved: String? = nil) {
+        core = CenterCore(resolutionCacheLimit: cacheLimit, reservedFirstToken: reserved)
+    }
+
+    var count: Int { core.registrationCount }
+    var cachedCount: Int { core.cachedResolutionCount }
+    var footprint: Int { core.footprint }
+    var removalCount: UInt64 { core.removalCount }
+
+    func add(_ patterns: [NamePattern], object: String? = nil, priority: Int32 = 0, slot: Int32 = 0) -> UInt64 {
+        core.add(patterns: patterns, object: object, priority: priority, slot: slot)
+    }
+
+    func add(_ patterns: String..., object: String? = nil, priority: Int32 = 0, slot: Int32 = 0) throws -> UInt64 {
+        add(try patterns.map { try NamePattern($0) }, object: object, priority: priority, slot: slot)
+    }
+
+    func addExact(_ name: String, object: String? = nil, slot: Int32 = 0) -> UInt64 {
+        core.addExact(name: name, object: object, slot: slot)
+    }
+
+    func addEveryName(object: String? = nil, slot: Int32 = 0) -> UInt64 {
+        core.addEveryName(object: object, slot: slot)
+    }
+
+    func remove(_ id: UInt64) -> Bool { core.remove(id) }
+    func contains(_ id: UInt64) -> Bool { core.contains(id) }
+
+    func resolve(_ name: String, _ object: String? = nil) -> Resolution {
+        Array(name.utf8).withUnsafeBytes { name in
+            guard let object else { return core.resolve(name: name, object: nil) }
+            return Array(object.utf8).withUnsafeBytes { core.resolve(name: name, object: $0) }
+        }
+    }
+
+    /// The slots that a post reaches, in order.
+    func slots(_ name: String, _ object: String? = nil) -> [Int32] {
+        resolve(name, object).registrations.map(\.slot)
+    }
+
+    func cached(_ name: String, _ object: String? = nil) -> Resolution? {
+        Array(name.utf8).withUnsafeBytes { name in
+            guard let object else { return core.cachedResolution(name: name, object: nil) }
+            return Array(object.utf8).withUnsafeBytes { core.cachedResolution(name: name, object: $0) }
+        }
+    }
+}
