@@ -95,7 +95,7 @@ let package = Package(
         .testTarget(
             name: "NotifyServerTests",
             dependencies: [
-                "NotifyServer", "NotifyBroker", "NotifyStore", "NotifyWire", "NotifyCenter",
+                "NotifyServer", "NotifyBroker", "NotifyStore", "NotifyWire", "NotifyCenter", "notifyd",
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

@@ -1,0 +1,140 @@
+import Testing
+
+@testable import NotifyServer
+
+@Suite struct ConfigurationFileTests {
+    private func parse(_ text: String) throws -> ServerConfiguration {
+        let folder = try TemporaryFolder()
+        let path = try folder.write(text, to: "notifyd.yaml")
+        let context = context(["HOME": folder.path, "XDG_RUNTIME_DIR": folder.path])
+        return try ConfigurationSources(
+            options: CommandLineOptions(configuration: path), context: context, defaults: DefaultPaths(for: context)
+        ).load()
+    }
+
+    @Test func takesEverySettingOfATypicalFile() throws {
+        let configuration = try parse(
+            """
+            # The house's notifyd
+            socket: /srv/notify/n.sock
+            socket_mode: "0660"
+            database: "/srv/notify/n.db"
+            log_level: debug
+            limits:
+              payload_bytes: 65_536
+              per_user:
+                connections: 7
+              per_connection:
+                durable_window: 1
+            timeouts:
+              drain_seconds: 2
+              greeting_seconds: 0.5
+            """)
+        #expect(configuration.socketPath == "/srv/notify/n.sock")
+        #expect(configuration.socketMode == 0o660)
+        #expect(configuration.databasePath == "/srv/notify/n.db")
+        #expect(configuration.logLevel == .debug)
+        #expect(configuration.limits.payloadBytes == 65_536)
+        #expect(configuration.limits.perUser.connections == 7)
+        #expect(configuration.limits.perConnection.durableWindow == 1)
+        #expect(configuration.timeouts.drain == .seconds(2))
+        #expect(configuration.timeouts.greeting == .milliseconds(500))
+        #expect(configuration.limits.perUser.names == ServerConfiguration.PerUser().names)
+    }
+
+    @Test(arguments: ["", "\n\n", "# nothing but a remark\n", "---\n", "limits:\n", "limits:\n  per_user:\n", "{}"])
+    func aFileThatSetsNothingLeavesTheDefaults(_ text: String) throws {
+        #expect(try parse(text).limits == ServerConfiguration.Limits())
+    }
+
+    private static let mistakes: [(text: String, message: String)] = [
+        // unknown keys, at every level
+        ("sockt: /x", "notifyd.yaml:1: unknown key \"sockt\", expected one of socket, socket_mode, database"),
+        ("\nlimits:\n  payload: 1\n", "notifyd.yaml:3: unknown key \"limits.payload\", expected one of connections"),
+        ("limits:\n  per_user:\n    conections: 3\n", "notifyd.yaml:3: unknown key \"limits.per_user.conections\""),
+        ("payload_bytes: 1", "unknown key \"payload_bytes\""),
+        // a dot is part of a key in YAML, and no setting has one
+        ("limits.payload_bytes: 1", "unknown key \"limits.payload_bytes\""),
+        ("Socket: /x", "unknown key \"Socket\""),
+        ("? [a, b]\n: 1", "expected a setting's name"),
+        // wrong types
+        (
+            "limits:\n  payload_bytes: lots\n",
+            "notifyd.yaml:2: limits.payload_bytes: expected an integer from 0 to 67108864, not lots"
+        ),
+        (
+            "limits:\n  payload_bytes: \"5\"\n",
+            "limits.payload_bytes: expected an integer from 0 to 67108864, not \"5\""
+        ),
+        ("limits:\n  payload_bytes: 5.5\n", "expected an integer"),
+        ("limits:\n  payload_bytes: true\n", "expected an integer"),
+        ("limits:\n  payload_bytes:\n", "expected an integer"),
+        ("limits:\n  payload_bytes: [5]\n", "not a list or mapping"),
+        ("limits:\n  payload_bytes: {a: 5}\n", "not a list or mapping"),
+        ("limits:\n  payload_bytes: 99999999999999999999999\n", "expected an integer"),
+        ("limits: 5\n", "notifyd.yaml:1: limits: expected settings below it, such as connections, payload_bytes"),
+        ("limits: [5]\n", "limits: expected settings below it"),
+        ("log_level: 5\n", "log_level: expected one of trace, debug, info, notice, warning, error, critical, not 5"),
+        ("log_level: loud\n", "not loud"),
+        ("log_level: Debug\n", "not Debug"),
+        ("timeouts:\n  drain_seconds: 1m\n", "notifyd.yaml:2: timeouts.drain_seconds: expected a number of seconds"),
+        ("timeouts:\n  drain_seconds: .inf\n", "expected a number of seconds"),
+        ("timeouts:\n  drain_seconds: .nan\n", "expected a number of seconds"),
+        ("socket: 5\n", "socket: expected a path"),
+        ("socket: relative/n.sock\n", "socket: expected a path, absolute where a file gives it, not relative/n.sock"),
+        ("socket: \"\"\n", "socket: expected a path"),
+        ("socket: \"/a\\0b\"\n", "socket: expected a path"),
+        ("socket_mode: 0660\n", "socket_mode: expected permissions in octal"),
+        ("socket_mode: \"0888\"\n", "socket_mode: expected permissions"),
+        ("socket_mode: \"01777\"\n", "socket_mode: expected permissions"),
+        // no settings at all
+        ("hello", "notifyd.yaml:1: expected settings of the form \"key: value\""),
+        ("- socket: /x", "expected settings of the form"),
+        ("socket: /x\nsocket: /y\n", "given twice"),
+        ("socket: [", "not YAML"),
+        ("socket: *nowhere", "not YAML"),
+        ("socket: /x\n---\nsocket: /y\n", "not YAML"),
+        ("\tsocket: /x", "not YAML"),
+    ]
+
+    @Test(arguments: mistakes)
+    func saysWhatIsWrongAndWhere(_ text: String, _ message: String) {
+        expectRefusal(.configurationInvalid, message, "notifyd.yaml") { _ = try parse(text) }
+    }
+
+    private static let edges: [(text: String, isRight: Bool)] = [
+        ("limits: {payload_bytes: -1}", false), ("limits: {payload_bytes: 0}", true),
+        ("limits: {payload_bytes: 67108864}", true), ("limits: {payload_bytes: 67108865}", false),
+        ("limits: {per_connection: {durable_window: 0}}", false),
+        ("limits: {per_connection: {durable_window: 1}}", true),
+        ("limits: {per_user: {outbox_bytes: 4095}}", false), ("limits: {per_user: {outbox_bytes: 4096}}", true),
+        ("timeouts: {drain_seconds: -0.1}", false), ("timeouts: {drain_seconds: 0}", true),
+        ("timeouts: {drain_seconds: 3600}", true), ("timeouts: {drain_seconds: 3600.5}", false),
+        ("socket_mode: \"0577\"", false), ("socket_mode: \"0600\"", true), ("socket_mode: \"0777\"", true),
+    ]
+
+    @Test(arguments: edges)
+    func holdsEveryNumberToItsRange(_ text: String, _ isRight: Bool) {
+        #expect(((try? parse(text)) != nil) == isRight)
+    }
+
+    @Test func refusesWhatIsNoTextAndWhatIsTooLarge() {
+        expectRefusal(.configurationInvalid, "f.yaml", "not UTF-8") {
+            _ = try ConfigurationFile(path: "f.yaml", bytes: [0x73, 0xFF, 0xFE])
+        }
+        let limit = ConfigurationFile.maximumBytes
+        #expect(throws: Never.self) {
+            _ = try ConfigurationFile(path: "f.yaml", bytes: [UInt8](repeating: UInt8(ascii: "#"), count: limit))
+        }
+        expectRefusal(.configurationInvalid, "f.yaml", "larger than 1048576 bytes") {
+            _ = try ConfigurationFile(path: "f.yaml", bytes: [UInt8](repeating: UInt8(ascii: "#"), count: limit + 1))
+        }
+    }
+
+    @Test func aFolderInPlaceOfTheFileIsAnError() throws {
+        let folder = try TemporaryFolder()
+        expectRefusal(.configurationUnreadable, folder.path, "cannot be read") {
+            _ = try ConfigurationFile.read(path: folder.path, isRequired: false)
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import Logging
+import Testing
+
+@testable import NotifyServer
+
+@Suite struct ConfigurationReloaderTests {
+    private let folder: TemporaryFolder
+    private let output: FileHandle
+    private let destination: LogDestination
+    private let reloader: ConfigurationReloader
+
+    init() throws {
+        folder = try TemporaryFolder()
+        output = try FileHandle(forWritingTo: URL(fileURLWithPath: folder.write("", to: "log")))
+        let file = try folder.write("log_level: info\n", to: "n.yaml")
+        let context = context(["HOME": folder.path, "XDG_RUNTIME_DIR": folder.path, "NOTIFY_SOCKET": folder("notify")])
+        let sources = ConfigurationSources(
+            options: CommandLineOptions(configuration: file), context: context, defaults: DefaultPaths(for: context))
+        let destination = LogDestination(descriptor: output.fileDescriptor, format: .journal, level: .info)
+        self.destination = destination
+        reloader = try ConfigurationReloader(
+            sources: sources, initial: sources.load(), destination: destination,
+            notifier: ServiceManagerNotifier(context: context),
+            logger: Logger(label: "notifyd") { LineLogHandler(label: $0, destination: destination) })
+    }
+
+    private func reload(_ text: String) throws -> (wasRight: Bool, log: String) {
+        _ = try folder.write(text, to: "n.yaml")
+        let wasRight = reloader.reload()
+        return (wasRight, try String(contentsOfFile: folder("log"), encoding: .utf8))
+    }
+
+    @Test func theLogLevelTakesEffectAtOnce() throws {
+        let (wasRight, log) = try reload("log_level: debug\n")
+        #expect(wasRight)
+        #expect(destination.level == .debug)
+        #expect(log == "<5>notifyd: configuration reloaded log_level=debug\n")
+    }
+
+    @Test func otherSettingsAreNamedAndWait() throws {
+        let (wasRight, log) = try reload("socket: /elsewhere\nlimits:\n  payload_bytes: 5\n")
+        #expect(wasRight)
+        #expect(log.contains("<4>notifyd: settings that take effect at the next start: socket, limits.payload_bytes\n"))
+    }
+
+    @Test func aBadFileKeepsTheOldConfigurationAndSaysSo() throws {
+        let receiver = try DatagramReceiver(path: folder("notify"))
+        let (wasRight, log) = try reload("log_level: debug\nlimits:\n  payload: 5\n")
+        #expect(!wasRight)
+        #expect(destination.level == .info)
+        #expect(
+            log.hasPrefix(
+                "<3>notifyd: configuration not reloaded, the old one stays: \(folder("n.yaml")):3: unknown key"))
+        let status = receiver.next() ?? ""
+        #expect(status.hasPrefix("STATUS=running with the old configuration: "))
+        #expect(status.contains("n.yaml:3: unknown key"))
+    }
+
+    @Test func aFileThatIsGoneIsAnErrorToo() throws {
+        try FileManager.default.removeItem(atPath: folder("n.yaml"))
+        #expect(!reloader.reload())
+        #expect(destination.level == .info)
+    }
+}

@@ -1,0 +1,154 @@
+import Glibc
+import Testing
+
+@testable import NotifyServer
+
+@Suite struct ConfigurationSourcesTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func sources(
+        _ options: CommandLineOptions = CommandLineOptions(), environment: [String: String] = [:], user: UInt32 = 1000
+    ) -> ConfigurationSources {
+        let base = ["HOME": folder.path, "XDG_RUNTIME_DIR": folder("run")]
+        let context = context(user: user, base.merging(environment) { $1 })
+        return ConfigurationSources(options: options, context: context, defaults: DefaultPaths(for: context))
+    }
+
+    @Test func withoutAnySourceTheDefaultsHold() throws {
+        let configuration = try sources().load()
+        #expect(configuration.socketPath == folder("run/notifyd/notifyd.sock"))
+        #expect(configuration.databasePath == folder(".local/state/notifyd/notifyd.db"))
+        #expect(configuration.socketMode == 0o600)
+        #expect(configuration.logLevel == .info)
+        #expect(configuration.limits.payloadBytes == 1_048_576)
+        #expect(configuration.limits.perConnection.durableWindow == 256)
+    }
+
+    @Test func theDefaultsAgreeWithEachOther() throws {
+        let limits = ServerConfiguration.Limits()
+        #expect(limits.perUser.connections <= limits.connections)
+        #expect(limits.perConnection.subscriptions <= limits.perUser.subscriptions)
+        #expect(limits.perConnection.outboxBytes <= limits.perUser.outboxBytes)
+        #expect(limits.perConnection.halfReceivedBytes <= limits.perUser.halfReceivedBytes)
+        #expect(limits.payloadBytes < limits.perConnection.halfReceivedBytes)
+    }
+
+    @Test func optionsBeatEnvironmentBeatsFileBeatsDefaults() throws {
+        let file = try folder.write("socket: /file\ndatabase: /file\nlog_level: error\n", to: "f.yaml")
+        let environment = [
+            "NOTIFYD_CONFIG": file, "NOTIFYD_SOCKET": "/environment", "NOTIFYD_DATABASE": "/environment",
+        ]
+        let configuration = try sources(CommandLineOptions(socket: "/option"), environment: environment).load()
+        #expect(configuration.socketPath == "/option")
+        #expect(configuration.databasePath == "/environment")
+        #expect(configuration.logLevel == .error)
+        #expect(configuration.limits == ServerConfiguration.Limits())
+    }
+
+    @Test func aLevelGivenAsOptionBeatsTheOthers() throws {
+        let environment = ["NOTIFYD_LOG_LEVEL": "error"]
+        #expect(try sources(environment: environment).load().logLevel == .error)
+        #expect(try sources(CommandLineOptions(logLevel: .trace), environment: environment).load().logLevel == .trace)
+    }
+
+    @Test func theOptionForTheFileBeatsItsVariable() throws {
+        let chosen = try folder.write("log_level: error\n", to: "chosen.yaml")
+        let other = try folder.write("log_level: trace\n", to: "other.yaml")
+        let options = CommandLineOptions(configuration: chosen)
+        #expect(try sources(options, environment: ["NOTIFYD_CONFIG": other]).load().logLevel == .error)
+    }
+
+    @Test func everySettingHasAVariableThatIsRead() throws {
+        let before = try sources().load()
+        for setting in ConfigurationSetting.all {
+            let value =
+                switch setting.target {
+                case .path: "/elsewhere"
+                case .permissions: "0640"
+                case .logLevel: "critical"
+                case .integer, .seconds: "5000"
+                }
+            let text = setting.key.hasPrefix("timeouts") ? "7.25" : value
+            let after = try sources(environment: [setting.environmentVariable: text]).load()
+            let changed = ConfigurationSetting.all.filter { $0.differs(before, after) }.map(\.key)
+            #expect(changed == [setting.key])
+        }
+        #expect(ConfigurationSetting.all.map(\.environmentVariable).contains("NOTIFYD_LIMITS_PER_USER_OUTBOX_BYTES"))
+    }
+
+    @Test(arguments: [
+        ("NOTIFYD_LIMITS_PAYLOAD_BYTES", "abc", "expected an integer from 0 to 67108864"),
+        ("NOTIFYD_LIMITS_PAYLOAD_BYTES", "-1", "expected an integer"),
+        ("NOTIFYD_LIMITS_PAYLOAD_BYTES", "1.5", "expected an integer"),
+        ("NOTIFYD_TIMEOUTS_DRAIN_SECONDS", "soon", "expected a number of seconds"),
+        ("NOTIFYD_TIMEOUTS_DRAIN_SECONDS", "nan", "expected a number of seconds"),
+        ("NOTIFYD_LOG_LEVEL", "loud", "expected one of trace"),
+        ("NOTIFYD_SOCKET_MODE", "9", "expected permissions in octal"),
+    ])
+    func aWrongVariableIsAnErrorThatNamesIt(_ name: String, _ value: String, _ expectation: String) {
+        expectRefusal(.configurationInvalid, "\(name)=\(value)", expectation) {
+            _ = try sources(environment: [name: value]).load()
+        }
+    }
+
+    @Test func aWrongValueIsAnErrorEvenWhereItIsOverruled() throws {
+        expectRefusal(.configurationInvalid, "NOTIFYD_LOG_LEVEL=loud") {
+            _ = try sources(CommandLineOptions(logLevel: .info), environment: ["NOTIFYD_LOG_LEVEL": "loud"]).load()
+        }
+        let file = try folder.write("log_level: loud\n", to: "f.yaml")
+        expectRefusal(.configurationInvalid, "f.yaml:1: log_level") {
+            _ = try sources(CommandLineOptions(configuration: file, logLevel: .info)).load()
+        }
+    }
+
+    @Test func anEmptyVariableCountsAsNotSet() throws {
+        let empty = ["NOTIFYD_SOCKET": "", "NOTIFYD_CONFIG": "", "NOTIFYD_LIMITS_PAYLOAD_BYTES": ""]
+        #expect(try sources(environment: empty).load() == sources().load())
+    }
+
+    @Test func anEmptyOptionIsAnError() {
+        expectRefusal(.configurationInvalid, "--socket: expected a path") {
+            _ = try sources(CommandLineOptions(socket: "")).load()
+        }
+    }
+
+    @Test func aFileThatWasNamedMustBeThere() {
+        expectRefusal(.configurationUnreadable, "/nowhere/n.yaml", "cannot be read", "No such file") {
+            _ = try sources(CommandLineOptions(configuration: "/nowhere/n.yaml")).load()
+        }
+        expectRefusal(.configurationUnreadable, "/nowhere/n.yaml") {
+            _ = try sources(environment: ["NOTIFYD_CONFIG": "/nowhere/n.yaml"]).load()
+        }
+    }
+
+    @Test func theDefaultFileIsReadIfItIsThere() throws {
+        #expect(try sources(environment: ["XDG_CONFIG_HOME": folder("config")]).load().logLevel == .info)
+        try Folder(path: folder("config/notifyd"), mode: 0o700).prepare(owner: geteuid(), purpose: "socket")
+        _ = try folder.write("log_level: warning\n", to: "config/notifyd/notifyd.yaml")
+        #expect(try sources(environment: ["XDG_CONFIG_HOME": folder("config")]).load().logLevel == .warning)
+        _ = try folder.write("log_levl: warning\n", to: "config/notifyd/notifyd.yaml")
+        expectRefusal(.configurationInvalid, "notifyd.yaml:1: unknown key") {
+            _ = try sources(environment: ["XDG_CONFIG_HOME": folder("config")]).load()
+        }
+    }
+
+    @Test func namesVariablesThatAreNone() {
+        let environment = ["NOTIFYD_SOKET": "/x", "NOTIFYD_SOCKET": "/y", "NOTIFYD_CONFIG": "/z", "PATH": "/bin"]
+        #expect(sources(environment: environment).unknownEnvironmentVariables == ["NOTIFYD_SOKET"])
+    }
+
+    @Test func withoutAHomeTheDatabaseMustBeNamed() throws {
+        let context = context(["XDG_RUNTIME_DIR": folder.path])
+        let defaults = DefaultPaths(for: context)
+        expectRefusal(.configurationInvalid, "HOME", "--database") {
+            _ = try ConfigurationSources(options: .init(), context: context, defaults: defaults).load()
+        }
+        let options = CommandLineOptions(database: "/d")
+        let sources = ConfigurationSources(options: options, context: context, defaults: defaults)
+        #expect(try sources.load().databasePath == "/d")
+    }
+}

@@ -1,0 +1,68 @@
+import Glibc
+import Testing
+
+@testable import NotifyServer
+
+@Suite struct DefaultPathsTests {
+    @Test func rootHasTheSystemsPlaces() {
+        let root = context(user: 0, ["HOME": "/root", "XDG_RUNTIME_DIR": "/run/user/0", "XDG_STATE_HOME": "/x"])
+        let paths = DefaultPaths(for: root)
+        #expect(paths.socketPath == "/run/notifyd/notifyd.sock")
+        #expect(paths.socketFolder == Folder(path: "/run/notifyd", mode: 0o755))
+        #expect(paths.databasePath == "/var/lib/notifyd/notifyd.db")
+        #expect(paths.databaseFolder == Folder(path: "/var/lib/notifyd", mode: 0o700))
+        #expect(paths.configurationPath == "/etc/notifyd/notifyd.yaml")
+        #expect(paths.socketMode(for: "/tmp/other.sock", context: root) == 0o666)
+    }
+
+    @Test func aUserHasHisOwn() {
+        let user = context([
+            "HOME": "/home/u", "XDG_RUNTIME_DIR": "/run/user/1000", "XDG_STATE_HOME": "/s", "XDG_CONFIG_HOME": "/c",
+        ])
+        let paths = DefaultPaths(for: user)
+        #expect(paths.socketPath == "/run/user/1000/notifyd/notifyd.sock")
+        #expect(paths.socketFolder == Folder(path: "/run/user/1000/notifyd", mode: 0o700))
+        #expect(paths.databasePath == "/s/notifyd/notifyd.db")
+        #expect(paths.databaseFolder == Folder(path: "/s/notifyd", mode: 0o700))
+        #expect(paths.configurationPath == "/c/notifyd/notifyd.yaml")
+        #expect(paths.socketMode(for: paths.socketPath, context: user) == 0o600)
+    }
+
+    @Test func withoutXDGVariablesTheHomeFolderIsUsed() {
+        let paths = DefaultPaths(
+            for: context(["HOME": "/home/u", "XDG_STATE_HOME": "", "XDG_CONFIG_HOME": "relative"]))
+        #expect(paths.databasePath == "/home/u/.local/state/notifyd/notifyd.db")
+        #expect(paths.configurationPath == "/home/u/.config/notifyd/notifyd.yaml")
+    }
+
+    @Test func withoutARuntimeVariableTheLoginManagersFolderIsUsedIfThere() throws {
+        let folder = try TemporaryFolder()
+        let user = context(["HOME": "/home/u"])
+        let without = DefaultPaths(for: user, usersRuntimeFolder: folder.path, temporaryFolder: "/t")
+        #expect(without.socketPath == "/t/notifyd-1000/notifyd.sock")
+        #expect(without.socketFolder.mode == 0o700)
+        #expect(mkdir(folder("1000"), 0o700) == 0)
+        let with = DefaultPaths(for: user, usersRuntimeFolder: folder.path, temporaryFolder: "/t")
+        #expect(with.socketPath == folder("1000/notifyd/notifyd.sock"))
+    }
+
+    @Test func aSystemServiceTakesTheFoldersThatSystemdMade() {
+        let service = context([
+            "HOME": "/var/lib/notifyd", "RUNTIME_DIRECTORY": "/run/notifyd",
+            "STATE_DIRECTORY": "/var/lib/notifyd:/other",
+            "CONFIGURATION_DIRECTORY": "/etc/notifyd",
+        ])
+        let paths = DefaultPaths(for: service)
+        #expect(paths.socketPath == DefaultPaths.systemSocketPath)
+        #expect(paths.socketFolder.mode == 0o755)
+        #expect(paths.databasePath == "/var/lib/notifyd/notifyd.db")
+        #expect(paths.configurationPath == "/etc/notifyd/notifyd.yaml")
+        #expect(paths.socketMode(for: paths.socketPath, context: service) == 0o666)
+    }
+
+    @Test func withoutAHomeThereIsNoDatabase() {
+        let paths = DefaultPaths(for: context(["XDG_RUNTIME_DIR": "/r"]))
+        #expect(paths.databasePath == nil)
+        #expect(paths.configurationPath == nil)
+    }
+}

@@ -1,0 +1,153 @@
+import Foundation
+import Testing
+
+@testable import NotifyServer
+
+@Suite(.serialized) struct ListeningSocketTests {
+    private let folder: TemporaryFolder
+    private var path: String { folder("n.sock") }
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    @Test(arguments: [0o666, 0o600] as [mode_t])
+    func listensWithItsModeWhateverTheUmask(_ mode: mode_t) throws {
+        let previous = umask(0o077)
+        defer { umask(previous) }
+        let listening = try ListeningSocket.bind(path: path, mode: mode)
+        #expect(permissions(path) == mode)
+        #expect(!listening.isFromServiceManager)
+        #expect(try canConnect(to: path))
+    }
+
+    @Test func givesItsDescriptorOnceAndReadyForTheEventLoop() throws {
+        let listening = try ListeningSocket.bind(path: path, mode: 0o600)
+        let descriptor = OwnedDescriptor(owning: try #require(listening.takeDescriptor()))
+        #expect(listening.takeDescriptor() == nil)
+        #expect(fcntl(descriptor.rawValue, F_GETFL) & O_NONBLOCK != 0)
+        #expect(fcntl(descriptor.rawValue, F_GETFD) & FD_CLOEXEC != 0)
+    }
+
+    @Test func removesItsFileOnce() throws {
+        let listening = try ListeningSocket.bind(path: path, mode: 0o600)
+        listening.removeFile()
+        #expect(!exists(path))
+        let next = try ListeningSocket.bind(path: path, mode: 0o600)
+        listening.removeFile()
+        #expect(exists(path))
+        next.removeFile()
+    }
+
+    @Test func removesItsFileWhenItGoes() throws {
+        do { _ = try ListeningSocket.bind(path: path, mode: 0o600) }
+        #expect(!exists(path))
+    }
+
+    @Test func leavesWhatSomebodyElsePutInItsPlace() throws {
+        let listening = try ListeningSocket.bind(path: path, mode: 0o600)
+        #expect(unlink(path) == 0)
+        let other = try boundSocket(SOCK_STREAM, at: path, listening: true)
+        listening.removeFile()
+        #expect(exists(path))
+        _ = consume other
+    }
+
+    @Test func replacesAStaleSocket() throws {
+        do { _ = try boundSocket(SOCK_STREAM, at: path, listening: true) }
+        #expect(exists(path))
+        let listening = try ListeningSocket.bind(path: path, mode: 0o600)
+        #expect(try canConnect(to: path))
+        listening.removeFile()
+    }
+
+    @Test func refusesALiveSocket() throws {
+        let other = try boundSocket(SOCK_STREAM, at: path, listening: true)
+        expectRefusal(.socketInUse, "another process serves the socket \(path)", "--socket") {
+            _ = try ListeningSocket.bind(path: path, mode: 0o600)
+        }
+        #expect(try canConnect(to: path))
+        _ = consume other
+    }
+
+    @Test func refusesALiveSocketWhoseQueueIsFull() throws {
+        let address = try #require(UnixSocketAddress(path: path))
+        let other = try boundSocket(SOCK_STREAM, at: path, listening: false)
+        #expect(listen(other.rawValue, 0) == 0)
+        var clients: [CInt] = []
+        defer { for client in clients { close(client) } }
+        var result: CInt = 0
+        while result == 0, clients.count < 64 {
+            let client = try OwnedDescriptor.unixSocket(SOCK_STREAM).release()
+            clients.append(client)
+            result = address.withSockaddr { connect(client, $0, $1) }
+        }
+        #expect(result != 0)
+        expectRefusal(.socketInUse, "another process serves the socket") {
+            _ = try ListeningSocket.bind(path: path, mode: 0o600)
+        }
+    }
+
+    @Test func refusesALiveSocketOfAnotherKind() throws {
+        let other = try boundSocket(SOCK_DGRAM, at: path, listening: false)
+        expectRefusal(.socketInUse, path, "cannot be probed", "remove it") {
+            _ = try ListeningSocket.bind(path: path, mode: 0o600)
+        }
+        #expect(exists(path))
+        _ = consume other
+    }
+
+    @Test func refusesASecondNotifydEvenIfItsSocketIsGone() throws {
+        let first = try ListeningSocket.bind(path: path, mode: 0o600)
+        #expect(unlink(path) == 0)
+        expectRefusal(.socketInUse, "another notifyd (pid \(getpid())) holds the socket \(path)") {
+            _ = try ListeningSocket.bind(path: path, mode: 0o600)
+        }
+        first.removeFile()
+    }
+
+    @Test func neverRemovesWhatIsNoSocket() throws {
+        _ = try folder.write("precious", to: "n.sock")
+        expectRefusal(.socketPathUnusable, "\(path) exists and is not a socket", "--socket") {
+            _ = try ListeningSocket.bind(path: path, mode: 0o600)
+        }
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "precious")
+    }
+
+    @Test func refusesALinkEvenToASocket() throws {
+        do { _ = try boundSocket(SOCK_STREAM, at: folder("real"), listening: true) }
+        #expect(symlink(folder("real"), path) == 0)
+        expectRefusal(.socketPathUnusable, "is not a socket") {
+            _ = try ListeningSocket.bind(path: path, mode: 0o600)
+        }
+        #expect(exists(folder("real")))
+    }
+
+    @Test func takesAPathOf107BytesAndNotOneMore() throws {
+        let longest = path + String(repeating: "x", count: 107 - path.utf8.count)
+        let listening = try ListeningSocket.bind(path: longest, mode: 0o600)
+        #expect(exists(longest))
+        listening.removeFile()
+        expectRefusal(.socketPathUnusable, "108 bytes", "107", "--socket") {
+            _ = try ListeningSocket.bind(path: longest + "x", mode: 0o600)
+        }
+        expectRefusal(.socketPathUnusable, "0 bytes") { _ = try ListeningSocket.bind(path: "", mode: 0o600) }
+    }
+
+    @Test func namesAFolderThatIsMissing() {
+        expectRefusal(.folderUnusable, "the folder \(folder("none"))", "does not exist: create it", "--socket") {
+            _ = try ListeningSocket.bind(path: folder("none/n.sock"), mode: 0o600)
+        }
+    }
+
+    @Test func leavesASocketOfSystemdsInPlace() throws {
+        do {
+            let passed = try boundSocket(SOCK_STREAM, at: path, listening: true)
+            let listening = ListeningSocket(fromServiceManager: passed)
+            #expect(listening.isFromServiceManager)
+            #expect(listening.path == path)
+            listening.removeFile()
+        }
+        #expect(exists(path))
+    }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import NotifyWire
+import Testing
+
+@testable import NotifyServer
+
+/// The program `notifyd` itself: options, exit status, signals.
+@Suite(.timeLimit(.minutes(1)), .serialized) struct NotifydCommandTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private var paths: [String] { ["--socket", folder("n.sock"), "--database", folder("n.db")] }
+
+    private var environment: [String: String] {
+        ["HOME": folder.path, "XDG_RUNTIME_DIR": folder("run"), "XDG_CONFIG_HOME": folder("config")]
+    }
+
+    private func daemon(_ options: [String] = [], _ variables: [String: String] = [:]) throws -> DaemonProcess {
+        try DaemonProcess(paths + options, environment: environment.merging(variables) { $1 })
+    }
+
+    @Test(arguments: [SIGTERM, SIGINT])
+    func endsOnASignalWithStatus0AndWithoutItsSocket(_ signal: CInt) throws {
+        let daemon = try daemon()
+        daemon.waitForError("listening on \(folder("n.sock"))")
+        #expect(try canConnect(to: folder("n.sock")))
+        daemon.signal(signal)
+        let end = daemon.end()
+        #expect(end.status == 0)
+        #expect(!exists(folder("n.sock")))
+        #expect(end.output == "")
+    }
+
+    @Test func aSecondOneIsRefusedInOneLineWithStatus1() throws {
+        let first = try daemon()
+        first.waitForError("listening on")
+        let second = try daemon().end()
+        #expect(second.status == 1)
+        let refusal = "notifyd: another notifyd (pid \(first.processID)) holds the socket \(folder("n.sock")): "
+        #expect(second.errors.hasPrefix(refusal))
+        #expect(second.errors.split(separator: "\n").count == 1)
+        #expect(try canConnect(to: folder("n.sock")))
+        first.signal(SIGTERM)
+        #expect(first.end().status == 0)
+    }
+
+    @Test func oneThatWasKilledIsReplaced() throws {
+        let killed = try daemon()
+        killed.waitForError("listening on")
+        killed.signal(SIGKILL)
+        _ = killed.end()
+        #expect(exists(folder("n.sock")))
+        let next = try daemon()
+        next.waitForError("listening on")
+        next.signal(SIGTERM)
+        #expect(next.end().status == 0)
+    }
+
+    private static let refused: [([String], Int32)] = [
+        (["--bogus"], 64), (["--log-level", "loud"], 64), (["--socket", ""], 64), (["extra"], 64), (["--config"], 64),
+        (["--config", "/nowhere/n.yaml"], 1), (["--socket", "/tmp/" + String(repeating: "x", count: 103)], 1),
+        (["--socket", "/nowhere/n.sock"], 1), (["--socket", "/dev/null"], 1),
+    ]
+
+    @Test(arguments: refused)
+    func wrongUsageIs64AndWhatCannotBeIs1(_ options: [String], _ status: Int32) throws {
+        let end = try DaemonProcess(["--database", folder("n.db")] + options, environment: environment).end()
+        #expect(end.status == status)
+        #expect(end.output == "")
+        if status == 1 {
+            #expect(end.errors.hasPrefix("notifyd: "))
+            #expect(end.errors.split(separator: "\n").count == 1)
+        }
+        #expect(exists("/dev/null"))
+    }
+
+    @Test func aWrongVariableOrFileIsRefusedWithStatus1() throws {
+        let variable = try daemon([], ["NOTIFYD_LIMITS_PAYLOAD_BYTES": "abc"]).end()
+        #expect(variable.status == 1)
+        #expect(variable.errors.contains("NOTIFYD_LIMITS_PAYLOAD_BYTES=abc: expected an integer"))
+        let file = try daemon(["--config", folder.write("log_level: 5", to: "n.yaml")]).end()
+        #expect(file.status == 1)
+        #expect(file.errors.contains("n.yaml:1: log_level: expected one of trace"))
+        #expect(!exists(folder("n.sock")))
+    }
+
+    @Test func sighupReadsTheFileAgain() throws {
+        let file = try folder.write("log_level: info\n", to: "n.yaml")
+        let daemon = try daemon(["--config", file])
+        daemon.waitForError("listening on")
+        _ = try folder.write("log_level: debug\n", to: "n.yaml")
+        daemon.signal(SIGHUP)
+        daemon.waitForError("configuration reloaded log_level=debug")
+        _ = try folder.write("log_level: loud\n", to: "n.yaml")
+        daemon.signal(SIGHUP)
+        daemon.waitForError(
+            "configuration not reloaded, the old one stays: \(file):1: log_level: expected one of trace")
+        daemon.signal(SIGTERM)
+        #expect(daemon.end().status == 0)
+    }
+
+    @Test func tellsTheServiceManagerAndFeedsItsWatchdog() throws {
+        let receiver = try DatagramReceiver(path: folder("notify"))
+        let daemon = try daemon([], ["NOTIFY_SOCKET": folder("notify"), "WATCHDOG_USEC": "20000"])
+        var messages: Set<String> = []
+        while messages.count < 2, let message = receiver.next() { messages.insert(message) }
+        #expect(messages == ["READY=1\nSTATUS=listening on \(folder("n.sock"))", "WATCHDOG=1"])
+        daemon.signal(SIGTERM)
+        #expect(daemon.end().status == 0)
+        var last = receiver.next()
+        while last == "WATCHDOG=1" { last = receiver.next() }
+        #expect(last?.hasPrefix("STOPPING=1") == true)
+    }
+
+    @Test(.enabled(if: access("/usr/bin/systemd-socket-activate", X_OK) == 0))
+    func takesASocketFromSystemdAndLeavesIt() throws {
+        let launcher = ["/usr/bin/systemd-socket-activate", "--listen=\(folder("passed.sock"))"]
+        let daemon = try DaemonProcess(paths, launcher: launcher, environment: environment)
+        daemon.waitForError("Listening on")
+        #expect(try canConnect(to: folder("passed.sock")))
+        daemon.waitForError("listening on \(folder("passed.sock"))")
+        #expect(!exists(folder("n.sock")))
+        daemon.signal(SIGTERM)
+        #expect(daemon.end().status == 0)
+        #expect(exists(folder("passed.sock")))
+    }
+
+    @Test func saysItsVersionAndHelps() throws {
+        let version = try DaemonProcess(["--version"]).end()
+        #expect(version.output == "\(notifydVersion)\n")
+        #expect(version.status == 0)
+        let help = try DaemonProcess(["--help"]).end()
+        #expect(help.status == 0)
+        for part in ["EXAMPLES", "--socket <path>", "--database <path>", "--config <file>", "--log-level <level>"] {
+            #expect(help.output.contains(part))
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import Testing
+
+/// The real program, as a shell would start it, with everything it says on standard error.
+final class DaemonProcess {
+    private let process = Process()
+    private let errors = Pipe()
+    private let output = Pipe()
+    private var received = ""
+
+    /// - Parameters:
+    ///   - launcher: a program, with its arguments, that starts the daemon.
+    ///   - environment: all of it: nothing is inherited.
+    init(
+        _ arguments: [String], launcher: [String] = [], environment: [String: String] = [:]
+    ) throws {
+        let command = launcher + [Self.binary] + arguments
+        process.executableURL = URL(fileURLWithPath: command[0])
+        process.arguments = Array(command.dropFirst())
+        process.environment = environment
+        process.standardInput = FileHandle.nullDevice
+        process.standardError = errors
+        process.standardOutput = output
+        try process.run()
+    }
+
+    deinit {
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    }
+
+    /// Beside the tests' own program.
+    private static var binary: String {
+        Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
+            .map { $0.bundleURL.deletingLastPathComponent().appendingPathComponent("notifyd").path }
+            ?? URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+            .appendingPathComponent("notifyd").path
+    }
+
+    var processID: pid_t { process.processIdentifier }
+
+    func signal(_ number: CInt) {
+        kill(process.processIdentifier, number)
+    }
+
+    /// Waits, ten seconds at most, until standard error holds the text, and gives all that it holds by then.
+    @discardableResult
+    func waitForError(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) -> String {
+        while !received.contains(text), readMore() {}
+        #expect(received.contains(text), sourceLocation: sourceLocation)
+        return received
+    }
+
+    /// Waits for the end, ten seconds at most after the last word.
+    func end() -> (status: Int32, output: String, errors: String) {
+        while readMore() {}
+        process.waitUntilExit()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        return (process.terminationStatus, text, received)
+    }
+
+    /// - Returns: `false` at the end of standard error, or when nothing came for ten seconds.
+    private func readMore() -> Bool {
+        let descriptor = errors.fileHandleForReading.fileDescriptor
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        guard poll(&entry, 1, 10_000) == 1 else {
+            Issue.record("the daemon said nothing for ten seconds")
+            kill(process.processIdentifier, SIGKILL)
+            return false
+        }
+        var bytes = [UInt8](repeating: 0, count: 65_536)
+        let count = read(descriptor, &bytes, bytes.count)
+        guard count > 0 else { return false }
+        received += String(decoding: bytes[..<count], as: UTF8.self)
+        return true
+    }
+}

@@ -1,0 +1,51 @@
+import Glibc
+import Testing
+
+@testable import NotifyServer
+
+/// A datagram socket that stands for systemd's.
+struct DatagramReceiver: ~Copyable {
+    private let descriptor: OwnedDescriptor
+
+    init(_ address: UnixSocketAddress) throws {
+        descriptor = try Self.bound(to: address)
+    }
+
+    init(path: String) throws {
+        descriptor = try Self.bound(to: #require(UnixSocketAddress(path: path)))
+    }
+
+    private static func bound(to address: UnixSocketAddress) throws -> OwnedDescriptor {
+        let descriptor = try OwnedDescriptor.unixSocket(SOCK_DGRAM)
+        let result = address.withSockaddr { bind(descriptor.rawValue, $0, $1) }
+        guard result == 0 else { throw SystemCallError("bind") }
+        return descriptor
+    }
+
+    /// The next message, for which it waits ten seconds at most.
+    func next() -> String? {
+        var entry = pollfd(fd: descriptor.rawValue, events: Int16(POLLIN), revents: 0)
+        guard poll(&entry, 1, 10_000) == 1 else { return nil }
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = recv(descriptor.rawValue, &bytes, bytes.count, 0)
+        return count < 0 ? nil : String(decoding: bytes[..<count], as: UTF8.self)
+    }
+}
+
+/// A socket as some program other than the one under test would make it.
+func boundSocket(_ type: __socket_type, at path: String, listening: Bool) throws -> OwnedDescriptor {
+    let address = try #require(UnixSocketAddress(path: path))
+    let descriptor = try OwnedDescriptor.unixSocket(type)
+    guard address.withSockaddr({ bind(descriptor.rawValue, $0, $1) }) == 0 else { throw SystemCallError("bind") }
+    if listening {
+        guard listen(descriptor.rawValue, 8) == 0 else { throw SystemCallError("listen") }
+    }
+    return descriptor
+}
+
+/// Whether somebody accepts connections at the path.
+func canConnect(to path: String) throws -> Bool {
+    let address = try #require(UnixSocketAddress(path: path))
+    let descriptor = try OwnedDescriptor.unixSocket(SOCK_STREAM)
+    return address.withSockaddr { connect(descriptor.rawValue, $0, $1) } == 0
+}

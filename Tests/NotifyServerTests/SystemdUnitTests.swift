@@ -1,0 +1,89 @@
+import Foundation
+import Testing
+
+@testable import NotifyServer
+
+/// What `systemd-analyze` and its like say about the files in `systemd/`, where they are installed.
+@Suite(.timeLimit(.minutes(1))) struct SystemdUnitTests {
+    private static let units = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("systemd").path
+
+    private static func isInstalled(_ tool: String) -> Bool { access("/usr/bin/\(tool)", X_OK) == 0 }
+
+    @Test(.enabled(if: isInstalled("systemd-analyze")), arguments: ["system", "user"])
+    func verifyIsQuiet(_ scope: String) throws {
+        #expect(try verify(scope) { $0 } == Output(text: "", status: 0))
+    }
+
+    @Test(.enabled(if: isInstalled("systemd-analyze")), arguments: ["system", "user"])
+    func verifyIsNotQuietAboutASlipOfThePen(_ scope: String) throws {
+        let output = try verify(scope) { $0.replacingOccurrences(of: "WatchdogSec=", with: "WatchdogSecs=") }
+        #expect(output.text.contains("WatchdogSecs"))
+    }
+
+    @Test(.enabled(if: isInstalled("systemd-sysusers")))
+    func sysusersMakesTheUserThatTheServiceRunsAs() throws {
+        let root = try TemporaryFolder()
+        let output = try run(
+            "systemd-sysusers", "--root=\(root.path)", "--dry-run", "\(Self.units)/sysusers.d/notifyd.conf")
+        #expect(output.status == 0)
+        #expect(output.text.contains("user 'notifyd'"))
+        #expect(try service("system").contains("User=notifyd\nGroup=notifyd\n"))
+    }
+
+    @Test func theUnitsAgreeWithTheDaemonsDefaults() throws {
+        let socket = try String(contentsOfFile: "\(Self.units)/system/notifyd.socket", encoding: .utf8)
+        #expect(socket.contains("ListenStream=\(DefaultPaths.systemSocketPath)\n"))
+        #expect(socket.contains("Backlog=\(ListeningSocket.backlog)\n"))
+        #expect(!socket.contains("Accept=yes"))
+        let drain = ServerConfiguration.Timeouts().drain
+        for scope in ["system", "user"] {
+            let service = try service(scope)
+            #expect(service.contains("\nType=notify\n"))
+            #expect(service.contains("\nTimeoutStopSec=30\n"))
+            #expect(drain + .seconds(5) < .seconds(30))
+            #expect(!service.contains("\nPrivateUsers="))
+            #expect(!service.contains("\nDynamicUser="))
+        }
+    }
+
+    private func service(_ scope: String) throws -> String {
+        try String(contentsOfFile: "\(Self.units)/\(scope)/notifyd.service", encoding: .utf8)
+    }
+
+    /// Verifies copies of the units, in which a program that is there stands for the daemon.
+    private func verify(_ scope: String, changing change: (String) -> String) throws -> Output {
+        let folder = try TemporaryFolder()
+        let socket = try String(contentsOfFile: "\(Self.units)/\(scope)/notifyd.socket", encoding: .utf8)
+        let service = try service(scope)
+        let command = "ExecStart=/usr/local/bin/notifyd\n"
+        #expect(service.contains(command))
+        let standIn = change(service.replacingOccurrences(of: command, with: "ExecStart=/bin/true\n"))
+        return try run(
+            "systemd-analyze", "--\(scope)", "verify", "--man=no", folder.write(socket, to: "notifyd.socket"),
+            folder.write(standIn, to: "notifyd.service"),
+            environment: [
+                "SYSTEMD_UNIT_PATH": "\(folder.path):/usr/lib/systemd/\(scope)", "XDG_RUNTIME_DIR": folder.path,
+                "HOME": folder.path,
+            ])
+    }
+
+    private struct Output: Equatable {
+        var text: String
+        var status: Int32
+    }
+
+    private func run(_ tool: String, _ arguments: String..., environment: [String: String] = [:]) throws -> Output {
+        let process = Process()
+        let pipe = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/\(tool)")
+        process.arguments = arguments
+        process.environment = environment
+        process.standardOutput = pipe
+        process.standardError = pipe
+        try process.run()
+        let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return Output(text: text, status: process.terminationStatus)
+    }
+}
