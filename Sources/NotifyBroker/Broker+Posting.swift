@@ -12,7 +12,7 @@ extension Broker {
             let resolution = try resolve(post, from: connections[slot].peer)
             try accept(post, from: slot, resolution, now: now)
         } catch {
-            refuse(slot, request: Post.request(of: frame), error)
+            reject(slot, request: Post.request(of: frame), error, now: now)
         }
     }
 

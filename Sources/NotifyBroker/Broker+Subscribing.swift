@@ -15,7 +15,7 @@ extension Broker {
                 try answerRequest(kind, frame, slot, now: now)
             }
         } catch {
-            refuse(slot, request: request, error)
+            reject(slot, request: request, error, now: now)
         }
     }
 
@@ -63,16 +63,20 @@ extension Broker {
                 .invalidPattern, "a subscription has 1 to \(Limits.patternsPerSubscription) patterns")
         }
         var patterns: [NamePattern] = []
-        for text in Set(subscribe.patterns).sorted() {
-            let pattern = try Self.pattern(text)
+        // Strings would be compared by canonical equivalence; patterns are their bytes.
+        for pattern in Set(try subscribe.patterns.map(Self.pattern)).sorted(by: Self.precedes) {
             guard NameRights.maySubscribe(pattern, uid: uid) else {
                 throw WireError(
-                    .forbidden, "user \(uid) may not subscribe to '\(text)': that part of the names is another's")
+                    .forbidden, "user \(uid) may not subscribe to '\(pattern)': that part of the names is another's")
             }
             patterns.append(pattern)
         }
         let object = subscribe.object.isEmpty ? nil : subscribe.object
         return SubscriptionFilter(patterns: patterns, object: object, uid: uid)
+    }
+
+    private static func precedes(_ left: NamePattern, _ right: NamePattern) -> Bool {
+        left.string.utf8.lexicographicallyPrecedes(right.string.utf8)
     }
 
     private static func pattern(_ text: String) throws(WireError) -> NamePattern {

@@ -76,7 +76,7 @@ extension Broker {
         case .handle(.post): postReceived(frame, from: slot, now: now)
         case .handle(let kind): requestReceived(kind, frame, from: slot, now: now)
         case .greet: greet(frame, slot, now: now)
-        case .refuse(let error): refuse(slot, request: 0, error)
+        case .refuse(let error): refuse(slot, request: 0, error, detail: UInt64(frame.kind))
         case .fail(let error): fail(slot, error, now: now)
         case .ignore: break
         }
@@ -133,6 +133,15 @@ extension Broker {
             ErrorFrame(
                 request: request, code: error.code, subscription: subscription, detail: detail,
                 message: error.message))
+    }
+
+    /// Answers a request that is wrong. After a broken frame there is no telling what else is, so that one closes.
+    mutating func reject(_ slot: Int, request: UInt64, _ error: WireError, now: Moment) {
+        if error.code == .malformedFrame {
+            fail(slot, error, now: now)
+        } else {
+            refuse(slot, request: request, error)
+        }
     }
 
     /// Answers an error and closes: at once when it is written, or when the time for that is over.
