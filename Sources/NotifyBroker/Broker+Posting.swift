@@ -70,6 +70,9 @@ extension Broker {
                     "more than \(configuration.postWindow) posts wait for their receipts: await some first")
             }
         }
+        if isStored {
+            try storedNames.note(post.parts.name, by: connections[slot].peer.uid, limit: configuration.namesPerUser)
+        }
         guard let sequence = sequencer.take() else {
             throw WireError(.storageFailed, "no sequence can be reserved until the daemon's disk works again")
         }

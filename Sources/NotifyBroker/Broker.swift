@@ -22,6 +22,7 @@ package struct Broker: ~Copyable {
     /// Slots of connections that have a deadline.
     var timedConnections: Set<Int> = []
     var accounts = Accounts()
+    var storedNames = StoredNames()
     var volatileSubscriptions = 0
 
     var readers: ContiguousArray<DurableReader> = []

@@ -13,10 +13,16 @@ package struct BrokerConfiguration: Sendable {
     /// After a failed commit without anybody waiting, the next is tried this much later.
     package var storageRetryDelay = Duration.seconds(1)
 
+    /// Durable messages in flight to a subscription that does not ask for another window.
+    package var defaultWindow = Limits.defaultWindow
+
+    package var connections = 32_768
     package var connectionsPerUser = 4096
     package var subscriptionsPerConnection = 4096
     package var subscriptionsPerUser = 100_000
     package var durableSubscriptionsPerUser = 10_000
+    /// Different names under which a user's posts were stored in this run: each stays in the log.
+    package var namesPerUser = 1_048_576
     /// Volatile messages that wait for one connection, before its overflow policy applies.
     package var outboxBytesPerConnection = 4 << 20
     /// The same for all connections of a user together.

@@ -11,11 +11,10 @@ extension Broker {
         timedConnections.insert(slot)
         if slot == outboxes.count { outboxes.append(Outbox()) }
         accounts[peer.uid].connections += 1
-        if accounts[peer.uid].connections > configuration.connectionsPerUser {
-            let limit = configuration.connectionsPerUser
-            fail(
-                slot, WireError(.limitReached, "user \(peer.uid) has reached the limit of \(limit) connections"),
-                detail: UInt64(limit), now: now)
+        if connections.count > configuration.connections {
+            fail(slot, .connectionLimit("the daemon", configuration.connections), now: now)
+        } else if accounts[peer.uid].connections > configuration.connectionsPerUser {
+            fail(slot, .connectionLimit("user \(peer.uid)", configuration.connectionsPerUser), now: now)
         } else if drain != .notBegun {
             connections[slot].session.drainBegan()
             answer(slot, Closing(lastRequest: 0))
@@ -188,5 +187,11 @@ extension Broker {
         connections[slot].chargedOutboxBytes = 0
         outboxes[slot].removeAll()
         waitingForLog.remove(slot)
+    }
+}
+
+extension WireError {
+    fileprivate static func connectionLimit(_ who: String, _ limit: Int) -> WireError {
+        WireError(.limitReached, "\(who) has reached the limit of \(limit) connections")
     }
 }

@@ -54,7 +54,7 @@ extension Broker {
         Attachment(
             connection: connections[slot].id, number: subscribe.subscription, instance: connections[slot].instance,
             pid: connections[slot].peer.pid, request: subscribe.request, isResumed: isResumed,
-            window: Int(subscribe.window == 0 ? Limits.defaultWindow : subscribe.window))
+            window: Int(subscribe.window == 0 ? configuration.defaultWindow : subscribe.window))
     }
 
     private mutating func create(_ subscribe: Subscribe, _ filter: SubscriptionFilter) throws(WireError) -> Int {

@@ -160,7 +160,9 @@ struct DurableReader {
         var isRunning = false
         for flight in flights {
             if flight.isAcknowledged {
-                if isRunning { ranges[ranges.count - 1].last = flight.sequence } else {
+                if isRunning {
+                    ranges[ranges.count - 1].last = flight.sequence
+                } else {
                     ranges.append(SequenceRange(first: flight.sequence, last: flight.sequence))
                 }
             }

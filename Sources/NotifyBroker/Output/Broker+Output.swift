@@ -85,7 +85,8 @@ extension Broker {
         switch connections[slot].overflow {
         case .disconnect:
             let error = WireError(
-                .tooSlow, "more than \(limit) bytes of messages waited for this connection, which asked to be closed then")
+                .tooSlow,
+                "more than \(limit) bytes of messages waited for this connection, which asked to be closed then")
             fail(slot, error, detail: UInt64(limit), now: now)
             actions.append(.continueSoon)
             return
@@ -106,7 +107,9 @@ extension Broker {
     private mutating func holdBack(_ slot: Int) {
         if outboxes[slot].keptBytes > configuration.answerBytesPerConnection {
             pause(slot, .answersUnread)
-        } else if !connections[slot].pauses.isEmpty, outboxes[slot].keptBytes <= configuration.answerBytesPerConnection / 2 {
+        } else if !connections[slot].pauses.isEmpty,
+            outboxes[slot].keptBytes <= configuration.answerBytesPerConnection / 2
+        {
             resume(slot, .answersUnread)
         }
     }

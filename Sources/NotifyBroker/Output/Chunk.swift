@@ -19,7 +19,8 @@ struct Chunk {
         var last: UInt64
 
         static func + (left: Missed, right: Missed) -> Missed {
-            Missed(count: left.count + right.count, first: min(left.first, right.first), last: max(left.last, right.last))
+            Missed(
+                count: left.count + right.count, first: min(left.first, right.first), last: max(left.last, right.last))
         }
     }
 

@@ -38,8 +38,9 @@ struct Outbox {
             last.droppable &+= 1
             last.last = sequence
         } else {
-            begin(Span(
-                source: source, start: start, end: end, droppable: 1, durable: 0, first: sequence, last: sequence))
+            begin(
+                Span(
+                    source: source, start: start, end: end, droppable: 1, durable: 0, first: sequence, last: sequence))
         }
         return true
     }
@@ -57,8 +58,9 @@ struct Outbox {
         if last.source == Span.own, last.end == start {
             last.end = own.writerIndex
         } else {
-            begin(Span(
-                source: Span.own, start: start, end: own.writerIndex, droppable: 0, durable: 0, first: 0, last: 0))
+            begin(
+                Span(
+                    source: Span.own, start: start, end: own.writerIndex, droppable: 0, durable: 0, first: 0, last: 0))
         }
     }
 

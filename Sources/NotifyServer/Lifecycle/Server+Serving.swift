@@ -1,22 +1,19 @@
+import Logging
 import NIOCore
 import NIOPosix
+import NotifyBroker
+import NotifyStore
+import NotifyWire
 import ServiceLifecycle
 
 extension Server {
     /// Serves the connections that come to the socket, until a graceful shutdown has been carried through.
     func serve(_ listening: ListeningSocket) async throws {
-        guard let descriptor = listening.takeDescriptor() else { return }
+        let store = try openStore()
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let watchdog = notifier.feedWatchdog(from: group.next())
         do {
-            let channel = try await ServerBootstrap(group: group)
-                .childChannelInitializer { $0.close() }
-                .withBoundSocket(descriptor)
-                .get()
-            announceRunning(listening)
-            try await gracefulShutdown()
-            notifier.stopping(status: "draining")
-            try await channel.close()
+            try await serve(listening, store, on: group.next())
         } catch {
             watchdog?.cancel()
             try await group.shutdownGracefully()
@@ -24,5 +21,75 @@ extension Server {
         }
         watchdog?.cancel()
         try await group.shutdownGracefully()
+    }
+
+    /// Opening may have a long log to go through, so systemd is asked for patience first.
+    private func openStore() throws -> Store {
+        notifier.extendTimeout(by: .seconds(300))
+        let store = try Store.open(path: configuration.databasePath)
+        if !store.recovered.wasClosedCleanly {
+            logger.notice("the last stop was not clean: stored messages are kept, redeliveries are flagged")
+        }
+        return store
+    }
+
+    private func serve(_ listening: ListeningSocket, _ store: Store, on eventLoop: any EventLoop) async throws {
+        let driver = try await eventLoop.submit { makeDriver(store, eventLoop) }.get()
+        try await eventLoop.flatSubmit { driver.value.start() }.get()
+        guard let descriptor = listening.takeDescriptor() else { return }
+        let channel = try await ServerBootstrap(group: eventLoop)
+            .childChannelOption(
+                .recvAllocator,
+                value: AdaptiveRecvByteBufferAllocator(
+                    minimum: 512, initial: 1024, maximum: 256 << 10)
+            )
+            .childChannelOption(.writeBufferWaterMark, value: .init(low: 64 << 10, high: 256 << 10))
+            .childChannelInitializer { channel in
+                PeerCredentials.of(channel).flatMapThrowing { credentials in
+                    let peer = Peer(
+                        uid: credentials.userID, gid: credentials.groupID, pid: UInt32(credentials.processID))
+                    try channel.pipeline.syncOperations.addHandler(
+                        ConnectionHandler(driver: driver.value, peer: peer))
+                }
+            }
+            .withBoundSocket(descriptor)
+            .get()
+        announceRunning(listening)
+        try await gracefulShutdown()
+        notifier.stopping(status: "draining")
+        try await channel.close()
+        try await eventLoop.flatSubmit { driver.value.drain(within: configuration.timeouts.drain) }.get()
+        let nextSequence = try await eventLoop.submit { driver.value.nextSequence }.get()
+        try store.close(nextSequence: nextSequence)
+    }
+
+    private func makeDriver(_ store: Store, _ eventLoop: any EventLoop) -> NIOLoopBound<BrokerDriver> {
+        let broker = Broker(
+            configuration: configuration.broker, recovered: store.recovered, daemonVersion: notifydVersion,
+            daemonInstance: .random(), now: .now())
+        return NIOLoopBound(
+            BrokerDriver(broker: broker, store: store, eventLoop: eventLoop, notifier: notifier, logger: logger),
+            eventLoop: eventLoop)
+    }
+}
+
+extension ServerConfiguration {
+    /// The part that the broker decides by.
+    var broker: BrokerConfiguration {
+        var broker = BrokerConfiguration()
+        broker.maximumPayloadBytes = limits.payloadBytes
+        broker.postWindow = limits.perConnection.postWindow
+        broker.defaultWindow = UInt32(limits.perConnection.durableWindow)
+        broker.connections = limits.connections
+        broker.connectionsPerUser = limits.perUser.connections
+        broker.subscriptionsPerConnection = limits.perConnection.subscriptions
+        broker.subscriptionsPerUser = limits.perUser.subscriptions
+        broker.durableSubscriptionsPerUser = limits.perUser.durableSubscriptions
+        broker.namesPerUser = limits.perUser.names
+        broker.outboxBytesPerConnection = limits.perConnection.outboxBytes
+        broker.outboxBytesPerUser = limits.perUser.outboxBytes
+        broker.partialBytesPerUser = limits.perUser.halfReceivedBytes
+        broker.greetingTimeout = timeouts.greeting
+        return broker
     }
 }

@@ -1,0 +1,97 @@
+import NIOCore
+import NotifyBroker
+
+/// One connection's end of the channel: hands its bytes to the driver, and keeps the beginning of a frame until the rest
+/// of it has come.
+final class ConnectionHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let driver: BrokerDriver
+    private let peer: Peer
+    private(set) var id: ConnectionID?
+    private var context: ChannelHandlerContext?
+    private var partial = ByteBuffer()
+
+    init(driver: BrokerDriver, peer: Peer) {
+        self.driver = driver
+        self.peer = peer
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        id = driver.connectionOpened(peer, handler: self)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard let id else { return }
+        var received = unwrapInboundIn(data)
+        if partial.readableBytes > 0 {
+            partial.writeBuffer(&received)
+            swap(&partial, &received)
+            partial = ByteBuffer()
+        }
+        let used = received.withUnsafeReadableBytes { driver.bytesReceived($0, from: id) }
+        received.moveReaderIndex(forwardBy: used)
+        keep(received)
+    }
+
+    /// Keeps the beginning of a frame: in place while it is alone in its buffer, so that a large one is not copied at
+    /// every read.
+    private func keep(_ rest: ByteBuffer) {
+        guard rest.readableBytes > 0 else { return }
+        partial = rest.readerIndex == 0 ? rest : ByteBuffer(bytes: rest.readableBytesView)
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable, let id { driver.connectionWritable(id) }
+        context.fireChannelWritabilityChanged()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        if let id { driver.connectionClosed(id) }
+        id = nil
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // A reset by the peer: it is gone, and so is the connection.
+        context.close(promise: nil)
+    }
+
+    // MARK: For the driver
+
+    var hasRoom: Bool { context?.channel.isWritable ?? false }
+
+    func write(_ bytes: ByteBuffer) {
+        context?.write(wrapOutboundOut(bytes), promise: nil)
+    }
+
+    func flush() {
+        context?.flush()
+    }
+
+    /// Closes once everything written so far has gone out.
+    func closeWhenFlushed() {
+        guard let context else { return }
+        let written = context.eventLoop.makePromise(of: Void.self)
+        let loopBound = NIOLoopBound(context, eventLoop: context.eventLoop)
+        written.futureResult.whenComplete { _ in loopBound.value.close(promise: nil) }
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
+    }
+
+    func close() {
+        context?.close(promise: nil)
+    }
+
+    /// Reads no more from the socket until told to: the peer's writes wait in the kernel.
+    func setReading(_ isReading: Bool) {
+        guard let channel = context?.channel else { return }
+        // Setting an option of a channel that has just closed fails, and then nothing is read from it anyway.
+        try? channel.syncOptions?.setOption(.autoRead, value: isReading)
+    }
+}
