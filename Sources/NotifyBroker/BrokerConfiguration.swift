@@ -1,7 +1,7 @@
 import NotifyWire
 
 /// What the broker allows and how long it waits. Sizes are in bytes.
-package struct BrokerConfiguration: Sendable {
+package struct BrokerConfiguration: Sendable, Equatable {
     package var maximumPayloadBytes = Limits.defaultPayloadBytes
     /// Posts of one connection that may wait for their receipt.
     package var postWindow = 8192

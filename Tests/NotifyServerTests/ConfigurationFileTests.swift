@@ -1,3 +1,4 @@
+import NotifyBroker
 import Testing
 
 @testable import NotifyServer
@@ -25,7 +26,7 @@ import Testing
               per_user:
                 connections: 7
               per_connection:
-                durable_window: 1
+                post_window: 1
             timeouts:
               drain_seconds: 2
               greeting_seconds: 0.5
@@ -34,17 +35,17 @@ import Testing
         #expect(configuration.socketMode == 0o660)
         #expect(configuration.databasePath == "/srv/notify/n.db")
         #expect(configuration.logLevel == .debug)
-        #expect(configuration.limits.payloadBytes == 65_536)
-        #expect(configuration.limits.perUser.connections == 7)
-        #expect(configuration.limits.perConnection.durableWindow == 1)
-        #expect(configuration.timeouts.drain == .seconds(2))
-        #expect(configuration.timeouts.greeting == .milliseconds(500))
-        #expect(configuration.limits.perUser.names == ServerConfiguration.PerUser().names)
+        #expect(configuration.broker.maximumPayloadBytes == 65_536)
+        #expect(configuration.broker.connectionsPerUser == 7)
+        #expect(configuration.broker.postWindow == 1)
+        #expect(configuration.drainDeadline == .seconds(2))
+        #expect(configuration.broker.greetingTimeout == .milliseconds(500))
+        #expect(configuration.broker.subscriptionsPerUser == BrokerConfiguration().subscriptionsPerUser)
     }
 
     @Test(arguments: ["", "\n\n", "# nothing but a remark\n", "---\n", "limits:\n", "limits:\n  per_user:\n", "{}"])
     func aFileThatSetsNothingLeavesTheDefaults(_ text: String) throws {
-        #expect(try parse(text).limits == ServerConfiguration.Limits())
+        #expect(try parse(text).broker == BrokerConfiguration())
     }
 
     private static let mistakes: [(text: String, message: String)] = [
@@ -104,9 +105,10 @@ import Testing
 
     private static let edges: [(text: String, isRight: Bool)] = [
         ("limits: {payload_bytes: -1}", false), ("limits: {payload_bytes: 0}", true),
-        ("limits: {payload_bytes: 67108864}", true), ("limits: {payload_bytes: 67108865}", false),
-        ("limits: {per_connection: {durable_window: 0}}", false),
-        ("limits: {per_connection: {durable_window: 1}}", true),
+        ("limits: {payload_bytes: 67108864, per_user: {half_received_bytes: 99999999}}", true),
+        ("limits: {payload_bytes: 67108865, per_user: {half_received_bytes: 99999999}}", false),
+        ("limits: {per_connection: {post_window: 0}}", false),
+        ("limits: {per_connection: {post_window: 1}}", true),
         ("limits: {per_user: {outbox_bytes: 4095}}", false), ("limits: {per_user: {outbox_bytes: 4096}}", true),
         ("timeouts: {drain_seconds: -0.1}", false), ("timeouts: {drain_seconds: 0}", true),
         ("timeouts: {drain_seconds: 3600}", true), ("timeouts: {drain_seconds: 3600.5}", false),

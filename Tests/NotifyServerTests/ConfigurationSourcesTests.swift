@@ -1,4 +1,6 @@
 import Glibc
+import NotifyBroker
+import NotifyWire
 import Testing
 
 @testable import NotifyServer
@@ -24,17 +26,28 @@ import Testing
         #expect(configuration.databasePath == folder(".local/state/notifyd/notifyd.db"))
         #expect(configuration.socketMode == 0o600)
         #expect(configuration.logLevel == .info)
-        #expect(configuration.limits.payloadBytes == 1_048_576)
-        #expect(configuration.limits.perConnection.durableWindow == 256)
+        #expect(configuration.broker == BrokerConfiguration())
+        #expect(configuration.broker.maximumPayloadBytes == 1_048_576)
     }
 
     @Test func theDefaultsAgreeWithEachOther() throws {
-        let limits = ServerConfiguration.Limits()
-        #expect(limits.perUser.connections <= limits.connections)
-        #expect(limits.perConnection.subscriptions <= limits.perUser.subscriptions)
-        #expect(limits.perConnection.outboxBytes <= limits.perUser.outboxBytes)
-        #expect(limits.perConnection.halfReceivedBytes <= limits.perUser.halfReceivedBytes)
-        #expect(limits.payloadBytes < limits.perConnection.halfReceivedBytes)
+        let configuration = try sources().load()
+        #expect(configuration.broker.connectionsPerUser <= configuration.connections)
+        #expect(configuration.broker.subscriptionsPerConnection <= configuration.broker.subscriptionsPerUser)
+        #expect(configuration.broker.outboxBytesPerConnection <= configuration.broker.outboxBytesPerUser)
+    }
+
+    @Test func aMessageOfTheLargestSizeMustBeAbleToArrive() throws {
+        let payload = ["NOTIFYD_LIMITS_PAYLOAD_BYTES": "100000"]
+        func load(halfReceived: Int) throws {
+            let other = ["NOTIFYD_LIMITS_PER_USER_HALF_RECEIVED_BYTES": "\(halfReceived)"]
+            _ = try sources(environment: payload.merging(other) { $1 }).load()
+        }
+        #expect(throws: Never.self) { try load(halfReceived: 100_000 + Limits.frameOverheadBytes) }
+        let tooFew = 100_000 + Limits.frameOverheadBytes - 1
+        expectRefusal(.configurationInvalid, "limits.per_user.half_received_bytes is \(tooFew): expected at least") {
+            try load(halfReceived: tooFew)
+        }
     }
 
     @Test func optionsBeatEnvironmentBeatsFileBeatsDefaults() throws {
@@ -46,7 +59,7 @@ import Testing
         #expect(configuration.socketPath == "/option")
         #expect(configuration.databasePath == "/environment")
         #expect(configuration.logLevel == .error)
-        #expect(configuration.limits == ServerConfiguration.Limits())
+        #expect(configuration.broker == BrokerConfiguration())
     }
 
     @Test func aLevelGivenAsOptionBeatsTheOthers() throws {
@@ -70,10 +83,10 @@ import Testing
                 case .path: "/elsewhere"
                 case .permissions: "0640"
                 case .logLevel: "critical"
-                case .integer, .seconds: "5000"
+                case .integer(_, let range): "\(min(range.upperBound, 2_000_000))"
+                case .seconds: "7.25"
                 }
-            let text = setting.key.hasPrefix("timeouts") ? "7.25" : value
-            let after = try sources(environment: [setting.environmentVariable: text]).load()
+            let after = try sources(environment: [setting.environmentVariable: value]).load()
             let changed = ConfigurationSetting.all.filter { $0.differs(before, after) }.map(\.key)
             #expect(changed == [setting.key])
         }

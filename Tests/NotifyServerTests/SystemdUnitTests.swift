@@ -36,7 +36,7 @@ import Testing
         #expect(socket.contains("ListenStream=\(DefaultPaths.systemSocketPath)\n"))
         #expect(socket.contains("Backlog=\(ListeningSocket.backlog)\n"))
         #expect(!socket.contains("Accept=yes"))
-        let drain = ServerConfiguration.Timeouts().drain
+        let drain = ServerConfiguration(socketPath: "", socketMode: 0, databasePath: "").drainDeadline
         for scope in ["system", "user"] {
             let service = try service(scope)
             #expect(service.contains("\nType=notify\n"))

@@ -1,5 +1,7 @@
 import Configuration
 import Glibc
+import NotifyBroker
+import NotifyWire
 
 /// One thing that can be set: what it is called, what values it takes, and where it goes.
 struct ConfigurationSetting: Sendable {
@@ -28,22 +30,18 @@ struct ConfigurationSetting: Sendable {
         .init("socket_mode", .permissions(\.socketMode)),
         .init("database", .path(\.databasePath)),
         .init("log_level", .logLevel(\.logLevel)),
-        .init("limits.connections", .integer(\.limits.connections, 1...1_000_000)),
-        .init("limits.payload_bytes", .integer(\.limits.payloadBytes, 0...(64 << 20))),
-        .init("limits.per_user.connections", .integer(\.limits.perUser.connections, 1...1_000_000)),
-        .init("limits.per_user.subscriptions", .integer(\.limits.perUser.subscriptions, 1...100_000_000)),
-        .init("limits.per_user.durable_subscriptions", .integer(\.limits.perUser.durableSubscriptions, 0...1_000_000)),
-        .init("limits.per_user.names", .integer(\.limits.perUser.names, 1...100_000_000)),
-        .init("limits.per_user.outbox_bytes", .integer(\.limits.perUser.outboxBytes, bytes)),
-        .init("limits.per_user.half_received_bytes", .integer(\.limits.perUser.halfReceivedBytes, bytes)),
-        .init("limits.per_connection.subscriptions", .integer(\.limits.perConnection.subscriptions, 1...100_000_000)),
-        .init("limits.per_connection.outbox_bytes", .integer(\.limits.perConnection.outboxBytes, bytes)),
-        .init("limits.per_connection.post_window", .integer(\.limits.perConnection.postWindow, 1...1_000_000)),
-        .init("limits.per_connection.durable_window", .integer(\.limits.perConnection.durableWindow, 1...1_000_000)),
-        .init("limits.per_connection.half_received_bytes", .integer(\.limits.perConnection.halfReceivedBytes, bytes)),
-        .init("limits.per_connection.names", .integer(\.limits.perConnection.names, 1...100_000_000)),
-        .init("timeouts.drain_seconds", .seconds(\.timeouts.drain, 0...3600)),
-        .init("timeouts.greeting_seconds", .seconds(\.timeouts.greeting, 0.1...3600)),
+        .init("limits.connections", .integer(\.connections, 1...1_000_000)),
+        .init("limits.payload_bytes", .integer(\.broker.maximumPayloadBytes, 0...Limits.maximumPayloadBytes)),
+        .init("limits.per_user.connections", .integer(\.broker.connectionsPerUser, 1...1_000_000)),
+        .init("limits.per_user.subscriptions", .integer(\.broker.subscriptionsPerUser, 1...100_000_000)),
+        .init("limits.per_user.durable_subscriptions", .integer(\.broker.durableSubscriptionsPerUser, 0...1_000_000)),
+        .init("limits.per_user.outbox_bytes", .integer(\.broker.outboxBytesPerUser, bytes)),
+        .init("limits.per_user.half_received_bytes", .integer(\.broker.partialBytesPerUser, bytes)),
+        .init("limits.per_connection.subscriptions", .integer(\.broker.subscriptionsPerConnection, 1...100_000_000)),
+        .init("limits.per_connection.outbox_bytes", .integer(\.broker.outboxBytesPerConnection, bytes)),
+        .init("limits.per_connection.post_window", .integer(\.broker.postWindow, 1...1_000_000)),
+        .init("timeouts.drain_seconds", .seconds(\.drainDeadline, 0...3600)),
+        .init("timeouts.greeting_seconds", .seconds(\.broker.greetingTimeout, 0.1...3600)),
     ]
 
     /// From one page, below which nothing would work, to 64 GiB.

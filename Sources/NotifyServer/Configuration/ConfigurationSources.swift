@@ -1,4 +1,6 @@
 import Configuration
+import NotifyBroker
+import NotifyWire
 
 /// What was given on the command line; `nil` where nothing was, so that it overrules nothing.
 package struct CommandLineOptions: Sendable {
@@ -46,7 +48,18 @@ package struct ConfigurationSources: Sendable {
             throw ServerError(
                 .configurationInvalid, "there is no home folder for the database: set HOME, or give --database PATH")
         }
+        try checkTogether(configuration)
         return configuration
+    }
+
+    /// What no setting can be checked for alone.
+    private func checkTogether(_ configuration: ServerConfiguration) throws(ServerError) {
+        let needed = configuration.broker.maximumPayloadBytes + Limits.frameOverheadBytes
+        guard configuration.broker.partialBytesPerUser < needed else { return }
+        throw ServerError(
+            .configurationInvalid,
+            "limits.per_user.half_received_bytes is \(configuration.broker.partialBytesPerUser): expected at least "
+                + "\(needed), so that a message of limits.payload_bytes can arrive")
     }
 
     /// Variables that begin like ours and are none, most likely misspelt: worth a warning.

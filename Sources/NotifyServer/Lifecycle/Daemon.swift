@@ -28,7 +28,7 @@ package enum Daemon {
             configuration: configuration, context: context, defaults: defaults, notifier: notifier, logger: logger)
         let reloader = ConfigurationReloader(
             sources: sources, initial: configuration, destination: destination, notifier: notifier, logger: logger)
-        try await serviceGroup(server, reloader, drain: configuration.timeouts.drain, logger).run()
+        try await serviceGroup(server, reloader, drain: configuration.drainDeadline, logger).run()
         logger.notice("stopped")
     }
 
@@ -49,9 +49,9 @@ package enum Daemon {
     private static func checkDescriptorLimit(_ configuration: ServerConfiguration, _ logger: Logger) {
         let limit = DescriptorLimit.raise()
         // A few are needed for the database, the log and the event loop.
-        guard limit < configuration.limits.connections + 64 else { return }
+        guard limit < configuration.connections + 64 else { return }
         logger.debug(
-            "at most \(limit) files may be open, fewer than the \(configuration.limits.connections) connections allowed"
+            "at most \(limit) files may be open, fewer than the \(configuration.connections) connections allowed"
         )
     }
 }

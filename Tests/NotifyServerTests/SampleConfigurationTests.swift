@@ -1,0 +1,41 @@
+import Foundation
+import Testing
+
+@testable import NotifyServer
+
+/// The file that explains the settings says what they are.
+@Suite struct SampleConfigurationTests {
+    private let text: String
+
+    init() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        text = try String(contentsOf: root.appendingPathComponent("systemd/notifyd.yaml"), encoding: .utf8)
+    }
+
+    /// The file with every setting in force.
+    private var uncommented: String {
+        text.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { $0.hasPrefix("# ") ? String($0.dropFirst(2)) : String($0) }.joined(separator: "\n")
+    }
+
+    private func load(_ text: String) throws -> ServerConfiguration {
+        let folder = try TemporaryFolder()
+        let options = CommandLineOptions(configuration: try folder.write(text, to: "notifyd.yaml"))
+        let root = context(user: 0)
+        return try ConfigurationSources(options: options, context: root, defaults: DefaultPaths(for: root)).load()
+    }
+
+    @Test func itsValuesAreTheDefaults() throws {
+        #expect(try load(uncommented) == load(""))
+    }
+
+    @Test func asItIsItSetsNothing() throws {
+        #expect(try load(text) == load(""))
+    }
+
+    @Test func itHasEverySetting() throws {
+        let file = try ConfigurationFile(path: "notifyd.yaml", bytes: Array(uncommented.utf8))
+        #expect(file.values.count == ConfigurationSetting.all.count)
+    }
+}
