@@ -100,15 +100,18 @@ extension LocalCenter {
     }
 
     /// Ends an observation that may have ended before.
-    func end(_ observer: Observer) {
-        guard observer.end() else { return }
-        state.withLock { state in
-            _ = state.core.remove(observer.registration)
-            // The caller's reference keeps the observer, and what its closure holds, alive until the lock is released:
-            // a deinitialiser may call the center.
-            state.observers[Int(observer.slot)] = nil
-            state.vacant.append(observer.slot)
+    func end(_ registration: UInt64, slot: Int32) {
+        let observer: Observer? = state.withLock { state in
+            guard state.core.remove(registration) else { return nil }
+            state.vacant.append(slot)
+            return state.observers[Int(slot)].take()
         }
+        // The last reference goes here and not under the lock: what the closure held may call the center as it goes.
+        observer?.end()
+    }
+
+    private func end(_ observer: Observer) {
+        end(observer.registration, slot: observer.slot)
     }
 
     /// Ends the observations of owners that are gone. Those that are posted to end by themselves; this is for the others,

@@ -20,9 +20,9 @@ final class Observer: Sendable {
         self.body = body
     }
 
-    /// From now on no call begins. Answers whether it had not ended before.
-    func end() -> Bool {
-        !hasEnded.exchange(true, ordering: .acquiringAndReleasing)
+    /// From now on no call begins.
+    func end() {
+        hasEnded.store(true, ordering: .releasing)
     }
 
     /// Calls the observer, unless it has ended. Answers false if its owner is gone.

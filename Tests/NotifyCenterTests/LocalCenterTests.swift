@@ -1,0 +1,183 @@
+import Synchronization
+import Testing
+
+@testable import NotifyCenter
+
+@Suite struct LocalCenterTests {
+    private let center = LocalCenter()
+    private let journal = Journal()
+    private let name = NotificationName(literal: "orders.created")
+
+    private final class Owner: Sendable {}
+
+    @Test func observersGetWhatWasPosted() throws {
+        let token = center.observe(name) { [journal] notification in
+            journal.note("\(notification.name) \(notification.object ?? "-") \(notification.payload as? Int ?? 0)")
+        }
+        center.post(name, object: "42", payload: 7)
+        center.post(name)
+        center.post(LocalNotification(name: name, payload: "no number"))
+        #expect(journal.take() == ["orders.created 42 7", "orders.created - 0", "orders.created - 0"])
+        token.cancel()
+    }
+
+    @Test func namesThatBreakTheRulesWorkIfExact() {
+        let odd = NotificationName(unchecked: "UIKeyboard Did Show.*")
+        let token = center.observe(odd) { [journal] in journal.note($0.name.string) }
+        center.post(odd)
+        center.post(NotificationName(unchecked: "UIKeyboard Did Show.x"))
+        #expect(journal.take() == ["UIKeyboard Did Show.*"])
+        token.cancel()
+    }
+
+    // MARK: Tokens
+
+    @Test func anObservationEndsWithItsToken() {
+        var token: ObservationToken? = center.observe(name) { [journal] _ in journal.note("called") }
+        center.post(name)
+        #expect(journal.take() == ["called"])
+        #expect(token != nil)
+        token = nil
+        center.post(name)
+        #expect(journal.take() == [])
+        #expect(center.observationCount == 0)
+    }
+
+    @Test func cancellingTwiceDoesNothingToOthers() {
+        let first = center.observe(name) { [journal] _ in journal.note("first") }
+        first.cancel()
+        let second = center.observe(name) { [journal] _ in journal.note("second") }
+        first.cancel()
+        center.post(name)
+        #expect(journal.take() == ["second"])
+        second.cancel()
+        #expect(center.observationCount == 0)
+    }
+
+    @Test func theClosureIsLetGoWithTheToken() {
+        var captured: Owner? = Owner()
+        let watched = Weak(captured)
+        let token = center.observe(name) { [captured] _ in withExtendedLifetime(captured) {} }
+        center.post(name)
+        captured = nil
+        #expect(watched.value != nil)
+        token.cancel()
+        #expect(watched.value == nil)
+    }
+
+    @Test func aClosureMayEndOthersWhileItIsLetGo() {
+        final class Chain: Sendable {
+            let next: ObservationToken?
+            init(_ next: ObservationToken?) { self.next = next }
+        }
+        var token: ObservationToken?
+        for _ in 0..<100 {
+            let chain = Chain(token)
+            token = center.observe(name) { _ in withExtendedLifetime(chain) {} }
+        }
+        center.post(name)
+        #expect(center.observationCount == 100)
+        token = nil
+        #expect(center.observationCount == 0)
+    }
+
+    // MARK: Owners
+
+    @Test func anOwnerIsHandedToItsClosure() {
+        let owner = Owner()
+        center.observe(name, owner: owner) { [journal] handed, notification in
+            journal.note("\(notification.name) \(ObjectIdentifier(handed))")
+        }
+        center.post(name)
+        #expect(journal.take() == ["orders.created \(ObjectIdentifier(owner))"])
+    }
+
+    @Test func ownersAreHeldWeaklyAndEndTheirObservations() throws {
+        var owner: Owner? = Owner()
+        let watched = Weak(owner)
+        if let owner {
+            center.observe(name, owner: owner) { [journal] _, _ in journal.note("name") }
+            center.observe([try NamePattern("orders.*"), try NamePattern("x")], owner: owner) { [journal] _, _ in
+                journal.note("patterns")
+            }
+            center.observeEveryName(owner: owner) { [journal] _, _ in journal.note("every") }
+        }
+        center.post(name)
+        #expect(journal.take() == ["name", "patterns", "every"])
+        owner = nil
+        #expect(watched.value == nil)
+        center.post(name)
+        #expect(journal.take() == [])
+    }
+
+    @Test func aDeadOwnersClosureIsLetGoByThePostThatMissesIt() {
+        var captured: Owner? = Owner()
+        let watched = Weak(captured)
+        var owner: Owner? = Owner()
+        if let owner { center.observe(name, owner: owner) { [captured] _, _ in withExtendedLifetime(captured) {} } }
+        captured = nil
+        owner = nil
+        #expect(watched.value != nil)
+        center.post(name)
+        #expect(watched.value == nil)
+    }
+
+    @Test func deadOwnersThatNobodyPostsToArePrunedByAdditions() throws {
+        let captured = Mutex<[Weak]>([])
+        for index in 0..<10_000 {
+            let box = Owner()
+            captured.withLock { $0.append(Weak(box)) }
+            let owner = Owner()
+            center.observe(try NotificationName("n\(index)"), owner: owner) { _, _ in withExtendedLifetime(box) {} }
+        }
+        let alive = captured.withLock { $0.count { $0.value != nil } }
+        #expect(alive <= 64)
+        #expect(center.observationCount == 0)
+    }
+
+    private struct Weak: Sendable {
+        weak var value: Owner?
+        init(_ value: Owner?) { self.value = value }
+    }
+
+    @Test func anOwnerMayDieDuringThePost() {
+        let owner = Later<Owner>()
+        owner.value = Owner()
+        let token = center.observe(name) { _ in owner.value = nil }
+        if let owner = owner.value { center.observe(name, owner: owner) { [journal] _, _ in journal.note("owned") } }
+        center.post(name)
+        #expect(journal.take() == [])
+        #expect(center.observationCount == 1)
+        token.cancel()
+    }
+
+    @Test func anOwnerMayPostAndCancelWhileItDies() {
+        final class Careful: Sendable {
+            let center: LocalCenter
+            let token: ObservationToken
+            init(center: LocalCenter, journal: Journal) {
+                self.center = center
+                token = center.observe(NamePattern.everyName) { journal.note($0.name.string) }
+            }
+            deinit { center.post(NotificationName(literal: "goodbye")) }
+        }
+        var owner: Careful? = Careful(center: center, journal: journal)
+        if let owner { center.observe(name, owner: owner) { [journal] _, _ in journal.note("owned") } }
+        center.post(name)
+        owner = nil
+        center.post(name)
+        #expect(journal.take() == ["orders.created", "owned", "goodbye"])
+        #expect(center.observationCount == 0)
+    }
+
+    @Test func aMillionObservationsOfOneOwner() {
+        let owner = Owner()
+        let calls = Atomic(0)
+        for _ in 0..<1_000_000 {
+            center.observe(name, owner: owner) { _, _ in calls.wrappingAdd(1, ordering: .relaxed) }
+        }
+        center.post(name)
+        #expect(calls.load(ordering: .relaxed) == 1_000_000)
+        #expect(center.observationCount == 1_000_000)
+    }
+}
