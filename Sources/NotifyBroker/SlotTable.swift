@@ -1,50 +1,54 @@
 /// Values in numbered places. A freed place is used again under a new generation.
 struct SlotTable<Value> {
-    private var values: ContiguousArray<Value?> = []
+    private var values: ContiguousArray<Value> = []
+    private var areUsed: ContiguousArray<Bool> = []
     private var generations: ContiguousArray<UInt32> = []
     private var free: [Int32] = []
 
     var count: Int { values.count - free.count }
 
     /// The places in use, lowest first.
-    var slots: [Int] { values.indices.filter { values[$0] != nil } }
+    var slots: [Int] { values.indices.filter { areUsed[$0] } }
 
     mutating func insert(_ make: (ConnectionID) -> Value) -> ConnectionID {
-        let slot = free.popLast() ?? Int32(values.count)
-        if Int(slot) == values.count {
-            values.append(nil)
-            generations.append(0)
+        if let slot = free.popLast() {
+            let id = ConnectionID(slot: slot, generation: generations[Int(slot)])
+            values[Int(slot)] = make(id)
+            areUsed[Int(slot)] = true
+            return id
         }
-        let id = ConnectionID(slot: slot, generation: generations[Int(slot)])
-        values[Int(slot)] = make(id)
+        let id = ConnectionID(slot: Int32(values.count), generation: 0)
+        values.append(make(id))
+        areUsed.append(true)
+        generations.append(0)
         return id
     }
 
+    /// Frees a place. What was in it should hold nothing any more: it is kept until the place is used again.
     mutating func remove(_ slot: Int) {
-        guard values[slot] != nil else { return }
-        values[slot] = nil
+        guard areUsed[slot] else { return }
+        areUsed[slot] = false
         generations[slot] &+= 1
         free.append(Int32(slot))
     }
 
     func contains(_ id: ConnectionID) -> Bool {
-        let slot = Int(id.slot)
-        return values.indices.contains(slot) && generations[slot] == id.generation && values[slot] != nil
+        isUsed(Int(id.slot)) && generations[Int(id.slot)] == id.generation
     }
 
     func isUsed(_ slot: Int) -> Bool {
-        values.indices.contains(slot) && values[slot] != nil
+        areUsed.indices.contains(slot) && areUsed[slot]
     }
 
     /// The value in a place that is in use.
     subscript(slot: Int) -> Value {
         get {
-            guard let value = values[slot] else { preconditionFailure("slot \(slot) is free") }
-            return value
+            precondition(areUsed[slot], "slot is free")
+            return values[slot]
         }
         _modify {
-            guard values[slot] != nil else { preconditionFailure("slot \(slot) is free") }
-            yield &values[slot]!  // Checked on the line before.
+            precondition(areUsed[slot], "slot is free")
+            yield &values[slot]
         }
     }
 }
