@@ -17,7 +17,7 @@ package struct BrokerConfiguration: Sendable, Equatable {
     package var defaultWindow = Limits.defaultWindow
 
     package var connections = 32_768
-    package var connectionsPerUser = 4096
+    package var connectionsPerUser = 16_384
     package var subscriptionsPerConnection = 4096
     package var subscriptionsPerUser = 100_000
     package var durableSubscriptionsPerUser = 10_000

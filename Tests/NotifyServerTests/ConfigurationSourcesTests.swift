@@ -28,11 +28,12 @@ import Testing
         #expect(configuration.logLevel == .info)
         #expect(configuration.broker == BrokerConfiguration())
         #expect(configuration.broker.maximumPayloadBytes == 1_048_576)
+        #expect(configuration.broker.defaultWindow == 256)
     }
 
     @Test func theDefaultsAgreeWithEachOther() throws {
         let configuration = try sources().load()
-        #expect(configuration.broker.connectionsPerUser <= configuration.connections)
+        #expect(configuration.broker.connectionsPerUser <= configuration.broker.connections)
         #expect(configuration.broker.subscriptionsPerConnection <= configuration.broker.subscriptionsPerUser)
         #expect(configuration.broker.outboxBytesPerConnection <= configuration.broker.outboxBytesPerUser)
     }
@@ -84,6 +85,7 @@ import Testing
                 case .permissions: "0640"
                 case .logLevel: "critical"
                 case .integer(_, let range): "\(min(range.upperBound, 2_000_000))"
+                case .window: "7"
                 case .seconds: "7.25"
                 }
             let after = try sources(environment: [setting.environmentVariable: value]).load()

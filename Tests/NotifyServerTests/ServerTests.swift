@@ -41,10 +41,10 @@ import Testing
         #expect(permissions(folder("run/notifyd")) == 0o700)
         #expect(permissions(path) == 0o600)
         #expect(try canConnect(to: path))
-        #expect(receiver.next() == "READY=1\nSTATUS=listening on \(path)")
+        #expect(receiver.next(beginningWith: "READY") == "READY=1\nSTATUS=listening on \(path)")
         await group.triggerGracefulShutdown()
         try await task.value
-        #expect(receiver.next()?.hasPrefix("STOPPING=1\n") == true)
+        #expect(receiver.next(beginningWith: "STOPPING=1\n") != nil)
         #expect(!exists(path))
     }
 

@@ -17,6 +17,7 @@ struct ConfigurationSetting: Sendable {
         case permissions(Path<mode_t>)
         case logLevel(Path<LogLevel>)
         case integer(Path<Int>, ClosedRange<Int>)
+        case window(Path<UInt32>, ClosedRange<UInt32>)
         case seconds(Path<Duration>, ClosedRange<Double>)
     }
 
@@ -30,16 +31,18 @@ struct ConfigurationSetting: Sendable {
         .init("socket_mode", .permissions(\.socketMode)),
         .init("database", .path(\.databasePath)),
         .init("log_level", .logLevel(\.logLevel)),
-        .init("limits.connections", .integer(\.connections, 1...1_000_000)),
+        .init("limits.connections", .integer(\.broker.connections, 1...1_000_000)),
         .init("limits.payload_bytes", .integer(\.broker.maximumPayloadBytes, 0...Limits.maximumPayloadBytes)),
         .init("limits.per_user.connections", .integer(\.broker.connectionsPerUser, 1...1_000_000)),
         .init("limits.per_user.subscriptions", .integer(\.broker.subscriptionsPerUser, 1...100_000_000)),
         .init("limits.per_user.durable_subscriptions", .integer(\.broker.durableSubscriptionsPerUser, 0...1_000_000)),
+        .init("limits.per_user.names", .integer(\.broker.namesPerUser, 1...100_000_000)),
         .init("limits.per_user.outbox_bytes", .integer(\.broker.outboxBytesPerUser, bytes)),
         .init("limits.per_user.half_received_bytes", .integer(\.broker.partialBytesPerUser, bytes)),
         .init("limits.per_connection.subscriptions", .integer(\.broker.subscriptionsPerConnection, 1...100_000_000)),
         .init("limits.per_connection.outbox_bytes", .integer(\.broker.outboxBytesPerConnection, bytes)),
         .init("limits.per_connection.post_window", .integer(\.broker.postWindow, 1...1_000_000)),
+        .init("limits.per_connection.durable_window", .window(\.broker.defaultWindow, 1...Limits.maximumWindow)),
         .init("timeouts.drain_seconds", .seconds(\.drainDeadline, 0...3600)),
         .init("timeouts.greeting_seconds", .seconds(\.broker.greetingTimeout, 0.1...3600)),
     ]
@@ -55,7 +58,7 @@ struct ConfigurationSetting: Sendable {
     var type: ConfigType {
         switch target {
         case .path, .permissions, .logLevel: .string
-        case .integer: .int
+        case .integer, .window: .int
         case .seconds: .double
         }
     }
@@ -67,6 +70,7 @@ struct ConfigurationSetting: Sendable {
         case .permissions: "permissions in octal, in quotes in a file, from \"0600\" to \"0777\""
         case .logLevel: "one of \(LogLevel.names)"
         case .integer(_, let range): "an integer from \(range.lowerBound) to \(range.upperBound)"
+        case .window(_, let range): "an integer from \(range.lowerBound) to \(range.upperBound)"
         case .seconds(_, let range): "a number of seconds from \(range.lowerBound) to \(range.upperBound)"
         }
     }
@@ -86,6 +90,8 @@ struct ConfigurationSetting: Sendable {
             configuration[keyPath: path] = level
         case (.integer(let path, let range), .int(let number)) where range.contains(number):
             configuration[keyPath: path] = number
+        case (.window(let path, let range), .int(let number)) where range.contains(UInt32(clamping: number)):
+            configuration[keyPath: path] = UInt32(clamping: number)
         case (.seconds(let path, let range), .double(let number)) where range.contains(number):
             configuration[keyPath: path] = .seconds(number)
         default:
@@ -107,6 +113,7 @@ struct ConfigurationSetting: Sendable {
         case .permissions(let path): left[keyPath: path] != right[keyPath: path]
         case .logLevel(let path): left[keyPath: path] != right[keyPath: path]
         case .integer(let path, _): left[keyPath: path] != right[keyPath: path]
+        case .window(let path, _): left[keyPath: path] != right[keyPath: path]
         case .seconds(let path, _): left[keyPath: path] != right[keyPath: path]
         }
     }

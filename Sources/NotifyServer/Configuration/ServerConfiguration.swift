@@ -14,8 +14,6 @@ package struct ServerConfiguration: Sendable, Equatable {
     package var databasePath: String
     /// Takes effect on reload, unlike all else here.
     package var logLevel: LogLevel = .info
-    /// Connections of all users together. Each takes a descriptor; the process may have as many as its hard limit says.
-    package var connections = 32_768
     /// How long a stopping daemon takes to commit, to flush and to say `closing` before it ends all the same.
     package var drainDeadline: Duration = .seconds(10)
     /// What users and connections may use, and how long they may take.

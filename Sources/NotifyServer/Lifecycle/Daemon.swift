@@ -1,5 +1,6 @@
 import Glibc
 import Logging
+import NotifyBroker
 import ServiceLifecycle
 import UnixSignals
 
@@ -49,9 +50,9 @@ package enum Daemon {
     private static func checkDescriptorLimit(_ configuration: ServerConfiguration, _ logger: Logger) {
         let limit = DescriptorLimit.raise()
         // A few are needed for the database, the log and the event loop.
-        guard limit < configuration.connections + 64 else { return }
+        guard limit < configuration.broker.connections + 64 else { return }
         logger.debug(
-            "at most \(limit) files may be open, fewer than the \(configuration.connections) connections allowed"
+            "at most \(limit) files may be open, fewer than the \(configuration.broker.connections) connections allowed"
         )
     }
 }

@@ -58,7 +58,7 @@ extension Server {
         try await gracefulShutdown()
         notifier.stopping(status: "draining")
         try await channel.close()
-        try await eventLoop.flatSubmit { driver.value.drain(within: configuration.timeouts.drain) }.get()
+        try await eventLoop.flatSubmit { driver.value.drain(within: configuration.drainDeadline) }.get()
         let nextSequence = try await eventLoop.submit { driver.value.nextSequence }.get()
         try store.close(nextSequence: nextSequence)
     }
@@ -70,26 +70,5 @@ extension Server {
         return NIOLoopBound(
             BrokerDriver(broker: broker, store: store, eventLoop: eventLoop, notifier: notifier, logger: logger),
             eventLoop: eventLoop)
-    }
-}
-
-extension ServerConfiguration {
-    /// The part that the broker decides by.
-    var broker: BrokerConfiguration {
-        var broker = BrokerConfiguration()
-        broker.maximumPayloadBytes = limits.payloadBytes
-        broker.postWindow = limits.perConnection.postWindow
-        broker.defaultWindow = UInt32(limits.perConnection.durableWindow)
-        broker.connections = limits.connections
-        broker.connectionsPerUser = limits.perUser.connections
-        broker.subscriptionsPerConnection = limits.perConnection.subscriptions
-        broker.subscriptionsPerUser = limits.perUser.subscriptions
-        broker.durableSubscriptionsPerUser = limits.perUser.durableSubscriptions
-        broker.namesPerUser = limits.perUser.names
-        broker.outboxBytesPerConnection = limits.perConnection.outboxBytes
-        broker.outboxBytesPerUser = limits.perUser.outboxBytes
-        broker.partialBytesPerUser = limits.perUser.halfReceivedBytes
-        broker.greetingTimeout = timeouts.greeting
-        return broker
     }
 }

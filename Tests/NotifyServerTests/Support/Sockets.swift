@@ -15,6 +15,15 @@ struct DatagramReceiver: ~Copyable {
         descriptor = try Self.bound(to: #require(UnixSocketAddress(path: path)))
     }
 
+    /// The next message that begins so; those before it are passed over, a hundred at most.
+    func next(beginningWith prefix: String) -> String? {
+        for _ in 0..<100 {
+            guard let message = next() else { return nil }
+            if message.hasPrefix(prefix) { return message }
+        }
+        return nil
+    }
+
     private static func bound(to address: UnixSocketAddress) throws -> OwnedDescriptor {
         let descriptor = try OwnedDescriptor.unixSocket(SOCK_DGRAM)
         let result = address.withSockaddr { bind(descriptor.rawValue, $0, $1) }
