@@ -87,6 +87,32 @@ import Testing
         #expect(!exists(folder("n.sock")))
     }
 
+    @Test func aDatabaseThatCannotBeServedIsRefusedAndLeftAsItIs() throws {
+        let noise = String(repeating: "this is no database. ", count: 1000)
+        _ = try folder.write(noise, to: "n.db")
+        let end = try daemon().end()
+        #expect(end.status == 1)
+        #expect(end.errors.hasPrefix("notifyd: "))
+        #expect(end.errors.contains(folder("n.db")))
+        #expect(end.errors.split(separator: "\n").count == 1)
+        #expect(try String(contentsOfFile: folder("n.db"), encoding: .utf8) == noise)
+        #expect(!exists(folder("n.sock")))
+    }
+
+    @Test func aDatabaseThatAnotherHoldsIsRefused() throws {
+        let first = try daemon()
+        first.waitForError("listening on")
+        let second = try DaemonProcess(
+            ["--socket", folder("other.sock"), "--database", folder("n.db")], environment: environment
+        ).end()
+        #expect(second.status == 1)
+        #expect(second.errors.contains("held by another notifyd"))
+        #expect(second.errors.contains("\(first.processID)"))
+        #expect(!exists(folder("other.sock")))
+        first.signal(SIGTERM)
+        #expect(first.end().status == 0)
+    }
+
     @Test func sighupReadsTheFileAgain() throws {
         let file = try folder.write("log_level: info\n", to: "n.yaml")
         let daemon = try daemon(["--config", file])
@@ -110,6 +136,7 @@ import Testing
         daemon.signal(SIGTERM)
         #expect(daemon.end().status == 0)
         #expect(receiver.next(beginningWith: "STOPPING=1\n") != nil)
+        #expect(receiver.next(beginningWith: "EXTEND_TIMEOUT_USEC=") == "EXTEND_TIMEOUT_USEC=20000000")
     }
 
     @Test(.enabled(if: access("/usr/bin/systemd-socket-activate", X_OK) == 0))

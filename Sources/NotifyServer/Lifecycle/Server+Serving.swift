@@ -57,6 +57,8 @@ extension Server {
         announceRunning(listening)
         try await gracefulShutdown()
         notifier.stopping(status: "draining")
+        // However long a deadline was configured, the unit's own shall not come first.
+        notifier.extendTimeout(by: configuration.drainDeadline + .seconds(10))
         try await channel.close()
         try await eventLoop.flatSubmit { driver.value.drain(within: configuration.drainDeadline) }.get()
         let nextSequence = try await eventLoop.submit { driver.value.nextSequence }.get()
