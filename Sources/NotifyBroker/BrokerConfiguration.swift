@@ -16,6 +16,7 @@ package struct BrokerConfiguration: Sendable, Equatable {
     /// Durable messages in flight to a subscription that does not ask for another window.
     package var defaultWindow = Limits.defaultWindow
 
+    /// Of all users together. Each takes a descriptor; the process may have as many as its hard limit says.
     package var connections = 32_768
     package var connectionsPerUser = 16_384
     package var subscriptionsPerConnection = 4096
