@@ -1,6 +1,7 @@
 import Glibc
 import Logging
 import NotifyBroker
+import NotifyBroker
 import ServiceLifecycle
 import UnixSignals
 
