@@ -1,0 +1,103 @@
+"""Checks the client's encoding and decoding against the document's vectors: check_vectors.py vectors.json"""
+import json
+import struct
+import sys
+
+import notify_client as client
+
+
+def pairs(headers):
+    return [tuple(pair) for pair in headers]
+
+
+def encode(kind, f):
+    """What a client sends."""
+    if kind == "hello":
+        body = struct.pack("<4sHHB3x", b"NTFY", f["lowestVersion"], f["highestVersion"], f["overflow"])
+        return client.frame(0x01, body + bytes.fromhex(f["instance"]))
+    if kind == "post":
+        return client.encode_post(
+            f["request"], f["name"], bytes.fromhex(f["payload"]), f["durability"], f["object"], pairs(f["headers"]),
+            f["receipt"])
+    if kind == "subscribe":
+        return client.encode_subscribe(
+            f["request"], f["subscription"], f["patterns"], f["durableName"], f["start"], f["object"], f["window"],
+            f["credit"])
+    if kind == "detach":
+        return client.frame(0x04, struct.pack("<QI", f["request"], f["subscription"]))
+    if kind == "remove":
+        return client.frame(0x05, struct.pack("<QI", f["request"], f["uid"]) + client.counted(f["durableName"]))
+    if kind == "acknowledge":
+        ranges = b"".join(struct.pack("<QQ", *range) for range in f["ranges"])
+        return client.frame(0x06, struct.pack("<II", f["subscription"], len(f["ranges"])) + ranges)
+    if kind == "credit":
+        return client.frame(0x07, struct.pack("<II", f["subscription"], f["messages"]))
+    return client.frame({"ping": 0x08, "list": 0x09, "statistics": 0x0A}[kind], struct.pack("<Q", f["request"]))
+
+
+def counted_texts(body, at, count):
+    texts = []
+    for _ in range(count):
+        texts.append(body[at + 1:at + 1 + body[at]].decode())
+        at += 1 + body[at]
+    return texts
+
+
+def fields(names, layout, body):
+    return dict(zip(names.split(), struct.unpack_from(layout, body)))
+
+
+def decode(kind, flags, body):
+    """What a client receives."""
+    if kind == "welcome":
+        f = fields("version uid gid pid maximumPayload postWindow maximumWindow maximumSubscriptions", "<H2x7I", body)
+        return f | {"daemonInstance": body[32:48].hex(), "clientInstance": body[48:64].hex(),
+                    "daemonVersion": counted_texts(body, 64, 1)[0]}
+    if kind == "deliver":
+        m = client.decode_deliver(body)
+        f = {name: getattr(m, name) for name in "sequence time uid gid pid name object".split()}
+        return f | {"headers": [list(pair) for pair in m.headers], "payload": m.payload.hex()}
+    if kind == "subscribed":
+        return fields("request subscription sequence", "<QI4xQ", body) | {"resumed": bool(flags & 1)}
+    if kind == "error":
+        f = fields("request code subscription detail", "<QH2xIQ", body)
+        return f | {"message": body[24:].decode(), "fatal": bool(flags & 1)}
+    if kind == "listEntry":
+        f = fields("request uid holder cursor", "<QIIQ", body)
+        name, object, count = body[24:27]
+        f["durableName"], f["object"] = body[28:28 + name].decode(), body[28 + name:28 + name + object].decode()
+        return f | {"patterns": counted_texts(body, 28 + name + object, count)}
+    if kind == "statisticsReport":
+        (request, count), at, counters = struct.unpack_from("<QH", body), 10, []
+        for _ in range(count):
+            counters.append([counted_texts(body, at + 8, 1)[0], struct.unpack_from("<Q", body, at)[0]])
+            at += 9 + body[at + 8]
+        return {"request": request, "counters": counters}
+    names, layout = {
+        "receipt": ("request sequence subscribers stored durability", "<QQIIB"),
+        "detached": ("request subscription", "<QI"),
+        "run": ("subscription count", "<II"), "redelivery": ("subscription count", "<II"),
+        "gap": ("subscription dropped first last", "<I4xQQQ"),
+        "closing": ("lastRequest", "<Q"),
+    }.get(kind, ("request", "<Q"))
+    return fields(names, layout, body)
+
+
+def main(path):
+    checked = 0
+    for vector in json.load(open(path, encoding="utf-8")):
+        if "fields" not in vector:
+            continue
+        data = bytes.fromhex(vector["hex"])
+        length, _, flags, _ = struct.unpack_from("<IBBH", data)
+        assert length == len(data) - 8, vector["name"]
+        if vector["direction"] == "toDaemon":
+            found, wanted = encode(vector["kind"], vector["fields"]).hex(), vector["hex"]
+        else:
+            found, wanted = decode(vector["kind"], flags, data[8:]), vector["fields"]
+        assert found == wanted, f"{vector['name']}: {found} instead of {wanted}"
+        checked += 1
+    print(f"{checked} vectors agree")
+
+
+main(sys.argv[1])

@@ -1,0 +1,144 @@
+"""A client for notifyd in Python's standard library alone, written from the protocol's document.
+
+It shows how little a client needs: one socket, one loop that reads frames, nothing that runs by itself. It is not
+thread-safe and does not reconnect.
+"""
+import os
+import socket
+import struct
+from collections import deque, namedtuple
+
+Receipt = namedtuple("Receipt", "sequence subscribers stored durability")
+Message = namedtuple("Message", "sequence time uid gid pid name object headers payload subscription redelivered")
+Gap = namedtuple("Gap", "subscription dropped first last")
+AUTOMATIC, VOLATILE, STORED, SYNCED = range(4)
+UNLIMITED = 0xFFFFFFFF
+
+
+class Refused(Exception):
+    def __init__(self, code, detail, message, fatal):
+        super().__init__(f"{message} (code {code})")
+        self.code, self.detail, self.fatal = code, detail, fatal
+
+
+def frame(kind, body, flags=0):
+    return struct.pack("<IBBH", len(body), kind, flags, 0) + body
+
+
+def counted(text):
+    return bytes([len(text.encode())]) + text.encode()
+
+
+def encode_headers(headers):
+    pairs = [(key.encode(), value.encode()) for key, value in headers]
+    return b"".join(struct.pack("<BH", len(key), len(value)) + key + value for key, value in pairs)
+
+
+def decode_headers(data):
+    headers, at = [], 0
+    while at < len(data):
+        key, value = struct.unpack_from("<BH", data, at)
+        headers.append((data[at + 3:at + 3 + key].decode(), data[at + 3 + key:at + 3 + key + value].decode()))
+        at += 3 + key + value
+    return headers
+
+
+def encode_post(request, name, payload=b"", durability=AUTOMATIC, object="", headers=(), receipt=True):
+    name, object, headers = name.encode(), object.encode(), encode_headers(headers)
+    fixed = struct.pack("<QHBBBBH", request, len(headers), len(name), len(object), 0, durability, 0)
+    return frame(0x02, fixed + name + object + headers + payload, 1 if receipt else 0)
+
+
+def encode_subscribe(request, number, patterns, durable="", start=0, object="", window=0, credit=UNLIMITED):
+    durable, object = durable.encode(), object.encode()
+    fixed = struct.pack("<QIIIBBBB", request, number, window, credit, start, len(durable), len(object), len(patterns))
+    return frame(0x03, fixed + durable + object + b"".join(map(counted, patterns)))
+
+
+def decode_deliver(body, subscription=None, redelivered=False):
+    *stamp, headers, name, object, message_id = struct.unpack_from("<QQIIIHBBB", body)
+    parts, at = [], 36
+    for size in (name, object, message_id, headers):
+        parts.append(body[at:at + size])
+        at += size
+    return Message(*stamp, parts[0].decode(), parts[1].decode(), decode_headers(parts[3]), body[at:],
+                   subscription, redelivered)
+
+
+class Client:
+    """One connection. Requests return their answers; what comes meanwhile waits for `receive`."""
+
+    def __init__(self, path, instance=None, timeout=30):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.socket.settimeout(timeout)
+        self.socket.connect(path)
+        self.file = self.socket.makefile("rb")
+        self.instance = instance or os.urandom(16)
+        self.request, self.run, self.closing, self.messages = 0, (0, 0, False), None, deque()
+        self.socket.sendall(frame(0x01, struct.pack("<4sHHB3x", b"NTFY", 1, 1, 0) + self.instance))
+        self.welcome = struct.unpack_from("<H2x7I", self.wait(0x41, None))
+
+    def post(self, name, payload=b"", **options):
+        return Receipt(*struct.unpack_from("<8xQIIB", self.ask(0x42, encode_post(self.next(), name, payload, **options))))
+
+    def subscribe(self, number, patterns, **options):
+        return struct.unpack_from("<16xQ", self.ask(0x43, encode_subscribe(self.next(), number, patterns, **options)))[0]
+
+    def acknowledge(self, number, *ranges):
+        self.socket.sendall(frame(0x06, struct.pack("<II", number, len(ranges))
+                                  + b"".join(struct.pack("<QQ", *range) for range in ranges)))
+
+    def detach(self, number):
+        self.ask(0x44, frame(0x04, struct.pack("<QI", self.next(), number)))
+
+    def remove(self, durable):
+        self.ask(0x45, frame(0x05, struct.pack("<QI", self.next(), 0xFFFFFFFF) + counted(durable)))
+
+    def ping(self):
+        self.ask(0x48, frame(0x08, struct.pack("<Q", self.next())))
+
+    def receive(self):
+        """The next message or gap."""
+        while not self.messages:
+            self.read()
+        return self.messages.popleft()
+
+    def next(self):
+        self.request += 1
+        return self.request
+
+    def ask(self, answer, data):
+        request = self.request
+        self.socket.sendall(data)
+        return self.wait(answer, request)
+
+    def wait(self, answer, request):
+        while True:
+            kind, body = self.read()
+            if kind == answer and (request is None or struct.unpack_from("<Q", body)[0] == request):
+                return body
+
+    def exactly(self, count):
+        data = self.file.read(count)
+        if len(data) < count:
+            raise ConnectionError("the daemon closed the connection")
+        return data
+
+    def read(self):
+        """Reads one frame, keeps what is a message, raises what is an error."""
+        length, kind, flags, _ = struct.unpack("<IBBH", self.exactly(8))
+        body = self.exactly(length)
+        if kind == 0x50:
+            number, left, redelivered = self.run
+            self.messages.append(decode_deliver(body, number if left else None, bool(left and redelivered)))
+            self.run = (number, left - 1, redelivered) if left else self.run
+        elif kind in (0x51, 0x52):
+            self.run = (*struct.unpack("<II", body), kind == 0x52)
+        elif kind == 0x53:
+            self.messages.append(Gap(*struct.unpack("<I4xQQQ", body)))
+        elif kind == 0x60:
+            _, code, _, detail = struct.unpack_from("<QH2xIQ", body)
+            raise Refused(code, detail, body[24:].decode(), bool(flags & 1))
+        elif kind == 0x61:
+            self.closing = struct.unpack("<Q", body)[0]
+        return kind, body
