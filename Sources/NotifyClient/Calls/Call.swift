@@ -1,0 +1,41 @@
+import NIOCore
+import NotifyWire
+
+/// A question to the daemon, and where its answer goes.
+enum Call: Sendable {
+    case list(ReplySlot<[NotifyClient.DurableSubscription]>, soFar: [NotifyClient.DurableSubscription])
+    case remove(name: String, uid: UInt32, ReplySlot<Void>)
+    case ping(ReplySlot<Void>)
+    case statistics(ReplySlot<NotifyClient.Statistics>)
+
+    func write(request: UInt64, to buffer: inout ByteBuffer) {
+        switch self {
+        case .list: NotifyWire.List(request: request).write(to: &buffer)
+        case .remove(let name, let uid, _):
+            NotifyWire.Remove(request: request, uid: uid, durableName: name).write(to: &buffer)
+        case .ping: NotifyWire.Ping(request: request).write(to: &buffer)
+        case .statistics: NotifyWire.Statistics(request: request).write(to: &buffer)
+        }
+    }
+
+    func fail(_ error: NotifyError) {
+        switch self {
+        case .list(let slot, _): slot.answer(.failure(error))
+        case .remove(_, _, let slot), .ping(let slot): slot.answer(.failure(error))
+        case .statistics(let slot): slot.answer(.failure(error))
+        }
+    }
+
+    /// What to say where the connection broke before the answer.
+    var loss: NotifyError {
+        if case .remove = self { .outcomeUnknown } else { .connectionLost }
+    }
+
+    func isAnswered(by slot: AnyObject) -> Bool {
+        switch self {
+        case .list(let mine, _): mine === slot
+        case .remove(_, _, let mine), .ping(let mine): mine === slot
+        case .statistics(let mine): mine === slot
+        }
+    }
+}

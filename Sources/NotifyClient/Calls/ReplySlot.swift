@@ -1,0 +1,70 @@
+import Synchronization
+
+/// The place where the answer to one request is put down and picked up.
+///
+/// The request is sent with its slot before anybody waits, so an answer, or a cancellation, that comes early is kept. The
+/// first answer counts; later ones are ignored.
+final class ReplySlot<Value: Sendable>: Sendable {
+    typealias Answer = Result<Value, NotifyError>
+
+    private enum State {
+        case open
+        // Checked continuations cost an allocation per post. This one is resumed exactly once: it is only reachable in
+        // this state, and who takes it out puts `answered` in its place under the lock.
+        case waiting(UnsafeContinuation<Answer, Never>)
+        case answered(Answer)
+    }
+
+    private let state = Mutex<State>(.open)
+
+    /// Puts the answer down. Answers whether it is the first one.
+    @discardableResult
+    func answer(_ answer: Answer) -> Bool {
+        let (isFirst, waiter) = state.withLock { state in
+            switch state {
+            case .open:
+                state = .answered(answer)
+                return (true, nil as UnsafeContinuation<Answer, Never>?)
+            case .waiting(let continuation):
+                state = .answered(answer)
+                return (true, continuation)
+            case .answered:
+                return (false, nil)
+            }
+        }
+        waiter?.resume(returning: answer)
+        return isFirst
+    }
+
+    /// Waits for the answer, also in a task that is cancelled. One task may wait.
+    func wait() async throws(NotifyError) -> Value {
+        try await pickUp().get()
+    }
+
+    /// Waits for the answer. `onCancel` must see to it that one comes.
+    func wait(onCancel: @escaping @Sendable () -> Void) async throws(NotifyError) -> Value {
+        let answer = await withTaskCancellationHandler {
+            await pickUp()
+        } onCancel: {
+            onCancel()
+        }
+        return try answer.get()
+    }
+
+    private func pickUp() async -> Answer {
+        await withUnsafeContinuation { continuation in
+            let early: Answer? = state.withLock { state in
+                switch state {
+                case .open:
+                    state = .waiting(continuation)
+                    return nil
+                case .waiting:
+                    preconditionFailure("two tasks wait for the answer to one request")
+                case .answered(let answer):
+                    return answer
+                }
+            }
+            if let early { continuation.resume(returning: early) }
+        }
+    }
+}

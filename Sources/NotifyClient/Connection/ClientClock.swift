@@ -1,0 +1,27 @@
+import NIOCore
+
+/// Where the client has the time from, and who wakes it.
+protocol ClientClock: Sendable {
+    /// Since some fixed moment.
+    var now: Duration { get }
+    /// Calls `work` at that moment or soon after, on any thread.
+    func wake(at moment: Duration, _ work: @escaping @Sendable () -> Void)
+}
+
+/// The clock of an event loop.
+struct EventLoopClock: ClientClock {
+    let loop: any EventLoop
+
+    var now: Duration { .nanoseconds(Int64(NIODeadline.now().uptimeNanoseconds)) }
+
+    func wake(at moment: Duration, _ work: @escaping @Sendable () -> Void) {
+        loop.scheduleTask(deadline: NIODeadline(moment), work)
+    }
+}
+
+extension NIODeadline {
+    fileprivate init(_ moment: Duration) {
+        let (seconds, attoseconds) = moment.components
+        self = .uptimeNanoseconds(UInt64(max(0, seconds)) * 1_000_000_000 + UInt64(max(0, attoseconds) / 1_000_000_000))
+    }
+}

@@ -1,0 +1,291 @@
+/// Whether there is a connection, and what to do about it. Decides only; time comes in as an argument.
+struct ClientConnectionMachine: ~Copyable {
+    struct Settings: Sendable {
+        var backoff = NotifyClient.Backoff()
+        /// From the connect to the welcome.
+        var greetingTimeout = Duration.seconds(10)
+        /// From the daemon's `closing`, or from the wish to stop, to the end of the connection.
+        var closingTimeout = Duration.seconds(5)
+        /// Give up where the first attempt fails.
+        var requiresFirstConnection = false
+    }
+
+    private enum State {
+        case idle
+        case connecting(failures: Int)
+        case greeting(failures: Int, deadline: Duration)
+        case ready
+        /// The daemon has said that it goes.
+        case leaving(deadline: Duration)
+        case waiting(failures: Int, until: Duration)
+        /// Asked to stop: nothing new is begun, what is under way may end.
+        case draining(deadline: Duration)
+        /// The channel is being closed.
+        case closing(Afterwards)
+        case stopped(NotifyError?)
+    }
+
+    private enum Afterwards {
+        case retry(failures: Int)
+        case stop(NotifyError?)
+    }
+
+    private let settings: Settings
+    private var state = State.idle
+    private var wasEverReady = false
+    /// Why there is no connection, as far as it is known.
+    private(set) var lastFailure: NotifyError?
+    /// The last request that the daemon processed, once it has said so.
+    private(set) var lastProcessed: UInt64?
+
+    init(_ settings: Settings) {
+        self.settings = settings
+    }
+
+    /// Requests may be sent.
+    var isReady: Bool {
+        if case .ready = state { true } else { false }
+    }
+
+    /// Nothing has been asked of it yet.
+    var isIdle: Bool {
+        if case .idle = state { true } else { false }
+    }
+
+    var isDraining: Bool {
+        if case .draining = state { true } else { false }
+    }
+
+    /// Nothing new is taken.
+    var isEnding: Bool {
+        switch state {
+        case .draining, .stopped, .closing(.stop): true
+        default: false
+        }
+    }
+
+    /// What comes is of no use any more.
+    var isDeaf: Bool {
+        switch state {
+        case .closing, .stopped: true
+        default: false
+        }
+    }
+
+    /// Set once it is over; with the reason, where there is one.
+    var stopped: NotifyError?? {
+        if case .stopped(let error) = state { .some(error) } else { nil }
+    }
+
+    /// When `timeReached` has something to do.
+    var deadline: Duration? {
+        switch state {
+        case .greeting(_, let deadline), .leaving(let deadline), .draining(let deadline): deadline
+        case .waiting(_, let until): until
+        case .idle, .connecting, .ready, .closing, .stopped: nil
+        }
+    }
+
+    /// What to do about the channel.
+    enum CloseAction: Equatable { case close, none }
+}
+
+// MARK: - Connecting
+
+extension ClientConnectionMachine {
+    enum StartAction: Equatable { case connect, none }
+
+    mutating func start() -> StartAction {
+        guard case .idle = state else { return .none }
+        return beginConnecting(failures: 0)
+    }
+
+    private mutating func beginConnecting(failures: Int) -> StartAction {
+        state = .connecting(failures: failures)
+        lastProcessed = nil
+        return .connect
+    }
+
+    enum ConnectedAction: Equatable { case greet, close }
+
+    mutating func connected(now: Duration) -> ConnectedAction {
+        guard case .connecting(let failures) = state else { return .close }
+        state = .greeting(failures: failures, deadline: now + settings.greetingTimeout)
+        return .greet
+    }
+
+    enum LossAction {
+        case retry(at: Duration)
+        case end(NotifyError?)
+        case none
+    }
+
+    mutating func connectFailed(_ error: NotifyError, now: Duration, jitter: Double) -> LossAction {
+        guard case .connecting(let failures) = state else { return .none }
+        return failed(error, failures: failures, now: now, jitter: jitter)
+    }
+
+    private func isFinal(_ error: NotifyError) -> Bool {
+        error.code.endsClient || (settings.requiresFirstConnection && !wasEverReady)
+    }
+
+    private mutating func failed(
+        _ error: NotifyError, failures: Int, now: Duration, jitter: Double
+    ) -> LossAction {
+        lastFailure = error
+        return isFinal(error) ? end(error) : retry(failures: failures + 1, now: now, jitter: jitter)
+    }
+
+    private mutating func end(_ error: NotifyError?) -> LossAction {
+        state = .stopped(error)
+        return .end(error)
+    }
+
+    private mutating func retry(failures: Int, now: Duration, jitter: Double) -> LossAction {
+        let moment = now + settings.backoff.delay(failures: failures, jitter: jitter)
+        state = .waiting(failures: failures, until: moment)
+        return .retry(at: moment)
+    }
+
+    enum WelcomeAction: Equatable { case open, close, none }
+
+    mutating func welcomed() -> WelcomeAction {
+        switch state {
+        case .greeting:
+            state = .ready
+            wasEverReady = true
+            lastFailure = nil
+            return .open
+        case .ready, .draining:
+            _ = protocolBroken(NotifyError(.protocolViolation, "the daemon greeted twice; are both of one version?"))
+            return .close
+        case .idle, .connecting, .waiting, .stopped, .closing, .leaving:
+            return .none
+        }
+    }
+}
+
+// MARK: - The connection's end
+
+extension ClientConnectionMachine {
+    /// The daemon said what is wrong, and closes the connection.
+    mutating func fatalErrorReceived(_ error: NotifyError) {
+        switch state {
+        case .greeting(let failures, _):
+            lastFailure = error
+            state = .closing(isFinal(error) ? .stop(error) : .retry(failures: failures + 1))
+        case .ready, .leaving:
+            lastFailure = error
+            state = .closing(error.code.endsClient ? .stop(error) : .retry(failures: 1))
+        case .draining:
+            state = .closing(.stop(nil))
+        case .idle, .connecting, .waiting, .closing, .stopped:
+            break
+        }
+    }
+
+    /// What came is not this protocol.
+    mutating func protocolBroken(_ error: NotifyError) -> CloseAction {
+        switch state {
+        case .greeting, .ready, .leaving, .draining:
+            fatalErrorReceived(error)
+            return .close
+        case .idle, .connecting, .waiting, .closing, .stopped:
+            return .none
+        }
+    }
+
+    mutating func closingReceived(lastRequest: UInt64, now: Duration) {
+        switch state {
+        case .greeting, .ready:
+            lastProcessed = lastRequest
+            state = .leaving(deadline: now + settings.closingTimeout)
+        case .draining:
+            lastProcessed = lastRequest
+        case .idle, .connecting, .waiting, .leaving, .closing, .stopped:
+            break
+        }
+    }
+
+    /// The channel is closed; with the error that did it, where there is one.
+    mutating func disconnected(_ error: NotifyError?, now: Duration, jitter: Double) -> LossAction {
+        switch state {
+        case .idle, .connecting, .waiting, .stopped:
+            return .none
+        case .greeting(let failures, _):
+            let error =
+                error ?? NotifyError(.notConnected, "what listens there closed the connection without a greeting")
+            return failed(error, failures: failures, now: now, jitter: jitter)
+        case .ready, .leaving:
+            lastFailure = error ?? NotifyError(.connectionLost, "the daemon closed the connection")
+            return retry(failures: 0, now: now, jitter: jitter)
+        case .closing(.retry(let failures)):
+            return retry(failures: failures, now: now, jitter: jitter)
+        case .closing(.stop(let reason)):
+            return end(reason)
+        case .draining:
+            return end(nil)
+        }
+    }
+
+    enum TimeAction: Equatable { case connect, close, none }
+
+    mutating func timeReached(_ now: Duration) -> TimeAction {
+        guard let deadline, deadline <= now else { return .none }
+        switch state {
+        case .waiting(let failures, _):
+            _ = beginConnecting(failures: failures)
+            return .connect
+        case .greeting:
+            fatalErrorReceived(NotifyError(.notConnected, "what listens there did not greet in time"))
+            return .close
+        case .leaving:
+            state = .closing(.retry(failures: 0))
+            return .close
+        case .draining:
+            state = .closing(.stop(nil))
+            return .close
+        case .idle, .connecting, .ready, .closing, .stopped:
+            return .none
+        }
+    }
+}
+
+// MARK: - Stopping
+
+extension ClientConnectionMachine {
+    enum StopAction: Equatable { case drain, close, end, none }
+
+    mutating func stop(now: Duration) -> StopAction {
+        switch state {
+        case .ready:
+            state = .draining(deadline: now + settings.closingTimeout)
+            return .drain
+        case .greeting, .leaving, .closing(.retry):
+            state = .closing(.stop(nil))
+            return .close
+        case .idle, .connecting, .waiting:
+            state = .stopped(nil)
+            return .end
+        case .draining, .closing(.stop), .stopped:
+            return .none
+        }
+    }
+
+    /// Everything that was under way when the client was stopped has its answer.
+    mutating func drained() -> CloseAction {
+        guard case .draining = state else { return .none }
+        state = .closing(.stop(nil))
+        return .close
+    }
+}
+
+extension NotifyError.Code {
+    /// Trying again would give the same.
+    fileprivate var endsClient: Bool {
+        switch self {
+        case .unsupportedVersion, .forbidden, .invalidSocketPath: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,285 @@
+import Glibc
+import Logging
+import NIOCore
+import NIOPosix
+import NotifyWire
+import Synchronization
+
+/// Carries out what the machine decides. Any thread may bring it an event; one lock guards the machine, and effects follow
+/// once it is released.
+final class ClientCore: Sendable {
+    private struct Guarded: ~Copyable {
+        var machine: ClientMachine
+        var channel: (any Channel)?
+        /// A flush is under way to the event loop.
+        var isFlushScheduled = false
+        /// The earliest moment at which the clock wakes us.
+        var wakeAt: Duration?
+    }
+
+    /// What the lock's holder leaves to be done without it.
+    private struct Aftermath: Sendable {
+        var effects = Effects()
+        var channel: (any Channel)?
+        var isFlushDue = false
+        var wakeAt: Duration?
+    }
+
+    let configuration: NotifyClient.Configuration
+    private let logger: Logger?
+    private let loop: any EventLoop
+    private let clock: any ClientClock
+    private let guarded: Mutex<Guarded>
+
+    init(
+        configuration: NotifyClient.Configuration, logger: Logger?, clock: (any ClientClock)? = nil,
+        instance: ClientInstance = .random()
+    ) {
+        self.configuration = configuration
+        self.logger = logger
+        // The process's shared event loops: they are there for as long as the process.
+        loop = MultiThreadedEventLoopGroup.singleton.next()
+        self.clock = clock ?? EventLoopClock(loop: loop)
+        guarded = Mutex(Guarded(machine: ClientMachine(configuration, instance: instance)))
+    }
+
+    // MARK: - Events
+
+    /// Brings an event to the machine, and carries out what follows.
+    @discardableResult
+    private func bring<Result: Sendable>(
+        _ event: (inout ClientMachine, inout Effects) -> Result
+    ) -> Result {
+        let (result, aftermath) = guarded.withLock { guarded in
+            var aftermath = Aftermath()
+            let result = event(&guarded.machine, &aftermath.effects)
+            Self.settle(&guarded, &aftermath)
+            return (result, aftermath)
+        }
+        carryOut(aftermath)
+        return result
+    }
+
+    private static func settle(_ guarded: inout Guarded, _ aftermath: inout Aftermath) {
+        aftermath.channel = guarded.channel
+        if guarded.machine.hasOutgoing, guarded.channel != nil, !guarded.isFlushScheduled {
+            guarded.isFlushScheduled = true
+            aftermath.isFlushDue = true
+        }
+        if let deadline = guarded.machine.deadline, guarded.wakeAt.map({ deadline < $0 }) ?? true {
+            guarded.wakeAt = deadline
+            aftermath.wakeAt = deadline
+        }
+    }
+
+    private func carryOut(_ aftermath: Aftermath) {
+        let effects = aftermath.effects
+        for (mailbox, item) in effects.deliveries { mailbox.put(item) }
+        effects.outcomes.tell()
+        for answer in effects.answers { answer() }
+        for remark in effects.remarks { logger?.warning("\(remark)") }
+        for change in effects.changes { tell(change) }
+        if let channel = aftermath.channel, aftermath.isFlushDue { scheduleFlush(channel) }
+        switch effects.channel {
+        case .none: break
+        case .connect: connect()
+        case .close: aftermath.channel?.close(mode: .all, promise: nil)
+        }
+        if let moment = aftermath.wakeAt { wake(at: moment) }
+    }
+
+    private func tell(_ change: NotifyClient.ConnectionChange) {
+        switch change {
+        case .connected(let version): logger?.debug("connected to notifyd \(version)")
+        case .disconnected(let error, let wait):
+            logger?.info("no connection to notifyd (\(error?.message ?? "lost")); next attempt in \(wait)")
+        }
+        configuration.onConnectionChange?(change)
+    }
+
+    private func wake(at moment: Duration) {
+        clock.wake(at: moment) { [weak self] in self?.timeReached() }
+    }
+
+    private func timeReached() {
+        guarded.withLock { $0.wakeAt = nil }
+        bring { $0.timeReached(clock.now, &$1) }
+    }
+
+    func log(_ error: NotifyError) {
+        logger?.warning("\(error.message)")
+    }
+
+    private var jitter: Double { .random(in: 0...1) }
+}
+
+// MARK: - The connection
+
+extension ClientCore {
+    func start() {
+        bring { $0.start(&$1) }
+    }
+
+    func stop() {
+        bring { $0.stop(now: clock.now, &$1) }
+    }
+
+    /// Returns once the client is over; throws why, where there is a reason.
+    func waitForEnd(onCancel: @escaping @Sendable () -> Void = {}) async throws(NotifyError) {
+        let slot = ReplySlot<Void>()
+        bring { $0.awaitEnd(slot, &$1) }
+        try await slot.wait(onCancel: onCancel)
+    }
+
+    private func connect() {
+        let path: String
+        do {
+            path = try NotifyClient.socketPath(explicit: configuration.socketPath)
+        } catch {
+            connectFailed(error)
+            return
+        }
+        ClientBootstrap(group: loop)
+            .channelOption(ChannelOptions.recvAllocator, value: Self.receiveAllocator)
+            .channelOption(ChannelOptions.writeBufferWaterMark, value: .init(low: 256 << 10, high: 1 << 20))
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(ConnectionHandler(core: self))
+                }
+            }
+            .connect(unixDomainSocketPath: path)
+            .whenFailure { self.connectFailed(.cannotConnect(to: path, $0)) }
+    }
+
+    private static var receiveAllocator: AdaptiveRecvByteBufferAllocator {
+        AdaptiveRecvByteBufferAllocator(minimum: 4 << 10, initial: 64 << 10, maximum: 256 << 10)
+    }
+
+    private func connectFailed(_ error: NotifyError) {
+        let jitter = jitter
+        bring { $0.connectFailed(error, now: clock.now, jitter: jitter, &$1) }
+    }
+
+    // The handler calls these, on the event loop.
+
+    func connected(_ channel: any Channel) {
+        guarded.withLock { $0.channel = channel }
+        bring { $0.connected(now: clock.now, &$1) }
+    }
+
+    func disconnected(_ error: (any Error)?) {
+        guarded.withLock {
+            $0.channel = nil
+            $0.isFlushScheduled = false
+        }
+        let error = error.map { NotifyError(.connectionLost, "the connection broke: \($0)", cause: $0) }
+        let jitter = jitter
+        bring { $0.disconnected(error, now: clock.now, jitter: jitter, &$1) }
+    }
+
+    /// Answers how many bytes were used up.
+    func received(_ bytes: UnsafeRawBufferPointer) -> Int {
+        bring { $0.received(bytes, now: { self.clock.now }, &$1) }
+    }
+
+    // MARK: - Writing
+
+    private func scheduleFlush(_ channel: any Channel) {
+        channel.eventLoop.execute { self.flush(channel) }
+    }
+
+    /// Hands over what has gathered, as far as the channel takes it. On the event loop.
+    func flush(_ channel: any Channel) {
+        while let buffer = nextBuffer(channel) {
+            channel.writeAndFlush(buffer, promise: nil)
+        }
+    }
+
+    private func nextBuffer(_ channel: any Channel) -> ByteBuffer? {
+        let (buffer, aftermath) = guarded.withLock { guarded -> (ByteBuffer?, Aftermath) in
+            var aftermath = Aftermath()
+            guarded.isFlushScheduled = false
+            guard guarded.channel === channel, guarded.machine.hasOutgoing else { return (nil, aftermath) }
+            guard channel.isWritable else {
+                // Becoming writable flushes.
+                guarded.isFlushScheduled = true
+                return (nil, aftermath)
+            }
+            let buffer = guarded.machine.takeOutgoing(&aftermath.effects)
+            Self.settle(&guarded, &aftermath)
+            aftermath.isFlushDue = false
+            return (buffer, aftermath)
+        }
+        carryOut(aftermath)
+        return buffer
+    }
+}
+
+// MARK: - What the program asks
+
+extension ClientCore {
+    func submit(_ message: NotifyClient.OutgoingMessage, _ waiter: PostWaiter) {
+        bring { $0.submit(message, waiter, now: clock.now, &$1) }
+    }
+
+    /// Posts of a pipeline, under one lock.
+    func submit(
+        _ messages: some Collection<NotifyClient.OutgoingMessage>, to buffer: PipelineBuffer, from first: UInt64
+    ) {
+        bring { machine, effects in
+            var index = first
+            for message in messages {
+                machine.submit(message, .pipeline(buffer, index: index), now: clock.now, &effects)
+                index += 1
+            }
+        }
+    }
+
+    func cancelPost<Value>(_ slot: ReplySlot<Value>) {
+        let error = bring { machine, _ in machine.cancelPost(slot) }
+        slot.answer(.failure(error))
+    }
+
+    func call(_ call: Call) {
+        bring { $0.call(call, now: clock.now, &$1) }
+    }
+
+    func cancelCall<Value>(_ slot: ReplySlot<Value>) {
+        let error = bring { machine, _ in machine.cancelCall(slot) }
+        slot.answer(.failure(error))
+    }
+
+    func subscribe(_ spec: SubscriptionSpec, opener: ReplySlot<Void>) -> (number: UInt32, mailbox: Mailbox) {
+        let mailbox = Mailbox(bounds: spec.mailboxBounds, limit: spec.limit)
+        let ledger =
+            spec.isDurable
+            ? AcknowledgementLedger(window: spec.window) { [weak self] in self?.acknowledgementsPending($0) } : nil
+        let entry = SubscriptionTable.Entry(spec: spec, mailbox: mailbox, ledger: ledger, opener: opener)
+        let number = bring { $0.subscribe(entry, now: clock.now, &$1) }
+        return (number, mailbox)
+    }
+
+    private func acknowledgementsPending(_ ledger: AcknowledgementLedger) {
+        bring { machine, _ in machine.acknowledgementsPending(ledger) }
+    }
+
+    func leave(_ number: UInt32, _ slot: ReplySlot<Void>?) {
+        bring { $0.leave(number, slot, now: clock.now, &$1) }
+    }
+}
+
+extension NotifyError {
+    fileprivate static func cannotConnect(to path: String, _ error: any Error) -> NotifyError {
+        switch (error as? IOError)?.errnoCode {
+        case ENOENT, ECONNREFUSED:
+            NotifyError(
+                .noDaemon,
+                "no notifyd listens at \(path); start it, or name its socket with --socket or NOTIFYD_SOCKET",
+                cause: error)
+        case EACCES, EPERM:
+            NotifyError(.forbidden, "this user may not connect to \(path)", cause: error)
+        default:
+            NotifyError(.noDaemon, "no connection to \(path): \(error)", cause: error)
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import NotifyWire
+
+extension ClientMachine {
+    mutating func call(_ call: Call, now: Duration, _ effects: inout Effects) {
+        if let refusal {
+            effects.fail(call, refusal)
+        } else if link.isReady {
+            send(call)
+        } else {
+            waitingCalls.append((call, now + settings.connectionWait))
+        }
+    }
+
+    private mutating func send(_ call: Call) {
+        call.write(request: requests.append(.call(call)), to: &outgoing)
+    }
+
+    mutating func sendWaitingCalls() {
+        for (call, _) in waitingCalls { send(call) }
+        waitingCalls.removeAll()
+    }
+
+    /// The task that asked was cancelled. What was not sent yet will not be.
+    mutating func cancelCall(_ slot: AnyObject) -> NotifyError {
+        let waiting = waitingCalls.count
+        waitingCalls.removeAll { $0.call.isAnswered(by: slot) }
+        return waitingCalls.count < waiting ? .cancelled : .cancelledUnderWay
+    }
+
+    // MARK: Answers
+
+    mutating func listEntryReceived(_ entry: ListEntry) {
+        requests.update(entry.request) { request in
+            guard case .call(.list(let slot, var soFar)) = request else { return }
+            // The table's copy goes first, so that appending copies nothing.
+            request = .call(.list(slot, soFar: []))
+            soFar.append(NotifyClient.DurableSubscription(entry))
+            request = .call(.list(slot, soFar: soFar))
+        }
+    }
+
+    mutating func listEnded(_ end: ListEnd, _ effects: inout Effects) throws(WireError) {
+        guard case .call(.list(let slot, let all)) = try takeRequest(end.request) else { throw .unexpected }
+        effects.answer(slot, .success(all))
+    }
+
+    mutating func removed(_ removed: Removed, _ effects: inout Effects) throws(WireError) {
+        guard case .call(.remove(_, _, let slot)) = try takeRequest(removed.request) else { throw .unexpected }
+        effects.answer(slot, .success(()))
+    }
+
+    mutating func pongReceived(_ pong: Pong, _ effects: inout Effects) throws(WireError) {
+        switch try takeRequest(pong.request) {
+        case .call(.ping(let slot)): effects.answer(slot, .success(()))
+        case .farewell: break
+        default: throw .unexpected
+        }
+    }
+
+    mutating func statisticsReceived(_ report: StatisticsReport, _ effects: inout Effects) throws(WireError) {
+        guard case .call(.statistics(let slot)) = try takeRequest(report.request) else { throw .unexpected }
+        effects.answer(slot, .success(NotifyClient.Statistics(report, version: terms.daemonVersion)))
+    }
+
+    /// What the daemon answers, taken out of the table.
+    mutating func takeRequest(_ request: UInt64) throws(WireError) -> PendingRequest {
+        guard let entry = requests.take(request) else { throw .unexpected }
+        return entry
+    }
+}
+
+extension WireError {
+    static let unexpected = WireError(.malformedFrame, "an answer to what was not asked")
+}

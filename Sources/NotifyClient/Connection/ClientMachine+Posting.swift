@@ -1,0 +1,60 @@
+import NIOCore
+import NotifyWire
+
+extension ClientMachine {
+    /// A post came from the program. Answers whether one without receipt is on its way already.
+    mutating func submit(
+        _ message: NotifyClient.OutgoingMessage, _ waiter: PostWaiter, now: @autoclosure () -> Duration,
+        _ effects: inout Effects
+    ) {
+        if let refusal {
+            effects.outcomes.append(waiter, .failure(refusal))
+        } else if posts.isEmpty, maySend(wantsReceipt: waiter.wantsReceipt) {
+            send(message, waiter, &effects)
+        } else {
+            posts.append(message, waiter, deadline: link.isReady ? nil : now() + settings.connectionWait)
+        }
+    }
+
+    private func maySend(wantsReceipt: Bool) -> Bool {
+        link.isReady && outgoing.readableBytes < Self.outgoingBytes && requests.span < PostQueue.maximumSpan
+            && (!wantsReceipt || posts.inFlight < posts.window)
+    }
+
+    private mutating func send(
+        _ message: NotifyClient.OutgoingMessage, _ waiter: PostWaiter, _ effects: inout Effects
+    ) {
+        guard message.payload.count <= terms.maximumPayloadBytes else {
+            let error = NotifyError.payloadTooLarge(
+                bytes: message.payload.count, limit: terms.maximumPayloadBytes)
+            effects.outcomes.append(waiter, .failure(error))
+            return
+        }
+        if case .sender(let slot) = waiter {
+            message.append(request: requests.skip(), wantsReceipt: false, to: &outgoing)
+            effects.answer(slot, .success(()))
+        } else {
+            posts.inFlight += 1
+            let request = requests.append(.post(message, waiter))
+            message.append(request: request, wantsReceipt: true, to: &outgoing)
+        }
+    }
+
+    /// Sends what waits, as far as there is room.
+    mutating func sendWaitingPosts(_ effects: inout Effects) {
+        while maySend(wantsReceipt: posts.firstWantsReceipt), let next = posts.popFirst() {
+            send(next.message, next.waiter, &effects)
+        }
+    }
+
+    mutating func receiptReceived(_ receipt: NotifyWire.Receipt, _ effects: inout Effects) throws(WireError) {
+        guard case .post(_, let waiter) = try takeRequest(receipt.request) else { throw .unexpected }
+        posts.inFlight -= 1
+        effects.outcomes.append(waiter, .success(NotifyClient.Receipt(receipt)))
+    }
+
+    /// The task that posted was cancelled. What was not sent yet will not be.
+    mutating func cancelPost(_ slot: AnyObject) -> NotifyError {
+        posts.cancel(slot) ? .cancelled : .cancelledUnderWay
+    }
+}

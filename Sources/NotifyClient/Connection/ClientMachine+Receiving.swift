@@ -1,0 +1,122 @@
+import NIOCore
+import NotifyWire
+
+extension ClientMachine {
+    /// Bytes came. Answers how many of them were used up: the rest is the beginning of a frame, to be given again with
+    /// what follows it. `bytes` is not kept.
+    mutating func received(_ bytes: UnsafeRawBufferPointer, now: () -> Duration, _ effects: inout Effects) -> Int {
+        let decoder = FrameDecoder(maximumBodyBytes: terms.maximumPayloadBytes + Limits.frameOverheadBytes)
+        var used = 0
+        do throws(WireError) {
+            while !link.isDeaf, let frame = try decoder.next(in: UnsafeRawBufferPointer(rebasing: bytes[used...])) {
+                try frameReceived(frame, at: used, in: bytes, now: now, &effects)
+                used += frame.size
+            }
+            takeStaged(from: bytes, &effects)
+        } catch {
+            // What was read before stands; what follows can't be told apart.
+            takeStaged(from: bytes, &effects)
+            if link.protocolBroken(.protocolViolation(error)) == .close { effects.channel = .close }
+            used = bytes.count
+        }
+        sendWaitingPosts(&effects)
+        closeIfDrained(&effects)
+        return link.isDeaf ? bytes.count : used
+    }
+
+    private mutating func takeStaged(from bytes: UnsafeRawBufferPointer, _ effects: inout Effects) {
+        router.takeStaged(from: bytes) { effects.deliveries.append(($0, .batch($1))) }
+    }
+
+    /// Deliveries and receipts are many; everything else is rare.
+    private mutating func frameReceived(
+        _ frame: FrameDecoder.Frame, at offset: Int, in bytes: UnsafeRawBufferPointer, now: () -> Duration,
+        _ effects: inout Effects
+    ) throws(WireError) {
+        switch FrameKind(rawValue: frame.kind) {
+        case .deliver:
+            if let delivery = try router.deliver(frame.body, at: offset + FrameHeader.size) {
+                try account(for: delivery)
+            }
+        case .receipt:
+            try receiptReceived(NotifyWire.Receipt(frame), &effects)
+        case .run, .redelivery:
+            router.begin(try Run(frame))
+        case let kind?:
+            // These may end a subscription or say something between two of its messages.
+            takeStaged(from: bytes, &effects)
+            try controlReceived(kind, frame, now: now, &effects)
+        case nil:
+            effects.remarks.append("notifyd sent a frame of unknown kind \(frame.kind); it was passed over")
+        }
+    }
+
+    private mutating func controlReceived(
+        _ kind: FrameKind, _ frame: FrameDecoder.Frame, now: () -> Duration, _ effects: inout Effects
+    ) throws(WireError) {
+        switch kind {
+        case .welcome: welcomed(try Welcome(frame), now: now(), &effects)
+        case .subscribed: try subscribed(Subscribed(frame), &effects)
+        case .detached: try detached(Detached(frame), &effects)
+        case .removed: try removed(Removed(frame), &effects)
+        case .pong: try pongReceived(Pong(frame), &effects)
+        case .listEntry: listEntryReceived(try ListEntry(frame))
+        case .listEnd: try listEnded(ListEnd(frame), &effects)
+        case .statisticsReport: try statisticsReceived(StatisticsReport(frame), &effects)
+        case .gap: gapReceived(try Gap(frame), &effects)
+        case .error: try errorReceived(ErrorFrame(frame), &effects)
+        case .closing:
+            link.closingReceived(lastRequest: try Closing(frame).lastRequest, now: now())
+        case .deliver, .receipt, .run, .redelivery:
+            break  // Handled where they are many.
+        case .hello, .post, .subscribe, .detach, .remove, .acknowledge, .credit, .ping, .list, .statistics:
+            throw WireError(.malformedFrame, "a frame of kind \(kind) is for the daemon")
+        }
+    }
+
+    private mutating func gapReceived(_ gap: Gap, _ effects: inout Effects) {
+        let range = gap.range
+        let notice = NotifyClient.Gap(
+            reason: .connectionTooSlow, missed: gap.dropped,
+            sequences: range.first <= range.last ? range.first...range.last : nil)
+        for mailbox in router.mailboxes(for: gap.subscription) {
+            effects.deliveries.append((mailbox, .gap(notice)))
+        }
+    }
+
+    // MARK: Errors
+
+    private mutating func errorReceived(_ frame: ErrorFrame, _ effects: inout Effects) throws(WireError) {
+        let error = NotifyError(frame)
+        if frame.isFatal {
+            link.fatalErrorReceived(error)
+            effects.channel = .close
+        } else if frame.request != 0, let entry = requests.take(frame.request) {
+            refused(entry, error, &effects)
+        } else if frame.subscription != 0 {
+            endSubscription(frame.subscription, error, &effects)
+        } else {
+            // A post without receipt was refused, or an acknowledgement.
+            effects.remarks.append("notifyd refused: \(error.message)")
+        }
+    }
+
+    private mutating func refused(_ entry: PendingRequest, _ error: NotifyError, _ effects: inout Effects) {
+        switch entry {
+        case .post(_, let waiter):
+            posts.inFlight -= 1
+            effects.outcomes.append(waiter, .failure(error))
+        case .subscribe(let number):
+            // One that is being left is answered twice.
+            if subscriptions[number]?.isDetaching == false { endSubscription(number, error, &effects) }
+        case .detach(let number):
+            // What the daemon does not know is left; what it could not commit may come again.
+            let isLeft = error.code == .unknownSubscription
+            finishSubscription(number, nil, left: isLeft ? .success(()) : .failure(error), &effects)
+        case .call(let call):
+            effects.fail(call, error)
+        case .farewell:
+            break
+        }
+    }
+}

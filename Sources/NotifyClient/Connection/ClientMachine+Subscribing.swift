@@ -1,0 +1,228 @@
+import NotifyWire
+
+extension ClientMachine {
+    /// A subscription was asked for. Its opener learns when it stands, or why it does not.
+    mutating func subscribe(
+        _ entry: SubscriptionTable.Entry, now: Duration, _ effects: inout Effects
+    ) -> UInt32 {
+        if let refusal {
+            if let opener = entry.opener { effects.answer(opener, .failure(refusal)) }
+            effects.deliveries.append((entry.mailbox, .end(refusal)))
+            return 0
+        }
+        var entry = entry
+        entry.phase = .waiting(deadline: now + settings.connectionWait)
+        let number = subscriptions.add(entry)
+        if link.isReady { requestSubscription(number) }
+        return number
+    }
+
+    mutating func requestSubscription(_ number: UInt32) {
+        guard let entry = subscriptions[number], case .waiting = entry.phase else { return }
+        let frame = entry.spec.frame(
+            request: requests.append(.subscribe(number)), number: number,
+            credit: entry.creditLeft ?? Subscribe.unlimitedCredit, maximumWindow: terms.maximumWindow)
+        frame.write(to: &outgoing)
+        _ = subscriptions.update(number) { $0.phase = .requested }
+    }
+
+    // MARK: Answers
+
+    mutating func subscribed(_ frame: Subscribed, _ effects: inout Effects) throws(WireError) {
+        guard case .subscribe(let number) = try takeRequest(frame.request), number == frame.subscription else {
+            throw .unexpected
+        }
+        // One that is being left already has no use for what comes.
+        guard let entry = subscriptions[number], entry.phase == .requested else { return }
+        if let opener = entry.opener { effects.answer(opener, .success(())) }
+        if let gap = Self.gap(since: entry.lastSequence, frame, isDurable: entry.ledger != nil) {
+            effects.deliveries.append((entry.mailbox, .gap(gap)))
+        }
+        let isLent = attachLedger(of: entry, frame)
+        if isLent { Credit(subscription: number, messages: 1).write(to: &outgoing) }
+        _ = subscriptions.update(number) { entry in
+            entry.phase = .live
+            entry.opener = nil
+            entry.isCreditLent = isLent
+        }
+        let after = entry.ledger == nil ? frame.sequence : 0
+        router.add(
+            .init(
+                number: number, mailbox: entry.mailbox, ledger: entry.ledger, after: after,
+                isCounted: entry.creditLeft != nil),
+            spec: entry.spec)
+    }
+
+    /// Answers whether one message more than was bargained for must be asked for: all of them have come, but not all of
+    /// their acknowledgements were heard, and only a repeat tells which.
+    private func attachLedger(of entry: SubscriptionTable.Entry, _ frame: Subscribed) -> Bool {
+        guard let ledger = entry.ledger else { return false }
+        let isNew = entry.lastSequence != nil && !frame.isResumed
+        let delivered = ledger.update { state in
+            state.attached(cursor: frame.sequence, isNew: isNew)
+            return state.deliveredThrough
+        }
+        return entry.creditLeft == 0 && delivered > frame.sequence
+    }
+
+    /// What a subscription that stood before may have missed.
+    private static func gap(
+        since earlier: UInt64?, _ frame: Subscribed, isDurable: Bool
+    ) -> NotifyClient.Gap? {
+        guard let earlier else { return nil }
+        let missed = earlier < frame.sequence ? earlier + 1...frame.sequence : nil
+        if isDurable {
+            return frame.isResumed ? nil : .init(reason: .recreated, missed: nil, sequences: nil)
+        }
+        return .init(reason: .reconnected, missed: nil, sequences: missed)
+    }
+
+    /// The daemon refuses the subscription, or ends it.
+    mutating func endSubscription(_ number: UInt32, _ error: NotifyError, _ effects: inout Effects) {
+        finishSubscription(number, error, left: .success(()), &effects)
+    }
+
+    // MARK: Deliveries
+
+    /// Keeps account of what a durable subscription was handed.
+    mutating func account(for delivery: DeliveryRouter.DurableDelivery) throws(WireError) {
+        let number = delivery.number
+        switch delivery.verdict {
+        case .new:
+            _ = subscriptions.update(number) { entry in
+                if let left = entry.creditLeft, left > 0 { entry.creditLeft = left - 1 }
+            }
+        case .acknowledged:
+            if let ledger = subscriptions[number]?.ledger, !pendingLedgers.contains(where: { $0 === ledger }) {
+                pendingLedgers.append(ledger)
+            }
+            returnCredit(delivery)
+        case .held:
+            returnCredit(delivery)
+        case .overrun:
+            throw WireError(.malformedFrame, "more messages than the window of subscription \(number)")
+        }
+    }
+
+    /// A repeat took credit that was meant for a new message.
+    private mutating func returnCredit(_ delivery: DeliveryRouter.DurableDelivery) {
+        guard let entry = subscriptions[delivery.number], entry.creditLeft != nil, let ledger = entry.ledger else {
+            return
+        }
+        if entry.isCreditLent, ledger.update({ $0.deliveredThrough }) <= delivery.sequence {
+            _ = subscriptions.update(delivery.number) { $0.isCreditLent = false }
+            return
+        }
+        Credit(subscription: delivery.number, messages: 1).write(to: &outgoing)
+    }
+
+    // MARK: Acknowledging
+
+    /// A ledger has something to send, and had not before.
+    mutating func acknowledgementsPending(_ ledger: AcknowledgementLedger) {
+        guard link.isReady || link.isDraining else { return }
+        pendingLedgers.append(ledger)
+    }
+
+    /// Puts all acknowledgements that are waiting into what is to be written.
+    mutating func writeAcknowledgements() {
+        guard !pendingLedgers.isEmpty else { return }
+        let ledgers = pendingLedgers
+        pendingLedgers.removeAll(keepingCapacity: true)
+        for ledger in ledgers { writeAcknowledgements(of: ledger) }
+    }
+
+    private mutating func writeAcknowledgements(of ledger: AcknowledgementLedger) {
+        var ranges = ledger.update { $0.takePending() }[...]
+        let number = ledger.number
+        guard !ranges.isEmpty, number != 0 else { return }
+        while !ranges.isEmpty {
+            let part = Array(ranges.prefix(Limits.acknowledgedRangesPerFrame))
+            Acknowledge(subscription: number, ranges: part).write(to: &outgoing)
+            ranges = ranges.dropFirst(part.count)
+        }
+    }
+
+    // MARK: Leaving
+
+    /// The program has no more use for the subscription. `slot` learns when the daemon has confirmed it.
+    mutating func leave(_ number: UInt32, _ slot: ReplySlot<Void>?, now: Duration, _ effects: inout Effects) {
+        guard let entry = subscriptions[number] else {
+            if let slot { effects.answer(slot, .success(())) }
+            return
+        }
+        if let slot { _ = subscriptions.update(number) { $0.leavers.append(slot) } }
+        switch entry.phase {
+        case .waiting:
+            finishSubscription(number, nil, left: .success(()), &effects)
+        case .requested, .live:
+            if let ledger = entry.ledger {
+                writeAcknowledgements(of: ledger)
+                ledger.update { $0.close() }
+            }
+            let request = requests.append(.detach(number))
+            Detach(request: request, subscription: number).write(to: &outgoing)
+            router.remove(number: number)
+            effects.deliveries.append((entry.mailbox, .end(nil)))
+            _ = subscriptions.update(number) { entry in
+                entry.phase = .detaching(deadline: now + settings.closingTimeout)
+                if let opener = entry.opener { effects.answer(opener, .failure(.stopped)) }
+                entry.opener = nil
+            }
+        case .detaching:
+            break
+        }
+    }
+
+    mutating func detached(_ frame: Detached, _ effects: inout Effects) throws(WireError) {
+        guard case .detach(let number) = try takeRequest(frame.request) else { throw .unexpected }
+        finishSubscription(number, nil, left: .success(()), &effects)
+    }
+
+    /// The connection is gone. Those that stand are asked for again; those that were being left are.
+    mutating func loseSubscription(_ number: UInt32, now: Duration, _ effects: inout Effects) {
+        guard let entry = subscriptions[number] else { return }
+        entry.ledger?.update { $0.connectionLost() }
+        switch entry.phase {
+        case .live:
+            _ = subscriptions.update(number) { entry in
+                entry.phase = .waiting(deadline: nil)
+                entry.isCreditLent = false
+            }
+        case .requested:
+            let isFirst = entry.lastSequence == nil
+            _ = subscriptions.update(number) {
+                $0.phase = .waiting(deadline: isFirst ? now + settings.connectionWait : nil)
+            }
+        case .waiting:
+            break
+        case .detaching:
+            // The daemon detaches what it loses; only its last acknowledgements may not have been heard.
+            finishSubscription(number, nil, left: .failure(.detachUnconfirmed), &effects)
+        }
+    }
+
+    mutating func expireSubscription(_ number: UInt32, _ error: NotifyError, _ effects: inout Effects) {
+        let isLeaving = subscriptions[number]?.isDetaching ?? false
+        finishSubscription(
+            number, isLeaving ? nil : error, left: isLeaving ? .failure(.detachUnconfirmed) : .success(()), &effects)
+    }
+
+    /// The subscription is over for the program.
+    mutating func finishSubscription(
+        _ number: UInt32, _ error: NotifyError?, left: Result<Void, NotifyError>, _ effects: inout Effects
+    ) {
+        guard let entry = subscriptions.remove(number) else { return }
+        router.remove(number: number)
+        entry.ledger?.update { $0.close() }
+        if let opener = entry.opener { effects.answer(opener, .failure(error ?? .stopped)) }
+        effects.deliveries.append((entry.mailbox, .end(error)))
+        for slot in entry.leavers { effects.answer(slot, left) }
+    }
+}
+
+extension NotifyError {
+    fileprivate static let detachUnconfirmed = NotifyError(
+        .outcomeUnknown,
+        "the daemon did not confirm the detaching; messages acknowledged last may come again, flagged as redelivered")
+}

@@ -1,0 +1,101 @@
+public import NotifyCenter
+import NIOCore
+import NotifyWire
+
+extension NotifyClient {
+    /// A message ready to be posted: checked once, to be posted any number of times.
+    public struct OutgoingMessage: Sendable {
+        /// What the message is about.
+        public let name: NotificationName
+        /// What subscribers may filter by, beside the name.
+        public let object: String?
+        /// The message's content; any bytes.
+        public let payload: [UInt8]
+        /// What the daemon is asked to promise before it answers.
+        public let durability: Durability
+
+        private let headers: [UInt8]
+
+        /// Makes a message.
+        ///
+        /// - Parameters:
+        ///   - name: What it is about.
+        ///   - payload: Its content. The daemon's limit (by default 1 MiB) is checked when it is posted.
+        ///   - object: What subscribers may filter by, at most 255 bytes; the empty string counts as none.
+        ///   - headers: Keys with values.
+        ///   - durability: What the daemon is asked to promise.
+        /// - Throws: ``NotifyError`` with `invalidObject` or `invalidHeaders`.
+        public init(
+            name: NotificationName, payload: [UInt8] = [], object: String? = nil, headers: Headers = [:],
+            durability: Durability = .automatic
+        ) throws(NotifyError) {
+            if let object, object.utf8.count > Limits.objectBytes {
+                throw .invalidObject(bytes: object.utf8.count)
+            }
+            self.name = name
+            self.payload = payload
+            self.object = object
+            self.headers = try headers.encoded()
+            self.durability = durability
+        }
+
+        /// The same message with another payload.
+        public func with(payload: [UInt8]) -> OutgoingMessage {
+            OutgoingMessage(copying: self, payload: payload)
+        }
+
+        private init(copying message: OutgoingMessage, payload: [UInt8]) {
+            name = message.name
+            object = message.object
+            headers = message.headers
+            durability = message.durability
+            self.payload = payload
+        }
+
+        /// Bytes of the whole post frame.
+        var frameBytes: Int {
+            FrameHeader.size + Post.fixedSize + name.string.utf8.count + (object?.utf8.count ?? 0) + headers.count
+                + payload.count
+        }
+
+        func append(request: UInt64, wantsReceipt: Bool, to buffer: inout ByteBuffer) {
+            name.withUTF8 { name in
+                (object ?? "").withUTF8Bytes { object in
+                    headers.withUnsafeBytes { headers in
+                        payload.withUnsafeBytes { payload in
+                            let parts = MessageParts(
+                                name: name, object: object, messageID: UnsafeRawBufferPointer(start: nil, count: 0),
+                                headers: headers, payload: payload)
+                            Post(
+                                request: request, durability: NotifyWire.Durability(durability),
+                                wantsReceipt: wantsReceipt, parts: parts
+                            ).append(to: &buffer)
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension NotificationName {
+    /// The name that a string spells, with this library's error where it spells none.
+    init(checking string: String) throws(NotifyError) {
+        do {
+            try self.init(string)
+        } catch {
+            throw NotifyError(.invalidName, error.message, cause: error)
+        }
+    }
+}
+
+extension NamePattern {
+    /// The pattern that a string spells, with this library's error where it spells none.
+    init(checking string: String) throws(NotifyError) {
+        do {
+            try self.init(string)
+        } catch {
+            throw NotifyError(.invalidPattern, error.message, cause: error)
+        }
+    }
+}

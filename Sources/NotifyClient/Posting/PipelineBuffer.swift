@@ -1,0 +1,124 @@
+import DequeModule
+import Synchronization
+
+/// What became of a pipeline's posts, put back into the order in which they were posted.
+///
+/// One producer and one consumer. At most `capacity` posts are between them, so neither runs away from the other.
+final class PipelineBuffer: Sendable {
+    typealias Outcome = Result<NotifyClient.Receipt, NotifyError>
+
+    private struct State {
+        /// Of posts `taken` and on; `nil` where it is not known yet.
+        var outcomes: Deque<Outcome?> = []
+        /// How many outcomes the consumer has taken.
+        var taken: UInt64 = 0
+        /// How many outcomes from the first on are known.
+        var ready = 0
+        var isFinished = false
+        var producer: ReplySlot<Int>?
+        var consumer: ReplySlot<[Outcome]>?
+
+        var posted: UInt64 { taken + UInt64(outcomes.count) }
+    }
+
+    let capacity: Int
+    private let state = Mutex(State())
+
+    init(capacity: Int) {
+        self.capacity = capacity
+    }
+
+    // MARK: - The producer
+
+    /// Waits for room and takes places for at most `count` posts; answers how many, and the first one's index.
+    func reserve(_ count: Int) async throws(NotifyError) -> (first: UInt64, count: Int) {
+        while true {
+            let slot = ReplySlot<Int>()
+            let reserved = try state.withLock { state throws(NotifyError) -> (first: UInt64, count: Int)? in
+                guard !state.isFinished else {
+                    throw NotifyError(.invalidArgument, "the pipeline is finished; make another one")
+                }
+                let room = capacity - state.outcomes.count
+                guard room > 0 else {
+                    state.producer = slot
+                    return nil
+                }
+                let first = state.posted
+                let count = min(room, count)
+                for _ in 0..<count { state.outcomes.append(nil) }
+                return (first, count)
+            }
+            if let reserved { return reserved }
+            _ = try await slot.wait { slot.answer(.failure(.cancelled)) }
+        }
+    }
+
+    /// No post follows.
+    func finish() {
+        let (producer, consumer, batch) = state.withLock { state in
+            state.isFinished = true
+            defer { state.producer = nil }
+            guard let consumer = state.consumer, let batch = Self.takeReady(&state) else {
+                return (state.producer, nil as ReplySlot<[Outcome]>?, [] as [Outcome])
+            }
+            state.consumer = nil
+            return (state.producer, consumer, batch)
+        }
+        producer?.answer(.success(0))
+        consumer?.answer(.success(batch))
+    }
+
+    // MARK: - The client
+
+    /// Puts down what became of some posts of this pipeline.
+    func fill(_ outcomes: ArraySlice<(waiter: PostWaiter, outcome: Outcome)>) {
+        let (producer, consumer, batch) = state.withLock { state in
+            for (waiter, outcome) in outcomes {
+                guard case .pipeline(_, let index) = waiter else { continue }
+                state.outcomes[Int(index - state.taken)] = outcome
+            }
+            while state.ready < state.outcomes.count, state.outcomes[state.ready] != nil { state.ready += 1 }
+            guard let consumer = state.consumer, let batch = Self.takeReady(&state) else {
+                return (nil as ReplySlot<Int>?, nil as ReplySlot<[Outcome]>?, [] as [Outcome])
+            }
+            state.consumer = nil
+            return (takeProducer(&state), consumer, batch)
+        }
+        consumer?.answer(.success(batch))
+        producer?.answer(.success(0))
+    }
+
+    // MARK: - The consumer
+
+    /// Waits for the next outcomes, all that are known in order; empty at the end.
+    func next() async throws(NotifyError) -> [Outcome] {
+        let slot = ReplySlot<[Outcome]>()
+        let (batch, producer) = state.withLock { state in
+            guard let batch = Self.takeReady(&state) else {
+                state.consumer = slot
+                return (nil as [Outcome]?, nil as ReplySlot<Int>?)
+            }
+            return (batch, takeProducer(&state))
+        }
+        producer?.answer(.success(0))
+        if let batch { return batch }
+        return try await slot.wait { slot.answer(.failure(.cancelled)) }
+    }
+
+    /// The producer, if it waits and there is room enough to be worth its while.
+    private func takeProducer(_ state: inout State) -> ReplySlot<Int>? {
+        guard capacity - state.outcomes.count >= (capacity + 1) / 2 else { return nil }
+        defer { state.producer = nil }
+        return state.producer
+    }
+
+    /// What can be taken now; nil where there is something to wait for.
+    private static func takeReady(_ state: inout State) -> [Outcome]? {
+        guard state.ready > 0 else { return state.isFinished && state.outcomes.isEmpty ? [] : nil }
+        let batch = state.outcomes.prefix(state.ready).compactMap(\.self)
+        state.outcomes.removeFirst(state.ready)
+        state.taken += UInt64(state.ready)
+        state.ready = 0
+        return batch
+    }
+}

@@ -1,0 +1,168 @@
+import NotifyCenter
+import NotifyWire
+
+/// Brings each delivery of a read to the subscriptions it is for.
+///
+/// A run names one durable subscription. Any other delivery is for the volatile ones that match: the daemon sends it once,
+/// whatever their number.
+struct DeliveryRouter: ~Copyable {
+    /// A subscription as far as deliveries are concerned.
+    struct Target {
+        var number: UInt32
+        var mailbox: Mailbox
+        /// For a durable one.
+        var ledger: AcknowledgementLedger?
+        /// Messages up to here are not for it.
+        var after: UInt64
+        /// The last message it was given, or `after`.
+        var last: UInt64
+        /// Somebody keeps account of every delivery.
+        var isCounted: Bool
+        /// A volatile one's, in the center.
+        fileprivate var registration: UInt64 = 0
+        /// Messages of the present read, and the bytes of their frames.
+        fileprivate var staged: [MessageBatch.Entry] = []
+        fileprivate var stagedBytes = 0
+
+        init(
+            number: UInt32, mailbox: Mailbox, ledger: AcknowledgementLedger?, after: UInt64, isCounted: Bool = false
+        ) {
+            self.number = number
+            self.mailbox = mailbox
+            self.ledger = ledger
+            self.after = after
+            last = after
+            self.isCounted = isCounted
+        }
+    }
+
+    /// A delivery of a durable subscription, for whoever keeps account of them.
+    struct DurableDelivery: Equatable {
+        var number: UInt32
+        var sequence: UInt64
+        var verdict: AcknowledgementState.Verdict
+    }
+
+    private var targets: [Target?] = []
+    private var durableSlots: [UInt32: Int] = [:]
+    private var center = CenterCore(resolutionCacheLimit: 1024, reservedFirstToken: NameRights.daemonToken)
+    private var touched: [Int] = []
+    private var run: (slot: Int?, number: UInt32, remaining: UInt32, isRedelivery: Bool) = (nil, 0, 0, false)
+    /// Of what is staged, in the read.
+    private var region: Range<Int>?
+
+    // MARK: - Subscriptions
+
+    mutating func add(_ target: Target, spec: SubscriptionSpec) {
+        let slot = targets.firstIndex { $0 == nil } ?? targets.count
+        if slot == targets.count { targets.append(nil) }
+        targets[slot] = target
+        if target.ledger == nil {
+            targets[slot]?.registration = center.add(
+                patterns: spec.patterns, object: spec.object, slot: Int32(slot))
+        } else {
+            durableSlots[target.number] = slot
+        }
+    }
+
+    /// What it had staged must have been taken before.
+    mutating func remove(number: UInt32) {
+        guard let slot = targets.firstIndex(where: { $0?.number == number }) else { return }
+        if durableSlots.removeValue(forKey: number) == nil, let registration = targets[slot]?.registration {
+            _ = center.remove(registration)
+        }
+        targets[slot] = nil
+        if run.slot == slot { run.slot = nil }
+    }
+
+    /// The mailboxes that a gap of the subscription is for; 0 stands for all volatile ones.
+    func mailboxes(for number: UInt32) -> [Mailbox] {
+        targets.compactMap { target in
+            guard let target, number == 0 ? target.ledger == nil : target.number == number else { return nil }
+            return target.mailbox
+        }
+    }
+
+    // MARK: - Deliveries
+
+    /// The next `count` deliveries are those of one durable subscription.
+    mutating func begin(_ run: Run) {
+        self.run = (durableSlots[run.subscription], run.subscription, run.count, run.isRedelivery)
+    }
+
+    /// A delivery whose body is at `offset` of the read. Answers what became of a durable subscription's, unless it is the
+    /// usual and nobody keeps account.
+    mutating func deliver(_ body: UnsafeRawBufferPointer, at offset: Int) throws(WireError) -> DurableDelivery? {
+        let delivery = try Deliver(reading: body)
+        let entry = MessageBatch.Entry(
+            offset: UInt32(offset), length: UInt32(body.count), isRedelivered: run.remaining > 0 && run.isRedelivery)
+        guard run.remaining == 0 else {
+            run.remaining -= 1
+            guard let slot = run.slot, let ledger = targets[slot]?.ledger else { return nil }
+            let sequence = delivery.stamp.sequence
+            let verdict = ledger.update { $0.delivered(sequence) }
+            if verdict == .new {
+                stage(entry, slot: slot, sequence: sequence)
+                guard targets[slot]?.isCounted == true else { return nil }
+            }
+            return DurableDelivery(number: run.number, sequence: sequence, verdict: verdict)
+        }
+        let object = delivery.parts.object.isEmpty ? nil : delivery.parts.object
+        for registration in center.resolve(name: delivery.parts.name, object: object).registrations {
+            stage(entry, slot: Int(registration.slot), sequence: delivery.stamp.sequence)
+        }
+        return nil
+    }
+
+    private mutating func stage(_ entry: MessageBatch.Entry, slot: Int, sequence: UInt64) {
+        guard let after = targets[slot]?.after, sequence > after else { return }
+        if targets[slot]?.staged.isEmpty == true { touched.append(slot) }
+        targets[slot]?.staged.append(entry)
+        targets[slot]?.stagedBytes += Int(entry.length) + MessageBatch.headerBytes
+        targets[slot]?.last = sequence
+        let end = Int(entry.offset) + Int(entry.length)
+        region = (region?.lowerBound ?? Int(entry.offset))..<end
+    }
+
+    /// Takes what is staged out of the read, copied once for all who have most of it.
+    mutating func takeStaged(from read: UnsafeRawBufferPointer, _ body: (Mailbox, MessageBatch) -> Void) {
+        guard let region else { return }
+        let shared = [UInt8](read[region])
+        for slot in touched {
+            guard let target = targets[slot] else { continue }
+            let batch =
+                target.stagedBytes * 2 >= shared.count
+                ? Self.share(shared, from: region.lowerBound, target) : Self.copy(read, target)
+            body(target.mailbox, batch)
+            targets[slot]?.staged = []
+            targets[slot]?.stagedBytes = 0
+        }
+        touched.removeAll(keepingCapacity: true)
+        self.region = nil
+    }
+
+    private static func share(_ bytes: [UInt8], from start: Int, _ target: Target) -> MessageBatch {
+        var entries = target.staged
+        for index in entries.indices { entries[index].offset -= UInt32(start) }
+        return MessageBatch(bytes: bytes, entries: entries, byteCount: target.stagedBytes, ledger: target.ledger)
+    }
+
+    private static func copy(_ read: UnsafeRawBufferPointer, _ target: Target) -> MessageBatch {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(target.stagedBytes)
+        var entries = target.staged
+        for index in entries.indices {
+            let start = Int(entries[index].offset)
+            entries[index].offset = UInt32(bytes.count)
+            bytes.append(contentsOf: read[start..<start + Int(entries[index].length)])
+        }
+        return MessageBatch(bytes: bytes, entries: entries, byteCount: target.stagedBytes, ledger: target.ledger)
+    }
+
+    /// The connection is gone: nothing is delivered until subscriptions are added again. Tells how far each one came.
+    /// What was staged must have been taken before.
+    mutating func removeAll(_ body: (_ number: UInt32, _ last: UInt64) -> Void) {
+        for case let target? in targets { body(target.number, target.last) }
+        self = DeliveryRouter()
+    }
+}

@@ -1,0 +1,70 @@
+import NotifyCenter
+import NotifyWire
+
+/// What a subscription asks for, checked against the protocol's rules.
+struct SubscriptionSpec: Sendable {
+    var patterns: [NamePattern]
+    var object: String?
+    var kind: NotifyClient.SubscriptionKind.Storage
+    /// Messages after which it ends.
+    var limit: Int?
+
+    init(
+        patterns: [String], object: String?, kind: NotifyClient.SubscriptionKind, limit: Int?
+    ) throws(NotifyError) {
+        guard (1...Limits.patternsPerSubscription).contains(patterns.count) else {
+            throw NotifyError(
+                .invalidArgument,
+                "a subscription has 1 to \(Limits.patternsPerSubscription) patterns, not \(patterns.count)")
+        }
+        self.patterns = []
+        for pattern in patterns { self.patterns.append(try NamePattern(checking: pattern)) }
+        if let object, object.utf8.count > Limits.objectBytes { throw .invalidObject(bytes: object.utf8.count) }
+        self.object = object.flatMap { $0.isEmpty ? nil : $0 }
+        self.kind = kind.storage
+        self.limit = limit
+        try checkBounds()
+    }
+
+    private func checkBounds() throws(NotifyError) {
+        if let limit, limit < 1 {
+            throw NotifyError(.invalidArgument, "the limit of \(limit) messages leaves nothing to get")
+        }
+        guard case .durable(let name, _, let window) = kind else { return }
+        do {
+            try Limits.validateSubscriptionName(name)
+        } catch {
+            throw NotifyError(error)
+        }
+        if let window, !(1...Int(Limits.maximumWindow)).contains(window) {
+            throw NotifyError(.invalidArgument, "the window is 1 to \(Limits.maximumWindow) messages, not \(window)")
+        }
+    }
+
+    var isDurable: Bool {
+        if case .durable = kind { true } else { false }
+    }
+
+    var window: Int {
+        guard case .durable(_, _, let window) = kind else { return 0 }
+        return window ?? Int(Limits.defaultWindow)
+    }
+
+    var mailboxBounds: Mailbox.Bounds? {
+        guard case .volatile(let messages, let bytes) = kind else { return nil }
+        return Mailbox.Bounds(messages: messages, bytes: bytes)
+    }
+
+    /// The frame that asks for it. `maximumWindow` is the daemon's.
+    func frame(request: UInt64, number: UInt32, credit: UInt32, maximumWindow: UInt32) -> Subscribe {
+        var frame = Subscribe(
+            request: request, subscription: number, patterns: patterns.map(\.string), object: object ?? "",
+            credit: credit)
+        if case .durable(let name, let start, _) = kind {
+            frame.durableName = name
+            frame.start = start == .now ? .now : .oldest
+            frame.window = min(UInt32(window), maximumWindow)
+        }
+        return frame
+    }
+}
