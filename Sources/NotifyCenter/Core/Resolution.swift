@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Somebody's wish to get what matches, as the core hands it out: plain, without references.
 package struct Registration: Hashable, Sendable, BitwiseCopyable {
     /// Rises with every registration and is never given again.
@@ -30,9 +28,12 @@ package final class Resolution: Sendable {
     /// Higher priority first, then in order of registration. Each registration occurs once.
     package let registrations: ContiguousArray<Registration>
 
-    /// The observers behind the registrations, where a center keeps them in objects. Looked up once, then as lasting as
-    /// the resolution.
-    let observers = AtomicLazyReference<ObserverList>()
+    /// The observers behind the registrations, where a center keeps them in objects: looked up once, then as lasting as the
+    /// resolution.
+    ///
+    /// Not checked: only `LocalCenter` touches it, and only under the lock of the center whose core made the resolution.
+    /// ``empty``, which all share, never gets any.
+    nonisolated(unsafe) var observers: ObserverList?
 
     /// What reaches nobody.
     package static let empty = Resolution([])

@@ -6,20 +6,18 @@
 /// Sendable is not checked because of the pointers to keys: they belong to this value, which can't be copied, and never
 /// leave it.
 struct ResolutionCache: ~Copyable, @unchecked Sendable {
-    private struct Entry {
-        var hash: UInt64
-        var nameHash: UInt64
+    private struct Entry: BitwiseCopyable {
+        let hash: UInt64
+        let nameHash: UInt64
         /// The bytes of the name, followed by those of the object.
-        var key: UnsafeMutableRawPointer
-        var nameLength: Int32
+        let key: UnsafeMutableRawPointer
+        let nameLength: Int32
         /// -1 for a post without object.
-        var objectLength: Int32
-        var next: Int32
-        var previousOfName: Int32
-        var nextOfName: Int32
-        var wasUsed: Bool
-        /// Nothing in a vacant entry, whose key is not there either.
-        var resolution: Resolution?
+        let objectLength: Int32
+        var next: Int32 = -1
+        var previousOfName: Int32 = -1
+        var nextOfName: Int32 = -1
+        var wasUsed = false
 
         var name: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: key, count: Int(nameLength)) }
 
@@ -31,6 +29,9 @@ struct ResolutionCache: ~Copyable, @unchecked Sendable {
     private static let smallestBucketCount = 64
 
     private var entries: ContiguousArray<Entry> = []
+    /// By entry. Nothing for a vacant one, whose key is not there either. Not in the entries, so that those stay plain and
+    /// looking at them counts no references.
+    private var resolutions: ContiguousArray<Resolution?> = []
     private var vacant: ContiguousArray<Int32> = []
     private var buckets = ContiguousArray<Int32>(repeating: -1, count: Self.smallestBucketCount)
     private var nameBuckets = ContiguousArray<Int32>(repeating: -1, count: Self.smallestBucketCount)
@@ -39,7 +40,7 @@ struct ResolutionCache: ~Copyable, @unchecked Sendable {
     init() {}
 
     deinit {
-        for entry in entries where entry.resolution != nil { entry.key.deallocate() }
+        for index in entries.indices where resolutions[index] != nil { entries[index].key.deallocate() }
     }
 
     var count: Int { entries.count - vacant.count }
@@ -56,7 +57,7 @@ extension ResolutionCache {
         guard index >= 0 else { return nil }
         // Written only when it changes, so that a hot entry's cache line stays clean.
         if !entries[index].wasUsed { entries[index].wasUsed = true }
-        return entries[index].resolution
+        return resolutions[index]
     }
 
     @inline(__always)
@@ -64,19 +65,21 @@ extension ResolutionCache {
         let objectLength = object?.count ?? -1
         var index = Int(buckets[Int(truncatingIfNeeded: hash) & (buckets.count &- 1)])
         while index >= 0 {
-            if entries[index].hash == hash && Int(entries[index].nameLength) == name.count
-                && Int(entries[index].objectLength) == objectLength && isKey(at: index, name, object)
+            let entry = entries[index]
+            if entry.hash == hash && Int(entry.nameLength) == name.count && Int(entry.objectLength) == objectLength
+                && Self.isKey(entry.key, name, object)
             {
                 return index
             }
-            index = Int(entries[index].next)
+            index = Int(entry.next)
         }
         return -1
     }
 
     @inline(__always)
-    private func isKey(at index: Int, _ name: UnsafeRawBufferPointer, _ object: UnsafeRawBufferPointer?) -> Bool {
-        let key = UnsafeRawPointer(entries[index].key)
+    private static func isKey(
+        _ key: UnsafeRawPointer, _ name: UnsafeRawBufferPointer, _ object: UnsafeRawBufferPointer?
+    ) -> Bool {
         if let base = name.baseAddress, !key.hasSameBytes(as: base, count: name.count) { return false }
         guard let object, let base = object.baseAddress else { return true }
         return (key + name.count).hasSameBytes(as: base, count: object.count)
@@ -102,13 +105,14 @@ extension ResolutionCache {
         if let base = object?.baseAddress { (key + name.count).copyMemory(from: base, byteCount: objectCount) }
         let entry = Entry(
             hash: hash, nameHash: nameHash, key: key, nameLength: Int32(name.count),
-            objectLength: object == nil ? -1 : Int32(objectCount), next: -1, previousOfName: -1, nextOfName: -1,
-            wasUsed: false, resolution: resolution)
+            objectLength: object == nil ? -1 : Int32(objectCount))
         if let index = vacant.popLast() {
             entries[Int(index)] = entry
+            resolutions[Int(index)] = resolution
             chain(Int(index))
         } else {
             entries.append(entry)
+            resolutions.append(resolution)
             chain(entries.count - 1)
         }
     }
@@ -134,7 +138,7 @@ extension ResolutionCache {
         let count = buckets.count * 2
         buckets = ContiguousArray(repeating: -1, count: count)
         nameBuckets = ContiguousArray(repeating: -1, count: count)
-        for index in entries.indices where entries[index].resolution != nil { chain(index) }
+        for index in entries.indices where resolutions[index] != nil { chain(index) }
     }
 }
 
@@ -160,7 +164,7 @@ extension ResolutionCache {
     /// Drops what names that match resolved to: with the object, or with every object and none if that is nil.
     mutating func drop(matching pattern: NamePattern, object: UnsafeRawBufferPointer?) {
         if count == 0 { return }
-        for index in entries.indices where entries[index].resolution != nil {
+        for index in entries.indices where resolutions[index] != nil {
             if let object, entries[index].object?.hasSameBytes(as: object) != true { continue }
             if pattern.matches(utf8: entries[index].name) { remove(index) }
         }
@@ -171,7 +175,7 @@ extension ResolutionCache {
             if hand >= entries.count { hand = 0 }
             let index = hand
             hand += 1
-            guard entries[index].resolution != nil else { continue }
+            guard resolutions[index] != nil else { continue }
             if entries[index].wasUsed {
                 entries[index].wasUsed = false
             } else {
@@ -182,23 +186,23 @@ extension ResolutionCache {
     }
 
     private mutating func remove(_ index: Int) {
-        let removed = (entries[index].next, entries[index].previousOfName, entries[index].nextOfName)
-        let bucket = bucket(of: entries[index].hash)
+        let removed = entries[index]
+        let bucket = bucket(of: removed.hash)
         if buckets[bucket] == index {
-            buckets[bucket] = removed.0
+            buckets[bucket] = removed.next
         } else {
             var before = Int(buckets[bucket])
             while entries[before].next != index { before = Int(entries[before].next) }
-            entries[before].next = removed.0
+            entries[before].next = removed.next
         }
-        if removed.1 >= 0 {
-            entries[Int(removed.1)].nextOfName = removed.2
+        if removed.previousOfName >= 0 {
+            entries[Int(removed.previousOfName)].nextOfName = removed.nextOfName
         } else {
-            nameBuckets[self.bucket(of: entries[index].nameHash)] = removed.2
+            nameBuckets[self.bucket(of: removed.nameHash)] = removed.nextOfName
         }
-        if removed.2 >= 0 { entries[Int(removed.2)].previousOfName = removed.1 }
-        entries[index].key.deallocate()
-        entries[index].resolution = nil
+        if removed.nextOfName >= 0 { entries[Int(removed.nextOfName)].previousOfName = removed.previousOfName }
+        removed.key.deallocate()
+        resolutions[index] = nil
         vacant.append(Int32(index))
     }
 }

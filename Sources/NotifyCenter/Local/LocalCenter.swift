@@ -48,33 +48,34 @@ extension LocalCenter {
     ///   - name: What the notification is about.
     ///   - object: What it concerns. It reaches those who filter this very object, and those who filter none.
     ///   - payload: Handed to the observers as it is.
-    public func post(_ name: NotificationName, object: String? = nil, payload: (any Sendable)? = nil) {
-        post(LocalNotification(name: name, object: object, payload: payload))
+    public func post(
+        _ name: consuming NotificationName, object: consuming String? = nil, payload: consuming (any Sendable)? = nil
+    ) {
+        guard let list = observers(of: name, object: object) else { return }
+        list.deliver(LocalNotification(name: name, object: object, payload: payload), ownerGone: end)
     }
 
     /// Calls everybody who observes the notification's name. Returns after the last call.
     public func post(_ notification: LocalNotification) {
-        guard let list = observers(of: notification) else { return }
-        list.observers.withUnsafeBufferPointer { observers in
-            for observer in observers where !observer.deliver(notification) { end(observer) }
-        }
+        guard let list = observers(of: notification.name, object: notification.object) else { return }
+        list.deliver(notification, ownerGone: end)
     }
 
-    private func observers(of notification: LocalNotification) -> ObserverList? {
-        notification.name.withUTF8 { name in
-            guard let object = notification.object else { return observers(of: name, object: nil) }
-            return object.withUTF8Bytes { observers(of: name, object: $0) }
-        }
+    private func observers(of name: borrowing NotificationName, object: borrowing String?) -> ObserverList? {
+        guard let object = copy object else { return name.withUTF8 { observers(of: $0, object: nil) } }
+        return name.withUTF8 { name in object.withUTF8Bytes { observers(of: name, object: $0) } }
     }
 
     private func observers(of name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?) -> ObserverList? {
         state.withLock { state in
             let resolution = state.core.resolve(name: name, object: object)
             if resolution.isEmpty { return nil }
-            if let known = resolution.observers.load() { return known }
+            if let known = resolution.observers { return known }
             // Every registration of a fresh resolution has its observer: both change under the same lock.
             let observers = resolution.registrations.compactMap { state.observers[Int($0.slot)] }
-            return resolution.observers.storeIfNil(ObserverList(ContiguousArray(observers)))
+            let list = ObserverList(ContiguousArray(observers))
+            resolution.observers = list
+            return list
         }
     }
 }
