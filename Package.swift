@@ -109,7 +109,8 @@ let package = Package(
             ]),
         .testTarget(
             name: "Integration",
-            dependencies: ["NotifyClient", "NotifyWire", "NotifyCenter", "notifyd", "notifyctl"]),
+            dependencies: ["NotifyClient", "NotifyWire", "NotifyCenter", "notifyd", "notifyctl"],
+            exclude: ["PythonClient"]),
     ]
 )
 
