@@ -193,11 +193,10 @@ struct DurableReader {
     /// A matching message above the position is about to be handed over. Returns false for one that was acknowledged
     /// in an earlier attachment, which is passed.
     mutating func take(_ sequence: UInt64) -> Bool {
+        let isAcknowledged = acknowledgedAhead.first { $0.last >= sequence }.map { $0.first <= sequence } ?? false
         position = sequence
-        while let range = acknowledgedAhead.first, range.last < sequence {
-            acknowledgedAhead.removeFirst()
-        }
-        if let range = acknowledgedAhead.first, range.first <= sequence {
+        forgetAcknowledgedBehind()
+        if isAcknowledged {
             if flights.isEmpty {
                 cursor = sequence
             } else {
@@ -217,7 +216,14 @@ struct DurableReader {
     mutating func passed(through sequence: UInt64) {
         position = max(position, sequence)
         if flights.isEmpty { cursor = max(cursor, position) }
+        forgetAcknowledgedBehind()
+    }
+
+    /// What the position has come past is known by the flights: ranges that are persisted must not overlap.
+    private mutating func forgetAcknowledgedBehind() {
+        guard let range = acknowledgedAhead.first, range.first <= position else { return }
         acknowledgedAhead.removeAll { $0.last <= position }
+        if let range = acknowledgedAhead.first, range.first <= position { acknowledgedAhead[0].first = position + 1 }
     }
 
     /// It has come to the end of the log.
@@ -261,8 +267,10 @@ struct DurableReader {
                 .notDelivered,
                 "sequence \(wrong.last) was not delivered to '\(name)': the last one was \(seenThrough)")
         }
-        let known = acknowledgedAhead.count + ranges.count { $0.last > position }
-        guard known <= max(Limits.acknowledgedRangesPerFrame, attachment?.window ?? 0) else {
+        // What an earlier attachment left does not count against one that acknowledges what it was handed.
+        let ahead = ranges.count { $0.last > position }
+        let limit = max(Limits.acknowledgedRangesPerFrame, attachment?.window ?? 0)
+        guard ahead == 0 || acknowledgedAhead.count + ahead <= limit else {
             throw WireError(.limitReached, "too many ranges are acknowledged ahead: join them, or await redelivery")
         }
         for range in ranges where range.last > cursor {
