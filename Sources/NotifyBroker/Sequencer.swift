@@ -6,34 +6,32 @@ struct Sequencer {
     static let end: UInt64 = 1 << 53
 
     private(set) var next: UInt64
-    private var reservedThrough: UInt64
+    /// Sequences below this are reserved; a start after a crash goes on with it.
+    private(set) var mark: UInt64
     private var isReserving = false
 
     /// `next` is the first sequence that was never used. None is given out before a reservation.
     init(next: UInt64) {
         self.next = next
-        reservedThrough = next - 1
+        mark = next
     }
-
-    /// Sequences up to here are reserved.
-    var mark: UInt64 { reservedThrough }
 
     /// The last sequence given out, by this run or an earlier one.
     var last: UInt64 { next - 1 }
-    var isReady: Bool { next <= reservedThrough }
+    var isReady: Bool { next < mark }
 
     /// The next sequence; nil while none is reserved.
     mutating func take() -> UInt64? {
-        guard next <= reservedThrough else { return nil }
+        guard next < mark else { return nil }
         defer { next += 1 }
         return next
     }
 
     /// The mark to reserve through, when it is time to.
     var wantedReservation: UInt64? {
-        guard !isReserving, reservedThrough + 1 - next < Self.blockSize / 2 else { return nil }
-        let mark = min(next - 1 + Self.blockSize, Self.end - 1)
-        return mark > reservedThrough ? mark : nil
+        guard !isReserving, mark - next < Self.blockSize / 2 else { return nil }
+        let wanted = min(next + Self.blockSize, Self.end)
+        return wanted > mark ? wanted : nil
     }
 
     mutating func reservationBegan() {
@@ -42,6 +40,6 @@ struct Sequencer {
 
     mutating func reservationEnded(through mark: UInt64, succeeded: Bool) {
         isReserving = false
-        if succeeded { reservedThrough = max(reservedThrough, mark) }
+        if succeeded { self.mark = max(self.mark, mark) }
     }
 }
