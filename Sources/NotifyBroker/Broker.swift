@@ -109,7 +109,8 @@ package struct Broker: ~Copyable {
 
     /// When `deadlinePassed` wants to be called, at the latest.
     package var nextDeadline: Duration? {
-        var earliest = [commitDeadline, silenceDeadline].compactMap(\.self).min()
+        // While a batch is at work no other begins, however late it is.
+        var earliest = running == nil ? commitDeadline : silenceDeadline
         for slot in timedConnections {
             guard let deadline = connections[slot].session.deadline else { continue }
             earliest = min(earliest ?? deadline, deadline)
