@@ -1,61 +1,56 @@
 import NIOCore
 import NotifyWire
 
-/// Reduces deliver frames to the latest of each name and object.
+/// Reduces deliver frames to the latest of each name and object: first all are noted, then each buffer is reduced.
 struct LatestMessages {
     private struct Key: Hashable {
         var name: [UInt8]
         var object: [UInt8]
     }
 
-    private struct Kept {
-        var frame: ByteBuffer
-        var sequence: UInt64
+    /// What became of the messages between two places that must stay apart.
+    struct Stretch {
+        /// Dropped, now or earlier.
+        var missed: Chunk.Missed?
+        /// Those that remain, in `bytes`.
+        var content: Chunk.Missed?
+        var bytes = ByteBuffer()
     }
 
-    private var latest: [Key: Kept] = [:]
-    private var dropped: Chunk.Missed?
+    private var latest: [Key: UInt64] = [:]
 
-    /// Takes in deliver frames that lie back to back.
-    mutating func take(_ frames: ByteBuffer) {
+    /// Takes in deliver frames that lie back to back, later ones after earlier ones.
+    mutating func note(_ frames: ByteBuffer) {
+        Self.forEachMessage(in: frames) { sequence, key, _ in latest[key] = sequence }
+    }
+
+    /// Appends those that are the latest to the stretch, and notes the others as missed. Returns how many those are.
+    func reduce(_ frames: ByteBuffer, into stretch: inout Stretch) -> UInt64 {
+        var dropped: UInt64 = 0
+        Self.forEachMessage(in: frames) { sequence, key, frame in
+            let one = Chunk.Missed(count: 1, first: sequence, last: sequence)
+            if latest[key] == sequence {
+                stretch.bytes.writeImmutableBuffer(frame)
+                stretch.content = stretch.content.map { $0 + one } ?? one
+            } else {
+                stretch.missed = stretch.missed.map { $0 + one } ?? one
+                dropped += 1
+            }
+        }
+        return dropped
+    }
+
+    private static func forEachMessage(in frames: ByteBuffer, _ body: (UInt64, Key, ByteBuffer) -> Void) {
         var frames = frames
-        while let header = frames.readableFrameHeader,
-            let frame = frames.readSlice(length: FrameHeader.size + Int(header.length))
-        {
-            frame.withUnsafeReadableBytes { bytes in
+        while let frame = frames.readFrame() {
+            let (sequence, key) = frame.withUnsafeReadableBytes { bytes in
                 let body = UnsafeRawBufferPointer(rebasing: bytes[FrameHeader.size...])
                 // The broker wrote these frames, so they can be read.
                 guard let deliver = try? Deliver(reading: body) else { preconditionFailure("not a deliver frame") }
                 let key = Key(name: [UInt8](deliver.parts.name), object: [UInt8](deliver.parts.object))
-                let kept = Kept(frame: frame, sequence: deliver.stamp.sequence)
-                if let outdated = latest.updateValue(kept, forKey: key) { drop(outdated.sequence) }
+                return (deliver.stamp.sequence, key)
             }
+            body(sequence, key, frame)
         }
-    }
-
-    private mutating func drop(_ sequence: UInt64) {
-        let one = Chunk.Missed(count: 1, first: sequence, last: sequence)
-        dropped = dropped.map { $0 + one } ?? one
-    }
-
-    /// What remains, in order of sequence, in a buffer of its own.
-    consuming func finish() -> (remaining: Chunk?, dropped: Chunk.Missed?) {
-        let kept = latest.values.sorted { $0.sequence < $1.sequence }
-        guard let first = kept.first, let last = kept.last else { return (nil, dropped) }
-        var bytes = ByteBuffer()
-        bytes.reserveCapacity(kept.reduce(0) { $0 + $1.frame.readableBytes })
-        for message in kept {
-            bytes.writeImmutableBuffer(message.frame)
-        }
-        let content = Chunk.Content.droppable(
-            Chunk.Missed(count: UInt64(kept.count), first: first.sequence, last: last.sequence))
-        return (Chunk(content: content, bytes: bytes, charge: bytes.capacity), dropped)
-    }
-}
-
-extension ByteBuffer {
-    fileprivate var readableFrameHeader: FrameHeader? {
-        guard readableBytes >= FrameHeader.size else { return nil }
-        return withUnsafeReadableBytes { FrameHeader(reading: $0) }
     }
 }

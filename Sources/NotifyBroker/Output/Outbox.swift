@@ -132,7 +132,7 @@ struct Outbox {
 
     // MARK: Overflow, after settling
 
-    /// Drops the oldest droppable chunks until at most `limit` is charged for such, leaving a gap where they stood.
+    /// Drops the oldest droppable messages until at most `limit` is charged for such, leaving a gap where they stood.
     mutating func dropOldest(downTo limit: Int) -> UInt64 {
         var kept: Deque<Chunk> = []
         var dropped: UInt64 = 0
@@ -142,35 +142,54 @@ struct Outbox {
                 continue
             }
             discharge(chunk)
-            dropped += missed.count
-            kept.appendMergingGaps(.gap(missed))
+            let (gone, rest) = chunk.droppingOldest(of: missed, downTo: limit - droppableBytes)
+            if let gone {
+                dropped += gone.count
+                kept.appendMergingGaps(.gap(gone))
+            }
+            if let rest {
+                charge(rest)
+                kept.append(rest)
+            }
         }
         chunks = kept
         return dropped
     }
 
-    /// Drops every droppable message that a later one of the same name and object outdates, leaving one gap in front.
+    /// Drops every droppable message that a later one of the same name and object outdates, leaving gaps.
+    ///
+    /// What must arrive stays where it is: no message comes after the answer that its subscription has ended, and
+    /// nothing between the header of a run and its messages.
     mutating func keepLatest() -> UInt64 {
         var latest = LatestMessages()
-        var missed: Chunk.Missed?
-        var kept: Deque<Chunk> = []
-        for chunk in chunks {
+        for chunk in chunks where chunk.isDroppable {
+            latest.note(chunk.bytes)
+        }
+        let old = chunks
+        chunks = []
+        droppableBytes = 0
+        var dropped: UInt64 = 0
+        var stretch = LatestMessages.Stretch()
+        for chunk in old {
             switch chunk.content {
-            case .droppable: latest.take(chunk.bytes)
-            case .gap(let earlier): missed = missed.map { $0 + earlier } ?? earlier
-            case .kept: kept.append(chunk)
+            case .droppable: dropped += latest.reduce(chunk.bytes, into: &stretch)
+            case .gap(let missed): stretch.missed = stretch.missed.map { $0 + missed } ?? missed
+            case .kept:
+                append(stretch)
+                stretch = LatestMessages.Stretch()
+                chunks.append(chunk)
             }
         }
-        let result = latest.finish()
-        chunks = kept
-        droppableBytes = 0
-        if let remaining = result.remaining {
-            charge(remaining)
-            chunks.append(remaining)
-        }
-        if let dropped = result.dropped { missed = missed.map { $0 + dropped } ?? dropped }
-        if let missed { chunks.prepend(.gap(missed)) }
-        return result.dropped?.count ?? 0
+        append(stretch)
+        return dropped
+    }
+
+    private mutating func append(_ stretch: LatestMessages.Stretch) {
+        if let missed = stretch.missed { chunks.append(.gap(missed)) }
+        guard let content = stretch.content else { return }
+        let chunk = Chunk(content: .droppable(content), bytes: stretch.bytes, charge: stretch.bytes.capacity)
+        charge(chunk)
+        chunks.append(chunk)
     }
 
     /// Forgets everything, as the connection is about to be told why it ends.
