@@ -17,7 +17,8 @@ extension Broker {
             fail(slot, .connectionLimit("user \(peer.uid)", configuration.connectionsPerUser), now: now)
         } else if drain != .notBegun {
             connections[slot].session.drainBegan()
-            answer(slot, Closing(lastRequest: 0))
+            // While the last batch is at work, it is told together with all others.
+            if drain == .done { answer(slot, Closing(lastRequest: 0)) }
         }
         return id
     }
@@ -33,14 +34,15 @@ extension Broker {
     package mutating func bytesReceived(
         _ bytes: UnsafeRawBufferPointer, from id: ConnectionID, now: Moment
     ) -> Int {
-        guard connections.contains(id) else { return bytes.count }
+        // Nothing of a connection that is being closed is looked at, nor kept.
+        guard connections.contains(id), !connections[Int(id.slot)].session.isClosing else { return bytes.count }
         let slot = Int(id.slot)
         var used = 0
         do throws(WireError) {
             while let frame = try decoder(for: slot).next(in: UnsafeRawBufferPointer(rebasing: bytes[used...])) {
                 used += frame.size
                 frameReceived(frame, from: slot, now: now)
-                guard connections.contains(id) else { return bytes.count }
+                guard !connections[slot].session.isClosing else { return bytes.count }
             }
             try chargePartial(bytes.count - used, to: slot)
         } catch {
