@@ -10,6 +10,7 @@ extension Broker {
             case .acknowledge: try acknowledge(Acknowledge(frame), slot, now: now)
             case .credit: try addCredit(Credit(frame), slot)
             default:
+                guard frame.body.count >= MemoryLayout<UInt64>.size else { throw WireError.truncated }
                 request = Post.request(of: frame)
                 try connections[slot].session.requestReceived(request)
                 try answerRequest(kind, frame, slot, now: now)
@@ -145,7 +146,7 @@ extension Broker {
         pending.changes.append(.remove(id: readers[index].id))
         pending.isWanted = true
         pending.continuations.append(
-            .removed(reader: index, connection: connections[slot].id, request: remove.request))
+            .removed(id: readers[index].id, connection: connections[slot].id, request: remove.request))
     }
 
     // MARK: Listing

@@ -14,6 +14,8 @@ struct Connection {
     var instance = ClientInstance(high: 0, low: 0)
     var overflow = OverflowPolicy.dropOldest
     var subscriptions: [UInt32: Subscription] = [:]
+    /// Requests to attach to a durable subscription whose answer waits for a commit.
+    var unansweredAttaches: Set<UInt64> = []
     /// Posts whose receipt waits for a commit.
     var unreceiptedPosts = 0
     /// Bytes of a frame that has not arrived whole.

@@ -43,6 +43,7 @@ extension Broker {
         }
         readers[index].attached(attachment, credit: subscribe.credit)
         connections[slot].subscriptions[subscribe.subscription] = .durable(reader: index)
+        connections[slot].unansweredAttaches.insert(subscribe.request)
         // The hold must be on disk before anything is handed over: after a loss of power, too, what may have been
         // seen must be known.
         pending.isSynced = true
@@ -99,40 +100,54 @@ extension Broker {
         let slot = Int(earlier.connection.slot)
         connections[slot].subscriptions[earlier.number] = nil
         refuse(
-            slot, request: 0,
+            slot, request: isUnanswered(earlier) ? earlier.request : 0,
             WireError(.takenOver, "another connection of this client took over '\(readers[index].name)'"),
             subscription: earlier.number)
     }
 
     // MARK: Outcomes
 
+    /// A request is answered also where the client has left since without awaiting that.
     mutating func attachCommitted(_ index: Int, _ attachment: Attachment) {
-        guard readers[index].attachmentCommitted(attachment) else { return }
+        if readers[index].attachmentCommitted(attachment) { readersToRead.insert(index) }
+        guard isUnanswered(attachment) else { return }
         answer(
             Int(attachment.connection.slot),
             Subscribed(
                 request: attachment.request, subscription: attachment.number,
                 sequence: readers[index].progress.cursor, isResumed: attachment.isResumed))
-        readersToRead.insert(index)
     }
 
     mutating func attachFailed(_ index: Int, _ attachment: Attachment, _ error: WireError) {
         if attachment.isResumed {
-            guard readers[index].attachment == attachment else { return }
-            endHold(index, error)
+            if readers[index].attachment == attachment { endHold(index) }
         } else {
             // It was never created, for nobody who may have come to it since either.
-            endHold(index, error)
+            endHold(index)
+            for case .attached(index, let later) in pending.continuations {
+                refuseAttach(later, error)
+            }
             dropReader(index)
         }
+        refuseAttach(attachment, error)
     }
 
-    private mutating func endHold(_ index: Int, _ error: WireError) {
+    private mutating func endHold(_ index: Int) {
         guard let attachment = readers[index].attachment else { return }
         detach(index)
-        let slot = Int(attachment.connection.slot)
-        connections[slot].subscriptions[attachment.number] = nil
-        refuse(slot, request: attachment.request, error, subscription: attachment.number)
+        connections[Int(attachment.connection.slot)].subscriptions[attachment.number] = nil
+    }
+
+    private mutating func refuseAttach(_ attachment: Attachment, _ error: WireError) {
+        guard isUnanswered(attachment) else { return }
+        refuse(
+            Int(attachment.connection.slot), request: attachment.request, error, subscription: attachment.number)
+    }
+
+    /// Whether the request to attach waits for its answer, which the caller gives now.
+    private mutating func isUnanswered(_ attachment: Attachment) -> Bool {
+        connections.contains(attachment.connection)
+            && connections[Int(attachment.connection.slot)].unansweredAttaches.remove(attachment.request) != nil
     }
 
     // MARK: Leaving

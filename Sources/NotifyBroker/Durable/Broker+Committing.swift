@@ -70,8 +70,9 @@ extension Broker {
             case .attached(let index, let attachment): attachCommitted(index, attachment)
             case .detached(let connection, let detached):
                 if connections.contains(connection) { answer(Int(connection.slot), detached) }
-            case .removed(let index, let connection, let request):
-                dropReader(index)
+            case .removed(let id, let connection, let request):
+                // It is gone already where its creation failed meanwhile.
+                if let index = readersByID[id] { dropReader(index) }
                 if connections.contains(connection) { answer(Int(connection.slot), Removed(request: request)) }
             }
         }
@@ -95,8 +96,11 @@ extension Broker {
                 guard connections.contains(connection) else { continue }
                 refuse(
                     Int(connection.slot), request: detached.request, error, subscription: detached.subscription)
-            case .removed(let index, let connection, let request):
-                readers[index].removalFailed()
+            case .removed(let id, let connection, let request):
+                if let index = readersByID[id] {
+                    readers[index].removalFailed()
+                    markDirty(index)
+                }
                 if connections.contains(connection) { refuse(Int(connection.slot), request: request, error) }
             }
         }

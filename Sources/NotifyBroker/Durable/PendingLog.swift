@@ -23,7 +23,7 @@ struct PendingLog {
         case attached(reader: Int, Attachment)
         /// What the client was told last is in the batch with the reader's progress.
         case detached(connection: ConnectionID, Detached)
-        case removed(reader: Int, connection: ConnectionID, request: UInt64)
+        case removed(id: UInt32, connection: ConnectionID, request: UInt64)
     }
 
     /// Parts that grow no more.
