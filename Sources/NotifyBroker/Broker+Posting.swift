@@ -93,7 +93,7 @@ extension Broker {
             if post.wantsReceipt {
                 answer(
                     slot,
-                    Receipt(
+                    receipt: Receipt(
                         request: post.request, sequence: sequence, subscribers: reach.volatile, stored: 0,
                         durability: .volatile))
             }

@@ -22,7 +22,7 @@ package struct Deliver {
             gid: UInt32(littleEndian: body.loadUnaligned(fromByteOffset: 20, as: UInt32.self)),
             pid: UInt32(littleEndian: body.loadUnaligned(fromByteOffset: 24, as: UInt32.self)))
         let parts = MessageParts(
-            splitting: UnsafeRawBufferPointer(rebasing: body[Self.fixedSize...]),
+            splitting: body.slice(from: Self.fixedSize),
             nameLength: body[30], objectLength: body[31], messageIDLength: body[32],
             headersLength: UInt16(littleEndian: body.loadUnaligned(fromByteOffset: 28, as: UInt16.self)))
         guard let parts else { throw .truncated }

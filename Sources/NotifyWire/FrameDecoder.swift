@@ -34,7 +34,7 @@ package struct FrameDecoder: Sendable {
         guard bytes.count - FrameHeader.size >= bodyBytes else { return nil }
         return Frame(
             header: header,
-            body: UnsafeRawBufferPointer(rebasing: bytes[FrameHeader.size..<FrameHeader.size + bodyBytes]))
+            body: bytes.slice(FrameHeader.size, FrameHeader.size + bodyBytes))
     }
 
     @usableFromInline

@@ -32,11 +32,13 @@ package struct LogBlock: Sendable {
 
     /// Calls `body` with the message of `entry`, read in place.
     @inlinable
-    package func withMessage<Result>(_ entry: Entry, _ body: (Deliver) throws -> Result) throws -> Result {
+    package func withMessage<Result>(_ entry: Entry, _ body: (Deliver) throws -> Result) rethrows -> Result {
         try frames.withUnsafeReadableBytes { bytes in
-            let start = Int(entry.offset) + FrameHeader.size
-            let end = Int(entry.offset) + Int(entry.length)
-            return try body(Deliver(reading: UnsafeRawBufferPointer(rebasing: bytes[start..<end])))
+            let frame = bytes.slice(Int(entry.offset), Int(entry.offset) + Int(entry.length))
+            guard let message = try? Deliver(reading: frame.slice(from: FrameHeader.size)) else {
+                preconditionFailure("a log block holds a frame that is no delivery")
+            }
+            return try body(message)
         }
     }
 }

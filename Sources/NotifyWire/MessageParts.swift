@@ -37,10 +37,10 @@ package struct MessageParts {
         let messageIDEnd = objectEnd + Int(messageIDLength)
         let headersEnd = messageIDEnd + Int(headersLength)
         guard headersEnd <= rest.count else { return nil }
-        name = UnsafeRawBufferPointer(rebasing: rest[..<nameEnd])
-        object = UnsafeRawBufferPointer(rebasing: rest[nameEnd..<objectEnd])
-        messageID = UnsafeRawBufferPointer(rebasing: rest[objectEnd..<messageIDEnd])
-        headers = UnsafeRawBufferPointer(rebasing: rest[messageIDEnd..<headersEnd])
-        payload = UnsafeRawBufferPointer(rebasing: rest[headersEnd...])
+        name = rest.slice(0, nameEnd)
+        object = rest.slice(nameEnd, objectEnd)
+        messageID = rest.slice(objectEnd, messageIDEnd)
+        headers = rest.slice(messageIDEnd, headersEnd)
+        payload = rest.slice(from: headersEnd)
     }
 }

@@ -40,7 +40,7 @@ package enum NameRights {
     private static func owner(of name: UnsafeRawBufferPointer) -> UInt32?? {
         let first = firstToken(of: name)
         guard first.elementsEqual("user".utf8), first.count < name.count else { return nil }
-        return .some(userNumber(firstToken(of: UnsafeRawBufferPointer(rebasing: name[(first.count + 1)...]))))
+        return .some(userNumber(firstToken(of: name.slice(from: first.count + 1))))
     }
 
     /// A decimal number in its shortest form.
@@ -57,6 +57,6 @@ package enum NameRights {
     }
 
     private static func firstToken(of name: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(rebasing: name[..<(name.firstIndex(of: UInt8(ascii: ".")) ?? name.count)])
+        name.slice(0, name.firstIndex(of: UInt8(ascii: ".")) ?? name.count)
     }
 }

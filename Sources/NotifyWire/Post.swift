@@ -40,7 +40,7 @@ package struct Post {
         guard frame.flags & ~Self.receiptFlag == 0 else { throw .unknownFlags }
         guard body.count >= Self.fixedSize else { throw .truncated }
         let parts = MessageParts(
-            splitting: UnsafeRawBufferPointer(rebasing: body[Self.fixedSize...]),
+            splitting: body.slice(from: Self.fixedSize),
             nameLength: body[10], objectLength: body[11], messageIDLength: body[12],
             headersLength: UInt16(littleEndian: body.loadUnaligned(fromByteOffset: 8, as: UInt16.self)))
         guard let parts else { throw .truncated }
@@ -120,8 +120,22 @@ package struct Receipt: ControlFrame {
     }
 
     package func writeBody(to buffer: inout ByteBuffer) {
-        // Written as one piece: there is one for every post.
         buffer.writeMultipleIntegers(
             request, sequence, subscribers, stored, UInt64(durability.rawValue), endianness: .little)
+    }
+
+    /// Appends the whole frame in one piece, as there is one for every post.
+    package func append(to buffer: inout ByteBuffer) {
+        let bodySize = 32
+        let header = UInt64(bodySize) | UInt64(Self.kind.rawValue) << 32
+        buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: FrameHeader.size + bodySize) { target in
+            target.storeBytes(of: header.littleEndian, as: UInt64.self)
+            target.storeBytes(of: request.littleEndian, toByteOffset: 8, as: UInt64.self)
+            target.storeBytes(of: sequence.littleEndian, toByteOffset: 16, as: UInt64.self)
+            target.storeBytes(of: subscribers.littleEndian, toByteOffset: 24, as: UInt32.self)
+            target.storeBytes(of: stored.littleEndian, toByteOffset: 28, as: UInt32.self)
+            target.storeBytes(of: UInt64(durability.rawValue).littleEndian, toByteOffset: 32, as: UInt64.self)
+            return FrameHeader.size + bodySize
+        }
     }
 }

@@ -20,7 +20,7 @@ package struct WireCursor {
     package mutating func take(_ count: Int) throws(WireError) -> UnsafeRawBufferPointer {
         guard count <= remaining else { throw .truncated }
         defer { offset += count }
-        return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
+        return bytes.slice(offset, offset + count)
     }
 
     package mutating func skip(_ count: Int) throws(WireError) {
@@ -30,7 +30,7 @@ package struct WireCursor {
     /// Everything not read yet.
     package mutating func rest() -> UnsafeRawBufferPointer {
         defer { offset = bytes.count }
-        return UnsafeRawBufferPointer(rebasing: bytes[offset...])
+        return bytes.slice(from: offset)
     }
 
     /// A length-counted UTF-8 string.

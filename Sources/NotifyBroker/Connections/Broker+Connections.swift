@@ -39,7 +39,7 @@ extension Broker {
         let slot = Int(id.slot)
         var used = 0
         do throws(WireError) {
-            while let frame = try decoder(for: slot).next(in: UnsafeRawBufferPointer(rebasing: bytes[used...])) {
+            while let frame = try decoder(for: slot).next(in: bytes.slice(from: used)) {
                 used += frame.size
                 frameReceived(frame, from: slot, now: now)
                 guard !connections[slot].session.isClosing else { return bytes.count }
@@ -122,6 +122,11 @@ extension Broker {
 
     mutating func answer(_ slot: Int, _ frame: some ControlFrame) {
         outboxes[slot].appendOwn { frame.write(to: &$0) }
+        touch(slot)
+    }
+
+    mutating func answer(_ slot: Int, receipt: Receipt) {
+        outboxes[slot].appendOwn { receipt.append(to: &$0) }
         touch(slot)
     }
 

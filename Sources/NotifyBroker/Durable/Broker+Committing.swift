@@ -63,7 +63,7 @@ extension Broker {
         for waiter in batch.log.waiters where waiter.wantsReceipt && connections.contains(waiter.connection) {
             let slot = Int(waiter.connection.slot)
             connections[slot].unreceiptedPosts -= 1
-            answer(slot, waiter.receipt)
+            answer(slot, receipt: waiter.receipt)
         }
         for continuation in batch.log.continuations {
             switch continuation {

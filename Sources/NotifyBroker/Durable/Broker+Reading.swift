@@ -125,11 +125,9 @@ extension Broker {
     }
 
     private mutating func resolution(of entry: LogBlock.Entry, in block: LogBlock) -> Resolution {
-        block.frames.withUnsafeReadableBytes { bytes in
-            let body = UnsafeRawBufferPointer(
-                rebasing: bytes[Int(entry.offset) + FrameHeader.size..<Int(entry.offset) + Int(entry.length)])
-            guard let parts = try? Deliver(reading: body).parts else { preconditionFailure("not a deliver frame") }
-            return center.resolve(name: parts.name, object: parts.object.isEmpty ? nil : parts.object)
+        block.withMessage(entry) { message in
+            let object = message.parts.object
+            return center.resolve(name: message.parts.name, object: object.isEmpty ? nil : object)
         }
     }
 
@@ -239,13 +237,6 @@ extension Resolution {
 extension LogBlock {
     /// Whether a message may reach a subscription of `uid`, by its name.
     fileprivate func mayReach(uid: UInt32, _ entry: Entry) -> Bool {
-        frames.withUnsafeReadableBytes { bytes in
-            let name = Int(entry.offset) + FrameHeader.size + Deliver.fixedSize
-            guard bytes[name] == UInt8(ascii: "u") else { return true }
-            let body = UnsafeRawBufferPointer(
-                rebasing: bytes[Int(entry.offset) + FrameHeader.size..<Int(entry.offset) + Int(entry.length)])
-            guard let parts = try? Deliver(reading: body).parts else { preconditionFailure("not a deliver frame") }
-            return NameRights.mayReceive(parts.name, uid: uid)
-        }
+        withMessage(entry) { NameRights.mayReceive($0.parts.name, uid: uid) }
     }
 }

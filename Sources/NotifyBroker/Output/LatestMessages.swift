@@ -44,7 +44,7 @@ struct LatestMessages {
         var frames = frames
         while let frame = frames.readFrame() {
             let (sequence, key) = frame.withUnsafeReadableBytes { bytes in
-                let body = UnsafeRawBufferPointer(rebasing: bytes[FrameHeader.size...])
+                let body = bytes.slice(from: FrameHeader.size)
                 // The broker wrote these frames, so they can be read.
                 guard let deliver = try? Deliver(reading: body) else { preconditionFailure("not a deliver frame") }
                 let key = Key(name: [UInt8](deliver.parts.name), object: [UInt8](deliver.parts.object))

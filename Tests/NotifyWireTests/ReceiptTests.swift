@@ -1,0 +1,18 @@
+import NIOCore
+import NotifyWire
+import Testing
+
+struct ReceiptTests {
+    @Test("The frame written in one piece is the same as the one written field by field")
+    func appendsTheSameBytes() {
+        let receipt = Receipt(
+            request: 0x0102_0304_0506_0708, sequence: 0x1112_1314_1516_17, subscribers: 0xFFFF_FFFE, stored: 3,
+            durability: .synced)
+        var written = ByteBuffer()
+        var appended = ByteBuffer(string: "before")
+        receipt.write(to: &written)
+        receipt.append(to: &appended)
+        #expect(appended.readString(length: 6) == "before")
+        #expect(appended == written)
+    }
+}
