@@ -1,11 +1,13 @@
 import Glibc
+import Synchronization
 
 /// An exclusive `flock` on a file beside the database, taken before the database is touched.
 ///
 /// SQLite's own locks come too late for that: by the time they refuse, a second daemon has already opened the files.
 /// The lock file stays when the lock goes; removing it would let two processes each lock a file of that name.
 final class LockFile: Sendable {
-    private let descriptor: Int32
+    /// Negative once released.
+    private let descriptor: Mutex<Int32>
 
     init(path: String, guarding database: String) throws(StoreError) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
@@ -13,14 +15,24 @@ final class LockFile: Sendable {
         do throws(StoreError) {
             try Self.lock(descriptor, path: path, guarding: database)
         } catch {
-            Glibc.close(descriptor)
+            close(descriptor)
             throw error
         }
-        self.descriptor = descriptor
+        self.descriptor = Mutex(descriptor)
     }
 
     deinit {
-        Glibc.close(descriptor)
+        release()
+    }
+
+    func release() {
+        descriptor.withLock { descriptor in
+            guard descriptor >= 0 else { return }
+            // Closing is not enough where a process just forked has not come to its exec yet.
+            flock(descriptor, LOCK_UN)
+            close(descriptor)
+            descriptor = -1
+        }
     }
 
     private static func lock(_ descriptor: Int32, path: String, guarding database: String) throws(StoreError) {

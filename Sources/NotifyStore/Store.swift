@@ -23,7 +23,7 @@ package final class Store: Sendable {
 
     deinit {
         // Without `close` the next start finds an unclean stop. Order matters all the same: statements, database, lock.
-        try? Self.release(database, log)
+        releaseFiles()
     }
 
     /// Opens the log at `path`, or creates it, with its folder's lock file `path.lock` held from then on. Blocks.
@@ -82,15 +82,18 @@ package final class Store: Sendable {
     package func close(nextSequence: UInt64) throws(StoreError) {
         let log = log
         do {
-            defer { try? Self.release(database, log) }
+            defer { releaseFiles() }
             try database.writeWithoutTransaction { _ in try log.finish(nextSequence: nextSequence) }
         } catch {
             throw StoreError(closing: log.path, error)
         }
     }
 
-    private static func release(_ database: DatabaseQueue, _ log: Log) throws {
+    private func releaseFiles() {
+        let log = log
         database.unsafeReentrantWrite { _ in log.statements = nil }
-        try database.close()
+        // Fails where a statement is left, and the connection then goes with the last of them.
+        try? database.close()
+        lock.release()
     }
 }

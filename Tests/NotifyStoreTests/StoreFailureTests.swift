@@ -1,0 +1,128 @@
+import Foundation
+import NotifyCenter
+import NotifyStore
+import NotifyWire
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct StoreFailureTests {
+    let folder: TemporaryFolder
+    let filter: SubscriptionFilter
+
+    init() throws {
+        folder = try TemporaryFolder()
+        filter = try SubscriptionFilter(">")
+        FaultyDisk.watch(folder.path)
+    }
+
+    @Test(arguments: [
+        (FaultyDisk.Fault.full, StorageFailure.Kind.full), (.write, .inputOutput),
+    ])
+    func writesThatFailRefuseBatchesUntilTheyWorkAgain(fault: FaultyDisk.Fault, kind: StorageFailure.Kind) async throws
+    {
+        let store = try Store.open(path: folder.database)
+        await store.commit([StoredMessage(1)])
+        FaultyDisk.set(fault, in: folder.path)
+        for sequence in 2...4 as ClosedRange<UInt64> {
+            #expect(await store.commit([StoredMessage(sequence, "name.\(sequence)")]).failure?.kind == kind)
+            // What is there can be read all the while.
+            #expect(try await store.everything(filter).map(\.sequence) == [1])
+        }
+        FaultyDisk.set(nil, in: folder.path)
+        #expect(await store.commit([StoredMessage(5, "name.5")]).failure == nil)
+        #expect(try await store.everything(filter).map(\.sequence) == [1, 5])
+        try store.close(nextSequence: 6)
+
+        let again = try Store.open(path: folder.database)
+        #expect(again.recovered.wasClosedCleanly)
+        #expect(try await again.everything(filter).map(\.name) == ["orders.created", "name.5"])
+        try again.close(nextSequence: 6)
+    }
+
+    @Test func aLargeBatchThatFillsTheDiskIsTakenBack() async throws {
+        let store = try Store.open(path: folder.database)
+        await store.commit([StoredMessage(1)])
+        FaultyDisk.set(.full, in: folder.path)
+        // More than SQLite's page cache holds, so that pages are written long before the commit.
+        let large = (2...1000).map { StoredMessage($0, payload: Array(repeating: 1, count: 20_000)) }
+        let outcome = await store.commit(large)
+        #expect(outcome.failure?.kind == .full)
+        #expect(outcome.statistics.logMessages == 1)
+        FaultyDisk.set(nil, in: folder.path)
+        #expect(await store.commit(large).failure == nil)
+        #expect(try await store.everything(filter).count == 1000)
+        try store.close(nextSequence: 1001)
+    }
+
+    @Test func afterAFailedFlushEverythingIsFlushedAnewFirst() async throws {
+        let store = try Store.open(path: folder.database)
+        await store.commit([StoredMessage(1)])
+        FaultyDisk.set(.flush, in: folder.path)
+        #expect(await store.commit([StoredMessage(2)], isSynced: true).failure?.kind == .inputOutput)
+        // It needs no flush itself, but what it would be appended to is in doubt.
+        #expect(await store.commit([StoredMessage(3)]).failure?.kind == .inputOutput)
+        FaultyDisk.set(nil, in: folder.path)
+        let outcome = await store.commit([StoredMessage(4)])
+        #expect(outcome.failure == nil)
+        #expect(try await store.everything(filter).map(\.sequence) == [1, 4])
+        try store.close(nextSequence: 5)
+    }
+
+    @Test func aCheckpointThatFailsIsTriedAgain() async throws {
+        var options = StoreOptions()
+        options.checkpointBytes = 64 * 1024
+        let store = try Store.open(path: folder.database, options: options)
+        FaultyDisk.set(.flush, in: folder.path)
+        var sequence: UInt64 = 0
+        var failures = 0
+        for _ in 0..<60 {
+            sequence += 1
+            let payload = Array(repeating: UInt8(1), count: 4000)
+            if await store.commit([StoredMessage(sequence, payload: payload)]).failure != nil { failures += 1 }
+        }
+        #expect(failures > 0)
+        FaultyDisk.set(nil, in: folder.path)
+        #expect(await store.commit([StoredMessage(sequence + 1)]).failure == nil)
+        #expect(try await store.everything(filter).count == Int(sequence) + 1 - failures)
+        try store.close(nextSequence: sequence + 2)
+    }
+
+    @Test func aStopThatCantBeWrittenCountsAsACrash() async throws {
+        let store = try Store.open(path: folder.database)
+        await store.commit([StoredMessage(1)], reserveThrough: 1000)
+        FaultyDisk.set(.write, in: folder.path)
+        let error = try #require(throws: StoreError.self) { try store.close(nextSequence: 2) }
+        #expect(error.code == .inputOutput)
+        FaultyDisk.set(nil, in: folder.path)
+        let again = try Store.open(path: folder.database)
+        #expect(!again.recovered.wasClosedCleanly)
+        #expect(again.recovered.nextSequence == 1000)
+        try again.close(nextSequence: 1000)
+    }
+
+    @Test func aFullDiskAtTheStartIsSaid() throws {
+        FaultyDisk.set(.full, in: folder.path)
+        let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
+        #expect(error.code == .full)
+        FaultyDisk.set(nil, in: folder.path)
+        try Store.open(path: folder.database).close(nextSequence: 1)
+    }
+
+    @Test func damageShowsInTheReadThatMeetsIt() async throws {
+        var store = try Store.open(path: folder.database)
+        await store.commit((1...6000).map { StoredMessage($0, payload: Array(repeating: 1, count: 500)) })
+        try store.close(nextSequence: 6001)
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: folder.database))
+        // Noise over some pages, which hold the rows of messages.
+        let start = bytes.count / 4 / 4096 * 4096
+        for index in start..<start + 40_960 { bytes[index] = UInt8.random(in: 100...255) }
+        try bytes.write(to: URL(fileURLWithPath: folder.database))
+
+        store = try Store.open(path: folder.database)
+        await #expect(throws: StorageFailure.self) { try await store.everything(filter) }
+        let last = try await store.page(filter, after: 5990)
+        #expect(last.block.entries.count == 10)
+        #expect(await store.commit([StoredMessage(6001)]).failure == nil)
+        try store.close(nextSequence: 6002)
+    }
+}

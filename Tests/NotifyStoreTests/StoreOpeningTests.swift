@@ -1,0 +1,168 @@
+import Foundation
+import GRDBSQLite
+import NotifyStore
+import NotifyWire
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct StoreOpeningTests {
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    @Test func aNewLogIsEmptyAndBeginsAtOne() throws {
+        let store = try Store.open(path: folder.database)
+        let recovered = store.recovered
+        #expect(recovered.nextSequence == 1)
+        #expect(recovered.persistedThrough == 0)
+        #expect(recovered.nextSubscriptionID == 1)
+        #expect(recovered.subscriptions.isEmpty)
+        #expect(recovered.wasClosedCleanly)
+        try store.close(nextSequence: 1)
+    }
+
+    @Test func filesAreTheOwnersAloneWhateverTheUmask() async throws {
+        // Wider than any umask: these were there before.
+        for name in [folder.database, folder.database + ".lock"] {
+            #expect(FileManager.default.createFile(atPath: name, contents: nil, attributes: [.posixPermissions: 0o666]))
+        }
+        let store = try Store.open(path: folder.database)
+        await store.commit([StoredMessage(1)])
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(Set(files) == ["log.db", "log.db-wal", "log.db.lock"])
+        for file in files { #expect(try mode(of: folder.file(file)) == 0o600, "\(file)") }
+        try store.close(nextSequence: 2)
+    }
+
+    @Test func aSecondOpenerIsToldWhoHoldsTheLog() throws {
+        let store = try Store.open(path: folder.database)
+        let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
+        #expect(error.code == .inUse)
+        #expect(error.message.contains(folder.database))
+        #expect(error.message.contains("process \(getpid())"))
+        try store.close(nextSequence: 1)
+        try Store.open(path: folder.database).close(nextSequence: 1)
+    }
+
+    @Test func aStoreThatIsDroppedLetsGo() throws {
+        do { _ = try Store.open(path: folder.database) }
+        try Store.open(path: folder.database).close(nextSequence: 1)
+    }
+
+    @Test(arguments: [1, 99, 100, 4096, 100_000])
+    func noiseIsRefusedAndLeftAsItIs(size: Int) throws {
+        var generator = SystemRandomNumberGenerator()
+        let noise = Data((0..<size).map { _ in UInt8.random(in: 1...255, using: &generator) })
+        try noise.write(to: URL(fileURLWithPath: folder.database))
+        let before = try FileManager.default.attributesOfItem(atPath: folder.database)
+
+        let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
+        #expect(error.code == .notADatabase)
+        #expect(error.message.contains("not a database"))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.database)) == noise)
+        let after = try FileManager.default.attributesOfItem(atPath: folder.database)
+        #expect(before[.modificationDate] as? Date == after[.modificationDate] as? Date)
+        #expect(!FileManager.default.fileExists(atPath: folder.database + "-wal"))
+    }
+
+    @Test func noiseBehindAHeaderIsRefused() throws {
+        var generator = SystemRandomNumberGenerator()
+        let noise =
+            Data("SQLite format 3\0".utf8) + Data((0..<8176).map { _ in UInt8.random(in: 1...255, using: &generator) })
+        try noise.write(to: URL(fileURLWithPath: folder.database))
+        #expect(throws: StoreError.self) { try Store.open(path: folder.database) }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.database)) == noise)
+    }
+
+    @Test(arguments: ["CREATE TABLE theirs (a)", "PRAGMA application_id = 7; CREATE TABLE theirs (a)"])
+    func anotherProgramsDatabaseIsRefusedAndLeftAsItIs(sql: String) throws {
+        try execute(sql, in: folder.database)
+        let before = try Data(contentsOf: URL(fileURLWithPath: folder.database))
+        let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
+        #expect(error.code == .foreignDatabase)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.database)) == before)
+    }
+
+    @Test(arguments: ["PRAGMA user_version = 2", "INSERT INTO grdb_migrations VALUES ('later')"])
+    func aNewerSchemaIsRefused(sql: String) throws {
+        try Store.open(path: folder.database).close(nextSequence: 1)
+        try execute(sql, in: folder.database)
+        let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
+        #expect(error.code == .newerSchema)
+        #expect(error.message.contains("newer notifyd"))
+    }
+
+    @Test func whatIsNoRegularFileIsRefused() throws {
+        let target = folder.file("target.db")
+        #expect(FileManager.default.createFile(atPath: target, contents: nil))
+        try FileManager.default.createSymbolicLink(atPath: folder.file("link.db"), withDestinationPath: target)
+        try FileManager.default.createDirectory(atPath: folder.file("folder.db"), withIntermediateDirectories: false)
+        #expect(mkfifo(folder.file("pipe.db"), 0o600) == 0)
+        for name in ["link.db", "folder.db", "pipe.db"] {
+            let error = try #require(throws: StoreError.self, "\(name)") { try Store.open(path: folder.file(name)) }
+            #expect(error.code == .notARegularFile)
+        }
+        #expect(FileManager.default.contents(atPath: target) == Data())
+    }
+
+    @Test func aLockFileThatIsALinkIsRefused() throws {
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.database + ".lock", withDestinationPath: folder.file("elsewhere"))
+        let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
+        #expect(error.code == .notARegularFile)
+        #expect(!FileManager.default.fileExists(atPath: folder.database))
+    }
+
+    @Test func aFolderThatIsMissingOrCantBeWrittenIsSaid() throws {
+        let missing = try #require(throws: StoreError.self) { try Store.open(path: folder.file("none/log.db")) }
+        #expect(missing.code == .notAccessible)
+        // Nobody, root included, can create files there.
+        let sealed = try #require(throws: StoreError.self) { try Store.open(path: "/proc/log.db") }
+        #expect(sealed.code == .notAccessible)
+        #expect(sealed.message.contains("writable"))
+    }
+
+    @Test func aDatabaseThatAnotherProgramHoldsIsInUse() throws {
+        try Store.open(path: folder.database).close(nextSequence: 1)
+        let other = Process()
+        let input = Pipe()
+        let output = Pipe()
+        other.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        other.arguments = [
+            "python3", "-c",
+            """
+            import fcntl, sys
+            file = open(sys.argv[1], "r+b")
+            fcntl.lockf(file, fcntl.LOCK_EX, 510, 0x40000002)
+            print("held", flush=True)
+            sys.stdin.read()
+            """, folder.database,
+        ]
+        other.standardInput = input
+        other.standardOutput = output
+        try other.run()
+        defer {
+            try? input.fileHandleForWriting.close()
+            other.waitUntilExit()
+        }
+        #expect(output.fileHandleForReading.readData(ofLength: 5) == Data("held\n".utf8))
+        let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
+        #expect(error.code == .inUse)
+    }
+
+    @Test func aPathThatLooksLikeAURIIsAPath() throws {
+        let name = "file:\(UUID().uuidString)?mode=memory"
+        defer { for suffix in ["", ".lock"] { unlink(name + suffix) } }
+        try Store.open(path: name).close(nextSequence: 5)
+        #expect(FileManager.default.fileExists(atPath: name))
+    }
+
+    private func execute(_ sql: String, in path: String) throws {
+        var connection: OpaquePointer?
+        defer { sqlite3_close(connection) }
+        try #require(sqlite3_open(path, &connection) == SQLITE_OK)
+        try #require(sqlite3_exec(connection, sql, nil, nil, nil) == SQLITE_OK)
+    }
+}

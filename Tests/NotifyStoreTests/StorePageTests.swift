@@ -1,0 +1,187 @@
+import NotifyCenter
+import NotifyStore
+import NotifyWire
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct StorePageTests {
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func store(_ messages: [StoredMessage], options: StoreOptions = StoreOptions()) async throws -> Store {
+        let store = try Store.open(path: folder.database, options: options)
+        #expect(await store.commit(messages).failure == nil)
+        return store
+    }
+
+    @Test func anEmptyLogIsAtItsEnd() async throws {
+        let store = try await store([])
+        let page = try await store.page(SubscriptionFilter(">"))
+        #expect(page.block.entries.isEmpty)
+        #expect(page.scannedThrough == 0)
+        #expect(try await store.page(SubscriptionFilter(">"), after: 77).scannedThrough == 0)
+        try store.close(nextSequence: 1)
+    }
+
+    @Test(arguments: [999, 1000, 1001])
+    func aPageLooksAtAThousandRows(count: Int) async throws {
+        // Sequences have holes: limits are of rows.
+        let messages = (1...UInt64(count)).map { StoredMessage($0 * 2, "a", payload: []) }
+        let store = try await store(messages)
+        for pattern in ["a", "none"] {
+            let page = try await store.page(SubscriptionFilter(pattern, object: pattern == "none" ? "x" : nil))
+            #expect(page.block.entries.count == (pattern == "a" ? min(count, 1000) : 0))
+        }
+        let page = try await store.page(SubscriptionFilter("a"), subscription: 3)
+        #expect(page.scannedThrough == UInt64(min(count, 1000)) * 2)
+        // An object that none has: the rows are looked at all the same.
+        let other = try await store.page(SubscriptionFilter("a", object: "x"), subscription: 4)
+        #expect(other.block.entries.isEmpty)
+        #expect(other.scannedThrough == UInt64(min(count, 1000)) * 2)
+        try store.close(nextSequence: 5000)
+    }
+
+    @Test(arguments: [9, 10, 11])
+    func aPageGivesNoMoreThanAsked(count: Int) async throws {
+        let store = try await store(
+            (1...UInt64(count)).flatMap { [StoredMessage($0 * 2 - 1, "a"), StoredMessage($0 * 2, "b")] })
+        for (subscription, pattern) in [(1, "a"), (2, ">")] as [(UInt32, String)] {
+            let page = try await store.page(SubscriptionFilter(pattern), maximum: 10, subscription: subscription)
+            #expect(page.block.entries.count == min(10, pattern == "a" ? count : count * 2))
+            if page.block.entries.count == 10 { #expect(page.scannedThrough == page.block.entries.last?.sequence) }
+        }
+        let none = try await store.page(SubscriptionFilter(">"), after: 3, maximum: 0)
+        #expect(none.block.entries.isEmpty)
+        #expect(none.scannedThrough == 3)
+        try store.close(nextSequence: 50)
+    }
+
+    @Test(arguments: [-1, 0, 1])
+    func aPageHoldsSoManyBytes(more: Int) async throws {
+        let overhead = FrameHeader.size + Deliver.fixedSize + 1
+        let half = 128 * 1024 - overhead
+        let store = try await store([
+            StoredMessage(1, "a", payload: Array(repeating: 1, count: half)),
+            StoredMessage(2, "a", payload: Array(repeating: 2, count: half + more)),
+            StoredMessage(3, "b"),
+        ])
+        for (subscription, pattern) in [(1, ">"), (2, "a")] as [(UInt32, String)] {
+            let page = try await store.page(SubscriptionFilter(pattern), subscription: subscription)
+            #expect(
+                page.block.entries.map(\.sequence) == (more > 0 ? [1] : more < 0 && pattern == ">" ? [1, 2] : [1, 2]))
+            if more > 0 { #expect(page.scannedThrough == 1) }
+        }
+        try store.close(nextSequence: 4)
+    }
+
+    @Test func aMessageLargerThanAPageIsGivenAlone() async throws {
+        let large = Array(repeating: UInt8(7), count: 1024 * 1024)
+        let messages = [
+            StoredMessage(1, "a", payload: large), StoredMessage(2, "a", payload: large), StoredMessage(3, "b"),
+        ]
+        let store = try await store(messages)
+        let first = try await store.page(SubscriptionFilter(">"))
+        #expect(try first.block.messages == [messages[0]])
+        #expect(first.scannedThrough == 1)
+        let second = try await store.page(SubscriptionFilter(">"), after: 1)
+        #expect(try second.block.messages == [messages[1]])
+        #expect(try await store.everything(SubscriptionFilter(">"), subscription: 2) == messages)
+        try store.close(nextSequence: 4)
+    }
+
+    @Test func filtersChooseByNameObjectAndRights() async throws {
+        let messages = [
+            StoredMessage(1, "orders.created", object: "a"), StoredMessage(2, "orders.created", object: "b"),
+            StoredMessage(3, "orders.eu.created", object: "a"), StoredMessage(4, "orders"),
+            StoredMessage(5, "user.7.mail"), StoredMessage(6, "notifyd.started"), StoredMessage(7, "x.orders.created"),
+        ]
+        let store = try await store(messages)
+        let cases: [(SubscriptionFilter, [UInt64])] = [
+            (try SubscriptionFilter("orders.*"), [1, 2]),
+            (try SubscriptionFilter("orders.>"), [1, 2, 3]),
+            (try SubscriptionFilter("orders.>", object: "a"), [1, 3]),
+            (try SubscriptionFilter("orders.*", "orders.created", object: "b"), [2]),
+            (try SubscriptionFilter("orders.>", object: "A"), []),
+            (try SubscriptionFilter("*.*.created"), [3, 7]),
+            (try SubscriptionFilter(">", uid: 8), [1, 2, 3, 4, 7]),
+            (try SubscriptionFilter(">", uid: 7), [1, 2, 3, 4, 5, 7]),
+            (try SubscriptionFilter("notifyd.*", "orders"), [4, 6]),
+            (try SubscriptionFilter("absent"), []),
+        ]
+        for (index, (filter, expected)) in cases.enumerated() {
+            let page = try await store.page(filter, subscription: UInt32(index) + 1)
+            #expect(page.block.entries.map(\.sequence) == expected)
+            #expect(try page.block.messages == messages.filter { expected.contains($0.sequence) })
+            #expect(page.scannedThrough == 7)
+        }
+        try store.close(nextSequence: 8)
+    }
+
+    @Test func segmentsWithoutAWantedNameArePassedOver() async throws {
+        // Ten full segments; one rare message in the fourth and one in the open last.
+        let rare: Set<UInt64> = [3 * 4096 + 17, 10 * 4096 + 3]
+        let messages = (1...(10 * 4096 + 10)).map {
+            StoredMessage($0, rare.contains($0) ? "rare" : "common", payload: [])
+        }
+        let store = try await store(messages)
+        #expect(try await store.everything(SubscriptionFilter("rare")).map(\.sequence) == rare.sorted())
+        let work = await work(of: store)
+        #expect(work.segmentsPassed == 9)
+        #expect(work.rowsScanned == 4096 + 11)
+        #expect(work.namesJudged == 2)
+
+        let nothing = try await store.page(SubscriptionFilter("absent"), subscription: 2)
+        #expect(nothing.scannedThrough == 10 * 4096 + 10)
+        #expect(await self.work(of: store).rowsScanned == work.rowsScanned)
+        #expect(await self.work(of: store).segmentsPassed == work.segmentsPassed + 11)
+        try store.close(nextSequence: 50_000)
+    }
+
+    @Test func passingOverSegmentsIsBounded() async throws {
+        var options = StoreOptions()
+        options.pageSegments = 3
+        // One message in each segment.
+        let store = try await store((0..<10).map { StoredMessage($0 * 4096 + 1, "common") }, options: options)
+        var positions: [UInt64] = [0]
+        while let position = positions.last, positions.count < 10 {
+            let page = try await store.page(SubscriptionFilter("rare"), after: position)
+            guard page.scannedThrough > position else { break }
+            positions.append(page.scannedThrough)
+        }
+        let ends: [UInt64] = [0, 12_287, 24_575, 36_865]
+        #expect(positions == ends)
+        try store.close(nextSequence: 50_000)
+    }
+
+    @Test func namesThatComeLaterAreJudged() async throws {
+        let store = try await store([StoredMessage(1, "a.one")])
+        let filter = try SubscriptionFilter("a.*")
+        #expect(try await store.page(filter).block.entries.count == 1)
+        await store.commit([StoredMessage(2, "b"), StoredMessage(3, "a.two"), StoredMessage(5000, "a.three")])
+        #expect(try await store.page(filter, after: 1).block.entries.map(\.sequence) == [3, 5000])
+        #expect(await work(of: store).namesJudged == 4)
+        try store.close(nextSequence: 5001)
+    }
+
+    @Test func whatIsRememberedIsBoundedAndForgottenWithTheSubscription() async throws {
+        var options = StoreOptions()
+        options.filterMemoryBytes = 1
+        let store = try await store([StoredMessage(1, "a"), StoredMessage(2, "b")], options: options)
+        for _ in 0..<2 { #expect(try await store.everything(SubscriptionFilter("a")).count == 1) }
+        #expect(await work(of: store).namesJudged == 4)
+        try store.close(nextSequence: 3)
+
+        let again = try Store.open(path: folder.database)
+        #expect(try await again.everything(SubscriptionFilter("a")).count == 1)
+        await again.commit([], changes: [.remove(id: 1)])
+        #expect(try await again.everything(SubscriptionFilter("b")).map(\.sequence) == [2])
+        try again.close(nextSequence: 3)
+    }
+
+    private func work(of store: Store) async -> ReadWork {
+        store.readWork()
+    }
+}

@@ -1,0 +1,156 @@
+import Foundation
+import NotifyCenter
+import NotifyStore
+import NotifyWire
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct StoreRecoveryTests {
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    @Test func aCleanStopGoesOnAtTheExactSequence() async throws {
+        var store = try Store.open(path: folder.database)
+        await store.commit([StoredMessage(1), StoredMessage(7)], reserveThrough: 1 << 24)
+        try store.close(nextSequence: 12)
+        #expect(!FileManager.default.fileExists(atPath: folder.database + "-wal"))
+
+        store = try Store.open(path: folder.database)
+        #expect(store.recovered.wasClosedCleanly)
+        #expect(store.recovered.nextSequence == 12)
+        #expect(store.recovered.persistedThrough == 7)
+        try store.close(nextSequence: 12)
+    }
+
+    @Test func aCrashGoesOnAtTheReservedMark() async throws {
+        let store = try Store.open(path: folder.database)
+        await store.commit([], reserveThrough: 5000)
+        await store.commit([StoredMessage(1)])
+        let crashed = try TemporaryFolder()
+        try folder.copyDatabase(to: crashed)
+        try store.close(nextSequence: 2)
+
+        let again = try Store.open(path: crashed.database)
+        #expect(!again.recovered.wasClosedCleanly)
+        #expect(again.recovered.nextSequence == 5000)
+        #expect(again.recovered.persistedThrough == 1)
+        try again.close(nextSequence: 5001)
+        let third = try Store.open(path: crashed.database)
+        #expect(third.recovered.wasClosedCleanly)
+        #expect(third.recovered.nextSequence == 5001)
+        try third.close(nextSequence: 5001)
+    }
+
+    @Test func aCrashAfterACleanStartStillKnowsTheMark() async throws {
+        var store = try Store.open(path: folder.database)
+        await store.commit([], reserveThrough: 5000)
+        try store.close(nextSequence: 10)
+        store = try Store.open(path: folder.database)
+        let crashed = try TemporaryFolder()
+        try folder.copyDatabase(to: crashed)
+        try store.close(nextSequence: 10)
+
+        let again = try Store.open(path: crashed.database)
+        #expect(!again.recovered.wasClosedCleanly)
+        #expect(again.recovered.nextSequence == 5000)
+        try again.close(nextSequence: 5000)
+    }
+
+    @Test func aMarkNeverFalls() async throws {
+        var store = try Store.open(path: folder.database)
+        await store.commit([], reserveThrough: 9000)
+        await store.commit([], reserveThrough: 100)
+        try store.close(nextSequence: 20_000)
+        store = try Store.open(path: folder.database)
+        #expect(store.recovered.nextSequence == 20_000)
+        let crashed = try TemporaryFolder()
+        try folder.copyDatabase(to: crashed)
+        try store.close(nextSequence: 20_000)
+        let again = try Store.open(path: crashed.database)
+        #expect(again.recovered.nextSequence == 20_000)
+        try again.close(nextSequence: 20_000)
+    }
+
+    @Test func subscriptionsComeBackAsTheyWere() async throws {
+        let plain = try DurableRecord(id: 3, name: "plain", SubscriptionFilter("a.*", "b.>", uid: 7), cursor: 5)
+        var busy = try DurableRecord(id: 9, name: "busy", SubscriptionFilter("x", object: "één", uid: 8))
+        let gone = try DurableRecord(id: 12, name: "gone", SubscriptionFilter("y"))
+        var store = try Store.open(path: folder.database)
+        await store.commit([], changes: [.create(plain), .create(busy), .create(gone)])
+        busy.progress = DurableProgress(
+            cursor: 10, seenThrough: 1 << 50,
+            acknowledged: [SequenceRange(first: 12, last: 12), SequenceRange(first: 1 << 40, last: 1 << 41)],
+            isAttached: true)
+        await store.commit(
+            [], changes: [.update(id: 9, busy.progress), .remove(id: 12), .update(id: 12, busy.progress)])
+        try store.close(nextSequence: 1)
+
+        store = try Store.open(path: folder.database)
+        #expect(store.recovered.subscriptions == [plain, busy])
+        #expect(store.recovered.nextSubscriptionID == 13)
+        try store.close(nextSequence: 1)
+    }
+
+    @Test(arguments: [1, 4094, 4095, 4096, 4097, 8191, 8192, 8193] as [UInt64])
+    func theOpenSegmentIsRebuilt(last: UInt64) async throws {
+        let messages = (1...last).map { StoredMessage($0, $0 == last ? "rare" : "common") }
+        var store = try Store.open(path: folder.database)
+        await store.commit(messages)
+        try store.close(nextSequence: last + 1)
+
+        store = try Store.open(path: folder.database)
+        #expect(store.recovered.persistedThrough == last)
+        #expect(await store.commit([StoredMessage(last + 1, "later")]).statistics.logMessages == last + 1)
+        #expect(try await store.everything(SubscriptionFilter("rare")) == [messages[Int(last) - 1]])
+        #expect(try await store.everything(SubscriptionFilter(">"), subscription: 2).count == Int(last) + 1)
+        try store.close(nextSequence: last + 2)
+    }
+
+    @Test func namesKeepTheirIDs() async throws {
+        let messages = (1...300 as ClosedRange<UInt64>).map { StoredMessage($0, "site.\($0 % 150).état") }
+        var store = try Store.open(path: folder.database)
+        for message in messages.prefix(200) { await store.commit([message]) }
+        try store.close(nextSequence: 201)
+        store = try Store.open(path: folder.database)
+        await store.commit(Array(messages.dropFirst(200)))
+        #expect(try await store.everything(SubscriptionFilter(">")) == messages)
+        #expect(
+            try await store.everything(SubscriptionFilter("site.7.*"), subscription: 2).map(\.sequence) == [7, 157])
+        try store.close(nextSequence: 301)
+    }
+
+    @Test func aWriteAheadLogCutAnywhereLeavesWholeBatches() async throws {
+        let batches = (0..<40).map { batch in
+            (1...UInt64(batch % 7 + 1)).map { StoredMessage(UInt64(batch) * 300 + $0, "batch.\(batch)") }
+        }
+        let store = try Store.open(path: folder.database)
+        for batch in batches { await store.commit(batch) }
+        let crashed = try TemporaryFolder()
+        try folder.copyDatabase(to: crashed)
+        try store.close(nextSequence: 40 * 300)
+
+        let seed = UInt64.random(in: 0 ... .max)
+        print("seed \(seed)")
+        var generator = SeededGenerator(seed: seed)
+        let log = try Data(contentsOf: URL(fileURLWithPath: crashed.database + "-wal"))
+        for round in 0..<25 {
+            let torn = try TemporaryFolder()
+            try FileManager.default.copyItem(atPath: crashed.database, toPath: torn.database)
+            var bytes = log.prefix(Int.random(in: log.count / 3...log.count, using: &generator))
+            if round % 2 == 0, let last = bytes.indices.last { bytes[last] ^= 0xFF }
+            try bytes.write(to: URL(fileURLWithPath: torn.database + "-wal"))
+
+            let again = try Store.open(path: torn.database)
+            let found = try await again.everything(SubscriptionFilter(">"))
+            let kept = batches.prefix { $0.last.map { $0.sequence <= found.last?.sequence ?? 0 } ?? false }
+            #expect(found == kept.flatMap { $0 })
+            #expect(again.recovered.nextSequence > again.recovered.persistedThrough)
+            let next = again.recovered.nextSequence
+            #expect(await again.commit([StoredMessage(next, "after")]).failure == nil)
+            try again.close(nextSequence: next + 1)
+        }
+    }
+}

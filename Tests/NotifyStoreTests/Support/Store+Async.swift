@@ -1,0 +1,51 @@
+import NotifyStore
+import NotifyWire
+
+extension Store {
+    @discardableResult
+    func commit(_ batch: CommitBatch) async -> CommitOutcome {
+        await withCheckedContinuation { continuation in
+            commit(batch) { continuation.resume(returning: $0) }
+        }
+    }
+
+    @discardableResult
+    func commit(
+        _ messages: [StoredMessage], changes: [DurableChange] = [], reserveThrough: UInt64? = nil,
+        isSynced: Bool = false
+    ) async -> CommitOutcome {
+        await commit(
+            CommitBatch(
+                id: 1, blocks: messages.isEmpty ? [] : [LogBlock(messages)], changes: changes,
+                reserveThrough: reserveThrough, isSynced: isSynced))
+    }
+
+    func page(
+        _ filter: SubscriptionFilter, after: UInt64 = 0, maximum: Int = .max, subscription: UInt32 = 1
+    ) async throws -> Page.Content {
+        let request = PageRequest(
+            subscription: subscription, generation: 0, filter: filter, after: after, maximumMessages: maximum)
+        let page = await withCheckedContinuation { continuation in
+            readPage(request) { continuation.resume(returning: $0) }
+        }
+        return try page.result.get()
+    }
+
+    /// All matching messages, page after page.
+    func everything(_ filter: SubscriptionFilter, subscription: UInt32 = 1) async throws -> [StoredMessage] {
+        var messages: [StoredMessage] = []
+        var position: UInt64 = 0
+        while true {
+            let page = try await page(filter, after: position, subscription: subscription)
+            messages += try page.block.messages
+            guard page.scannedThrough > position else { return messages }
+            position = page.scannedThrough
+        }
+    }
+}
+
+extension CommitOutcome {
+    var failure: StorageFailure? {
+        if case .failure(let failure) = result { failure } else { nil }
+    }
+}

@@ -1,0 +1,83 @@
+import NIOCore
+import NotifyCenter
+import NotifyWire
+
+/// A message as tests speak of it.
+struct StoredMessage: Equatable {
+    var sequence: UInt64
+    var name = "orders.created"
+    var object = ""
+    var id = ""
+    var headers: [UInt8] = []
+    var payload: [UInt8] = Array("hello".utf8)
+    var stamp: [UInt64] = [1_700_000_000_000_000, 1000, 100, 4242]
+
+    func append(to block: inout LogBlock) {
+        let offset = block.frames.writerIndex
+        let stamp = Stamp(
+            sequence: sequence, timeMicroseconds: stamp[0], uid: UInt32(stamp[1]), gid: UInt32(stamp[2]),
+            pid: UInt32(stamp[3]))
+        let (name, object, id) = (Array(name.utf8), Array(object.utf8), Array(id.utf8))
+        let length = name.withUnsafeBytes { name in
+            object.withUnsafeBytes { object in
+                id.withUnsafeBytes { id in
+                    headers.withUnsafeBytes { headers in
+                        payload.withUnsafeBytes { payload in
+                            let parts = MessageParts(
+                                name: name, object: object, messageID: id, headers: headers, payload: payload)
+                            return Deliver.append(stamp, parts, to: &block.frames)
+                        }
+                    }
+                }
+            }
+        }
+        block.entries.append(LogBlock.Entry(sequence: sequence, offset: UInt32(offset), length: UInt32(length)))
+    }
+
+    init(
+        _ sequence: UInt64, _ name: String = "orders.created", object: String = "", id: String = "",
+        headers: [UInt8] = [], payload: [UInt8] = Array("hello".utf8)
+    ) {
+        self.sequence = sequence
+        self.name = name
+        self.object = object
+        self.id = id
+        self.headers = headers
+        self.payload = payload
+    }
+
+    init(_ message: Deliver) {
+        self.init(
+            message.stamp.sequence, String(decoding: message.parts.name, as: UTF8.self),
+            object: String(decoding: message.parts.object, as: UTF8.self),
+            id: String(decoding: message.parts.messageID, as: UTF8.self), headers: Array(message.parts.headers),
+            payload: Array(message.parts.payload))
+        stamp = [
+            message.stamp.timeMicroseconds, UInt64(message.stamp.uid), UInt64(message.stamp.gid),
+            UInt64(message.stamp.pid),
+        ]
+    }
+}
+
+extension LogBlock {
+    init(_ messages: [StoredMessage]) {
+        self.init()
+        for message in messages { message.append(to: &self) }
+    }
+
+    var messages: [StoredMessage] {
+        get throws { try entries.map { try withMessage($0) { StoredMessage($0) } } }
+    }
+}
+
+extension SubscriptionFilter {
+    init(_ patterns: String..., object: String? = nil, uid: UInt32 = 0) throws {
+        self.init(patterns: try patterns.map { try NamePattern($0) }, object: object, uid: uid)
+    }
+}
+
+extension DurableRecord {
+    init(id: UInt32, name: String, _ filter: SubscriptionFilter, cursor: UInt64 = 0) {
+        self.init(id: id, filter: filter, name: name, progress: DurableProgress(cursor: cursor, seenThrough: cursor))
+    }
+}
