@@ -79,7 +79,7 @@ import Testing
             block.entries.append(.init(sequence: sequence, offset: offset, length: UInt32(length)))
         }
         for entry in block.entries {
-            try block.withMessage(entry) { message in
+            block.withMessage(entry) { message in
                 #expect(message.stamp.sequence == entry.sequence)
                 #expect(Array(message.parts.name) == Array("n\(entry.sequence)".utf8))
             }
