@@ -107,7 +107,10 @@ let package = Package(
             ]),
         .testTarget(
             name: "Integration",
-            dependencies: ["NotifyClient", "NotifyWire", "NotifyCenter", "notifyd", "notifyctl"],
+            dependencies: [
+                "NotifyClient", "NotifyWire", "NotifyCenter", "notifyd", "notifyctl",
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
             exclude: ["PythonClient"]),
     ]
 )

@@ -25,15 +25,15 @@ package enum SocketActivation {
                 "LISTEN_FDS names descriptor \(firstDescriptor) but it is not open: start notifyd through its socket unit",
                 cause: SystemCallError("fcntl"))
         }
-        let descriptor = OwnedDescriptor(owning: firstDescriptor)
-        try verify(descriptor.rawValue)
+        // Not owned before it has proved to be what was passed: where nothing was, the runtime may have it for itself.
+        try verify(firstDescriptor)
         guard fcntl(firstDescriptor, F_SETFD, FD_CLOEXEC) == 0,
             fcntl(firstDescriptor, F_SETFL, fcntl(firstDescriptor, F_GETFL) | O_NONBLOCK) == 0
         else {
             throw ServerError(
                 .systemCallFailed, "the socket that systemd passed cannot be set up", cause: SystemCallError("fcntl"))
         }
-        return descriptor
+        return OwnedDescriptor(owning: firstDescriptor)
     }
 
     private static func passedCount(for context: ProcessContext) throws(ServerError) -> Int? {

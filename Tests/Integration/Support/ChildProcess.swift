@@ -29,6 +29,8 @@ final class ChildProcess: Sendable {
         case none
         case text(String)
         case file(String)
+        /// The child's copy of it; the test's own stays open.
+        case descriptor(Int32)
         /// Kept open until `closeInput`.
         case pipe
     }
@@ -134,6 +136,10 @@ final class ChildProcess: Sendable {
             let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC)
             guard descriptor >= 0 else { throw SystemFailure("open \(path)") }
             return (descriptor, nil)
+        case .descriptor(let descriptor):
+            let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+            guard copy >= 0 else { throw SystemFailure("fcntl") }
+            return (copy, nil)
         case .text, .pipe:
             let pipe = try Pipe()
             return (pipe.read, pipe.write)

@@ -8,7 +8,7 @@ final class Daemon: Sendable {
     let database: String
     let options: [String]
     private let environment: [String: String?]
-    private let running: Mutex<(process: ChildProcess, manager: ServiceManager)?> = Mutex(nil)
+    private let running: Mutex<NotifydRun?> = Mutex(nil)
 
     /// Starts a daemon on fresh files, or on those of `folder`.
     static func start(
@@ -40,28 +40,11 @@ final class Daemon: Sendable {
 
     /// Starts it, also again after it ended, and waits until it says that it is ready.
     func start(within limit: Duration = .seconds(60)) async throws {
-        let manager = try ServiceManager(path: folder.file("manager"))
-        let process = try ChildProcess(
-            Programs.notifyd, ["--socket", socket, "--database", database] + options,
-            environment: Self.clean.merging(["NOTIFY_SOCKET": manager.path]) { $1 }.merging(environment) { $1 })
-        running.withLock { $0 = (process, manager) }
-        // Whichever comes first: an early end is a failure at once, not after the whole wait.
-        let outcome = Watched<Bool?>(nil)
-        let watch = Task {
-            _ = try? await process.waitForExit(within: limit)
-            outcome.update { if $0 == nil { $0 = false } }
-        }
-        let ready = Task {
-            _ = try await manager.messages.wait("READY=1", within: limit) { $0.contains("READY=1") ? true : nil }
-            outcome.update { if $0 == nil { $0 = true } }
-        }
-        defer {
-            watch.cancel()
-            ready.cancel()
-        }
-        guard try await outcome.wait("the daemon's start", within: limit, for: { $0 }) else {
-            throw TimedOut(description: "the daemon ended at its start: \(process.standardError.current)")
-        }
+        let run = try NotifydRun(
+            ["--socket", socket, "--database", database] + options, environment: environment,
+            managerPath: folder.file("manager"))
+        running.withLock { $0 = run }
+        try await run.ready(within: limit)
     }
 
     /// SIGKILL, and waits until it is gone.
@@ -98,5 +81,29 @@ extension Daemon {
     /// Descriptors open in it.
     var descriptorCount: Int {
         get throws { try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.pid)/fd").count }
+    }
+
+    /// Memory that is its own, with its share of what it has in common with others, in bytes.
+    var proportionalBytes: Int {
+        get throws {
+            let text = try String(contentsOfFile: "/proc/\(process.pid)/smaps_rollup", encoding: .utf8)
+            let line = text.split(separator: "\n").first { $0.hasPrefix("Pss:") }
+            let kilobytes = line?.split(separator: " ").dropFirst().first.flatMap { Int($0) }
+            return (kilobytes ?? 0) << 10
+        }
+    }
+}
+
+extension ChildProcess {
+    /// After SIGSTOP: waits until it stands still. The signal has no effect to wait for, so the kernel is asked.
+    func waitUntilStopped(within limit: Duration = .seconds(10)) throws {
+        let deadline = ContinuousClock.now + limit
+        while ContinuousClock.now < deadline {
+            let text = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
+            // The state follows the program's name, which stands in parentheses and may hold any character.
+            if text[(text.lastIndex(of: ")") ?? text.startIndex)...].dropFirst(2).hasPrefix("T") { return }
+            sched_yield()
+        }
+        throw TimedOut(description: "process \(pid) was not stopped")
     }
 }

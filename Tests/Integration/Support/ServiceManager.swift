@@ -21,6 +21,8 @@ final class ServiceManager: Sendable {
             }
         }
         guard bound == 0 else { throw SystemFailure("bind \(path)") }
+        // A daemon that runs as somebody else must reach it, too.
+        chmod(path, 0o666)
         Thread.detachNewThread { [descriptor, messages] in
             var buffer = [UInt8](repeating: 0, count: 4096)
             while true {

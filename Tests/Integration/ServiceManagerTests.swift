@@ -1,0 +1,77 @@
+import Foundation
+import NotifyWire
+import Testing
+
+extension IntegrationTests {
+    /// notifyd under a service manager: it says how it is, is fed a socket, and ends when told.
+    @Suite struct ServiceManagerTests {
+        private let folder: TemporaryFolder
+
+        init() throws {
+            folder = try TemporaryFolder()
+        }
+
+        @Test(arguments: [SIGTERM, SIGINT])
+        func itSaysThatItIsReadyAndThatItStops(signal: Int32) async throws {
+            let daemon = try await Daemon.start()
+            #expect(daemon.manager.messages.current.contains("STATUS=listening on \(daemon.socket)"))
+            #expect(!daemon.manager.messages.current.contains("STOPPING=1"))
+            daemon.process.send(signal)
+            #expect(try await daemon.process.waitForExit() == .status(0))
+            _ = try await daemon.manager.messages.wait("STOPPING=1") { $0.contains("STOPPING=1") ? true : nil }
+            #expect(!FileFacts.exists(daemon.socket))
+        }
+
+        @Test func theWatchdogIsFedWhileItWorks() async throws {
+            let daemon = try await Daemon.start(environment: ["WATCHDOG_USEC": "100000"])
+            _ = try await daemon.manager.messages.wait("the watchdog's food") { messages in
+                messages.count { $0 == "WATCHDOG=1" } >= 5 ? true : nil
+            }
+            daemon.process.send(SIGSTOP)
+            try daemon.process.waitUntilStopped()
+            // What was on its way has arrived once the daemon stands still, as datagrams do not linger.
+            let fed = daemon.manager.messages.current.count
+            daemon.process.send(SIGCONT)
+            _ = try await daemon.manager.messages.wait("more of it") { $0.count > fed ? true : nil }
+        }
+
+        @Test func withoutAWatchdogNothingIsFed() async throws {
+            let daemon = try await Daemon.start()
+            try RawClient(daemon).ping()
+            try await daemon.stop()
+            #expect(!daemon.manager.messages.current.contains("WATCHDOG=1"))
+        }
+
+        @Test func aPassedSocketIsServedAndLeft() async throws {
+            // As systemd does: the socket listens first, and clients wait in it until there is somebody to serve them.
+            let path = folder.file("passed.sock")
+            let listener = try Listener(path: path)
+            let early = RawClient(try RawSocket(path: path))
+            let run = try NotifydRun(
+                ["--socket", folder.file("unused.sock"), "--database", folder.file("n.db")],
+                launcher: Self.passing, managerPath: folder.file("manager"), input: .descriptor(listener.descriptor))
+            #expect(try await run.ready() == path)
+            try early.greet()
+            try early.post("through.it", durability: .stored)
+            #expect(!FileFacts.exists(folder.file("unused.sock")))
+            #expect(try await run.stop() == .status(0))
+            #expect(FileFacts(path)?.kind == S_IFSOCK)
+        }
+
+        @Test func aPromisedSocketThatIsNotThereIsRefused() async throws {
+            let launcher = ["sh", "-c", "LISTEN_FDS=1 LISTEN_PID=$$ exec \"$@\" 3<&-", "sh"]
+            let run = try NotifydRun(
+                ["--database", folder.file("n.db")], launcher: launcher, managerPath: folder.file("manager"))
+            expectText(try await run.refusal(), "systemd")
+        }
+
+        /// Executes the daemon with what was standard input as the descriptor that a service manager passes.
+        private static let passing = ["sh", "-c", "LISTEN_FDS=1 LISTEN_PID=$$ exec \"$@\" 3<&0 </dev/null", "sh"]
+
+        @Test func whatIsPassedMustListen() async throws {
+            let run = try NotifydRun(
+                ["--database", folder.file("n.db")], launcher: Self.passing, managerPath: folder.file("manager"))
+            expectText(try await run.refusal(), "the socket that systemd passed is not a Unix socket")
+        }
+    }
+}

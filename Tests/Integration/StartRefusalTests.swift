@@ -1,0 +1,195 @@
+import Foundation
+import NotifyWire
+import Testing
+
+extension IntegrationTests {
+    /// A start that cannot be: one line that says what is wrong and what to do, status 1, and nothing is touched.
+    @Suite struct StartRefusalTests {
+        private let folder: TemporaryFolder
+
+        init() throws {
+            folder = try TemporaryFolder()
+        }
+
+        private func refusal(
+            socket: String? = nil, database: String? = nil, _ more: [String] = [], launcher: [String] = [],
+            environment: [String: String?] = [:], sourceLocation: SourceLocation = #_sourceLocation
+        ) async throws -> String {
+            let run = try NotifydRun(
+                ["--socket", socket ?? folder.file("n.sock"), "--database", database ?? folder.file("n.db")] + more,
+                environment: environment, launcher: launcher, managerPath: folder.file("refused"))
+            return try await run.refusal(sourceLocation: sourceLocation)
+        }
+
+        // MARK: The socket
+
+        @Test func aSocketThatAnotherNotifydServes() async throws {
+            let daemon = try await Daemon.start()
+            let message = try await refusal(socket: daemon.socket)
+            #expect(message.contains("another notifyd (pid \(daemon.process.pid)) holds the socket \(daemon.socket)"))
+            #expect(message.contains("--socket"))
+            try RawClient(daemon).ping()
+        }
+
+        @Test func aSocketThatAnotherProgramServes() async throws {
+            let path = folder.file("theirs.sock")
+            let listener = try Listener(path: path)
+            let message = try await refusal(socket: path)
+            #expect(message.contains("another process serves the socket \(path)"))
+            #expect(try RawSocket.connect(listener.probe(), to: path) == 0)
+        }
+
+        @Test func aPathThatIsNoSocket() async throws {
+            let file = folder.file("letter")
+            try "dear reader".write(toFile: file, atomically: false, encoding: .utf8)
+            expectText(try await refusal(socket: file), "\(file) exists and is not a socket")
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == "dear reader")
+
+            let inner = folder.file("folder")
+            try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
+            expectText(try await refusal(socket: inner), "\(inner) exists and is not a socket")
+            #expect(FileFacts(inner)?.kind == S_IFDIR)
+        }
+
+        @Test func aPathOver107Bytes() async throws {
+            let longest = folder.file(String(repeating: "x", count: 107 - folder.path.utf8.count - 1))
+            #expect(longest.utf8.count == 107)
+            expectText(try await refusal(socket: longest + "x"), "has 108 bytes")
+            let run = try NotifydRun(
+                ["--socket", longest, "--database", folder.file("n.db")], managerPath: folder.file("manager"))
+            #expect(try await run.ready() == longest)
+            try RawClient(path: longest).ping()
+            #expect(try await run.stop() == .status(0))
+        }
+
+        // MARK: The database
+
+        @Test func aDatabaseThatAnotherNotifydHolds() async throws {
+            let daemon = try await Daemon.start()
+            let message = try await refusal(database: daemon.database)
+            #expect(message.contains("the database '\(daemon.database)' is held by another notifyd"))
+            #expect(message.contains("\(daemon.process.pid)"))
+            #expect(!FileFacts.exists(folder.file("n.sock")))
+            try RawClient(daemon).post("still.there", durability: .stored)
+        }
+
+        @Test func aDatabaseOfANewerSchema() async throws {
+            let daemon = try await Daemon.start()
+            try RawClient(daemon).post("kept", durability: .stored)
+            #expect(try await daemon.stop() == .status(0))
+            // The version is the big-endian integer at offset 60 of a SQLite file.
+            let before = try patch(daemon.database, offset: 60, with: [0, 0, 0, 99])
+            let message = try await refusal(database: daemon.database)
+            #expect(message.contains("'\(daemon.database)' was written by a newer notifyd (schema 99"))
+            #expect(try Data(contentsOf: URL(filePath: daemon.database)) == before)
+        }
+
+        @Test func aDatabaseOfAnotherProgram() async throws {
+            let daemon = try await Daemon.start()
+            #expect(try await daemon.stop() == .status(0))
+            // The application's id stands at offset 68.
+            let before = try patch(daemon.database, offset: 68, with: [1, 2, 3, 4])
+            let message = try await refusal(database: daemon.database)
+            #expect(message.contains("is another program's database"))
+            #expect(try Data(contentsOf: URL(filePath: daemon.database)) == before)
+        }
+
+        @Test(arguments: [1, 15, 100, 4096, 100_000])
+        func aFileThatIsNoDatabase(size: Int) async throws {
+            let noise = Data((0..<size).map { _ in UInt8.random(in: 0...255) })
+            let path = folder.file("noise")
+            try noise.write(to: URL(filePath: path))
+            let message = try await refusal(database: path)
+            #expect(message.contains("the file '\(path)' is not a database"))
+            #expect(try Data(contentsOf: URL(filePath: path)) == noise)
+            #expect(!FileFacts.exists(path + "-wal"))
+            #expect(!FileFacts.exists(folder.file("n.sock")))
+        }
+
+        @Test func aDatabaseThatIsAFolder() async throws {
+            let message = try await refusal(database: folder.path)
+            #expect(message.contains(folder.path))
+            #expect(message.contains("regular file"))
+        }
+
+        // MARK: Folders
+
+        @Test func foldersThatAreNotThere() async throws {
+            let message = try await refusal(socket: folder.file("none/n.sock"))
+            #expect(message.contains("the folder \(folder.file("none")) of the socket does not exist"))
+            expectText(try await refusal(database: folder.file("none/n.db")), folder.file("none/n.db"))
+            #expect(!FileFacts.exists(folder.file("none")))
+        }
+
+        @Test(.enabled(if: Requirements.canBecomeOthers))
+        func foldersThatCannotBeWritten() async throws {
+            // The service manager's socket stands in it, too, so it can be passed but not written.
+            chmod(folder.path, 0o755)
+            let other = try TemporaryFolder()
+            chmod(other.path, 0o777)
+            let user = Requirements.asUser(54_321)
+            let forSocket = try await refusal(database: other.file("n.db"), launcher: user)
+            #expect(forSocket.contains("the folder \(folder.path) of the socket cannot be written by this user"))
+            let forDatabase = try await refusal(socket: other.file("n.sock"), launcher: user)
+            #expect(forDatabase.contains("'\(folder.file("n.db"))"))
+            #expect(forDatabase.contains("must exist and be writable"))
+            #expect(!FileFacts.exists(other.file("n.sock")))
+        }
+
+        // MARK: The configuration file
+
+        private static let wrongFiles: [(text: String, line: Int, parts: [String])] = [
+            ("log_level: info\nport: 80\n", 2, ["unknown key \"port\"", "expected one of socket"]),
+            ("limits:\n  per_user:\n    conections: 5\n", 3, ["unknown key \"limits.per_user.conections\""]),
+            ("limits:\n  payload_bytes: \"5\"\n", 2, ["limits.payload_bytes", "expected an integer", "\"5\""]),
+            ("timeouts:\n  drain_seconds: soon\n", 2, ["timeouts.drain_seconds", "expected a number of seconds"]),
+            ("log_level: [info]\n", 1, ["log_level", "not a list or mapping"]),
+            ("limits:\n  connections: 0\n", 2, ["limits.connections", "expected an integer from 1"]),
+            ("socket: relative.sock\n", 1, ["socket", "expected a path, absolute"]),
+            ("limits: [\n", 2, ["not YAML"]),
+        ]
+
+        @Test(arguments: wrongFiles)
+        func aConfigurationFileThatIsWrong(text: String, line: Int, parts: [String]) async throws {
+            let path = folder.file("n.yaml")
+            try text.write(toFile: path, atomically: false, encoding: .utf8)
+            // Options that overrule what is wrong do not excuse it.
+            let message = try await refusal(["--config", path])
+            #expect(message.hasPrefix("\(path):\(line): "))
+            for part in parts { #expect(message.contains(part)) }
+            #expect(!FileFacts.exists(folder.file("n.db")))
+        }
+
+        @Test func aConfigurationFileThatIsNotThere() async throws {
+            let message = try await refusal(["--config", folder.file("none.yaml")])
+            #expect(message.contains("the configuration file \(folder.file("none.yaml")) cannot be read"))
+        }
+
+        // MARK: Helpers
+
+        private func patch(_ path: String, offset: Int, with bytes: [UInt8]) throws -> Data {
+            var data = try Data(contentsOf: URL(filePath: path))
+            data.replaceSubrange(offset..<offset + bytes.count, with: bytes)
+            try data.write(to: URL(filePath: path))
+            return data
+        }
+    }
+}
+
+/// A listening socket that is no notifyd's.
+final class Listener {
+    let descriptor: Int32
+
+    init(path: String) throws {
+        descriptor = try RawSocket.unconnected()
+        let bound = RawSocket.withAddress(path) { bind(descriptor, $0, $1) }
+        guard bound == 0, listen(descriptor, 8) == 0 else { throw SystemFailure("listen on \(path)") }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// A socket to try a connection with. It is not closed, and goes with the test's process.
+    func probe() throws -> Int32 { try RawSocket.unconnected() }
+}

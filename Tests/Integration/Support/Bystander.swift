@@ -1,0 +1,46 @@
+import NotifyWire
+import Testing
+
+/// Somebody who uses the daemon as usual while others do not, and who must notice nothing of it.
+final class Bystander {
+    private let poster: RawClient
+    private let reader: RawClient
+    private var count = 0
+
+    init(_ daemon: Daemon) throws {
+        poster = try RawClient(daemon)
+        reader = try RawClient(daemon)
+        try reader.subscribe("bystander.*", as: 1)
+        try reader.subscribe("bystander.*", as: 2, durable: "bystander")
+    }
+
+    /// Posts, and gets it on both subscriptions, and nothing else.
+    func noticesNothing(sourceLocation: SourceLocation = #_sourceLocation) throws {
+        count += 1
+        let receipt = try poster.post("bystander.\(count)", "still here")
+        #expect(receipt.subscribers == 1, sourceLocation: sourceLocation)
+        #expect(receipt.stored == 1, sourceLocation: sourceLocation)
+        for _ in 0..<2 {
+            guard case .message(let message) = try reader.next() else {
+                Issue.record("the bystander got something else than messages", sourceLocation: sourceLocation)
+                return
+            }
+            #expect(message.sequence == receipt.sequence, sourceLocation: sourceLocation)
+            #expect(!message.isRedelivery, sourceLocation: sourceLocation)
+        }
+        try reader.acknowledge(2, through: receipt.sequence)
+    }
+
+    func statistics() throws -> [String: UInt64] { try poster.statistics() }
+
+    /// Waits until the daemon has as many connections besides the bystander's two. Each look is a round trip.
+    func waitForOtherConnections(_ wanted: UInt64, within limit: Duration = .seconds(30)) throws {
+        let deadline = ContinuousClock.now + limit
+        var found = UInt64.max
+        while ContinuousClock.now < deadline {
+            found = try statistics()["connections", default: 0] - 2
+            if found == wanted { return }
+        }
+        throw TimedOut(description: "there are \(found) other connections instead of \(wanted)")
+    }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import Testing
+
+/// notifyd started with just these arguments, for tests of its start: it may well be refused.
+struct NotifydRun: Sendable {
+    let process: ChildProcess
+    let manager: ServiceManager
+
+    /// - Parameters:
+    ///   - launcher: a program with arguments that ends in executing the daemon.
+    ///   - managerPath: where the service manager's socket goes.
+    init(
+        _ arguments: [String], environment: [String: String?] = [:], launcher: [String] = [], managerPath: String,
+        input: ChildProcess.Input = .none
+    ) throws {
+        manager = try ServiceManager(path: managerPath)
+        let command = launcher + [Programs.notifyd] + arguments
+        process = try ChildProcess(
+            command[0], Array(command.dropFirst()),
+            environment: Daemon.clean.merging(["NOTIFY_SOCKET": manager.path]) { $1 }.merging(environment) { $1 },
+            input: input)
+    }
+
+    /// Waits until clients can connect and returns the path where they do. An early end is a failure at once.
+    @discardableResult
+    func ready(within limit: Duration = .seconds(60)) async throws -> String {
+        let outcome = Watched<Bool?>(nil)
+        let watch = Task {
+            _ = try? await process.waitForExit(within: limit)
+            outcome.update { if $0 == nil { $0 = false } }
+        }
+        let ready = Task {
+            _ = try await manager.messages.wait("READY=1", within: limit) { $0.contains("READY=1") ? true : nil }
+            outcome.update { if $0 == nil { $0 = true } }
+        }
+        defer {
+            watch.cancel()
+            ready.cancel()
+        }
+        guard try await outcome.wait("the daemon's start", within: limit, for: { $0 }) else {
+            throw TimedOut(description: "the daemon ended at its start: \(process.standardError.current)")
+        }
+        return try await manager.messages.wait("the socket's path") { messages in
+            let prefix = "STATUS=listening on "
+            return messages.first { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+        }
+    }
+
+    /// Waits until it has ended with status 1 and one line on standard error, and returns that line's message.
+    func refusal(sourceLocation: SourceLocation = #_sourceLocation) async throws -> String {
+        let exit = try await process.waitForExit()
+        #expect(exit == .status(1), sourceLocation: sourceLocation)
+        let errors = try await process.standardError.wait("end of errors") { $0.isAtEnd ? $0 : nil }
+        let output = try await process.standardOutput.wait("end of output") { $0.isAtEnd ? $0 : nil }
+        #expect(output.bytes.isEmpty, sourceLocation: sourceLocation)
+        #expect(errors.lines.count == 1, sourceLocation: sourceLocation)
+        #expect(manager.messages.current.contains("READY=1") == false, sourceLocation: sourceLocation)
+        let prefix = "notifyd: "
+        #expect(errors.text.hasPrefix(prefix), sourceLocation: sourceLocation)
+        return String(errors.text.dropFirst(prefix.count))
+    }
+
+    @discardableResult
+    func stop(within limit: Duration = .seconds(60)) async throws -> ChildProcess.Exit {
+        process.send(SIGTERM)
+        return try await process.waitForExit(within: limit)
+    }
+}

@@ -1,0 +1,174 @@
+import NIOCore
+import NotifyWire
+
+/// A request that was answered with an error.
+struct Refused: Error, CustomStringConvertible {
+    var frame: ErrorFrame
+    var code: ErrorCode? { ErrorCode(rawValue: frame.code) }
+    var description: String { "refused with \(frame.code): \(frame.message)" }
+}
+
+extension RawClient {
+    // MARK: Posting
+
+    /// A whole post frame.
+    static func encodePost(
+        request: UInt64, name: [UInt8], payload: [UInt8] = [], object: [UInt8] = [], headers: [UInt8] = [],
+        messageID: [UInt8] = [], durability: Durability = .automatic, receipt: Bool = true
+    ) -> [UInt8] {
+        var buffer = ByteBuffer()
+        name.withUnsafeBytes { name in
+            payload.withUnsafeBytes { payload in
+                object.withUnsafeBytes { object in
+                    headers.withUnsafeBytes { headers in
+                        messageID.withUnsafeBytes { messageID in
+                            let parts = MessageParts(
+                                name: name, object: object, messageID: messageID, headers: headers, payload: payload)
+                            Post(request: request, durability: durability, wantsReceipt: receipt, parts: parts)
+                                .append(to: &buffer)
+                        }
+                    }
+                }
+            }
+        }
+        return Array(buffer.readableBytesView)
+    }
+
+    /// Sends a post and returns its request.
+    @discardableResult
+    func send(
+        post name: String, _ payload: String = "", object: String = "", durability: Durability = .automatic,
+        receipt: Bool = true
+    ) throws -> UInt64 {
+        let request = newRequest()
+        try send(
+            Self.encodePost(
+                request: request, name: Array(name.utf8), payload: Array(payload.utf8), object: Array(object.utf8),
+                durability: durability, receipt: receipt))
+        return request
+    }
+
+    /// Posts, and waits for the receipt.
+    @discardableResult
+    func post(
+        _ name: String, _ payload: String = "", object: String = "", durability: Durability = .automatic
+    ) throws -> Receipt {
+        try receipt(of: send(post: name, payload, object: object, durability: durability))
+    }
+
+    func receipt(of request: UInt64) throws -> Receipt {
+        try answer(to: request, "a receipt") { if case .receipt(let receipt) = $0 { receipt } else { nil } }
+    }
+
+    // MARK: Subscribing
+
+    @discardableResult
+    func subscribe(
+        _ patterns: String..., as number: UInt32 = 1, durable: String = "", from start: StartPosition = .now,
+        object: String = "", window: UInt32 = 0, credit: UInt32 = Subscribe.unlimitedCredit
+    ) throws -> Subscribed {
+        let request = newRequest()
+        try send(
+            Subscribe(
+                request: request, subscription: number, patterns: patterns, object: object, durableName: durable,
+                start: start, window: window, credit: credit))
+        return try answer(to: request, "subscribed") { if case .subscribed(let it) = $0 { it } else { nil } }
+    }
+
+    func detach(_ number: UInt32 = 1) throws {
+        let request = newRequest()
+        try send(Detach(request: request, subscription: number))
+        _ = try answer(to: request, "detached") { if case .detached(let it) = $0 { it } else { nil } }
+    }
+
+    func remove(_ durable: String) throws {
+        let request = newRequest()
+        try send(Remove(request: request, durableName: durable))
+        _ = try answer(to: request, "removed") { if case .removed(let it) = $0 { it } else { nil } }
+    }
+
+    func acknowledge(_ number: UInt32 = 1, _ ranges: (UInt64, UInt64)...) throws {
+        try send(
+            Acknowledge(subscription: number, ranges: ranges.map { SequenceRange(first: $0.0, last: $0.1) }))
+    }
+
+    /// Acknowledges everything handed over up to a sequence.
+    func acknowledge(_ number: UInt32 = 1, through sequence: UInt64) throws {
+        try acknowledge(number, (1, sequence))
+    }
+
+    // MARK: Looking
+
+    func message(_ what: String = "a message", within limit: Duration = patience) throws -> RawMessage {
+        try wait(what, within: limit) { if case .message(let message) = $0 { message } else { nil } }
+    }
+
+    func ping() throws {
+        let request = newRequest()
+        try send(Ping(request: request))
+        _ = try answer(to: request, "a pong") { if case .pong(let pong) = $0 { pong } else { nil } }
+    }
+
+    /// The daemon's counters.
+    func statistics() throws -> [String: UInt64] {
+        let request = newRequest()
+        try send(Statistics(request: request))
+        let report = try answer(to: request, "statistics") {
+            if case .statistics(let report) = $0 { report } else { nil }
+        }
+        return Dictionary(uniqueKeysWithValues: report.counters.map { ($0.name, $0.value) })
+    }
+
+    /// The peer's durable subscriptions.
+    func list() throws -> [ListEntry] {
+        let request = newRequest()
+        try send(List(request: request))
+        var entries: [ListEntry] = []
+        while true {
+            let entry = try wait("the list") { event -> ListEntry?? in
+                switch event {
+                case .listEntry(let entry) where entry.request == request: .some(entry)
+                case .listEnd(let end) where end.request == request: .some(nil)
+                default: nil
+                }
+            }
+            guard let entry else { return entries }
+            entries.append(entry)
+        }
+    }
+
+    /// The error that the daemon sends next, to whatever it belongs.
+    func error(_ what: String = "an error") throws -> ErrorFrame {
+        try wait(what) { if case .error(let error) = $0 { error } else { nil } }
+    }
+
+    /// Waits for what answers the request; throws `Refused` where that is an error.
+    private func answer<Found>(to request: UInt64, _ what: String, _ find: (RawEvent) -> Found?) throws -> Found {
+        try wait("\(what) to request \(request)") { event in
+            if case .error(let error) = event, error.request == request || error.isFatal {
+                throw Refused(frame: error)
+            }
+            // Requests of one connection differ, and a test waits for one kind at a time.
+            guard event.request == request else { return nil }
+            return find(event)
+        }
+    }
+}
+
+extension RawEvent {
+    /// The request that the frame answers, if it answers one.
+    var request: UInt64? {
+        switch self {
+        case .receipt(let frame): frame.request
+        case .subscribed(let frame): frame.request
+        case .detached(let frame): frame.request
+        case .removed(let frame): frame.request
+        case .pong(let frame): frame.request
+        case .listEntry(let frame): frame.request
+        case .listEnd(let frame): frame.request
+        case .statistics(let frame): frame.request
+        case .error(let frame): frame.request
+        case .welcome, .message, .gap, .closing: nil
+        }
+    }
+}

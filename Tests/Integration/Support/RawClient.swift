@@ -1,0 +1,155 @@
+import Foundation
+import NIOCore
+import NotifyWire
+
+/// The daemon has closed the connection.
+struct ConnectionEnded: Error {}
+
+/// A client without a mind of its own: it sends what a test says, in the order it says, and hands over what comes.
+///
+/// For one thread. Every wait is bounded, and blocks the thread.
+final class RawClient {
+    let socket: RawSocket
+    private var received: [UInt8] = []
+    private var readIndex = 0
+    private var hasEnded = false
+    /// Taken off the socket while a test waited for something else.
+    private var waiting: [RawEvent] = []
+    private var run: Run?
+    private(set) var lastRequest: UInt64 = 0
+
+    static let patience = Duration.seconds(60)
+
+    init(_ socket: RawSocket) {
+        self.socket = socket
+    }
+
+    /// Connects and greets.
+    convenience init(
+        _ daemon: Daemon, instance: ClientInstance = .random(), overflow: OverflowPolicy = .dropOldest
+    ) throws {
+        try self.init(path: daemon.socket, instance: instance, overflow: overflow)
+    }
+
+    convenience init(
+        path: String, instance: ClientInstance = .random(), overflow: OverflowPolicy = .dropOldest
+    ) throws {
+        self.init(try RawSocket(path: path))
+        try greet(instance: instance, overflow: overflow)
+    }
+
+    @discardableResult
+    func greet(instance: ClientInstance = .random(), overflow: OverflowPolicy = .dropOldest) throws -> Welcome {
+        try send(Hello(overflow: overflow, instance: instance))
+        return try wait("a welcome") { if case .welcome(let welcome) = $0 { welcome } else { nil } }
+    }
+
+    func newRequest() -> UInt64 {
+        lastRequest += 1
+        return lastRequest
+    }
+
+    // MARK: Out
+
+    func send(_ frame: some ControlFrame, within limit: Duration = patience) throws {
+        var buffer = ByteBuffer()
+        frame.write(to: &buffer)
+        try send(Array(buffer.readableBytesView), within: limit)
+    }
+
+    /// Sends bytes. What arrives meanwhile is kept unless `readingMeanwhile` is off; then it stays in the socket, and
+    /// this may end in `TimedOut` where the daemon will not read on.
+    func send(_ bytes: [UInt8], readingMeanwhile: Bool = true, within limit: Duration = patience) throws {
+        let deadline = ContinuousClock.now + limit
+        var sent = 0
+        while sent < bytes.count {
+            let count = try bytes.withUnsafeBytes { try socket.write(UnsafeRawBufferPointer(rebasing: $0[sent...])) }
+            sent += count
+            guard count == 0 else { continue }
+            let events = readingMeanwhile && !hasEnded ? POLLOUT | POLLIN : POLLOUT
+            try socket.wait(for: events, until: deadline) { "only \(sent) of \(bytes.count) bytes were taken" }
+            if readingMeanwhile { try receive() }
+        }
+    }
+
+    // MARK: In
+
+    /// The next event; throws `ConnectionEnded` where there is none any more.
+    func next(within limit: Duration = patience, _ what: String = "a frame") throws -> RawEvent {
+        if !waiting.isEmpty { return waiting.removeFirst() }
+        return try nextFromSocket(until: ContinuousClock.now + limit, what)
+    }
+
+    /// The first event for which `find` gives something. Others keep their place for later.
+    func wait<Found>(
+        _ what: String, within limit: Duration = patience, for find: (RawEvent) throws -> Found?
+    ) throws -> Found {
+        for (index, event) in waiting.enumerated() {
+            guard let found = try find(event) else { continue }
+            waiting.remove(at: index)
+            return found
+        }
+        let deadline = ContinuousClock.now + limit
+        while true {
+            let event = try nextFromSocket(until: deadline, what)
+            if let found = try find(event) { return found }
+            waiting.append(event)
+        }
+    }
+
+    /// Waits until the daemon closes the connection, and returns what it still sent.
+    func waitForEnd(within limit: Duration = patience) throws -> [RawEvent] {
+        var events = waiting
+        waiting = []
+        let deadline = ContinuousClock.now + limit
+        do {
+            while true { events.append(try nextFromSocket(until: deadline, "the connection's end")) }
+        } catch is ConnectionEnded {
+            return events
+        }
+    }
+
+    private func nextFromSocket(until deadline: ContinuousClock.Instant, _ what: String) throws -> RawEvent {
+        while true {
+            if let event = try nextReceived() { return event }
+            if hasEnded { throw ConnectionEnded() }
+            try socket.wait(for: POLLIN, until: deadline) { "\(what) did not come; waiting are \(waiting.suffix(3))" }
+            try receive()
+        }
+    }
+
+    private func nextReceived() throws -> RawEvent? {
+        while true {
+            let (kind, event) = try received.withUnsafeBytes { bytes -> (UInt8?, RawEvent?) in
+                let rest = UnsafeRawBufferPointer(rebasing: bytes[readIndex...])
+                guard let frame = try FrameDecoder(maximumBodyBytes: 1 << 28).next(in: rest) else { return (nil, nil) }
+                readIndex += frame.size
+                if frame.kind == FrameKind.run.rawValue || frame.kind == FrameKind.redelivery.rawValue {
+                    run = try Run(frame)
+                    return (frame.kind, nil)
+                }
+                return (frame.kind, try RawEvent(frame, of: run))
+            }
+            guard let kind else { return nil }
+            if kind == FrameKind.deliver.rawValue { countDown() }
+            if let event { return event }
+        }
+    }
+
+    private func countDown() {
+        guard let current = run else { return }
+        run?.count -= 1
+        if current.count == 1 { run = nil }
+    }
+
+    private func receive() throws {
+        if readIndex == received.count {
+            received.removeAll(keepingCapacity: true)
+            readIndex = 0
+        } else if readIndex > 1 << 20 {
+            received.removeSubrange(..<readIndex)
+            readIndex = 0
+        }
+        if try !socket.read(into: &received) { hasEnded = true }
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import NotifyWire
+import Testing
+
+extension IntegrationTests {
+    /// What `synced` costs, as the kernel saw it.
+    @Suite(.enabled(if: Requirements.canTrace)) struct SyncTraceTests {
+        /// A call that matters here, in the order in which they ended.
+        private enum Call: Equatable {
+            /// The write-ahead log was flushed to disk.
+            case sync
+            /// So many bytes went to a client.
+            case answer(Int)
+        }
+
+        private static let receiptBytes = 40
+
+        @Test func everySyncedReceiptFollowsAFlush() async throws {
+            let daemon = try await Daemon.start()
+            let client = try RawClient(daemon)
+            let calls = try await trace(daemon) {
+                for _ in 0..<20 {
+                    let receipt = try client.post("safe", durability: .synced)
+                    #expect(receipt.durability == .synced)
+                }
+            }
+            var isFlushed = false
+            var receipts = 0
+            for call in calls {
+                switch call {
+                case .sync: isFlushed = true
+                case .answer(let bytes):
+                    #expect(bytes == Self.receiptBytes)
+                    #expect(isFlushed)
+                    isFlushed = false
+                    receipts += 1
+                }
+            }
+            #expect(receipts == 20)
+        }
+
+        @Test func everyBatchOfReceiptsFollowsAFlush() async throws {
+            let daemon = try await Daemon.start()
+            let client = try RawClient(daemon)
+            let before = try client.statistics()
+            let calls = try await trace(daemon) {
+                let receipts = try client.pipeline(5000, name: "safe", durability: .synced)
+                #expect(receipts.count == 5000)
+            }
+            let after = try client.statistics()
+            let commits = after["commits", default: 0] - before["commits", default: 0]
+            let syncs = after["syncs", default: 0] - before["syncs", default: 0]
+            let flushes = calls.count { $0 == .sync }
+            #expect(calls.first == .sync)
+            #expect(commits >= 1 && commits < 500)
+            #expect(flushes >= commits)
+            #expect(syncs == commits)
+            let bytes = calls.reduce(0) { if case .answer(let bytes) = $1 { $0 + bytes } else { $0 } }
+            #expect(bytes == 5000 * Self.receiptBytes)
+        }
+
+        @Test func storedPostsDoNotWaitForTheDisk() async throws {
+            let daemon = try await Daemon.start()
+            let client = try RawClient(daemon)
+            // The sequences for these are reserved, and flushed, by now.
+            try client.post("quick", durability: .stored)
+            let before = try client.statistics()
+            #expect(try client.pipeline(1000, name: "quick", durability: .stored).count == 1000)
+            let after = try client.statistics()
+            #expect(after["commits", default: 0] > before["commits", default: 0])
+            #expect(after["syncs"] == before["syncs"])
+        }
+
+        /// Runs `body` while strace looks at the daemon.
+        private func trace(_ daemon: Daemon, _ body: () throws -> Void) async throws -> [Call] {
+            let output = daemon.folder.file("strace")
+            let strace = try ChildProcess(
+                "strace",
+                [
+                    "-f", "-y", "-p", "\(daemon.process.pid)", "-o", output, "-e",
+                    "trace=fsync,fdatasync,write,writev,sendto,sendmsg",
+                ])
+            // One line for each thread, so the first means that it looks at all of them: it stops them for that.
+            _ = try await strace.standardError.wait("strace to attach") {
+                $0.text.contains("attached") ? true : nil
+            }
+            try body()
+            strace.send(SIGINT)
+            try await strace.waitForExit()
+            return Self.calls(in: try String(contentsOfFile: output, encoding: .utf8))
+        }
+
+        /// Reads lines such as `123 fdatasync(9</tmp/notifyd.db-wal>) = 0`. A call during which another thread's is
+        /// traced stands in two: the first names the file, the second, of the same thread, has the result.
+        private static func calls(in text: String) -> [Call] {
+            var unfinished: [Substring: Substring] = [:]
+            return text.split(separator: "\n").compactMap { line in
+                let thread = line.prefix { $0 != " " }
+                if line.hasSuffix("<unfinished ...>") {
+                    unfinished[thread] = line
+                    return nil
+                }
+                let beginning = line.contains(" resumed>") ? unfinished.removeValue(forKey: thread) ?? line : line
+                guard let result = line.split(separator: "= ").last.flatMap({ Int($0) }), result >= 0 else {
+                    return nil
+                }
+                if beginning.contains("sync(") { return beginning.contains("-wal>") ? .sync : nil }
+                return beginning.contains("<UNIX") || beginning.contains("<socket:") ? .answer(result) : nil
+            }
+        }
+    }
+}
