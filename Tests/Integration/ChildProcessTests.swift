@@ -14,7 +14,8 @@ extension IntegrationTests {
 
         @Test func linesCanBeWaitedForWhileItRuns() async throws {
             let process = try ChildProcess(
-                "sh", ["-c", "echo $GREETING; read line; echo $line; exec sleep 600"], environment: ["GREETING": "hello"],
+                "sh", ["-c", "echo $GREETING; read line; echo $line; exec sleep 600"],
+                environment: ["GREETING": "hello"],
                 input: .pipe)
             #expect(try await process.waitForLines(1) == ["hello"])
             try process.write("more\n")
