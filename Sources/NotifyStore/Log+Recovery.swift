@@ -47,10 +47,11 @@ extension Log {
     private func readNames() throws {
         let rows = try PreparedStatement(connection, "SELECT id, name FROM names ORDER BY id")
         while try rows.step() {
-            let id = names.add(rows.bytes(1))
-            guard UInt64(id) == rows.integer(0) else {
-                throw StoreError(.damaged, "the names of the log are not numbered one after another at \(id)")
+            let name = rows.bytes(1)
+            guard rows.integer(0) == UInt64(names.count) + 1, (1...Limits.nameBytes).contains(name.count) else {
+                throw StoreError(.damaged, "the log's name \(names.count + 1) is missing or is no name")
             }
+            _ = names.add(name)
         }
     }
 

@@ -41,7 +41,10 @@ extension Log {
 
     private func run(_ statement: PreparedStatement, with progress: DurableProgress) throws {
         defer { statement.forgetBindings() }
-        try RangeSet.encode(progress.acknowledged).withUnsafeBytes { acknowledged in
+        guard let acknowledged = RangeSet.encode(progress.acknowledged) else {
+            throw StorageFailure(kind: .inputOutput, message: "acknowledged ranges do not rise")
+        }
+        try acknowledged.withUnsafeBytes { acknowledged in
             try statement.bind(1, progress.cursor)
             try statement.bind(2, progress.seenThrough)
             try statement.bindBlob(3, acknowledged)
@@ -60,12 +63,12 @@ extension Log {
         var records: [DurableRecord] = []
         while try rows.step() {
             let id = rows.integer32(0)
-            guard let acknowledged = RangeSet.decode(rows.bytes(7)) else {
-                throw StoreError(.damaged, "what durable subscription \(id) has acknowledged can't be read")
+            let patterns = try? String(decoding: rows.bytes(3), as: UTF8.self).split(separator: " ")
+                .map { try NamePattern(String($0)) }
+            guard let patterns, let acknowledged = RangeSet.decode(rows.bytes(7)) else {
+                throw StoreError(.damaged, "the log's durable subscription \(id) can't be read")
             }
             let object = String(decoding: rows.bytes(4), as: UTF8.self)
-            let patterns = try String(decoding: rows.bytes(3), as: UTF8.self).split(separator: " ")
-                .map { try NamePattern(String($0)) }
             records.append(
                 DurableRecord(
                     id: id,

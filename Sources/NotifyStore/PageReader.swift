@@ -158,14 +158,16 @@ struct PageReader {
         let sequence = row.integer(0)
         let name = row.integer32(1)
         guard log.names.contains(id: name) else { throw Self.damaged("refers to name \(name), which it does not have") }
+        let stamp = Stamp(
+            sequence: sequence, timeMicroseconds: row.integer(3), uid: row.integer32(4), gid: row.integer32(5),
+            pid: row.integer32(6))
+        let (object, id, headers, payload) = (row.bytes(2), row.bytes(7), row.bytes(8), row.bytes(9))
+        guard object.count <= Limits.objectBytes, id.count <= Limits.messageIDBytes,
+            headers.count <= Limits.headerBytes, payload.count <= Limits.maximumPayloadBytes
+        else { throw Self.damaged("has a message \(sequence) that is larger than a message may be") }
         let isTaken = log.names.withBytes(of: name) { name in
             append(
-                Stamp(
-                    sequence: sequence, timeMicroseconds: row.integer(3), uid: row.integer32(4),
-                    gid: row.integer32(5), pid: row.integer32(6)),
-                MessageParts(
-                    name: name, object: row.bytes(2), messageID: row.bytes(7), headers: row.bytes(8),
-                    payload: row.bytes(9)))
+                stamp, MessageParts(name: name, object: object, messageID: id, headers: headers, payload: payload))
         }
         if isTaken { scannedThrough = sequence }
         return isTaken

@@ -2,12 +2,14 @@ import NotifyWire
 
 /// Acknowledged ranges as they lie in the database: distance from the end of the one before, then length less one.
 enum RangeSet {
-    static func encode(_ ranges: [SequenceRange]) -> [UInt8] {
+    /// Nil where the ranges do not rise: they could not be read again.
+    static func encode(_ ranges: [SequenceRange]) -> [UInt8]? {
         var bytes: [UInt8] = []
         var previous: UInt64 = 0
         for range in ranges {
-            Varint.append(range.first &- previous, to: &bytes)
-            Varint.append(range.last &- range.first, to: &bytes)
+            guard range.first >= previous, range.last >= range.first else { return nil }
+            Varint.append(range.first - previous, to: &bytes)
+            Varint.append(range.last - range.first, to: &bytes)
             previous = range.last
         }
         return bytes

@@ -26,8 +26,13 @@ struct EncodingTests {
         ]
         for count in 0...ranges.count {
             let part = Array(ranges.prefix(count))
-            #expect(RangeSet.encode(part).withUnsafeBytes { RangeSet.decode($0) } == part)
+            #expect(RangeSet.encode(part)?.withUnsafeBytes { RangeSet.decode($0) } == part)
         }
+    }
+
+    @Test func rangesThatDoNotRiseAreRefused() {
+        #expect(RangeSet.encode([SequenceRange(first: 5, last: 6), SequenceRange(first: 1, last: 2)]) == nil)
+        #expect(RangeSet.encode([SequenceRange(first: 5, last: 4)]) == nil)
     }
 
     @Test(arguments: [[0x80], [5], [5, 0x80], [1, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]])

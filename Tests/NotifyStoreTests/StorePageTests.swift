@@ -84,10 +84,10 @@ struct StorePageTests {
         ]
         let store = try await store(messages)
         let first = try await store.page(SubscriptionFilter(">"))
-        #expect(try first.block.messages == [messages[0]])
+        #expect(first.block.messages == [messages[0]])
         #expect(first.scannedThrough == 1)
         let second = try await store.page(SubscriptionFilter(">"), after: 1)
-        #expect(try second.block.messages == [messages[1]])
+        #expect(second.block.messages == [messages[1]])
         #expect(try await store.everything(SubscriptionFilter(">"), subscription: 2) == messages)
         try store.close(nextSequence: 4)
     }
@@ -114,7 +114,7 @@ struct StorePageTests {
         for (index, (filter, expected)) in cases.enumerated() {
             let page = try await store.page(filter, subscription: UInt32(index) + 1)
             #expect(page.block.entries.map(\.sequence) == expected)
-            #expect(try page.block.messages == messages.filter { expected.contains($0.sequence) })
+            #expect(page.block.messages == messages.filter { expected.contains($0.sequence) })
             #expect(page.scannedThrough == 7)
         }
         try store.close(nextSequence: 8)

@@ -37,7 +37,7 @@ extension Store {
         var position: UInt64 = 0
         while true {
             let page = try await page(filter, after: position, subscription: subscription)
-            messages += try page.block.messages
+            messages += page.block.messages
             guard page.scannedThrough > position else { return messages }
             position = page.scannedThrough
         }

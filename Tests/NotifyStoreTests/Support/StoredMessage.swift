@@ -66,7 +66,7 @@ extension LogBlock {
     }
 
     var messages: [StoredMessage] {
-        get throws { try entries.map { try withMessage($0) { StoredMessage($0) } } }
+        entries.map { withMessage($0) { StoredMessage($0) } }
     }
 }
 
