@@ -1,8 +1,8 @@
 /// SipHash-1-3 under a key of its own, for tables whose keys come from strangers: who does not know the key can't choose
 /// bytes that collide.
 ///
-/// The standard library's `Hasher` is the same function, but takes 3 times as long for a name, because it has to buffer
-/// what it is fed in parts.
+/// The standard library's `Hasher` is the same function, but takes twice as long (66 ns against 31 for a name of 24
+/// bytes), because it has to buffer what it is fed in parts.
 struct KeyedHash: Sendable {
     private let key0: UInt64
     private let key1: UInt64
