@@ -39,7 +39,6 @@ extension Log {
         openSegment.begin()
         do {
             try inTransaction(isFlushed ? .full : .normal) { statements in
-                let changesBefore = sqlite3_total_changes64(connection)
                 for block in batch.blocks {
                     try append(block, after: &last, statements)
                 }
@@ -47,8 +46,9 @@ extension Log {
                 for change in batch.changes {
                     try apply(change, statements)
                 }
-                // A commit that writes nothing flushes nothing: earlier commits would stay unflushed.
-                if batch.reserveThrough != nil || (isFlushed && sqlite3_total_changes64(connection) == changesBefore) {
+                // SQLite flushes only what it writes, and leaves out what an update does not change. Earlier commits
+                // would stay unflushed behind such a batch.
+                if batch.reserveThrough != nil || (isFlushed && last == persistedThrough) {
                     try statements.reserve.bind(1, batch.reserveThrough ?? 0)
                     try statements.reserve.run()
                 }

@@ -84,7 +84,8 @@ final class Statements {
         insertMessage = try prepare("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
         insertName = try prepare("INSERT INTO names VALUES (?, ?)")
         insertSegment = try prepare("INSERT INTO segments VALUES (?, ?, ?)")
-        reserve = try prepare("UPDATE state SET reserved_through = max(reserved_through, ?)")
+        reserve = try prepare(
+            "UPDATE state SET reserved_through = max(reserved_through, ?), flushes = flushes + 1")
         usedPages = try prepare(
             "SELECT page_count - freelist_count FROM pragma_page_count, pragma_freelist_count")
         createSubscription = try prepare(

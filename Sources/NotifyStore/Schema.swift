@@ -108,8 +108,9 @@ enum Schema {
             reserved_through INTEGER NOT NULL,
             next_sequence INTEGER NOT NULL,
             next_subscription INTEGER NOT NULL,
-            clean INTEGER NOT NULL
+            clean INTEGER NOT NULL,
+            flushes INTEGER NOT NULL
         ) STRICT;
-        INSERT INTO state VALUES (1, 1, 1, 1, 1);
+        INSERT INTO state VALUES (1, 1, 1, 1, 1, 0);
         """
 }

@@ -68,6 +68,25 @@ struct StoreFailureTests {
         try store.close(nextSequence: 5)
     }
 
+    @Test func aFlushedBatchFlushesEvenIfItChangesNothing() async throws {
+        let record = DurableRecord(id: 1, name: "one", filter)
+        let batches = [
+            CommitBatch(id: 1, isSynced: true), CommitBatch(id: 2, blocks: [LogBlock()], isSynced: true),
+            CommitBatch(id: 3, changes: [.remove(id: 7)], isSynced: true),
+            CommitBatch(id: 4, changes: [.update(id: 1, record.progress)], isSynced: true),
+            CommitBatch(id: 5, reserveThrough: 100),
+        ]
+        let store = try Store.open(path: folder.database)
+        await store.commit([StoredMessage(1)], changes: [.create(record)], reserveThrough: 100)
+        for batch in batches {
+            FaultyDisk.set(.flush, in: folder.path)
+            #expect(await store.commit(batch).failure?.kind == .inputOutput, "batch \(batch.id) did not flush")
+            FaultyDisk.set(nil, in: folder.path)
+            #expect(await store.commit(batch).failure == nil)
+        }
+        try store.close(nextSequence: 2)
+    }
+
     @Test func aCheckpointThatFailsIsTriedAgain() async throws {
         var options = StoreOptions()
         options.checkpointBytes = 64 * 1024
