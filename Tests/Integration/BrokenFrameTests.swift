@@ -30,9 +30,7 @@ extension IntegrationTests {
         }
 
         private static func hello(_ change: (inout [UInt8]) -> Void) -> [UInt8] {
-            var buffer = ByteBuffer()
-            Hello(instance: .random()).write(to: &buffer)
-            var bytes = Array(buffer.readableBytesView)
+            var bytes = RawClient.encode(Hello(instance: .random()))
             change(&bytes)
             return bytes
         }

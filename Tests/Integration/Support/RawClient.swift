@@ -49,12 +49,22 @@ final class RawClient {
         return lastRequest
     }
 
+    /// Takes so many request numbers, and returns the first.
+    func newRequests(_ count: Int) -> UInt64 {
+        lastRequest += UInt64(count)
+        return lastRequest - UInt64(count) + 1
+    }
+
     // MARK: Out
 
     func send(_ frame: some ControlFrame, within limit: Duration = patience) throws {
+        try send(Self.encode(frame), within: limit)
+    }
+
+    static func encode(_ frame: some ControlFrame) -> [UInt8] {
         var buffer = ByteBuffer()
         frame.write(to: &buffer)
-        try send(Array(buffer.readableBytesView), within: limit)
+        return Array(buffer.readableBytesView)
     }
 
     /// Sends bytes. What arrives meanwhile is kept unless `readingMeanwhile` is off; then it stays in the socket, and
@@ -73,6 +83,9 @@ final class RawClient {
     }
 
     // MARK: In
+
+    /// Whether nothing has come that no test has looked at. A round trip before makes this sure.
+    var isQuiet: Bool { waiting.isEmpty && readIndex == received.count }
 
     /// The next event; throws `ConnectionEnded` where there is none any more.
     func next(within limit: Duration = patience, _ what: String = "a frame") throws -> RawEvent {

@@ -1,0 +1,133 @@
+import Foundation
+import NotifyWire
+import Testing
+
+extension IntegrationTests {
+    /// Connections that only take up room.
+    @Suite struct ConnectionLimitTests {
+        @Test func aGreetingThatDripsInTakesNoLongerThanItMay() async throws {
+            let daemon = try await Daemon.start(environment: ["NOTIFYD_TIMEOUTS_GREETING_SECONDS": "0.5"])
+            let bystander = try Bystander(daemon)
+            let silent = RawClient(try RawSocket(path: daemon.socket))
+            let dripping = RawClient(try RawSocket(path: daemon.socket))
+            for byte in RawClient.encode(Hello(instance: .random())).dropLast(16) {
+                try dripping.send([byte])
+                try bystander.noticesNothing()
+            }
+            for client in [silent, dripping] {
+                guard case .error(let error) = try client.waitForEnd().first else {
+                    Issue.record("it was not told why")
+                    continue
+                }
+                #expect(ErrorCode(rawValue: error.code) == .greetingTimeout)
+                #expect(error.isFatal)
+            }
+            try bystander.waitForOtherConnections(0)
+            // Who has greeted may be silent for as long as it likes.
+            try bystander.noticesNothing()
+        }
+
+        @Test func fourThousandIdleConnectionsAreNoBurden() async throws {
+            let daemon = try await Daemon.start(environment: ["NOTIFYD_LIMITS_PER_USER_CONNECTIONS": "4096"])
+            let bystander = try Bystander(daemon)
+            let before = try daemon.descriptorCount
+            try #require(raiseDescriptorLimit(to: 5000))
+            // With the bystander's two, as many as this user may have.
+            var idle: [RawClient] = []
+            for _ in 0..<4094 { idle.append(try RawClient(daemon)) }
+            try bystander.noticesNothing()
+            #expect(try bystander.statistics()["connections"] == 4096)
+
+            let refused = RawClient(try RawSocket(path: daemon.socket))
+            guard case .error(let error) = try refused.waitForEnd().first else {
+                Issue.record("one too many was let in")
+                return
+            }
+            #expect(ErrorCode(rawValue: error.code) == .limitReached)
+            try bystander.noticesNothing()
+            try idle[4093].ping()
+
+            idle = []
+            try bystander.waitForOtherConnections(0)
+            try RawClient(daemon).ping()
+            try bystander.waitForOtherConnections(0)
+            #expect(try daemon.descriptorCount == before)
+        }
+
+        @Test func descriptorsThatAreSentAlongAreNotTaken() async throws {
+            let daemon = try await Daemon.start()
+            let bystander = try Bystander(daemon)
+            let client = try RawClient(daemon)
+            let before = try daemon.descriptorCount
+            for _ in 0..<50 {
+                let ping = try client.pingWithDescriptors([0, 0, 0])
+                _ = try client.wait("a pong") { if case .pong(let pong) = $0 { pong.request == ping } else { nil } }
+            }
+            #expect(try daemon.descriptorCount == before)
+            try bystander.noticesNothing()
+        }
+
+        @Test func halfFramesAreChargedToTheirUser() async throws {
+            let daemon = try await Daemon.start(environment: ["NOTIFYD_LIMITS_PER_USER_HALF_RECEIVED_BYTES": "4000000"])
+            let bystander = try Bystander(daemon)
+            let payload = [UInt8](repeating: 7, count: 1_000_000)
+            let most = RawClient.encodePost(request: 1, name: Array("never".utf8), payload: payload).dropLast(10)
+            var clients: [RawClient] = []
+            for _ in 0..<5 {
+                let client = try RawClient(daemon)
+                try client.send(Array(most))
+                clients.append(client)
+                // Round trips on another connection: the daemon looks at sockets in turn.
+                try bystander.noticesNothing()
+            }
+            guard case .error(let error) = try clients[4].waitForEnd().first else {
+                Issue.record("the last one was let go on")
+                return
+            }
+            #expect(ErrorCode(rawValue: error.code) == .limitReached)
+            try clients[0].send([UInt8](repeating: 7, count: 10))
+            #expect(try clients[0].receipt(of: 1).durability == .volatile)
+        }
+
+        private func raiseDescriptorLimit(to wanted: UInt) -> Bool {
+            var limit = rlimit()
+            getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            if limit.rlim_cur >= wanted { return true }
+            limit.rlim_cur = min(wanted, limit.rlim_max)
+            return setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 && limit.rlim_cur >= wanted
+        }
+    }
+}
+
+extension RawClient {
+    /// Sends a ping with descriptors beside it, and returns the request.
+    fileprivate func pingWithDescriptors(_ descriptors: [Int32]) throws -> UInt64 {
+        let request = newRequest()
+        var frame = Self.encode(Ping(request: request))
+        var control = [UInt8](repeating: 0, count: MemoryLayout<cmsghdr>.size + descriptors.count * 4)
+        let sent = control.withUnsafeMutableBytes { control in
+            var header = cmsghdr()
+            header.cmsg_len = control.count
+            header.cmsg_level = SOL_SOCKET
+            header.cmsg_type = Int32(SCM_RIGHTS)
+            control.storeBytes(of: header, as: cmsghdr.self)
+            for (index, descriptor) in descriptors.enumerated() {
+                control.storeBytes(
+                    of: descriptor, toByteOffset: MemoryLayout<cmsghdr>.size + index * 4, as: Int32.self)
+            }
+            return frame.withUnsafeMutableBytes { bytes in
+                var part = iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
+                return withUnsafeMutablePointer(to: &part) { part in
+                    var message = msghdr()
+                    message.msg_iov = part
+                    message.msg_iovlen = 1
+                    message.msg_control = control.baseAddress
+                    message.msg_controllen = control.count
+                    return sendmsg(socket.descriptor, &message, 0)
+                }
+            }
+        }
+        guard sent == frame.count else { throw SystemFailure("sendmsg") }
+        return request
+    }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import NotifyWire
+import Testing
+
+extension IntegrationTests {
+    /// Clients that do everything at once on one connection, at the full post window: nobody waits for ever.
+    @Suite struct FullWindowTests {
+        /// What one client got in the end.
+        private struct Outcome: Sendable {
+            var receipts: [UInt64] = []
+            var durable: [UInt64] = []
+            var volatile = 0
+            var missed = 0
+        }
+
+        @Test(arguments: [(count: 20_000, size: 16), (count: 2000, size: 20_000), (count: 60, size: 1_000_000)])
+        func twoClientsDoNotLockEachOtherUp(count: Int, size: Int) async throws {
+            let daemon = try await Daemon.start()
+            let outcomes = try await onThreads(2) { number in
+                try Self.exchange(daemon, as: number, count: count, payload: [UInt8](repeating: 7, count: size))
+            }
+            let posted = Set(outcomes.flatMap(\.receipts))
+            #expect(posted.count == 2 * count)
+            for outcome in outcomes {
+                // Each message once to the durable subscription, and delivered or counted to the volatile one.
+                #expect(outcome.durable.count == 2 * count)
+                #expect(Set(outcome.durable) == posted)
+                #expect(zip(outcome.durable, outcome.durable.dropFirst()).allSatisfy { $0 < $1 })
+                #expect(outcome.volatile + outcome.missed == 2 * count)
+            }
+        }
+
+        @Test func aClientThatWritesAWholeWindowBeforeItReadsIsServed() async throws {
+            let daemon = try await Daemon.start()
+            let client = try RawClient(daemon)
+            try client.subscribe("all.>", as: 1, durable: "mine")
+            try client.subscribe("all.>", as: 2)
+            var posts: [UInt8] = []
+            for _ in 0..<8192 {
+                posts += RawClient.encodePost(
+                    request: client.newRequest(), name: Array("all.a".utf8), payload: [UInt8](repeating: 7, count: 200),
+                    durability: .stored)
+            }
+            try client.send(posts, readingMeanwhile: false)
+            var receipts = 0
+            while receipts < 8192 {
+                if case .receipt(let receipt) = try client.next() {
+                    #expect(receipt.durability == .stored)
+                    receipts += 1
+                }
+            }
+        }
+
+        @Test func moreThanTheWindowIsRefusedPostByPost() async throws {
+            let daemon = try await Daemon.start(environment: ["NOTIFYD_LIMITS_PER_CONNECTION_POST_WINDOW": "10"])
+            let client = try RawClient(daemon)
+            var posts: [UInt8] = []
+            for _ in 0..<1000 {
+                posts += RawClient.encodePost(request: client.newRequest(), name: [0x61], durability: .stored)
+            }
+            try client.send(posts)
+            var receipts = 0
+            for _ in 0..<1000 {
+                switch try client.next() {
+                case .receipt: receipts += 1
+                case .error(let error): #expect(ErrorCode(rawValue: error.code) == .postWindowExceeded)
+                case let event: Issue.record("got \(event)")
+                }
+            }
+            #expect(receipts >= 10)
+            #expect(try client.statistics()["log_messages"] == UInt64(receipts))
+        }
+
+        /// Posts what the window allows, reads and acknowledges what comes, until all is there.
+        private static func exchange(_ daemon: Daemon, as number: Int, count: Int, payload: [UInt8]) throws -> Outcome {
+            let client = try RawClient(daemon)
+            try client.subscribe("all.>", as: 1, durable: "client\(number)", from: .oldest)
+            let since = try client.subscribe("all.>", as: 2).sequence
+            var outcome = Outcome()
+            var early: Set<UInt64> = []
+            var sent = 0
+            while outcome.receipts.count < count || outcome.durable.count < 2 * count {
+                var posts: [UInt8] = []
+                while sent < count, sent - outcome.receipts.count < 8192, posts.count < 1 << 20 {
+                    posts += RawClient.encodePost(
+                        request: client.newRequest(), name: Array("all.\(number)".utf8), payload: payload)
+                    sent += 1
+                }
+                if !posts.isEmpty { try client.send(posts) }
+                switch try client.next(within: .seconds(120), "more than \(outcome.durable.count) messages") {
+                case .receipt(let receipt): outcome.receipts.append(receipt.sequence)
+                case .gap(let gap): outcome.missed += Int(gap.dropped)
+                case .message(let message) where message.subscription == 1:
+                    outcome.durable.append(message.sequence)
+                    if message.sequence <= since { early.insert(message.sequence) }
+                    if outcome.durable.count % 64 == 0 || outcome.durable.count == 2 * count {
+                        try client.acknowledge(1, through: message.sequence)
+                    }
+                    if message.isRedelivery { throw TimedOut(description: "\(message.sequence) came twice") }
+                case .message: outcome.volatile += 1
+                case let event: throw TimedOut(description: "client \(number) got \(event)")
+                }
+            }
+            // Volatile ones come in the order of their sequences, too, but may trail the durable ones.
+            while outcome.volatile + outcome.missed + early.count < 2 * count {
+                switch try client.next() {
+                case .gap(let gap): outcome.missed += Int(gap.dropped)
+                case .message: outcome.volatile += 1
+                case let event: throw TimedOut(description: "client \(number) got \(event) at the end")
+                }
+            }
+            outcome.missed += early.count
+            return outcome
+        }
+    }
+}
