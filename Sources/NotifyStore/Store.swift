@@ -51,7 +51,11 @@ package final class Store: Sendable {
         }
     }
 
-    /// Commits the batch in one transaction and then tells the outcome. Of a batch that fails nothing is kept.
+    /// Commits the batch in one transaction and then tells the outcome. Of a batch that fails nothing is kept, and the
+    /// next one is tried afresh.
+    ///
+    /// Every commit survives the death of the process. One that asks to be synced, or reserves sequences, is flushed
+    /// to the disk before its outcome is told, and with it all that was committed before.
     package func commit(_ batch: CommitBatch, completion: @escaping @Sendable (CommitOutcome) -> Void) {
         let log = log
         database.asyncWriteWithoutTransaction { _ in
