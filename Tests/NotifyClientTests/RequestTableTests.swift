@@ -1,0 +1,44 @@
+import Testing
+
+@testable import NotifyClient
+
+@Suite struct RequestTableTests {
+    @Test func `numbers rise from 1 and are never given again`() {
+        var table = RequestTable<String>()
+        #expect(table.append("a") == 1)
+        #expect(table.skip() == 2)
+        #expect(table.append("b") == 3)
+        #expect(table.takeAll().map(\.request) == [1, 3])
+        #expect(table.append("c") == 4)
+    }
+
+    @Test func `entries are taken in any order, once`() {
+        var table = RequestTable<String>()
+        for name in ["a", "b", "c"] { _ = table.append(name) }
+        #expect(table.take(2) == "b")
+        #expect(table.take(2) == nil)
+        #expect(table.take(1) == "a")
+        #expect(table.span == 1)
+        #expect(table.take(3) == "c")
+        #expect(table.isEmpty && table.span == 0)
+    }
+
+    @Test func `numbers that are unknown have no entry`() {
+        var table = RequestTable<String>()
+        #expect(table.take(0) == nil)
+        #expect(table.take(1) == nil)
+        _ = table.append("a")
+        #expect(table.take(.max) == nil)
+        #expect(table[1] == "a")
+    }
+
+    @Test func `places in the middle are given back with those before them`() {
+        var table = RequestTable<Int>()
+        for number in 1...1000 { _ = table.append(number) }
+        for request in (2...1000).reversed() { _ = table.take(UInt64(request)) }
+        #expect(table.span == 1000)
+        _ = table.take(1)
+        #expect(table.span == 0)
+        #expect(table.nextRequest == 1001)
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import Testing
+
+@testable import NotifyClient
+
+@Suite struct SocketPathTests {
+    private func withFolder(_ body: (String) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("np-\(UUID().uuidString.prefix(8))").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try await body(folder)
+    }
+
+    /// Makes a socket and returns its path.
+    private func makeSocket(_ path: String, mode: Int = 0o700) throws -> String {
+        let folder = (path as NSString).deletingLastPathComponent
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder)
+        try #require(mknod(path, S_IFSOCK | 0o600, 0) == 0)
+        return path
+    }
+
+    private func search(_ environment: [String: String], _ folder: String, uid: uid_t = getuid()) -> SocketSearch {
+        SocketSearch(environment: environment, uid: uid, runtimeFolder: folder + "/run", temporaryFolder: folder)
+    }
+
+    @Test func `the explicit path beats the environment, which beats the user's, which beats the system's`() async throws {
+        try await withFolder { folder in
+            #expect(try search([:], folder).path(explicit: nil) == "/run/notifyd/notifyd.sock")
+            let fallback = try makeSocket("\(folder)/notifyd-\(getuid())/notifyd.sock")
+            #expect(try search([:], folder).path(explicit: nil) == fallback)
+            let run = try makeSocket("\(folder)/run/\(getuid())/notifyd/notifyd.sock")
+            #expect(try search([:], folder).path(explicit: nil) == run)
+            let own = try makeSocket("\(folder)/xdg/notifyd/notifyd.sock")
+            let environment = ["XDG_RUNTIME_DIR": "\(folder)/xdg"]
+            #expect(try search(environment, folder).path(explicit: nil) == own)
+            let named = environment.merging(["NOTIFYD_SOCKET": "/named"]) { $1 }
+            #expect(try search(named, folder).path(explicit: nil) == "/named")
+            #expect(try search(named, folder).path(explicit: "/explicit") == "/explicit")
+        }
+    }
+
+    @Test func `a file that is no socket does not count`() async throws {
+        try await withFolder { folder in
+            let path = "\(folder)/xdg/notifyd"
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            try Data().write(to: URL(fileURLWithPath: path + "/notifyd.sock"))
+            let found = try search(["XDG_RUNTIME_DIR": "\(folder)/xdg"], folder).path(explicit: nil)
+            #expect(found == SocketSearch.systemPath)
+        }
+    }
+
+    @Test func `in tmp a folder that others may write to, that is another's, or a link is not trusted`() async throws {
+        try await withFolder { folder in
+            let path = try makeSocket("\(folder)/notifyd-\(getuid())/notifyd.sock", mode: 0o777)
+            #expect(try search([:], folder).path(explicit: nil) == SocketSearch.systemPath)
+            let own = (path as NSString).deletingLastPathComponent
+            try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: own)
+            #expect(try search([:], folder).path(explicit: nil) == path)
+            // Seen by another user, the folder belongs to somebody else. Root's is trusted by all, so this needs another.
+            if getuid() == 0 { try #require(chown(own, 12345, 0) == 0) }
+            let other = getuid() == 0 ? getuid() : getuid() + 1
+            try FileManager.default.moveItem(atPath: own, toPath: "\(folder)/notifyd-\(other)x")
+            symlink("\(folder)/notifyd-\(other)x", "\(folder)/notifyd-\(other)")
+            #expect(try search([:], folder, uid: other).path(explicit: nil) == SocketSearch.systemPath)
+            try FileManager.default.removeItem(atPath: "\(folder)/notifyd-\(other)")
+            try FileManager.default.moveItem(atPath: "\(folder)/notifyd-\(other)x", toPath: "\(folder)/notifyd-\(other)")
+            #expect(try search([:], folder, uid: other).path(explicit: nil) == SocketSearch.systemPath)
+        }
+    }
+
+    @Test(arguments: [106, 107, 108])
+    func `a path has at most 107 bytes`(count: Int) {
+        let path = "/" + String(repeating: "x", count: count - 1)
+        if count <= 107 {
+            #expect(throws: Never.self) { try NotifyClient.socketPath(explicit: path) }
+        } else {
+            let error = #expect(throws: NotifyError.self) { try NotifyClient.socketPath(explicit: path) }
+            #expect(error?.code == .invalidSocketPath)
+        }
+    }
+
+    @Test func `an empty path is refused, an empty variable is none`() {
+        #expect(throws: NotifyError.self) { try NotifyClient.socketPath(explicit: "") }
+        #expect(throws: Never.self) { try NotifyClient.socketPath(environment: ["NOTIFYD_SOCKET": ""]) }
+    }
+}

@@ -1,0 +1,275 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import NotifyWire
+import Synchronization
+import Testing
+
+@testable import NotifyClient
+
+/// The daemon's side of the wire, spoken by the test itself: it sees every frame and says what it likes.
+final class FakeDaemon: Sendable {
+    let path: String
+    private let folder: String
+    private let connections = Inbox<FakeConnection>()
+    private let server = Mutex<(any Channel)?>(nil)
+
+    /// Runs a test with a fake daemon that listens on a fresh socket, and cleans up.
+    static func run<Result>(
+        isolation: isolated (any Actor)? = #isolation, listening: Bool = true,
+        _ body: (FakeDaemon) async throws -> Result
+    ) async throws -> Result {
+        let daemon = try FakeDaemon()
+        do {
+            if listening { try await daemon.listen() }
+            let result = try await body(daemon)
+            try await daemon.end()
+            return result
+        } catch {
+            try? await daemon.end()
+            throw error
+        }
+    }
+
+    private init() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("notify-\(UUID().uuidString.prefix(8))")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        self.folder = folder.path
+        path = folder.path + "/socket"
+    }
+
+    func listen() async throws {
+        let connections = connections
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let connection = FakeConnection(channel)
+                    try channel.pipeline.syncOperations.addHandler(FakeConnection.Handler(connection))
+                    connections.put(connection)
+                }
+            }
+            .bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
+        server.withLock { $0 = channel }
+    }
+
+    /// The next client that connects.
+    func accept() async throws -> FakeConnection { try await connections.next() }
+
+    /// The next client that connects, greeted.
+    func acceptAndGreet(postWindow: UInt32 = 1024) async throws -> FakeConnection {
+        let connection = try await accept()
+        try await connection.greet(postWindow: postWindow)
+        return connection
+    }
+
+    func stopListening() async throws {
+        let channel = server.withLock { $0.take() }
+        try await channel?.close()
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    private func end() async throws {
+        try await stopListening()
+        for connection in connections.all() { try? await connection.close() }
+        try FileManager.default.removeItem(atPath: folder)
+    }
+}
+
+/// A client's connection, seen from the daemon.
+final class FakeConnection: Sendable {
+    struct Received: Sendable {
+        var kind: FrameKind
+        var flags: UInt8
+        var body: [UInt8]
+
+        func read<Frame: ControlFrame>(_: Frame.Type = Frame.self) throws -> Frame {
+            try #require(kind == Frame.kind, "\(kind) came instead of \(Frame.kind)")
+            return try body.withUnsafeBytes { bytes in
+                var cursor = WireCursor(bytes)
+                return try Frame(flags: flags, reading: &cursor)
+            }
+        }
+    }
+
+    struct ReceivedPost: Sendable, Equatable {
+        var request: UInt64
+        var name: String
+        var object: String
+        var payload: [UInt8]
+        var durability: NotifyWire.Durability
+        var wantsReceipt: Bool
+
+        var text: String { String(decoding: payload, as: UTF8.self) }
+    }
+
+    private let channel: any Channel
+    private let frames = Inbox<Received?>()
+
+    init(_ channel: any Channel) {
+        self.channel = channel
+    }
+
+    // MARK: Receiving
+
+    /// The next frame; nil once the client has closed the connection.
+    func next() async throws -> Received? { try await frames.next() }
+
+    func expect<Frame: ControlFrame>(_ type: Frame.Type = Frame.self) async throws -> Frame {
+        try #require(try await next(), "the connection ended before a \(Frame.kind)").read(type)
+    }
+
+    func expectPost() async throws -> ReceivedPost {
+        let frame = try #require(try await next(), "the connection ended before a post")
+        try #require(frame.kind == .post, "\(frame.kind) came instead of a post")
+        let size = frame.body.count
+        var bytes = ByteBuffer()
+        bytes.writeFrame(.post, flags: frame.flags) { $0.writeBytes(frame.body) }
+        return try bytes.withUnsafeReadableBytes { bytes in
+            let whole = try #require(try FrameDecoder(maximumBodyBytes: size).next(in: bytes))
+            let post = try Post(whole)
+            return ReceivedPost(
+                request: post.request, name: String(decoding: post.parts.name, as: UTF8.self),
+                object: String(decoding: post.parts.object, as: UTF8.self), payload: Array(post.parts.payload),
+                durability: post.durability, wantsReceipt: post.wantsReceipt)
+        }
+    }
+
+    func expectEnd() async throws {
+        while let frame = try await next() { Issue.record("\(frame.kind) came instead of the end") }
+    }
+
+    // MARK: Sending
+
+    func send(_ body: @escaping @Sendable (inout ByteBuffer) -> Void) {
+        let channel = channel
+        channel.eventLoop.execute {
+            var buffer = ByteBuffer()
+            body(&buffer)
+            channel.writeAndFlush(buffer, promise: nil)
+        }
+    }
+
+    func send(_ frame: some ControlFrame) {
+        send { frame.write(to: &$0) }
+    }
+
+    func close() async throws {
+        try await channel.close()
+    }
+
+    // MARK: Conversations
+
+    func greet(postWindow: UInt32 = 1024) async throws {
+        let hello: Hello = try await expect()
+        send(Self.welcome(to: hello, postWindow: postWindow))
+    }
+
+    static func welcome(to hello: Hello, postWindow: UInt32 = 1024, version: UInt16 = 1) -> Welcome {
+        Welcome(
+            version: version, uid: 0, gid: 0, pid: 1, maximumPayloadBytes: 1 << 20, postWindow: postWindow,
+            maximumWindow: 65_536, maximumSubscriptions: 64, daemonInstance: .random(),
+            clientInstance: hello.instance, daemonVersion: "fake")
+    }
+
+    /// Answers the next subscribe.
+    @discardableResult
+    func acceptSubscription(after sequence: UInt64 = 0, isResumed: Bool = false) async throws -> Subscribe {
+        let subscribe: Subscribe = try await expect()
+        send(
+            Subscribed(
+                request: subscribe.request, subscription: subscribe.subscription, sequence: sequence,
+                isResumed: isResumed))
+        return subscribe
+    }
+
+    /// Answers the next detach.
+    func acceptDetach() async throws {
+        let detach: Detach = try await expect()
+        send(Detached(request: detach.request, subscription: detach.subscription))
+    }
+
+    /// Answers the client's farewell and sees it go.
+    func acceptFarewell() async throws {
+        let ping: Ping = try await expect()
+        send(Pong(request: ping.request))
+        try await expectEnd()
+    }
+
+    func sendReceipt(_ request: UInt64, sequence: UInt64 = 1, durability: NotifyWire.Durability = .volatile) {
+        send(NotifyWire.Receipt(request: request, sequence: sequence, subscribers: 0, stored: 0, durability: durability))
+    }
+
+    final class Handler: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+
+        private let connection: FakeConnection
+        private var partial = ByteBuffer()
+
+        init(_ connection: FakeConnection) {
+            self.connection = connection
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            var incoming = unwrapInboundIn(data)
+            partial.writeBuffer(&incoming)
+            while true {
+                let received = partial.withUnsafeReadableBytes { bytes -> (Received, Int)? in
+                    guard let frame = try? FrameDecoder(maximumBodyBytes: 1 << 26).next(in: bytes),
+                        let kind = FrameKind(rawValue: frame.kind)
+                    else { return nil }
+                    return (Received(kind: kind, flags: frame.flags, body: Array(frame.body)), frame.size)
+                }
+                guard let (frame, size) = received else { break }
+                partial.moveReaderIndex(forwardBy: size)
+                connection.frames.put(frame)
+            }
+            partial.discardReadBytes()
+        }
+
+        func channelInactive(context: ChannelHandlerContext) {
+            connection.frames.put(nil)
+        }
+    }
+}
+
+/// Things that come one after another, each to be waited for.
+final class Inbox<Element: Sendable>: Sendable {
+    private struct State {
+        var elements: [Element] = []
+        var waiter: CheckedContinuation<Element, any Error>?
+        var isCancelled = false
+    }
+
+    private let state = Mutex(State())
+
+    func put(_ element: Element) {
+        let waiter = state.withLock { state in
+            if state.waiter == nil { state.elements.append(element) }
+            return state.waiter.take()
+        }
+        waiter?.resume(returning: element)
+    }
+
+    func all() -> [Element] { state.withLock(\.elements) }
+
+    /// The next one. Suites bound the wait with a time limit, which cancels it.
+    func next() async throws -> Element {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let early = state.withLock { state -> Result<Element, any Error>? in
+                    if !state.elements.isEmpty { return .success(state.elements.removeFirst()) }
+                    if state.isCancelled { return .failure(CancellationError()) }
+                    state.waiter = continuation
+                    return nil
+                }
+                if let early { continuation.resume(with: early) }
+            }
+        } onCancel: {
+            let waiter = state.withLock { state in
+                state.isCancelled = true
+                return state.waiter.take()
+            }
+            waiter?.resume(throwing: CancellationError())
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import NIOCore
+import NotifyWire
+
+@testable import NotifyClient
+
+extension ByteBuffer {
+    /// Appends a delivery as the daemon would.
+    mutating func writeDelivery(
+        _ sequence: UInt64, _ name: String = "a.b", object: String = "", headers: [UInt8] = [], payload: String = ""
+    ) {
+        let stamp = Stamp(sequence: sequence, timeMicroseconds: 1_700_000_000_000_000, uid: 10, gid: 20, pid: 30)
+        Array(name.utf8).withUnsafeBytes { name in
+            Array(object.utf8).withUnsafeBytes { object in
+                headers.withUnsafeBytes { headers in
+                    Array(payload.utf8).withUnsafeBytes { payload in
+                        let parts = MessageParts(
+                            name: name, object: object, messageID: UnsafeRawBufferPointer(start: nil, count: 0),
+                            headers: headers, payload: payload)
+                        _ = Deliver.append(stamp, parts, to: &self)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Appends a run of a durable subscription.
+    mutating func writeRun(_ subscription: UInt32, _ sequences: [UInt64], isRedelivery: Bool = false, name: String = "a.b") {
+        Run(subscription: subscription, count: UInt32(sequences.count), isRedelivery: isRedelivery).write(to: &self)
+        for sequence in sequences { writeDelivery(sequence, name, payload: "\(sequence)") }
+    }
+}
+
+/// A batch of messages as a read would leave it.
+func batch(_ sequences: [UInt64], payload: String = "") -> MessageBatch {
+    var buffer = ByteBuffer()
+    var entries: [MessageBatch.Entry] = []
+    for sequence in sequences {
+        let start = buffer.writerIndex + FrameHeader.size
+        buffer.writeDelivery(sequence, payload: payload)
+        entries.append(
+            .init(offset: UInt32(start), length: UInt32(buffer.writerIndex - start), isRedelivered: false))
+    }
+    return MessageBatch(
+        bytes: Array(buffer.readableBytesView), entries: entries, byteCount: buffer.readableBytes, ledger: nil)
+}
+
+extension Mailbox.Taken {
+    var sequences: [UInt64] { range.map { batch?.sequence($0) ?? 0 } }
+}
+
+/// A configuration that waits for nothing longer than a test likes.
+extension NotifyClient.Configuration {
+    static func test(_ path: String) -> Self {
+        var configuration = Self(socketPath: path)
+        configuration.backoff = .init(initial: .milliseconds(1), maximum: .milliseconds(10))
+        return configuration
+    }
+}
