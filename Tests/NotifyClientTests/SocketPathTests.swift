@@ -7,7 +7,8 @@ import Testing
 
 @Suite struct SocketPathTests {
     private func withFolder(_ body: (String) async throws -> Void) async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("np-\(UUID().uuidString.prefix(8))").path
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("np-\(UUID().uuidString.prefix(8))")
+            .path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try await body(folder)
@@ -26,7 +27,9 @@ import Testing
         SocketSearch(environment: environment, uid: uid, runtimeFolder: folder + "/run", temporaryFolder: folder)
     }
 
-    @Test func `the explicit path beats the environment, which beats the user's, which beats the system's`() async throws {
+    @Test func `the explicit path beats the environment, which beats the user's, which beats the system's`()
+        async throws
+    {
         try await withFolder { folder in
             #expect(try search([:], folder).path(explicit: nil) == "/run/notifyd/notifyd.sock")
             let fallback = try makeSocket("\(folder)/notifyd-\(getuid())/notifyd.sock")
@@ -66,7 +69,8 @@ import Testing
             symlink("\(folder)/notifyd-\(other)x", "\(folder)/notifyd-\(other)")
             #expect(try search([:], folder, uid: other).path(explicit: nil) == SocketSearch.systemPath)
             try FileManager.default.removeItem(atPath: "\(folder)/notifyd-\(other)")
-            try FileManager.default.moveItem(atPath: "\(folder)/notifyd-\(other)x", toPath: "\(folder)/notifyd-\(other)")
+            try FileManager.default.moveItem(
+                atPath: "\(folder)/notifyd-\(other)x", toPath: "\(folder)/notifyd-\(other)")
             #expect(try search([:], folder, uid: other).path(explicit: nil) == SocketSearch.systemPath)
         }
     }

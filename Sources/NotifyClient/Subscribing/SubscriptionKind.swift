@@ -35,7 +35,7 @@ extension NotifyClient {
         /// - Parameters:
         ///   - name: 1 to 64 of letters, digits, `.`, `_` and `-`; unique per user.
         ///   - start: Where it begins when it is made.
-        ///   - window: Messages that may be delivered and not acknowledged, 1 to 65,536; 256 if `nil`. They are held in
+        ///   - window: Messages that may be delivered and not acknowledged, 1 to 16,384; 256 if `nil`. They are held in
         ///     memory, so choose fewer where payloads are large.
         public static func durable(_ name: String, from start: Start = .now, window: Int? = nil) -> SubscriptionKind {
             SubscriptionKind(storage: .durable(name: name, start: start, window: window))

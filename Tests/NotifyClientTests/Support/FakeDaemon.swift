@@ -32,7 +32,8 @@ final class FakeDaemon: Sendable {
     }
 
     private init() throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("notify-\(UUID().uuidString.prefix(8))")
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "notify-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         self.folder = folder.path
         path = folder.path + "/socket"
@@ -89,6 +90,19 @@ final class FakeConnection: Sendable {
                 return try Frame(flags: flags, reading: &cursor)
             }
         }
+
+        func readPost() throws -> ReceivedPost {
+            try #require(kind == .post, "\(kind) came instead of a post")
+            var bytes = ByteBuffer()
+            bytes.writeFrame(.post, flags: flags) { $0.writeBytes(body) }
+            return try bytes.withUnsafeReadableBytes { bytes in
+                let post = try Post(#require(try FrameDecoder(maximumBodyBytes: body.count).next(in: bytes)))
+                return ReceivedPost(
+                    request: post.request, name: String(decoding: post.parts.name, as: UTF8.self),
+                    object: String(decoding: post.parts.object, as: UTF8.self), payload: Array(post.parts.payload),
+                    durability: post.durability, wantsReceipt: post.wantsReceipt)
+            }
+        }
     }
 
     struct ReceivedPost: Sendable, Equatable {
@@ -119,19 +133,7 @@ final class FakeConnection: Sendable {
     }
 
     func expectPost() async throws -> ReceivedPost {
-        let frame = try #require(try await next(), "the connection ended before a post")
-        try #require(frame.kind == .post, "\(frame.kind) came instead of a post")
-        let size = frame.body.count
-        var bytes = ByteBuffer()
-        bytes.writeFrame(.post, flags: frame.flags) { $0.writeBytes(frame.body) }
-        return try bytes.withUnsafeReadableBytes { bytes in
-            let whole = try #require(try FrameDecoder(maximumBodyBytes: size).next(in: bytes))
-            let post = try Post(whole)
-            return ReceivedPost(
-                request: post.request, name: String(decoding: post.parts.name, as: UTF8.self),
-                object: String(decoding: post.parts.object, as: UTF8.self), payload: Array(post.parts.payload),
-                durability: post.durability, wantsReceipt: post.wantsReceipt)
-        }
+        try #require(try await next(), "the connection ended before a post").readPost()
     }
 
     func expectEnd() async throws {
@@ -188,15 +190,20 @@ final class FakeConnection: Sendable {
         send(Detached(request: detach.request, subscription: detach.subscription))
     }
 
-    /// Answers the client's farewell and sees it go.
-    func acceptFarewell() async throws {
+    func acceptPing() async throws {
         let ping: Ping = try await expect()
         send(Pong(request: ping.request))
+    }
+
+    /// Answers the client's farewell and sees it go.
+    func acceptFarewell() async throws {
+        try await acceptPing()
         try await expectEnd()
     }
 
     func sendReceipt(_ request: UInt64, sequence: UInt64 = 1, durability: NotifyWire.Durability = .volatile) {
-        send(NotifyWire.Receipt(request: request, sequence: sequence, subscribers: 0, stored: 0, durability: durability))
+        send(
+            NotifyWire.Receipt(request: request, sequence: sequence, subscribers: 0, stored: 0, durability: durability))
     }
 
     final class Handler: ChannelInboundHandler {

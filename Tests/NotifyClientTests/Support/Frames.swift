@@ -24,7 +24,9 @@ extension ByteBuffer {
     }
 
     /// Appends a run of a durable subscription.
-    mutating func writeRun(_ subscription: UInt32, _ sequences: [UInt64], isRedelivery: Bool = false, name: String = "a.b") {
+    mutating func writeRun(
+        _ subscription: UInt32, _ sequences: [UInt64], isRedelivery: Bool = false, name: String = "a.b"
+    ) {
         Run(subscription: subscription, count: UInt32(sequences.count), isRedelivery: isRedelivery).write(to: &self)
         for sequence in sequences { writeDelivery(sequence, name, payload: "\(sequence)") }
     }

@@ -1,0 +1,372 @@
+import NIOCore
+import NotifyWire
+import Testing
+
+@testable import NotifyClient
+
+@Suite(.timeLimit(.minutes(1))) struct ClientMachineSubscriptionTests {
+    // MARK: Volatile
+
+    @Test func `one delivery reaches every volatile subscription that matches, and no other`() async throws {
+        let harness = try MachineHarness.ready()
+        let all = try harness.subscribed([">"])
+        let some = try harness.subscribed(["a.*", "a.b"])
+        let object = try harness.subscribed(["a.>"], object: "x")
+        let own = try harness.subscribed(["notifyd.>"])
+        harness.receive { buffer in
+            buffer.writeDelivery(1, "a.b")
+            buffer.writeDelivery(2, "a.c", object: "x")
+            buffer.writeDelivery(3, "c")
+            buffer.writeDelivery(4, "notifyd.started")
+        }
+        #expect(try await all.drain().sequences == [1, 2, 3])
+        #expect(try await some.drain().sequences == [1, 2])
+        #expect(try await object.drain().sequences == [2])
+        #expect(try await own.drain().sequences == [4])
+    }
+
+    @Test func `a subscription gets only messages after the sequence in its answer`() async throws {
+        let harness = try MachineHarness.ready()
+        let first = try harness.subscribed([">"], after: 0)
+        let second = try harness.subscribed([">"], after: 5)
+        harness.receive { buffer in
+            for sequence: UInt64 in [4, 5, 6] { buffer.writeDelivery(sequence) }
+        }
+        #expect(try await first.drain().sequences == [4, 5, 6])
+        #expect(try await second.drain().sequences == [6])
+    }
+
+    @Test func `the daemon's gaps stand where they came`() async throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed(["a.>"])
+        let other = try harness.subscribed([">"])
+        harness.receive { buffer in
+            buffer.writeDelivery(1)
+            Gap(dropped: 3, range: .init(first: 2, last: 9)).write(to: &buffer)
+            buffer.writeDelivery(10)
+        }
+        for subscription in [one, other] {
+            #expect(try await subscription.mailbox.next().sequences == [1])
+            let taken = try await subscription.mailbox.next()
+            #expect(taken.gaps == [.init(reason: .connectionTooSlow, missed: 3, sequences: 2...9)])
+            #expect(taken.sequences == [10])
+        }
+    }
+
+    @Test func `a hostile gap does not trap`() async throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"])
+        harness.receive { Gap(dropped: .max, range: .init(first: 9, last: 2)).write(to: &$0) }
+        #expect(try await one.drain().gaps == [.init(reason: .connectionTooSlow, missed: .max, sequences: nil)])
+    }
+
+    @Test func `after a reconnect the gap is told and the subscription goes on`() async throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed(["a.>"], after: 3)
+        harness.receive { $0.writeDelivery(7) }
+        try harness.reconnect()
+        let frames = try harness.acceptSubscriptions(after: 20)
+        #expect(frames.map(\.patterns) == [["a.>"]])
+        harness.receive { buffer in
+            buffer.writeDelivery(20)
+            buffer.writeDelivery(21)
+        }
+        let seen = try await one.drain()
+        #expect(seen.sequences == [7, 21])
+        #expect(seen.gaps == [.init(reason: .reconnected, missed: nil, sequences: 8...20)])
+    }
+
+    @Test func `a left subscription gets nothing more, and ends once the daemon has said so`() async throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"])
+        harness.receive { $0.writeDelivery(1) }
+        let left = harness.leave(one)
+        harness.receive { $0.writeDelivery(2) }
+        let detach: Detach = try harness.read()[0].read()
+        harness.receive { Detached(request: detach.request, subscription: detach.subscription).write(to: &$0) }
+        try await left.wait()
+        #expect(try await one.mailbox.next().sequences == [1])
+        #expect(try await one.mailbox.next().isEmpty)
+        try await harness.leave(one).wait()
+    }
+
+    @Test func `a frame cut at every byte is taken once it is whole`() async throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"])
+        var frame = ByteBuffer()
+        frame.writeDelivery(1, "a.b", object: "o", payload: "payload")
+        let bytes = Array(frame.readableBytesView)
+        for end in 0..<bytes.count {
+            #expect(harness.receive { $0.writeBytes(bytes[..<end]) } == 0)
+        }
+        #expect(harness.receive { $0.writeBytes(bytes) } == bytes.count)
+        #expect(try await one.drain().sequences == [1])
+    }
+
+    @Test func `a broken frame closes the connection, and what came before it stands`() async throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"])
+        harness.receive { buffer in
+            buffer.writeDelivery(1)
+            buffer.writeInteger(UInt32.max)
+            buffer.writeInteger(UInt32.max)
+            buffer.writeDelivery(2)
+        }
+        #expect(harness.channel == .close)
+        #expect(try await one.drain().sequences == [1])
+    }
+
+    @Test func `a frame of a kind that is not known is passed over`() async throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"])
+        harness.receive { buffer in
+            buffer.writeInteger(UInt32(3), endianness: .little)
+            buffer.writeBytes([0x7F, 0, 0, 0, 1, 2, 3])
+            buffer.writeDelivery(1)
+        }
+        #expect(harness.remarks.count == 1)
+        #expect(try await one.drain().sequences == [1])
+    }
+
+    // MARK: Opening
+
+    @Test func `a refused subscription says why`() async throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribe(["user.1.>"])
+        let subscribe: Subscribe = try harness.read()[0].read()
+        harness.receive { ErrorFrame(request: subscribe.request, code: .forbidden, message: "no").write(to: &$0) }
+        #expect(await one.opener.code() == .forbidden)
+        await #expect(throws: NotifyError.self) { try await one.mailbox.next() }
+    }
+
+    @Test func `without a connection the first subscribing waits as long as it is told to, later ones for ever`()
+        async throws
+    {
+        let harness = MachineHarness()
+        let late = try harness.subscribe([">"])
+        harness.advance(by: .seconds(5))
+        #expect(await late.opener.code() == .notConnected)
+
+        let ready = try MachineHarness.ready()
+        let one = try ready.subscribed([">"])
+        ready.disconnect()
+        ready.now += .seconds(1000)
+        ready.advance(by: .zero)
+        try ready.connect()
+        _ = try ready.acceptSubscriptions(after: 9)
+        #expect(try await one.drain().gaps.map(\.reason) == [.reconnected])
+    }
+
+    @Test func `leaving before the answer takes the subscription back`() async throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribe([">"])
+        let left = harness.leave(one)
+        let frames = try harness.read()
+        #expect(frames.map(\.kind) == [.subscribe, .detach])
+        let (subscribe, detach) = (try frames[0].read(Subscribe.self), try frames[1].read(Detach.self))
+        harness.receive { buffer in
+            Subscribed(request: subscribe.request, subscription: subscribe.subscription, sequence: 0, isResumed: false)
+                .write(to: &buffer)
+            Detached(request: detach.request, subscription: detach.subscription).write(to: &buffer)
+        }
+        #expect(await one.opener.code() == .stopped)
+        try await left.wait()
+        #expect(harness.channel == .connect)
+    }
+
+    // MARK: Durable
+
+    private func durable(window: Int? = nil) -> NotifyClient.SubscriptionKind {
+        .durable("d", from: .oldest, window: window)
+    }
+
+    private func acknowledged(_ harness: MachineHarness) throws -> [SequenceRange] {
+        try harness.read().filter { $0.kind == .acknowledge }.flatMap { try $0.read(Acknowledge.self).ranges }
+    }
+
+    @Test func `a run belongs to its durable subscription alone`() async throws {
+        let harness = try MachineHarness.ready()
+        let volatile = try harness.subscribed([">"])
+        let first = try harness.subscribed(["a.>"], durable())
+        let second = try harness.subscribed(["a.>"], .durable("e"))
+        harness.receive { buffer in
+            buffer.writeRun(first.number, [1, 2])
+            buffer.writeDelivery(2)
+            buffer.writeRun(second.number, [2])
+            buffer.writeRun(99, [3])
+            buffer.writeDelivery(4)
+        }
+        #expect(try await volatile.drain().sequences == [2, 4])
+        #expect(try await first.drain().sequences == [1, 2])
+        #expect(try await second.drain().sequences == [2])
+    }
+
+    @Test func `a run goes on over reads`() async throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"], durable())
+        harness.receive { buffer in
+            Run(subscription: one.number, count: 2, isRedelivery: true).write(to: &buffer)
+            buffer.writeDelivery(1)
+        }
+        harness.receive { $0.writeDelivery(2) }
+        for sequence: UInt64 in [1, 2] {
+            let taken = try await one.mailbox.next()
+            #expect(taken.sequences == [sequence])
+            #expect(taken.batch?.entries[0].isRedelivered == true)
+        }
+    }
+
+    @Test func `acknowledgements of a tick go out as one range`() throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"], durable())
+        harness.receive { $0.writeRun(one.number, [5, 8, 9]) }
+        try harness.acknowledge(one, 5, 8, 9)
+        let frames = try harness.read()
+        #expect(frames.map(\.kind) == [.acknowledge])
+        #expect(
+            try frames[0].read(Acknowledge.self)
+                == Acknowledge(subscription: one.number, ranges: [.init(first: 5, last: 9)]))
+    }
+
+    @Test func `more ranges than a frame holds go out in several`() throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"], durable(window: Int(Limits.maximumWindow)))
+        harness.receive { $0.writeRun(one.number, Array(1...5000)) }
+        for sequence in stride(from: UInt64(1), through: 5000, by: 2) { try harness.acknowledge(one, sequence) }
+        let frames = try harness.read().map { try $0.read(Acknowledge.self).ranges.count }
+        #expect(frames == [1024, 1024, 452])
+    }
+
+    @Test func `after a reconnect no message is yielded twice, and what the daemon missed is told again`() async throws
+    {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"], durable())
+        harness.receive { $0.writeRun(one.number, [1, 2, 3]) }
+        #expect(try await one.drain().sequences == [1, 2, 3])
+        try harness.acknowledge(one, 1)
+        try harness.reconnect()
+        try harness.acknowledge(one, 2)
+        let frames = try harness.acceptSubscriptions(after: 0, isResumed: true)
+        #expect(frames.map(\.durableName) == ["d"])
+        #expect(try acknowledged(harness).isEmpty, "the daemon would not know what is meant")
+        harness.receive { $0.writeRun(one.number, [1, 2, 3], isRedelivery: true) }
+        #expect(try acknowledged(harness) == [.init(first: 1, last: 2)])
+        harness.receive { $0.writeRun(one.number, [4]) }
+        let seen = try await one.drain()
+        #expect(seen.sequences == [4])
+        #expect(seen.gaps.isEmpty)
+        try harness.acknowledge(one, 3, 4)
+        #expect(try acknowledged(harness) == [.init(first: 3, last: 4)])
+    }
+
+    @Test func `one that was removed meanwhile is made anew, which is told`() async throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"], durable())
+        harness.receive { $0.writeRun(one.number, [1]) }
+        try harness.reconnect()
+        _ = try harness.acceptSubscriptions(after: 0, isResumed: false)
+        harness.receive { $0.writeRun(one.number, [1]) }
+        let seen = try await one.drain()
+        #expect(seen.sequences == [1, 1])
+        #expect(seen.gaps.map(\.reason) == [.recreated])
+    }
+
+    @Test(arguments: [ErrorCode.subscriptionHeld, .subscriptionMismatch, .forbidden])
+    func `refused after a reconnect, it ends with the reason`(code: ErrorCode) async throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"], durable())
+        try harness.reconnect()
+        let subscribe: Subscribe = try harness.read()[0].read()
+        harness.receive { ErrorFrame(request: subscribe.request, code: code, detail: 42, message: "no").write(to: &$0) }
+        let error = await #expect(throws: NotifyError.self) { try await one.mailbox.next() }
+        #expect(error?.code == NotifyError.Code(code) && error?.detail == 42)
+    }
+
+    @Test func `taken over, it ends with the reason and the others go on`() async throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"], durable())
+        let other = try harness.subscribed([">"])
+        harness.receive { buffer in
+            buffer.writeRun(one.number, [1])
+            ErrorFrame(code: .takenOver, subscription: one.number, message: "taken").write(to: &buffer)
+            buffer.writeDelivery(2)
+        }
+        #expect(try await one.mailbox.next().sequences == [1])
+        let error = await #expect(throws: NotifyError.self) { try await one.mailbox.next() }
+        #expect(error?.code == .takenOver)
+        #expect(try await other.drain().sequences == [2])
+    }
+
+    @Test func `leaving sends the acknowledgements first`() async throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"], durable())
+        harness.receive { $0.writeRun(one.number, [1, 2]) }
+        try harness.acknowledge(one, 1)
+        _ = harness.leave(one)
+        try harness.acknowledge(one, 2)
+        let frames = try harness.read()
+        #expect(frames.map(\.kind) == [.acknowledge, .detach])
+        #expect(try frames[0].read(Acknowledge.self).ranges == [.init(first: 1, last: 1)])
+    }
+
+    @Test func `leaving that is not confirmed in time, or cut off, says so`() async throws {
+        let harness = try MachineHarness.ready()
+        let slow = harness.leave(try harness.subscribed([">"], durable()))
+        _ = try harness.read()
+        harness.advance(by: .seconds(5))
+        #expect(await slow.code() == .outcomeUnknown)
+        let cut = harness.leave(try harness.subscribed([">"], .durable("e")))
+        harness.disconnect()
+        #expect(await cut.code() == .outcomeUnknown)
+    }
+
+    @Test func `a daemon that hands over more than twice the window is not believed`() throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"], durable(window: 4))
+        harness.receive { $0.writeRun(one.number, Array(1...8)) }
+        #expect(harness.channel == .connect)
+        harness.receive { $0.writeRun(one.number, [9]) }
+        #expect(harness.channel == .close)
+    }
+
+    // MARK: Limits
+
+    @Test func `a limit is the credit, and what was delivered is taken off it after a reconnect`() async throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribe([">"], durable(), limit: 3)
+        #expect(try harness.acceptSubscriptions().map(\.credit) == [3])
+        harness.receive { $0.writeRun(one.number, [1, 2]) }
+        try harness.acknowledge(one, 1)
+        try harness.reconnect()
+        #expect(try harness.acceptSubscriptions(after: 0, isResumed: true).map(\.credit) == [1])
+        harness.receive { $0.writeRun(one.number, [1], isRedelivery: true) }
+        var credits = try harness.read().filter { $0.kind == .credit }.map { try $0.read(Credit.self).messages }
+        #expect(credits == [1], "a repeat gives its credit back")
+        harness.receive { $0.writeRun(one.number, [2], isRedelivery: true) }
+        credits = try harness.read().filter { $0.kind == .credit }.map { try $0.read(Credit.self).messages }
+        #expect(credits == [1])
+        harness.receive { $0.writeRun(one.number, [3]) }
+        #expect(try await one.mailbox.next().sequences == [1, 2])
+        #expect(try await one.mailbox.next().sequences == [3])
+        #expect(try await one.mailbox.next().isEmpty)
+    }
+
+    @Test func `at the limit, acknowledgements that were not heard are told again without another message`() throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribe([">"], durable(), limit: 2)
+        _ = try harness.acceptSubscriptions()
+        harness.receive { $0.writeRun(one.number, [1, 2]) }
+        try harness.acknowledge(one, 1, 2)
+        try harness.reconnect()
+        #expect(try harness.acceptSubscriptions(after: 0, isResumed: true).map(\.credit) == [0])
+        // One is lent to see the first repeat, passed on to see the second, and then not returned.
+        var frames = try harness.read()
+        #expect(frames.map(\.kind) == [.credit])
+        harness.receive { $0.writeRun(one.number, [1], isRedelivery: true) }
+        frames = try harness.read()
+        #expect(Set(frames.map(\.kind)) == [.credit, .acknowledge])
+        harness.receive { $0.writeRun(one.number, [2], isRedelivery: true) }
+        frames = try harness.read()
+        #expect(frames.map(\.kind) == [.acknowledge])
+    }
+}

@@ -1,0 +1,411 @@
+import FoundationEssentials
+import NIOCore
+import NotifyCenter
+import NotifyWire
+import Synchronization
+import Testing
+
+@testable import NotifyClient
+
+/// The client over a real socket, with the test for a daemon.
+@Suite(.timeLimit(.minutes(1))) struct NotifyClientTests {
+    @Test func `a post travels with all its parts, and its receipt comes back`() async throws {
+        try await FakeDaemon.run { daemon in
+            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+                async let posted = client.post("orders.created", "42", object: "shop", durability: .stored)
+                let connection = try await daemon.acceptAndGreet()
+                let post = try await connection.expectPost()
+                #expect(post.name == "orders.created" && post.text == "42" && post.object == "shop")
+                #expect(post.durability == .stored)
+                connection.sendReceipt(post.request, sequence: 9, durability: .stored)
+                #expect(try await posted.sequence == 9)
+                async let farewell: Void = connection.acceptFarewell()
+                await client.stop()
+                try await farewell
+            }
+        }
+    }
+
+    @Test func `many tasks post at once within the window, and each gets its own receipt`() async throws {
+        try await FakeDaemon.run { daemon in
+            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+                async let served: Void = {
+                    let connection = try await daemon.acceptAndGreet(postWindow: 16)
+                    for _ in 0..<500 {
+                        let post = try await connection.expectPost()
+                        connection.sendReceipt(post.request, sequence: try #require(UInt64(post.text)))
+                    }
+                    try await connection.acceptFarewell()
+                }()
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for number in 0..<500 {
+                        group.addTask {
+                            let receipt = try await client.post("a.b", "\(number)")
+                            #expect(receipt.sequence == UInt64(number))
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+                async let stopped: Void = client.stop()
+                try await served
+                await stopped
+            }
+        }
+    }
+
+    @Test func `a pipeline gives results in order, refused ones among them`() async throws {
+        try await FakeDaemon.run { daemon in
+            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+                async let served: Void = {
+                    let connection = try await daemon.acceptAndGreet(postWindow: 8)
+                    for number in 0..<200 {
+                        let post = try await connection.expectPost()
+                        #expect(post.text == "\(number)")
+                        if number % 10 == 3 {
+                            connection.send(ErrorFrame(request: post.request, code: .logFull, message: "full"))
+                        } else {
+                            connection.sendReceipt(post.request, sequence: UInt64(number))
+                        }
+                    }
+                }()
+                let pipeline = client.postPipeline(capacity: 20)
+                async let results = pipeline.results.reduce(into: [UInt64?]()) { $0.append(try? $1.get().sequence) }
+                let message = try NotifyClient.OutgoingMessage(name: NotificationName("a.b"))
+                try await pipeline.post(contentsOf: (0..<150).map { message.with(payload: Array("\($0)".utf8)) })
+                for number in 150..<200 { try await pipeline.post(message.with(payload: Array("\(number)".utf8))) }
+                pipeline.finish()
+                #expect(try await results == (0..<200).map { $0 % 10 == 3 ? nil : UInt64($0) })
+                try await served
+            }
+        }
+    }
+
+    @Test func `posts without receipt arrive before the client is gone`() async throws {
+        try await FakeDaemon.run { daemon in
+            async let served: [String] = {
+                let connection = try await daemon.acceptAndGreet()
+                var texts: [String] = []
+                while let frame = try await connection.next() {
+                    if frame.kind == .post { texts.append(try frame.readPost().text) }
+                    if frame.kind == .ping { connection.send(Pong(request: try frame.read(Ping.self).request)) }
+                }
+                return texts
+            }()
+            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+                for number in 0..<1000 { try await client.send("a.b", "\(number)") }
+            }
+            #expect(try await served == (0..<1000).map(String.init))
+        }
+    }
+
+    @Test func `messages arrive with everything the daemon stamped on them`() async throws {
+        try await FakeDaemon.run { daemon in
+            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+                async let connection = daemon.acceptAndGreet()
+                async let subscription = client.subscribe(to: ["orders.>"])
+                let daemon = try await connection
+                try await daemon.acceptSubscription()
+                let headers = try HeaderList.encode([("k", "v"), ("l", "w")])
+                daemon.send { buffer in
+                    buffer.writeDelivery(5, "orders.created", object: "shop", headers: headers, payload: "{\"n\":1}")
+                }
+                var iterator = try await subscription.makeAsyncIterator()
+                guard case .message(let message)? = try await iterator.next() else {
+                    Issue.record("no message came")
+                    return
+                }
+                #expect(message.sequence == 5 && message.name.string == "orders.created" && message.object == "shop")
+                #expect(message.uid == 10 && message.gid == 20 && message.pid == 30)
+                #expect(message.timeMicroseconds == 1_700_000_000_000_000)
+                #expect(message.date.timeIntervalSince1970 == 1_700_000_000)
+                #expect(message.headers.map(\.key) == ["k", "l"] && message.headers["l"] == "w")
+                #expect(message.text == "{\"n\":1}" && message.payload == Array("{\"n\":1}".utf8))
+                #expect(message.withPayload { $0.count } == 7)
+                #expect(try message.decode(as: [String: Int].self) == ["n": 1])
+                #expect(throws: NotifyError.self) { try message.decode(as: [Int].self) }
+                #expect(!message.isRedelivered)
+                message.acknowledge()
+            }
+        }
+    }
+
+    @Test func `a scoped durable subscription acknowledges, and detaches with confirmation`() async throws {
+        try await FakeDaemon.run { daemon in
+            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+                async let served: Void = {
+                    let connection = try await daemon.acceptAndGreet()
+                    let subscribe = try await connection.acceptSubscription()
+                    #expect(subscribe.durableName == "billing" && subscribe.credit == 3)
+                    connection.send { $0.writeRun(subscribe.subscription, [1, 2, 3]) }
+                    var acknowledged: UInt64 = 0
+                    while acknowledged < 3 {
+                        let frame: Acknowledge = try await connection.expect()
+                        acknowledged = try #require(frame.ranges.last).last
+                    }
+                    try await connection.acceptDetach()
+                }()
+                let texts = try await client.withSubscription(to: "a.*", as: .durable("billing"), limit: 3) {
+                    subscription in
+                    var texts: [String] = []
+                    for try await message in subscription.messages(onGap: { _ in }) {
+                        texts.append(message.text ?? "")
+                        message.acknowledge()
+                    }
+                    return texts
+                }
+                #expect(texts == ["1", "2", "3"])
+                try await served
+            }
+        }
+    }
+
+    @Test func `the closure form acknowledges what it returned from, and not what it threw at`() async throws {
+        struct Refused: Error {}
+        try await FakeDaemon.run { daemon in
+            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+                async let served: UInt64 = {
+                    let connection = try await daemon.acceptAndGreet()
+                    let subscribe = try await connection.acceptSubscription()
+                    connection.send { $0.writeRun(subscribe.subscription, [1, 2, 3]) }
+                    var last: UInt64 = 0
+                    while let frame = try await connection.next(), frame.kind == .acknowledge {
+                        last = try frame.read(Acknowledge.self).ranges.last?.last ?? 0
+                    }
+                    return last
+                }()
+                await #expect(throws: Refused.self) {
+                    try await client.subscribe(to: "a.*", as: .durable("d"), onGap: { _ in }) { message in
+                        if message.sequence == 3 { throw Refused() }
+                    }
+                }
+                let last = try await served
+                #expect(last == 2)
+            }
+        }
+    }
+
+    @Test func `it connects again, takes its subscriptions up again, and tells of the gap`() async throws {
+        try await FakeDaemon.run { daemon in
+            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+                async let accepted = daemon.acceptAndGreet()
+                async let subscribing = client.subscribe(to: [">"])
+                let first = try await accepted
+                try await first.acceptSubscription(after: 4)
+                var iterator = try await subscribing.makeAsyncIterator()
+                try await first.close()
+                let second = try await daemon.acceptAndGreet()
+                try await second.acceptSubscription(after: 9)
+                second.send { $0.writeDelivery(10) }
+                guard case .gap(let gap)? = try await iterator.next() else {
+                    Issue.record("no gap was told")
+                    return
+                }
+                #expect(gap == .init(reason: .reconnected, missed: nil, sequences: 5...9))
+                guard case .message(let message)? = try await iterator.next() else {
+                    Issue.record("no message came")
+                    return
+                }
+                #expect(message.sequence == 10)
+            }
+        }
+    }
+
+    @Test func `a daemon that is started later is found`() async throws {
+        try await FakeDaemon.run(listening: false) { daemon in
+            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+                async let ping = client.ping()
+                try await daemon.listen()
+                let connection = try await daemon.acceptAndGreet()
+                try await connection.acceptPing()
+                #expect(try await ping > .zero)
+            }
+        }
+    }
+
+    @Test func `where the first connection is required, no daemon ends the client`() async throws {
+        try await FakeDaemon.run(listening: false) { daemon in
+            var configuration = NotifyClient.Configuration.test(daemon.path)
+            configuration.requiresFirstConnection = true
+            let client = NotifyClient(configuration: configuration)
+            let error = await #expect(throws: NotifyError.self) { try await client.run() }
+            #expect(error?.code == .noDaemon)
+            let posting = await #expect(throws: NotifyError.self) { try await client.post("a.b") }
+            #expect(posting?.code == .noDaemon)
+        }
+    }
+
+    @Test func `run ends when its task is cancelled, and when the client is stopped`() async throws {
+        try await FakeDaemon.run { daemon in
+            let client = NotifyClient(configuration: .test(daemon.path))
+            let running = Task { try await client.run() }
+            let connection = try await daemon.acceptAndGreet()
+            async let answered: Void = connection.acceptPing()
+            try await client.ping()
+            try await answered
+            running.cancel()
+            try await connection.acceptFarewell()
+            try await running.value
+            await client.stop()
+            try await client.run()
+        }
+    }
+
+    @Test func `inspection asks and answers`() async throws {
+        try await FakeDaemon.run { daemon in
+            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+                async let accepted = daemon.acceptAndGreet()
+                async let listed = client.durableSubscriptions()
+                let connection = try await accepted
+                let list: NotifyWire.List = try await connection.expect()
+                for name in ["a", "b"] {
+                    connection.send(
+                        ListEntry(
+                            request: list.request, uid: 7, holderPID: name == "a" ? 0 : 8, cursor: 9, durableName: name,
+                            object: "", patterns: ["x.>"]))
+                }
+                connection.send(ListEnd(request: list.request))
+                let all = try await listed
+                #expect(all.map(\.name) == ["a", "b"] && all.map(\.holderPID) == [nil, 8])
+
+                let removed = Task { try await client.removeDurableSubscription("a") }
+                let remove: Remove = try await connection.expect()
+                #expect(remove.durableName == "a" && remove.uid == Remove.ownUID)
+                connection.send(
+                    ErrorFrame(request: remove.request, code: .unknownSubscription, message: "there is none"))
+                let error = await #expect(throws: NotifyError.self) { try await removed.value }
+                #expect(error?.code == .unknownSubscription && error?.isRefusal == true)
+
+                async let counted = client.statistics()
+                let statistics: NotifyWire.Statistics = try await connection.expect()
+                connection.send(
+                    StatisticsReport(request: statistics.request, counters: [.init(name: "stored", value: 3)]))
+                #expect(try await counted["stored"] == 3)
+                #expect(try await counted.version == "fake")
+            }
+        }
+    }
+
+    @Test func `what is wrong is told before anything is sent`() async throws {
+        let client = NotifyClient(configuration: .test("/nowhere"))
+        func code(_ body: () async throws -> Void) async -> NotifyError.Code? {
+            do {
+                try await body()
+                return nil
+            } catch {
+                return (error as? NotifyError)?.code
+            }
+        }
+        let long = String(repeating: "x", count: 256)
+        #expect(await code { try await client.post("a..b") } == .invalidName)
+        #expect(await code { try await client.post("a", object: long) } == .invalidObject)
+        #expect(await code { try await client.post("a", headers: ["k": "1", "k": "2"]) } == .invalidHeaders)
+        #expect(await code { try await client.post("a", json: Double.nan) } == .coding)
+        #expect(await code { _ = try await client.subscribe(to: ["a.>.b"]) } == .invalidPattern)
+        #expect(await code { _ = try await client.subscribe(to: []) } == .invalidArgument)
+        #expect(
+            await code { _ = try await client.subscribe(to: [">"], as: .durable("a b")) } == .invalidSubscriptionName)
+        #expect(
+            await code { _ = try await client.subscribe(to: [">"], as: .durable("a", window: 0)) } == .invalidArgument)
+        #expect(await code { _ = try await client.subscribe(to: [">"], limit: 0) } == .invalidArgument)
+        #expect(await code { try await client.removeDurableSubscription("") } == .invalidSubscriptionName)
+    }
+
+    @Test func `cancelled tasks come back, also those cancelled before they began`() async throws {
+        let client = NotifyClient(configuration: .test("/nowhere"))
+        for isEarly in [true, false] {
+            let tasks: [Task<NotifyError.Code?, Never>] = [
+                Task { await Self.code(isEarly) { try await client.post("a") } },
+                Task { await Self.code(isEarly) { try await client.send("a") } },
+                Task { await Self.code(isEarly) { try await client.ping() } },
+                Task { await Self.code(isEarly) { _ = try await client.subscribe(to: [">"]) } },
+            ]
+            for task in tasks {
+                task.cancel()
+                #expect(await task.value == .cancelled)
+            }
+        }
+    }
+
+    private static func code(_ isEarly: Bool, _ body: () async throws -> Void) async -> NotifyError.Code? {
+        if isEarly { withUnsafeCurrentTask { $0?.cancel() } }
+        do {
+            try await body()
+            return nil
+        } catch {
+            return (error as? NotifyError)?.code
+        }
+    }
+
+    @Test func `a consumer that does not read holds nobody up`() async throws {
+        try await FakeDaemon.run { daemon in
+            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+                async let served: Void = {
+                    let connection = try await daemon.acceptAndGreet()
+                    try await connection.acceptSubscription()
+                    let payload = String(repeating: "x", count: 1000)
+                    for start in stride(from: UInt64(1), to: 20_000, by: 100) {
+                        connection.send { buffer in
+                            for sequence in start..<start + 100 { buffer.writeDelivery(sequence, payload: payload) }
+                        }
+                    }
+                    let post = try await connection.expectPost()
+                    connection.sendReceipt(post.request)
+                }()
+                let subscription = try await client.subscribe(to: [">"], as: .volatile(bufferedMessages: 100))
+                // The receipt comes after 20 MB that nobody takes.
+                try await client.post("a.b")
+                try await served
+                var iterator = subscription.makeAsyncIterator()
+                guard case .gap(let gap)? = try await iterator.next() else {
+                    Issue.record("no gap was told")
+                    return
+                }
+                #expect(gap == .init(reason: .consumerTooSlow, missed: 19_900, sequences: 1...19_900))
+                #expect(subscription.droppedCount == 19_900)
+                guard case .message(let message)? = try await iterator.next() else {
+                    Issue.record("no message came")
+                    return
+                }
+                #expect(message.sequence == 19_901)
+            }
+        }
+    }
+
+    @Test func `letting go of a subscription leaves it`() async throws {
+        try await FakeDaemon.run { daemon in
+            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+                async let accepted = daemon.acceptAndGreet()
+                let subscribing = Task { try await client.subscribe(to: [">"]).droppedCount }
+                let connection = try await accepted
+                try await connection.acceptSubscription()
+                _ = try await subscribing.value
+                // Nobody holds the subscription from here on.
+                try await connection.acceptDetach()
+            }
+        }
+    }
+
+    @Test func `changes of the connection are told`() async throws {
+        try await FakeDaemon.run { daemon in
+            let changes = Inbox<Bool>()
+            var configuration = NotifyClient.Configuration.test(daemon.path)
+            configuration.onConnectionChange = { change in
+                switch change {
+                case .connected(let version):
+                    #expect(version == "fake")
+                    changes.put(true)
+                case .disconnected:
+                    changes.put(false)
+                }
+            }
+            try await withNotifyClient(configuration: configuration) { _ in
+                let connection = try await daemon.acceptAndGreet()
+                #expect(try await changes.next())
+                try await connection.close()
+                #expect(try await changes.next() == false)
+                _ = try await daemon.acceptAndGreet()
+                #expect(try await changes.next())
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+import NIOCore
+import NotifyCenter
+import NotifyWire
+import Testing
+
+@testable import NotifyClient
+
+/// A machine with a clock that the test turns, and the frames it writes.
+final class MachineHarness {
+    private var machine: ClientMachine
+    private var unread: ByteBuffer = ByteBuffer()
+    var now = Duration.zero
+    private(set) var channel = Effects.ChannelEffect.none
+    private(set) var changes: [NotifyClient.ConnectionChange] = []
+    private(set) var remarks: [String] = []
+
+    init(_ configuration: NotifyClient.Configuration = .test("/nowhere")) {
+        machine = ClientMachine(configuration, instance: ClientInstance(high: 1, low: 2))
+    }
+
+    /// A machine that is connected and greeted.
+    static func ready(
+        postWindow: UInt32 = 8, _ configuration: NotifyClient.Configuration = .test("/nowhere")
+    ) throws -> MachineHarness {
+        let harness = MachineHarness(configuration)
+        harness.bring { $0.start(&$1) }
+        try harness.connect(postWindow: postWindow)
+        return harness
+    }
+
+    func connect(postWindow: UInt32 = 8) throws {
+        try #require(channel == .connect)
+        bring { [now] in $0.connected(now: now, &$1) }
+        let frames = try read()
+        try #require(frames.map(\.kind) == [.hello])
+        let hello: Hello = try frames[0].read()
+        receive { FakeConnection.welcome(to: hello, postWindow: postWindow).write(to: &$0) }
+    }
+
+    func disconnect() {
+        bring { [now] in $0.disconnected(nil, now: now, jitter: 0, &$1) }
+        unread.clear()
+    }
+
+    /// Loses the connection and gets another one, at the earliest time.
+    func reconnect(postWindow: UInt32 = 8) throws {
+        disconnect()
+        advance(by: .seconds(1))
+        try connect(postWindow: postWindow)
+    }
+
+    func advance(by duration: Duration) {
+        now += duration
+        bring { [now] in $0.timeReached(now, &$1) }
+    }
+
+    // MARK: Events
+
+    @discardableResult
+    func bring<Result>(_ event: (inout ClientMachine, inout Effects) -> Result) -> Result {
+        var effects = Effects()
+        let result = event(&machine, &effects)
+        for (mailbox, item) in effects.deliveries { mailbox.put(item) }
+        effects.outcomes.tell()
+        for answer in effects.answers { answer() }
+        if effects.channel != .none { channel = effects.channel }
+        changes += effects.changes
+        remarks += effects.remarks
+        return result
+    }
+
+    /// Bytes come, in one read.
+    @discardableResult
+    func receive(_ body: (inout ByteBuffer) throws -> Void) rethrows -> Int {
+        var buffer = ByteBuffer()
+        try body(&buffer)
+        return buffer.withUnsafeReadableBytes { bytes in
+            bring { [now] in $0.received(bytes, now: { now }, &$1) }
+        }
+    }
+
+    func post(_ name: String = "a.b", _ text: String = "") throws -> ReplySlot<NotifyClient.Receipt> {
+        let slot = ReplySlot<NotifyClient.Receipt>()
+        let message = try message(name, text)
+        bring { [now] in $0.submit(message, .task(slot), now: now, &$1) }
+        return slot
+    }
+
+    func send(_ name: String = "a.b", _ text: String = "") throws -> ReplySlot<Void> {
+        let slot = ReplySlot<Void>()
+        let message = try message(name, text)
+        bring { [now] in $0.submit(message, .sender(slot), now: now, &$1) }
+        return slot
+    }
+
+    private func message(_ name: String, _ text: String) throws -> NotifyClient.OutgoingMessage {
+        try .init(name: NotificationName(name), payload: Array(text.utf8))
+    }
+
+    struct Subscribed {
+        var number: UInt32
+        var mailbox: Mailbox
+        var ledger: AcknowledgementLedger?
+        var opener: ReplySlot<Void>
+
+        /// Everything there is to take now.
+        func drain() async throws -> (sequences: [UInt64], gaps: [NotifyClient.Gap], texts: [String]) {
+            mailbox.put(.gap(.init(reason: .recreated, missed: 0, sequences: nil)))
+            var result: (sequences: [UInt64], gaps: [NotifyClient.Gap], texts: [String]) = ([], [], [])
+            while result.gaps.last?.missed != 0 {
+                let taken = try await mailbox.next()
+                result.sequences += taken.sequences
+                result.gaps += taken.gaps
+            }
+            result.gaps.removeLast()
+            return result
+        }
+    }
+
+    func subscribe(
+        _ patterns: [String], _ kind: NotifyClient.SubscriptionKind = .volatile(), object: String? = nil,
+        limit: Int? = nil
+    ) throws -> Subscribed {
+        let spec = try SubscriptionSpec(patterns: patterns, object: object, kind: kind, limit: limit)
+        let opener = ReplySlot<Void>()
+        let mailbox = Mailbox(bounds: spec.mailboxBounds, limit: spec.limit)
+        let ledger = spec.isDurable ? AcknowledgementLedger(window: spec.window) { _ in } : nil
+        let entry = SubscriptionTable.Entry(spec: spec, mailbox: mailbox, ledger: ledger, opener: opener)
+        let number = bring { [now] in $0.subscribe(entry, now: now, &$1) }
+        return Subscribed(number: number, mailbox: mailbox, ledger: ledger, opener: opener)
+    }
+
+    /// Subscribes, and answers for the daemon.
+    func subscribed(
+        _ patterns: [String], _ kind: NotifyClient.SubscriptionKind = .volatile(), object: String? = nil,
+        limit: Int? = nil, after sequence: UInt64 = 0
+    ) throws -> Subscribed {
+        let subscription = try subscribe(patterns, kind, object: object, limit: limit)
+        _ = try acceptSubscriptions(after: sequence)
+        return subscription
+    }
+
+    /// Answers all subscribe frames that are unread.
+    func acceptSubscriptions(after sequence: UInt64 = 0, isResumed: Bool = false) throws -> [Subscribe] {
+        let frames = try read().map { try $0.read(Subscribe.self) }
+        receive { buffer in
+            for frame in frames {
+                NotifyWire.Subscribed(
+                    request: frame.request, subscription: frame.subscription, sequence: sequence, isResumed: isResumed
+                ).write(to: &buffer)
+            }
+        }
+        return frames
+    }
+
+    func acknowledge(_ subscription: Subscribed, _ sequences: UInt64...) throws {
+        let ledger = try #require(subscription.ledger)
+        for sequence in sequences where ledger.update({ $0.acknowledge(sequence) }) {
+            bring { machine, _ in machine.acknowledgementsPending(ledger) }
+        }
+    }
+
+    func leave(_ subscription: Subscribed) -> ReplySlot<Void> {
+        let slot = ReplySlot<Void>()
+        bring { [now] in $0.leave(subscription.number, slot, now: now, &$1) }
+        return slot
+    }
+
+    func stop() {
+        bring { [now] in $0.stop(now: now, &$1) }
+    }
+
+    // MARK: What it wrote
+
+    /// The frames written since the last call.
+    func read() throws -> [FakeConnection.Received] {
+        repeat {
+            var more = bring { $0.takeOutgoing(&$1) }
+            unread.writeBuffer(&more)
+        } while bring { machine, _ in machine.hasOutgoing }
+        defer { unread.clear() }
+        var frames: [FakeConnection.Received] = []
+        try unread.withUnsafeReadableBytes { bytes in
+            var used = 0
+            while let frame = try FrameDecoder(maximumBodyBytes: 1 << 26)
+                .next(in: UnsafeRawBufferPointer(rebasing: bytes[used...]))
+            {
+                frames.append(
+                    .init(
+                        kind: try #require(FrameKind(rawValue: frame.kind)), flags: frame.flags, body: Array(frame.body)
+                    ))
+                used += frame.size
+            }
+        }
+        return frames
+    }
+
+    func readPosts() throws -> [FakeConnection.ReceivedPost] {
+        try read().filter { $0.kind == .post }.map { try $0.readPost() }
+    }
+}
+
+extension ReplySlot {
+    /// The code of the error that was answered; nil for success.
+    func code() async -> NotifyError.Code? {
+        do {
+            _ = try await wait()
+            return nil
+        } catch {
+            return error.code
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import NotifyClient
+import Testing
+
+/// The code of the first tutorial, compiled, and compared with what the article shows.
+@Suite struct TutorialTests {
+    private struct Order: Codable {
+        var number: Int
+        var item: String
+    }
+
+    private func bill(_ order: Order) async throws {}
+
+    private func connect() async throws {
+        // snippet
+        try await withNotifyClient { client in
+            let receipt = try await client.post("orders.created", "order 42")
+            print("posted as \(receipt.sequence) to \(receipt.subscribers) subscribers")
+        }
+        // end
+    }
+
+    private func post(_ client: NotifyClient) async throws {
+        // snippet
+        try await client.post(
+            "orders.created", json: Order(number: 42, item: "tea"), object: "shop-1", headers: ["trace": "abc"])
+        // end
+        // snippet
+        try await client.post("orders.paid", "order 42", durability: .synced)
+        // end
+    }
+
+    private func subscribe(_ client: NotifyClient) async throws {
+        // snippet
+        try await client.withSubscription(to: "orders.>") { subscription in
+            for try await event in subscription {
+                switch event {
+                case .message(let message): print(message.name, message.text ?? "")
+                case .gap(let gap): print(gap)
+                }
+            }
+        }
+        // end
+        // snippet
+        try await client.subscribe(to: "orders.>", as: .durable("billing"), onGap: { print($0) }) { message in
+            let order = try message.decode(as: Order.self)
+            try await bill(order)
+        }
+        // end
+    }
+
+    private func fail(_ client: NotifyClient) async throws {
+        // snippet
+        do {
+            try await client.post("orders.created", "order 43")
+        } catch  where error.code == .outcomeUnknown {
+            // The daemon may have the message. Posting it again may post it twice.
+        }
+        // end
+    }
+
+    @Test func `the article shows the code that is compiled here`() throws {
+        let here = URL(fileURLWithPath: #filePath)
+        let root = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let article = root.appendingPathComponent("Sources/NotifyClient/NotifyClient.docc/GettingStarted.md")
+        let shown = try Self.blocks(of: article, from: "```swift", to: "```")
+        let compiled = try Self.blocks(of: here, from: "        // snippet", to: "        // end")
+        #expect(shown.count > 0)
+        #expect(shown == compiled.map { $0.map { String($0.dropFirst(8)) } })
+    }
+
+    /// The lines between two marks, each time they occur.
+    private static func blocks(of file: URL, from start: String, to end: String) throws -> [[String]] {
+        var blocks: [[String]] = []
+        var isInside = false
+        for line in try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n") {
+            if isInside, line == end {
+                isInside = false
+            } else if isInside {
+                blocks[blocks.count - 1].append(line)
+            } else if line == start {
+                isInside = true
+                blocks.append([])
+            }
+        }
+        return blocks
+    }
+}
