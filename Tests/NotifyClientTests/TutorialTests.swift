@@ -53,7 +53,7 @@ import Testing
         // snippet
         do {
             try await client.post("orders.created", "order 43")
-        } catch  where error.code == .outcomeUnknown {
+        } catch let error where error.code == .outcomeUnknown {
             // The daemon may have the message. Posting it again may post it twice.
         }
         // end

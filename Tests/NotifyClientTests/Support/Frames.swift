@@ -52,8 +52,9 @@ extension Mailbox.Taken {
 
 /// A configuration that waits for nothing longer than a test likes.
 extension NotifyClient.Configuration {
-    static func test(_ path: String) -> Self {
+    static func test(_ path: String, closingTimeout: Duration = .milliseconds(500)) -> Self {
         var configuration = Self(socketPath: path)
+        configuration.closingTimeout = closingTimeout
         configuration.backoff = .init(initial: .milliseconds(1), maximum: .milliseconds(10))
         return configuration
     }
