@@ -1,0 +1,201 @@
+import Foundation
+import NotifyWire
+import Testing
+
+extension IntegrationTests {
+    /// The daemon is killed again and again under load, and keeps what it promised each time.
+    @Suite struct KillRoundTests {
+        private static let rounds = 24
+
+        @Test func nothingReceiptedIsLostNorOutOfOrderNorNumberedTwice() async throws {
+            let seed = UInt64.random(in: .min ... .max)
+            print("kill rounds: seed \(seed)")
+            var random = SeededGenerator(seed: seed)
+            let journal = KillJournal()
+            let daemon = try await Daemon.start()
+            try Self.createArchive(daemon)
+
+            for round in 1...Self.rounds {
+                let seeds = (0..<5).map { _ in random.next() }
+                let process = daemon.process
+                let life = Int.random(in: 1...600, using: &random)
+                DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(life)) { process.send(SIGKILL) }
+                _ = try await onThreads(5, within: .seconds(120)) { number in
+                    let load = KillLoad(daemon: daemon, journal: journal, round: round, seed: seeds[number])
+                    switch number {
+                    case 0: try load.post("load.stored", .stored, maximumBytes: 100)
+                    case 1: try load.post("load.automatic", .automatic, maximumBytes: 3000)
+                    case 2: try load.post("load.volatile", .volatile, maximumBytes: 100)
+                    case 3: try load.readDurably()
+                    default: try load.readVolatile()
+                    }
+                }
+                #expect(try await process.waitForExit() == .signal(SIGKILL))
+                try await daemon.start()
+                if !journal.broken.isEmpty { break }
+            }
+
+            try Self.readToTheEnd(daemon, journal)
+            let archived = try Self.readArchive(daemon, journal)
+            let receipted = journal.receipted
+            #expect(journal.broken.isEmpty)
+            #expect(receipted.subtracting(archived).isEmpty)
+            #expect(receipted.subtracting(journal.seen).isEmpty)
+            // Else the load was none, and this shows nothing.
+            #expect(receipted.count > 1000)
+            #expect(journal.volatileReceipts > 1000)
+            #expect(journal.repeats > 0)
+            print("kill rounds: \(receipted.count) stored, \(archived.count) in the log, \(journal.repeats) repeats")
+            #expect(try await daemon.stop() == .status(0))
+        }
+
+        /// A durable subscription from before the first message, which nobody holds while it is stormy.
+        private static func createArchive(_ daemon: Daemon) throws {
+            let client = try RawClient(daemon)
+            try client.subscribe("load.>", durable: "archive")
+            try client.detach()
+        }
+
+        /// Reads what the kills left over, up to a last message.
+        private static func readToTheEnd(_ daemon: Daemon, _ journal: KillJournal) throws {
+            let client = try RawClient(daemon)
+            try client.subscribe("load.>", durable: "reader")
+            let end = try client.post("load.end", "end", durability: .stored)
+            var last: UInt64 = 0
+            while last != end.sequence {
+                let message = try client.message()
+                journal.received(message, after: last)
+                last = message.sequence
+                try client.acknowledge(through: last)
+            }
+        }
+
+        /// Reads all that was ever stored, in one attachment. Returns the sequences.
+        private static func readArchive(_ daemon: Daemon, _ journal: KillJournal) throws -> Set<UInt64> {
+            let client = try RawClient(daemon)
+            try client.subscribe("load.>", durable: "archive", window: 1024)
+            var sequences: Set<UInt64> = []
+            var last: UInt64 = 0
+            // Each poster's messages are stored in the order in which it posted them.
+            var lastOfPoster: [Substring: (round: Int, number: Int)] = [:]
+            while true {
+                let message = try client.message()
+                journal.received(message)
+                if message.sequence <= last { journal.breaks("archived \(message.sequence) came after \(last)") }
+                if message.isRedelivery { journal.breaks("archived \(message.sequence) is flagged") }
+                last = message.sequence
+                sequences.insert(last)
+                if sequences.count % 256 == 0 { try client.acknowledge(through: last) }
+                if message.name == "load.end" { return sequences }
+                let parts = message.text.split(separator: " ")
+                let place = (round: Int(parts[1]) ?? 0, number: Int(parts[2]) ?? 0)
+                if let before = lastOfPoster.updateValue(place, forKey: parts[0]), before >= place {
+                    journal.breaks("\(parts[0]) posted \(place) after \(before), but it was stored before")
+                }
+            }
+        }
+    }
+}
+
+/// What one client does in one round, until the daemon is gone.
+struct KillLoad {
+    var daemon: Daemon
+    var journal: KillJournal
+    var round: Int
+    var random: SeededGenerator
+
+    init(daemon: Daemon, journal: KillJournal, round: Int, seed: UInt64) {
+        self.daemon = daemon
+        self.journal = journal
+        self.round = round
+        random = SeededGenerator(seed: seed)
+    }
+
+    /// Posts as fast as receipts allow.
+    func post(_ name: String, _ durability: Durability, maximumBytes: Int) throws {
+        var random = random
+        guard let client = try connect() else { return }
+        var outstanding: [UInt64: String] = [:]
+        var number = 0
+        let take = { (event: RawEvent) in
+            switch event {
+            case .receipt(let receipt):
+                guard let text = outstanding.removeValue(forKey: receipt.request) else {
+                    return journal.breaks("a receipt for request \(receipt.request), which waits for none")
+                }
+                journal.received(receipt, for: text)
+            default: journal.breaks("a poster got \(event)")
+            }
+        }
+        do {
+            while true {
+                var posts: [UInt8] = []
+                for _ in 0..<Int.random(in: 1...50, using: &random) {
+                    let request = client.newRequest()
+                    number += 1
+                    let padding = String(repeating: "x", count: Int.random(in: 0...maximumBytes, using: &random))
+                    let text = "\(name) \(round) \(number) \(padding)"
+                    outstanding[request] = text
+                    posts += RawClient.encodePost(
+                        request: request, name: Array(name.utf8), payload: Array(text.utf8), durability: durability)
+                }
+                try client.send(posts)
+                while outstanding.count > 500 { take(try client.next()) }
+            }
+        } catch  where isTheEnd(error) {
+            // Receipts that came before the end are as good as any.
+            for event in (try? client.waitForEnd()) ?? [] { take(event) }
+        }
+    }
+
+    /// Reads the durable subscription, and acknowledges some of what it reads.
+    func readDurably() throws {
+        var random = random
+        guard let client = try connect() else { return }
+        do {
+            try client.subscribe(
+                "load.>", durable: "reader", from: .oldest, window: .random(in: 1...300, using: &random))
+            var last: UInt64 = 0
+            while true {
+                let message = try client.message()
+                journal.received(message, after: last)
+                last = message.sequence
+                if Int.random(in: 0..<4, using: &random) == 0 || client.isQuiet {
+                    try client.acknowledge(through: last)
+                }
+            }
+        } catch  where isTheEnd(error) {}
+    }
+
+    func readVolatile() throws {
+        guard let client = try connect() else { return }
+        do {
+            try client.subscribe("load.>")
+            var last: UInt64 = 0
+            while true {
+                switch try client.next() {
+                case .message(let message):
+                    journal.received(message)
+                    if message.sequence <= last { journal.breaks("volatile \(message.sequence) came after \(last)") }
+                    last = message.sequence
+                case .gap(let gap): last = gap.range.last
+                case let event: journal.breaks("a volatile reader got \(event)")
+                }
+            }
+        } catch  where isTheEnd(error) {}
+    }
+
+    /// Nil where the daemon was killed before that.
+    private func connect() throws -> RawClient? {
+        do {
+            return try RawClient(daemon)
+        } catch  where isTheEnd(error) {
+            return nil
+        }
+    }
+
+    /// A kill shows as the end of the stream or as a failing call, and as nothing else.
+    private func isTheEnd(_ error: any Error) -> Bool {
+        error is ConnectionEnded || error is SystemFailure
+    }
+}
