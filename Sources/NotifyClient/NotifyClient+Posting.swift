@@ -1,5 +1,3 @@
-import NotifyCenter
-
 extension NotifyClient {
     /// Posts a message and waits for its receipt.
     ///
@@ -29,8 +27,7 @@ extension NotifyClient {
     ) async throws(NotifyError) -> Receipt {
         try await post(
             OutgoingMessage(
-                name: NotificationName(checking: name), payload: payload, object: object, headers: headers,
-                durability: durability))
+                name: name, payload: payload, object: object, headers: headers, durability: durability))
     }
 
     /// Posts a text as UTF-8 and waits for the receipt, as ``post(_:)`` does.
@@ -76,8 +73,7 @@ extension NotifyClient {
     ) async throws(NotifyError) {
         try await send(
             OutgoingMessage(
-                name: NotificationName(checking: name), payload: payload, object: object, headers: headers,
-                durability: durability))
+                name: name, payload: payload, object: object, headers: headers, durability: durability))
     }
 
     /// Posts a text without asking for a receipt, as ``send(_:)`` does.

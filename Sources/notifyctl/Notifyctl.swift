@@ -1,1 +1,64 @@
-@main struct Notifyctl { static func main() {} }
+import ArgumentParser
+import Glibc
+import NotifyClient
+
+@main
+struct Notifyctl: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "notifyctl",
+        abstract: "Posts notifications through notifyd, and shows those that others post.",
+        discussion: """
+            The daemon's socket is the one given with --socket, else that in NOTIFYD_SOCKET, else the user's own if it is \
+            there, else the system's.
+
+            Exit status: 0 done, 64 wrong usage, 69 no daemon, 77 refused, 124 timeout reached, 1 anything else.
+
+            EXAMPLES
+              notifyctl subscribe 'orders.>'
+                  Print what is posted under names that begin with 'orders.'.
+              notifyctl post orders.created 'order 42'
+                  Post a message.
+            """,
+        version: NotifyClient.version,
+        subcommands: [
+            PostCommand.self, SubscribeCommand.self, DurableCommand.self, PingCommand.self, StatsCommand.self,
+        ])
+
+    static func main() async {
+        // A reader that goes away is told by the failing write.
+        signal(SIGPIPE, SIG_IGN)
+        do {
+            var command = try parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            end(with: error)
+        }
+    }
+
+    /// Help and versions were asked for; everything else is one line that says what is wrong, and a status.
+    private static func end(with error: any Error) -> Never {
+        switch error {
+        case let failure as CommandFailure:
+            if let message = failure.message { StandardError.say(message) }
+            Glibc.exit(failure.status.rawValue)
+        case let error as NotifyError:
+            StandardError.say(error.message)
+            Glibc.exit(ExitStatus(error).rawValue)
+        default:
+            guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
+            StandardError.say("\(message(for: error)) (see '\(helpCommand)')")
+            Glibc.exit(ExitStatus.usage.rawValue)
+        }
+    }
+
+    /// What tells more about the command that was meant.
+    private static var helpCommand: String {
+        let names = configuration.subcommands.map { $0._commandName }
+        let meant = CommandLine.arguments.dropFirst().first { names.contains($0) }
+        return (["notifyctl"] + [meant].compactMap(\.self) + ["--help"]).joined(separator: " ")
+    }
+}

@@ -39,6 +39,18 @@ extension NotifyClient {
             self.durability = durability
         }
 
+        /// Makes a message whose name is a string, which is checked.
+        ///
+        /// - Throws: ``NotifyError`` with `invalidName`, `invalidObject` or `invalidHeaders`.
+        public init(
+            name: String, payload: [UInt8] = [], object: String? = nil, headers: Headers = [:],
+            durability: Durability = .automatic
+        ) throws(NotifyError) {
+            try self.init(
+                name: NotificationName(checking: name), payload: payload, object: object, headers: headers,
+                durability: durability)
+        }
+
         /// The same message with another payload.
         public func with(payload: [UInt8]) -> OutgoingMessage {
             OutgoingMessage(copying: self, payload: payload)

@@ -1,0 +1,35 @@
+import NotifyClient
+
+/// How notifyctl ends.
+enum ExitStatus: Int32 {
+    case done = 0
+    case failure = 1
+    case usage = 64
+    case noDaemon = 69
+    case refused = 77
+    case timeout = 124
+
+    init(_ error: NotifyError) {
+        self =
+            switch error.code {
+            case .noDaemon, .notConnected: .noDaemon
+            case .forbidden: .refused
+            case _ where error.isRefusal: .refused
+            case .invalidName, .invalidPattern, .invalidObject, .invalidHeaders, .invalidSubscriptionName,
+                .invalidArgument, .invalidSocketPath:
+                .usage
+            default: .failure
+            }
+    }
+}
+
+/// An end other than the usual; with the line to say, where there is something to say.
+struct CommandFailure: Error {
+    var status: ExitStatus
+    var message: String?
+
+    init(_ status: ExitStatus, _ message: String? = nil) {
+        self.status = status
+        self.message = message
+    }
+}

@@ -1,0 +1,63 @@
+import NotifyClient
+
+/// Posts one message for each line, pipelined, and prints what became of them in the order of the lines.
+struct LinePoster {
+    let template: NotifyClient.OutgoingMessage
+    let input: Int32
+    let printer: ReceiptPrinter
+
+    func run(_ configuration: NotifyClient.Configuration) async throws {
+        let failure = try await withNotifyClient(configuration: configuration) { client in
+            let pipeline = client.postPipeline()
+            return try await withThrowingTaskGroup(of: ExitStatus?.self) { group in
+                group.addTask {
+                    try await post(to: pipeline)
+                    return nil
+                }
+                group.addTask { try await printOutcomes(of: pipeline) }
+                // Whichever ends first, the printer has the last word: it has seen every outcome, or has given up.
+                var failure: ExitStatus?
+                for try await status in group { failure = failure ?? status }
+                return failure
+            }
+        }
+        if let failure { throw CommandFailure(failure) }
+    }
+
+    private func post(to pipeline: NotifyClient.PostPipeline) async throws {
+        // One byte more than any daemon takes, so that a longer line is refused in its turn.
+        var splitter = LineSplitter(maximumBytes: NotifyClient.maximumPayloadBytes + 1)
+        let reader = InputReader(descriptor: input)
+        while true {
+            let chunk = try await reader.next()
+            if chunk.isEmpty { break }
+            let lines = splitter.split(chunk)
+            try await pipeline.post(contentsOf: lines.lazy.map { template.with(payload: $0) })
+        }
+        if let last = splitter.finish() { try await pipeline.post(template.with(payload: last)) }
+        pipeline.finish()
+    }
+
+    /// Answers the status of the first line that failed.
+    private func printOutcomes(of pipeline: NotifyClient.PostPipeline) async throws -> ExitStatus? {
+        var output = StandardOutput()
+        var line = 0
+        var failure: ExitStatus?
+        for try await outcomes in pipeline.batches {
+            for outcome in outcomes {
+                line += 1
+                switch outcome {
+                case .success(let receipt):
+                    output.gather { printer.append(receipt, to: &$0) }
+                case .failure(let error):
+                    try output.flush()
+                    StandardError.say("line \(line): \(error.message)")
+                    failure = failure ?? ExitStatus(error)
+                    if ExitStatus(error) == .noDaemon { throw CommandFailure(.noDaemon, "stopped at line \(line)") }
+                }
+            }
+            try output.flush()
+        }
+        return failure
+    }
+}

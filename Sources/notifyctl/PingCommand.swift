@@ -1,0 +1,30 @@
+import ArgumentParser
+import NotifyClient
+
+struct PingCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ping",
+        abstract: "Ask the daemon for a sign of life.",
+        discussion: """
+            Prints how long the answer took. The status is 69 where there is no daemon.
+
+            EXAMPLES
+              notifyctl ping
+              notifyctl ping > /dev/null && echo up
+            """)
+
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let time = try await withNotifyClient(configuration: connection.configuration()) { client in
+            // The first one waits for the connection as well.
+            try await client.ping()
+            return try await client.ping()
+        }
+        var output = StandardOutput()
+        output.append(
+            "notifyd answered in \(time.components.attoseconds / 1_000_000_000_000 + time.components.seconds * 1_000_000) µs\n"
+        )
+        try output.flush()
+    }
+}

@@ -1,0 +1,124 @@
+import ArgumentParser
+import Glibc
+import NotifyClient
+
+struct PostCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "post",
+        abstract: "Post a message, or one for each line of the input.",
+        discussion: """
+            Prints one line for each message: 'posted NAME seq=N subscribers=N stored=N', where subscribers are those that \
+            listen now and stored counts the durable subscriptions that keep it.
+
+            EXAMPLES
+              notifyctl post orders.created 'order 42'
+              notifyctl post backup.done --durability stored -H host:db1 < /dev/null
+              tail -f access.log | notifyctl post web.access --lines --quiet
+              notifyctl post images.new --file ./photo.jpg --object shop-1 --json
+            """)
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Argument(help: "What the message is about, such as orders.created.")
+    var name: String
+
+    @Argument(help: "The content; '-' reads standard input whole. Without it the content is empty.")
+    var body: String?
+
+    @Option(
+        name: .shortAndLong, help: ArgumentHelp("Take the content from a file.", valueName: "file"), completion: .file()
+    )
+    var file: String?
+
+    @Flag(name: .shortAndLong, help: "Post each line of standard input, or of the file.")
+    var lines = false
+
+    @Option(help: ArgumentHelp("What subscribers may filter by, beside the name.", valueName: "text"))
+    var object: String?
+
+    @Option(
+        name: [.customShort("H"), .long],
+        help: ArgumentHelp("A header; may be given several times.", valueName: "key:value"))
+    var header: [Header] = []
+
+    @Option(
+        help: ArgumentHelp("What to promise: automatic, volatile, stored or synced.", valueName: "durability"),
+        transform: Self.durability)
+    var durability = NotifyClient.Durability.automatic
+
+    @Flag(name: .shortAndLong, help: "Print nothing but errors.")
+    var quiet = false
+
+    @Flag(help: "Print one JSON object for each message.")
+    var json = false
+
+    private static func durability(_ argument: String) throws -> NotifyClient.Durability {
+        guard let durability = NotifyClient.Durability(rawValue: argument) else {
+            throw ValidationError("the durability is one of automatic, volatile, stored and synced, not '\(argument)'")
+        }
+        return durability
+    }
+
+    func validate() throws {
+        if body != nil, file != nil { throw ValidationError("give the content or --file, not both") }
+        if body != nil, lines { throw ValidationError("give the content or --lines, not both") }
+    }
+
+    func run() async throws {
+        let message = try NotifyClient.OutgoingMessage(
+            name: name, object: object, headers: .init(header.map { ($0.key, $0.value) }),
+            durability: durability)
+        let printer = ReceiptPrinter(name: name, format: quiet ? .nothing : json ? .json : .text)
+        if lines {
+            try await LinePoster(template: message, input: openInput(), printer: printer).run(
+                connection.configuration())
+        } else {
+            try await post(message.with(payload: payload()), printer)
+        }
+    }
+
+    private func post(_ message: NotifyClient.OutgoingMessage, _ printer: ReceiptPrinter) async throws {
+        let receipt = try await withNotifyClient(configuration: connection.configuration()) { client in
+            try await client.post(message)
+        }
+        var output = StandardOutput()
+        output.gather { printer.append(receipt, to: &$0) }
+        try output.flush()
+    }
+
+    // MARK: The content
+
+    private func payload() async throws -> [UInt8] {
+        if let body, body != "-" { return Array(body.utf8) }
+        guard body != nil || file != nil else { return [] }
+        let bytes = try await InputReader(descriptor: openInput()).all(limit: NotifyClient.maximumPayloadBytes)
+        guard bytes.count <= NotifyClient.maximumPayloadBytes else {
+            throw CommandFailure(
+                .refused, "the content is longer than \(NotifyClient.maximumPayloadBytes) bytes, which no daemon takes")
+        }
+        return bytes
+    }
+
+    private func openInput() throws -> Int32 {
+        guard let file else { return STDIN_FILENO }
+        let descriptor = open(file, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw CommandFailure(.failure, "\(file) can't be opened: \(String(cString: strerror(errno)))")
+        }
+        return descriptor
+    }
+}
+
+/// A header as it is given on the command line.
+struct Header: ExpressibleByArgument, Equatable {
+    var key: String
+    var value: String
+
+    init?(argument: String) {
+        guard let colon = argument.utf8.firstIndex(of: UInt8(ascii: ":")), colon > argument.startIndex else {
+            return nil
+        }
+        key = String(argument[..<colon])
+        value = String(argument[argument.utf8.index(after: colon)...])
+    }
+}

@@ -1,0 +1,34 @@
+import NotifyClient
+
+/// How `post` shows what became of a message.
+struct ReceiptPrinter: Sendable {
+    enum Format: Sendable {
+        case nothing
+        case text
+        case json
+    }
+
+    let name: String
+    let format: Format
+
+    func append(_ receipt: NotifyClient.Receipt, to bytes: inout [UInt8]) {
+        switch format {
+        case .nothing: break
+        case .text:
+            let line =
+                "posted \(name) seq=\(receipt.sequence) subscribers=\(receipt.subscribers) stored=\(receipt.stored)\n"
+            bytes.append(contentsOf: line.utf8)
+        case .json:
+            var json = JSONText()
+            json.object { json in
+                json.member("name", name)
+                json.member("seq", receipt.sequence)
+                json.member("subscribers", receipt.subscribers)
+                json.member("stored", receipt.stored)
+                json.member("durability", receipt.durability.rawValue)
+            }
+            bytes.append(contentsOf: json.bytes)
+            bytes.append(UInt8(ascii: "\n"))
+        }
+    }
+}
