@@ -1,0 +1,190 @@
+import Foundation
+import NotifyCenter
+import NotifyClient
+import NotifyWire
+import Testing
+
+extension IntegrationTests {
+    /// The client library over daemons that go and come back.
+    @Suite struct ClientReconnectTests {
+        private func configuration(_ daemon: Daemon, wait: Duration = .seconds(60)) -> NotifyClient.Configuration {
+            var configuration = NotifyClient.Configuration(socketPath: daemon.socket)
+            configuration.connectionWait = wait
+            configuration.backoff = NotifyClient.Backoff(initial: .milliseconds(5), maximum: .milliseconds(50))
+            return configuration
+        }
+
+        @Test func aPostUnderWayWhenTheDaemonDiesHasAnUnknownOutcome() async throws {
+            let daemon = try await Daemon.start()
+            try await withNotifyClient(configuration: configuration(daemon)) { client in
+                try await client.post("before", "1", durability: .stored)
+                // It stands still, so that the post reaches its socket and no answer comes back.
+                daemon.process.send(SIGSTOP)
+                try daemon.process.waitUntilStopped()
+                let post = Task { try await client.post("under.way", "2", durability: .stored) }
+                try daemon.waitForUnreadBytes()
+                try await daemon.kill()
+                let error = await #expect(throws: NotifyError.self) { try await post.value }
+                #expect(error?.code == .outcomeUnknown)
+
+                try await daemon.start()
+                let receipt = try await client.post("after", "3", durability: .stored)
+                #expect(receipt.durability == .stored)
+                #expect(try await client.statistics()["log_messages"] == 2)
+            }
+        }
+
+        @Test func withoutADaemonAPostWaitsForAWhile() async throws {
+            let daemon = try await Daemon.start()
+            try await daemon.kill()
+            try await withNotifyClient(configuration: configuration(daemon, wait: .milliseconds(300))) { client in
+                let error = await #expect(throws: NotifyError.self) { try await client.post("a", "1") }
+                #expect(error?.code == .notConnected)
+            }
+            try await withNotifyClient(configuration: configuration(daemon)) { client in
+                async let post = client.post("a", "2", durability: .stored)
+                try await daemon.start()
+                let receipt = try await post
+                #expect(receipt.durability == .stored)
+            }
+        }
+
+        @Test func whatADrainingDaemonDidNotProcessIsSentAgainAndOnlyThat() async throws {
+            let daemon = try await Daemon.start()
+            let count = 20_000
+            try await withNotifyClient(configuration: configuration(daemon)) { client in
+                let pipeline = client.postPipeline(capacity: 4000)
+                let message = try NotifyClient.OutgoingMessage(name: NotificationName("load"), durability: .stored)
+                async let results = pipeline.results.reduce(into: [NotifyClient.PostPipeline.Outcome]()) {
+                    $0.append($1)
+                }
+                for number in 0..<count {
+                    try await pipeline.post(message.with(payload: Array("\(number)".utf8)))
+                    // Three times, while posts are under way.
+                    if number % 5000 == 4999, number < count - 1 {
+                        #expect(try await daemon.stop() == .status(0))
+                        try await daemon.start()
+                    }
+                }
+                pipeline.finish()
+                let sequences = try await results.map { try $0.get().sequence }
+                #expect(sequences.count == count)
+                #expect(zip(sequences, sequences.dropFirst()).allSatisfy { $0 < $1 })
+                // Nothing was lost, and nothing was stored twice.
+                #expect(try await client.statistics()["log_messages"] == UInt64(count))
+            }
+        }
+
+        @Test func subscriptionsGoOnOverAKill() async throws {
+            let daemon = try await Daemon.start()
+            try await withNotifyClient(configuration: configuration(daemon)) { client in
+                let durable = try await client.subscribe(to: ["news.>"], as: .durable("mine"))
+                let volatile = try await client.subscribe(to: ["news.>"])
+                var durableEvents = durable.makeAsyncIterator()
+                var volatileEvents = volatile.makeAsyncIterator()
+                try await client.post("news.a", "1")
+                try #expect(await durableEvents.next()?.text == "1")
+                try #expect(await volatileEvents.next()?.text == "1")
+
+                try await daemon.kill()
+                try await daemon.start()
+                // From another client, so that it comes while this one may still be away.
+                try RawClient(daemon).post("news.a", "2", durability: .stored)
+                // The first was yielded and not acknowledged: it is not yielded again.
+                try #expect(await durableEvents.next()?.text == "2")
+                guard case .gap(let gap) = try await volatileEvents.next() else {
+                    Issue.record("the volatile subscription was not told of its gap")
+                    return
+                }
+                #expect(gap.reason == .reconnected)
+                try await client.post("news.a", "3")
+                try #expect(await durableEvents.next()?.text == "3")
+                var next = try await volatileEvents.next()?.text
+                if next == "2" { next = try await volatileEvents.next()?.text }
+                #expect(next == "3")
+                try await durable.leave()
+                try await volatile.leave()
+            }
+        }
+
+        @Test func leavingADurableSubscriptionKeepsWhatWasNotAcknowledged() async throws {
+            let daemon = try await Daemon.start()
+            try await withNotifyClient(configuration: configuration(daemon)) { client in
+                try await client.withSubscription(to: "a", as: .durable("mine")) { _ in }
+                for number in 1...5 { try await client.post("a", "\(number)") }
+                // Each goes away after one message, without and with acknowledging it.
+                var seen: [String] = []
+                for round in 0..<4 {
+                    try await client.withSubscription(to: "a", as: .durable("mine"), limit: 1) { subscription in
+                        for try await case .message(let message) in subscription {
+                            seen.append("\(message.text ?? "")\(message.isRedelivered ? " again" : "")")
+                            if round % 2 == 1 { message.acknowledge() }
+                        }
+                    }
+                }
+                #expect(seen == ["1", "1 again", "2", "2 again"])
+            }
+        }
+
+        @Test func whoHoldsADurableSubscriptionIsNamed() async throws {
+            let daemon = try await Daemon.start()
+            let holder = try RawClient(daemon)
+            try holder.subscribe("a", durable: "mine")
+            try await withNotifyClient(configuration: configuration(daemon)) { client in
+                let error = await #expect(throws: NotifyError.self) {
+                    try await client.withSubscription(to: "a", as: .durable("mine")) { _ in }
+                }
+                #expect(error?.code == .subscriptionHeld)
+                #expect(error?.detail == UInt64(getpid()))
+                #expect(error?.isRefusal == true)
+            }
+        }
+
+        @Test func aClientOfTheSameKindTakesItsOwnPlaceOver() async throws {
+            let daemon = try await Daemon.start()
+            let instance = ClientInstance.random()
+            let first = try RawClient(daemon, instance: instance)
+            try first.subscribe("a", as: 4, durable: "mine")
+            let receipt = try first.post("a", "1")
+            #expect(try first.message().sequence == receipt.sequence)
+            let second = try RawClient(daemon, instance: instance)
+            try second.subscribe("a", as: 5, durable: "mine")
+            let error = try first.error()
+            #expect(ErrorCode(rawValue: error.code) == .takenOver && error.subscription == 4)
+            let message = try second.message()
+            #expect(message.sequence == receipt.sequence && message.isRedelivery)
+        }
+    }
+}
+
+extension NotifyClient.Subscription.Event {
+    /// The text of a message; nil for a gap.
+    fileprivate var text: String? {
+        if case .message(let message) = self { message.text } else { nil }
+    }
+}
+
+extension Daemon {
+    /// Waits until this process has sent it something that it has not read. It must stand still for this.
+    fileprivate func waitForUnreadBytes(within limit: Duration = .seconds(30)) throws {
+        let deadline = ContinuousClock.now + limit
+        while ContinuousClock.now < deadline {
+            for descriptor in Int32(3)..<1024 where isPeer(of: descriptor) {
+                var unread: Int32 = 0
+                if ioctl(descriptor, UInt(TIOCOUTQ), &unread) == 0, unread > 0 { return }
+            }
+            sched_yield()
+        }
+        throw TimedOut(description: "nothing was sent to the daemon")
+    }
+
+    private func isPeer(of descriptor: Int32) -> Bool {
+        var address = sockaddr_un()
+        var length = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let code = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &length) }
+        }
+        guard code == 0, address.sun_family == sa_family_t(AF_UNIX) else { return false }
+        return withUnsafeBytes(of: address.sun_path) { $0.prefix { $0 != 0 }.elementsEqual(socket.utf8) }
+    }
+}
