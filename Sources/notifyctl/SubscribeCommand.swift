@@ -57,8 +57,8 @@ struct SubscribeCommand: AsyncParsableCommand {
     var json = false
 
     func validate() throws {
-        if from != nil, durable == nil {
-            throw ValidationError("--from is for durable subscriptions: give it one with --durable, or leave it out")
+        if from == .all, durable == nil {
+            throw ValidationError("--from all is for durable subscriptions: name one with --durable, or leave it out")
         }
         if let count, count < 1 { throw ValidationError("--count is 1 or more") }
         if let timeout, !(timeout >= 0 && timeout < 1e9) { throw ValidationError("--timeout is a number of seconds") }
