@@ -1,0 +1,92 @@
+import Foundation
+import NotifyCenter
+import NotifyClient
+import Testing
+
+extension IntegrationTests {
+    /// One client posts and another reads for as long as a daemon dies and returns, without either being started again.
+    @Suite struct ClientKillTests {
+        private static let rounds = 10
+
+        @Test func aDurableReaderGetsEveryReceiptedPostOnceAndInOrder() async throws {
+            let seed = UInt64.random(in: .min ... .max)
+            print("client kill rounds: seed \(seed)")
+            var random = SeededGenerator(seed: seed)
+            let daemon = try await Daemon.start()
+            var configuration = NotifyClient.Configuration(socketPath: daemon.socket)
+            configuration.connectionWait = .seconds(60)
+            configuration.backoff = NotifyClient.Backoff(initial: .milliseconds(5), maximum: .milliseconds(20))
+            let reader = NotifyClient(configuration: configuration)
+            let running = Task { try await reader.run() }
+            let subscription = try await reader.subscribe(to: ["load.>"], as: .durable("reader", window: 64))
+            let reading = Task { try await Self.read(subscription) }
+
+            var receipted: [UInt64] = []
+            var unknown = 0
+            try await withNotifyClient(configuration: configuration) { client in
+                let isOver = Watched(false)
+                let posting = Task { try await Self.post(through: client, until: isOver) }
+                for _ in 0..<Self.rounds {
+                    try await Self.pause(.milliseconds(.random(in: 20...200, using: &random)))
+                    try await daemon.kill()
+                    try await daemon.start()
+                }
+                isOver.update { $0 = true }
+                for outcome in try await posting.value {
+                    switch outcome {
+                    case .success(let receipt): receipted.append(receipt.sequence)
+                    case .failure(let error):
+                        #expect(error.code == .outcomeUnknown)
+                        unknown += 1
+                    }
+                }
+                try await client.post("load.end", "end", durability: .stored)
+            }
+            let seen = try await reading.value
+            await reader.stop()
+            try await running.value
+            #expect(zip(seen, seen.dropFirst()).allSatisfy { $0 < $1 })
+            #expect(Set(receipted).subtracting(seen).isEmpty)
+            #expect(zip(receipted, receipted.dropFirst()).allSatisfy { $0 < $1 })
+            #expect(receipted.count > 500)
+            print("client kill rounds: \(receipted.count) receipts, \(unknown) unknown, \(seen.count) read")
+        }
+
+        /// Posts until told to stop, and returns what became of each post.
+        private static func post(
+            through client: NotifyClient, until isOver: Watched<Bool>
+        ) async throws -> [NotifyClient.PostPipeline.Outcome] {
+            let pipeline = client.postPipeline(capacity: 200)
+            async let outcomes = pipeline.results.reduce(into: [NotifyClient.PostPipeline.Outcome]()) { $0.append($1) }
+            let message = try NotifyClient.OutgoingMessage(name: NotificationName("load.a"), durability: .stored)
+            var number = 0
+            while !isOver.current {
+                number += 1
+                try await pipeline.post(message.with(payload: Array("\(number)".utf8)))
+            }
+            pipeline.finish()
+            return try await outcomes
+        }
+
+        /// Reads up to the last message and returns the sequences, in the order in which they came.
+        private static func read(_ subscription: NotifyClient.Subscription) async throws -> [UInt64] {
+            var sequences: [UInt64] = []
+            for try await case .message(let message) in subscription {
+                sequences.append(message.sequence)
+                message.acknowledge()
+                if message.name.string == "load.end" { break }
+            }
+            try await subscription.leave()
+            return sequences
+        }
+
+        /// Lets the load go on for a moment: a kill is at a random time, and there is no event for that.
+        private static func pause(_ duration: Duration) async throws {
+            let isOver = Watched(false)
+            DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(duration / .nanoseconds(1)))) {
+                isOver.update { $0 = true }
+            }
+            _ = try await isOver.wait("a moment") { $0 ? true : nil }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import Foundation
+import NotifyWire
+import Testing
+
+extension IntegrationTests {
+    /// `notifyctl post`.
+    @Suite struct NotifyctlPostTests {
+        private let daemon: Daemon
+        private let reader: RawClient
+        private let notifyctl: Notifyctl
+
+        init() async throws {
+            daemon = try await Daemon.start(environment: ["NOTIFYD_LIMITS_PAYLOAD_BYTES": "1000"])
+            reader = try RawClient(daemon)
+            try reader.subscribe("a.>", durable: "reader", window: 16_384)
+            notifyctl = Notifyctl(daemon)
+        }
+
+        @Test func printsTheReceipt() async throws {
+            let result = try await notifyctl.run("post", "a.b", "hello")
+            #expect(result.status == .status(0))
+            let message = try reader.message()
+            #expect(message.text == "hello" && message.name == "a.b")
+            #expect(result.output == "posted a.b seq=\(message.sequence) subscribers=0 stored=1\n")
+            #expect(result.errors == "")
+
+            try reader.subscribe("b", as: 2)
+            let second = try await notifyctl.run("post", "b")
+            #expect(second.output == "posted b seq=\(try reader.message().sequence) subscribers=1 stored=0\n")
+        }
+
+        @Test func printsTheReceiptAsJSON() async throws {
+            for (durability, reached) in [("automatic", "stored"), ("volatile", "volatile"), ("synced", "synced")] {
+                let result = try await notifyctl.run("post", "a.b", "x", "--json", "--durability", durability)
+                let object = try #require(try result.objects.first)
+                #expect(Set(object.keys) == ["name", "seq", "subscribers", "stored", "durability"])
+                #expect(object["name"] as? String == "a.b")
+                #expect(object["durability"] as? String == reached)
+                #expect(object["stored"] as? Int == (durability == "volatile" ? 0 : 1))
+                if durability != "volatile" {
+                    #expect(try object["seq"] as? UInt64 == reader.message().sequence)
+                }
+            }
+            let quiet = try await notifyctl.run("post", "a.b", "-q")
+            #expect(quiet.status == .status(0) && quiet.output == "")
+        }
+
+        @Test func takesItsBodyFromWhereItIsTold() async throws {
+            let file = daemon.folder.file("body")
+            try "from a file\n".write(toFile: file, atomically: false, encoding: .utf8)
+            let cases: [(arguments: [String], input: ChildProcess.Input, payload: String)] = [
+                (["a.b", "argument"], .text("not read"), "argument"),
+                (["a.b"], .text("not read"), ""),
+                (["a.b", ""], .none, ""),
+                (["a.b", "-"], .text("all of\nstandard input\n"), "all of\nstandard input\n"),
+                (["a.b", "-"], .none, ""),
+                (["a.b", "--file", file], .none, "from a file\n"),
+                (["a.b", "-f", "/dev/null"], .none, ""),
+            ]
+            for (arguments, input, payload) in cases {
+                let process = try notifyctl.start(["post"] + arguments, input: input)
+                #expect(try await process.waitForExit() == .status(0), "\(arguments)")
+                #expect(try reader.message().text == payload, "\(arguments)")
+            }
+        }
+
+        @Test func sendsObjectAndHeaders() async throws {
+            let result = try await notifyctl.run(
+                "post", "a.b", "x", "--object", "o 1", "-H", "one:1", "--header", "two:2:3", "-H", "empty:")
+            #expect(result.status == .status(0))
+            let message = try reader.message()
+            #expect(message.object == "o 1")
+            let headers = try message.headers.withUnsafeBytes { try HeaderList.decode($0) }
+            #expect(headers.map(\.key) == ["one", "two", "empty"])
+            #expect(headers.map(\.value) == ["1", "2:3", ""])
+        }
+
+        // MARK: Lines
+
+        @Test func postsEachLine() async throws {
+            let result = try await notifyctl.run("post", "a.b", "--lines", input: .text("one\n\ncarriage\r\n end "))
+            #expect(result.status == .status(0))
+            let messages = try (0..<4).map { _ in try reader.message() }
+            #expect(messages.map(\.text) == ["one", "", "carriage\r", " end "])
+            #expect(result.lines == messages.map { "posted a.b seq=\($0.sequence) subscribers=0 stored=1" })
+            try reader.ping()
+            #expect(reader.isQuiet)
+        }
+
+        @Test func postsTheLinesOfAFile() async throws {
+            let file = daemon.folder.file("lines")
+            try "1\n2\n".write(toFile: file, atomically: false, encoding: .utf8)
+            let result = try await notifyctl.run("post", "a.b", "-l", "-f", file, "--json")
+            #expect(try result.objects.map { $0["name"] as? String } == ["a.b", "a.b"])
+            let none = try await notifyctl.run("post", "a.b", "--lines", input: .text(""))
+            #expect(none.status == .status(0) && none.output == "")
+        }
+
+        @Test func aRefusedLineIsNamedAndTheRestGoOn() async throws {
+            let long = String(repeating: "x", count: 1001)
+            let result = try await notifyctl.run("post", "a.b", "--lines", input: .text("1\n\(long)\n3\n\(long)\n5\n"))
+            #expect(result.status == .status(77))
+            #expect(try (0..<3).map { _ in try reader.message().text } == ["1", "3", "5"])
+            #expect(result.lines.count == 3)
+            let errors = result.errors.split(separator: "\n")
+            #expect(errors.count == 2)
+            #expect(errors.first?.contains("line 2") == true && errors.last?.contains("line 4") == true)
+        }
+
+        @Test func manyLinesAreShared() async throws {
+            let count = 20_000
+            let before = try reader.statistics()
+            let text = (0..<count).map { "\($0)\n" }.joined()
+            let result = try await notifyctl.run("post", "b", "--lines", "--durability", "stored", input: .text(text))
+            #expect(result.status == .status(0))
+            #expect(result.lines.count == count)
+            let sequences = result.lines.compactMap { UInt64($0.split(separator: " ")[2].dropFirst(4)) }
+            #expect(zip(sequences, sequences.dropFirst()).allSatisfy { $0 < $1 })
+            let after = try reader.statistics()
+            #expect(after["stored", default: 0] - before["stored", default: 0] == UInt64(count))
+            #expect(after["commits", default: 0] - before["commits", default: 0] < 1000)
+        }
+
+        // MARK: Wrong
+
+        private static let refused: [(arguments: [String], status: Int32)] = [
+            ([], 64), (["a.b", "body", "--file", "/dev/null"], 64), (["a.b", "body", "--lines"], 64),
+            (["a.b", "one", "two"], 64), (["a.b", "--durability", "eternal"], 64), (["a.b", "-H", "no colon"], 64),
+            (["a..b"], 64), (["a.*"], 64), (["--bogus"], 64), (["notifyd.x"], 77),
+            (["a.b", String(repeating: "x", count: 1001)], 77), (["a.b", "--file", "/nowhere/body"], 1),
+        ]
+
+        @Test func whatIsWrongHasItsStatusAndOneLine() async throws {
+            for (arguments, status) in Self.refused {
+                let process = try notifyctl.start(["post"] + arguments)
+                #expect(try await process.waitForExit() == .status(status), "\(arguments)")
+                let errors = try await process.standardError.wait("the end of errors") { $0.isAtEnd ? $0 : nil }
+                #expect(errors.lines.count == 1, "\(arguments): \(errors)")
+                #expect(process.standardOutput.current.bytes.isEmpty)
+            }
+        }
+    }
+}

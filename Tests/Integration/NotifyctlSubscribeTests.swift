@@ -1,0 +1,188 @@
+import Foundation
+import NotifyWire
+import Testing
+
+extension IntegrationTests {
+    /// `notifyctl subscribe`.
+    @Suite struct NotifyctlSubscribeTests {
+        private let daemon: Daemon
+        private let poster: RawClient
+        private let notifyctl: Notifyctl
+
+        init() async throws {
+            daemon = try await Daemon.start()
+            poster = try RawClient(daemon)
+            notifyctl = Notifyctl(daemon)
+        }
+
+        /// Starts it, and returns once it is subscribed.
+        private func subscribe(_ arguments: String...) throws -> ChildProcess {
+            let process = try notifyctl.start(["subscribe"] + arguments)
+            try daemon.waitForSubscriptions(1)
+            return process
+        }
+
+        // MARK: What it prints
+
+        @Test func printsPayloadsAsTheyCome() async throws {
+            let process = try subscribe("a.*", "a.b")
+            try poster.post("a.b", "one")
+            #expect(try await process.waitForLines(1) == ["one"])
+            try poster.post("a.c", "")
+            try poster.post("b", "not this")
+            try poster.post("a.b", "three")
+            #expect(try await process.waitForLines(3) == ["one", "", "three"])
+            process.send(SIGTERM)
+            #expect(try await process.waitForExit() == .status(0))
+            #expect(process.standardError.current.text == "")
+            try daemon.waitForSubscriptions(0)
+        }
+
+        @Test func verboseNamesThem() async throws {
+            let process = try subscribe(">", "-v", "--object", "mine")
+            try poster.post("a.b", "theirs", object: "theirs")
+            try poster.post("a.b", "one two", object: "mine")
+            #expect(try await process.waitForLines(1) == ["a.b one two"])
+        }
+
+        @Test func jsonHasItAll() async throws {
+            let process = try notifyctl.start(["subscribe", "a.>", "--json", "-c", "2"])
+            try daemon.waitForSubscriptions(1)
+            let headers = try HeaderList.encode([("k", "v\"\n")])
+            let posts = [
+                RawClient.encodePost(
+                    request: poster.newRequest(), name: Array("a.ü".utf8), payload: Array("grüße\u{1}\\".utf8),
+                    object: Array("o".utf8), headers: headers),
+                RawClient.encodePost(request: poster.newRequest(), name: Array("a.b".utf8), payload: [0xFF, 0, 1]),
+            ]
+            try poster.send(posts[0] + posts[1])
+            #expect(try await process.waitForExit() == .status(0))
+            let output = try await process.standardOutput.wait("the end") { $0.isAtEnd ? $0.text : nil }
+            let result = Notifyctl.Result(status: .status(0), output: output, errors: "")
+            let objects = try result.objects
+            let common: Set = ["seq", "name", "object", "time", "uid", "gid", "pid", "headers", "redelivered"]
+            #expect(Set(objects[0].keys) == common.union(["payload"]))
+            #expect(Set(objects[1].keys) == common.union(["payload_base64"]))
+            #expect(objects[0]["name"] as? String == "a.ü")
+            #expect(objects[0]["object"] as? String == "o")
+            #expect(objects[0]["payload"] as? String == "grüße\u{1}\\")
+            #expect(objects[0]["headers"] as? [String: String] == ["k": "v\"\n"])
+            #expect(objects[0]["redelivered"] as? Bool == false)
+            #expect(objects[0]["uid"] as? UInt32 == geteuid())
+            #expect(objects[0]["pid"] as? Int32 == getpid())
+            #expect(objects[1]["payload_base64"] as? String == "/wAB")
+            #expect(objects[1]["object"] is NSNull)
+            let time = try #require(objects[0]["time"] as? String)
+            #expect(time.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z/) != nil)
+        }
+
+        // MARK: How it ends
+
+        @Test func endsAfterAsManyAsItWasTold() async throws {
+            let process = try subscribe("a", "--count", "3")
+            for number in 1...5 { try poster.post("a", "\(number)") }
+            #expect(try await process.waitForExit() == .status(0))
+            let output = try await process.standardOutput.wait("the end") { $0.isAtEnd ? $0.lines : nil }
+            #expect(output == ["1", "2", "3"])
+        }
+
+        @Test func theTimeoutIsTheWholeTime() async throws {
+            let began = ContinuousClock.now
+            let process = try notifyctl.start(["subscribe", "a", "-t", "1"])
+            try daemon.waitForSubscriptions(1)
+            // Messages do not prolong it.
+            while !process.hasExited { try poster.post("a", "x") }
+            #expect(try await process.waitForExit() == .status(124))
+            let elapsed = ContinuousClock.now - began
+            #expect(elapsed >= .seconds(1) && elapsed < .seconds(20))
+            #expect(!process.standardOutput.current.bytes.isEmpty)
+
+            let early = try subscribe("a", "-t", "600", "-c", "1")
+            try poster.post("a", "in time")
+            #expect(try await early.waitForExit() == .status(0))
+        }
+
+        @Test(arguments: ["", "--durable mine"])
+        func endsQuietlyAsSoonAsItsReaderGoes(durable: String) async throws {
+            // No message comes: it must notice by itself.
+            let result = try await notifyctl.shell("notifyctl subscribe a \(durable) | true")
+            #expect(result.status == .status(0))
+            #expect(result.errors == "")
+            try daemon.waitForSubscriptions(0)
+        }
+
+        @Test func endsQuietlyInTheMiddleOfMessages() async throws {
+            let notifyctl = notifyctl
+            async let result = notifyctl.shell("notifyctl subscribe a | head -n 1")
+            try daemon.waitForSubscriptions(1)
+            for number in 1...100 { try poster.send(post: "a", "\(number)", receipt: false) }
+            let end = try await result
+            #expect(end.output == "1\n")
+            #expect(end.errors == "")
+            try daemon.waitForSubscriptions(0)
+        }
+
+        // MARK: Durable
+
+        @Test func twoRunsOfOneNeverPrintTheSame() async throws {
+            let created = try await notifyctl.run("subscribe", "a", "--durable", "mine", "-t", "0.2")
+            #expect(created.status == .status(124))
+            for number in 1...8 { try poster.post("a", "\(number)") }
+            var printed: [String] = []
+            for _ in 0..<8 {
+                let result = try await notifyctl.run("subscribe", "a", "--durable", "mine", "-c", "1", "--json")
+                #expect(result.status == .status(0))
+                let object = try #require(try result.objects.first)
+                printed.append(object["payload"] as? String ?? "")
+                #expect(object["redelivered"] as? Bool == false)
+            }
+            #expect(printed == (1...8).map { "\($0)" })
+        }
+
+        @Test(arguments: [SIGINT, SIGTERM])
+        func everyWayOutKeepsWhatWasPrinted(signal: Int32) async throws {
+            let process = try subscribe("a", "--durable", "mine")
+            for number in 1...3 { try poster.post("a", "\(number)") }
+            #expect(try await process.waitForLines(3) == ["1", "2", "3"])
+            process.send(signal)
+            #expect(try await process.waitForExit() == .status(0))
+            try poster.post("a", "4")
+            let next = try await notifyctl.run("subscribe", "a", "--durable", "mine", "-c", "1", "--json")
+            #expect(try next.objects.first?["payload"] as? String == "4")
+            #expect(try next.objects.first?["redelivered"] as? Bool == false)
+        }
+
+        @Test func beginsWhereItIsTold() async throws {
+            try poster.post("a", "old", durability: .stored)
+            let all = try await notifyctl.run("subscribe", "a", "--durable", "all", "--from", "all", "-c", "1")
+            #expect(all.output == "old\n")
+            let now = try subscribe("a", "--durable", "now", "--from", "now", "-c", "1")
+            try poster.post("a", "new")
+            #expect(try await now.waitForExit() == .status(0))
+            #expect(now.standardOutput.current.text == "new\n")
+        }
+
+        // MARK: Wrong
+
+        @Test func whatIsWrongHasItsStatusAndOneLine() async throws {
+            let holder = try RawClient(daemon)
+            try holder.subscribe("a", durable: "held")
+            try holder.subscribe("a", as: 2, durable: "free")
+            try holder.detach(2)
+            let cases: [(arguments: [String], status: Int32, part: String)] = [
+                ([], 64, ""), (["a..b"], 64, ""), (["a.>.b"], 64, ""), (["a", "-c", "0"], 64, "count"),
+                (["a", "-c", "x"], 64, "x"), (["a", "-t", "soon"], 64, "soon"), (["a", "-t", "-1"], 64, ""),
+                (["a", "--from", "all"], 64, "--durable"), (["a", "--durable", "d", "--from", "then"], 64, "then"),
+                (["a", "--durable", "a b"], 64, ""), (["a", "--bogus"], 64, "bogus"),
+                (["a", "--durable", "held"], 77, "\(getpid())"), (["b", "--durable", "free"], 77, "patterns"),
+            ]
+            for (arguments, status, part) in cases {
+                let process = try notifyctl.start(["subscribe"] + arguments)
+                #expect(try await process.waitForExit() == .status(status), "\(arguments)")
+                let errors = try await process.standardError.wait("the end of errors") { $0.isAtEnd ? $0 : nil }
+                #expect(errors.lines.count == 1, "\(arguments): \(errors)")
+                #expect(part.isEmpty || errors.text.contains(part), "\(arguments): \(errors)")
+            }
+        }
+    }
+}

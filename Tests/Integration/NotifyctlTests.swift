@@ -1,0 +1,128 @@
+import Foundation
+import NotifyWire
+import Testing
+
+extension IntegrationTests {
+    /// `notifyctl` itself, and its smaller commands.
+    @Suite struct NotifyctlTests {
+        @Test func pings() async throws {
+            let daemon = try await Daemon.start()
+            let result = try await Notifyctl(daemon).run("ping")
+            #expect(result.status == .status(0))
+            #expect(result.lines.count == 1)
+        }
+
+        @Test func showsTheCounters() async throws {
+            let daemon = try await Daemon.start()
+            let client = try RawClient(daemon)
+            try client.subscribe("a", as: 1)
+            try client.subscribe("a", as: 2, durable: "mine")
+            for _ in 0..<3 { try client.post("a", "x") }
+            let json = try await Notifyctl(daemon).run("stats", "--json")
+            let object = try #require(try json.objects.first)
+            let names = [
+                "uptime_seconds", "connections", "subscriptions", "durable_subscriptions", "messages_in", "delivered",
+                "stored", "commits", "syncs", "pages_read", "redelivered", "dropped", "gaps", "log_messages",
+                "log_bytes", "wal_bytes", "version",
+            ]
+            #expect(Set(object.keys) == Set(names))
+            #expect(object["connections"] as? Int == 2)
+            #expect(object["subscriptions"] as? Int == 2)
+            #expect(object["durable_subscriptions"] as? Int == 1)
+            #expect(object["messages_in"] as? Int == 3)
+            #expect(object["delivered"] as? Int == 6)
+            #expect(object["stored"] as? Int == 3)
+            #expect(object["log_messages"] as? Int == 3)
+            #expect(object["version"] as? String == notifydVersion)
+            let text = try await Notifyctl(daemon).run("stats")
+            #expect(text.lines.map { $0.prefix { $0 != " " } } == names.map { $0[...] })
+        }
+
+        @Test func listsAndRemovesDurableSubscriptions() async throws {
+            let daemon = try await Daemon.start()
+            let client = try RawClient(daemon)
+            try client.subscribe("a.>", "b", as: 1, durable: "held", object: "o")
+            try client.subscribe("c", as: 2, durable: "free")
+            try client.detach(2)
+            let notifyctl = Notifyctl(daemon)
+            let objects = try await notifyctl.run("durable", "list", "--json").objects
+            #expect(Set(objects.compactMap { $0["name"] as? String }) == ["held", "free"])
+            let held = try #require(objects.first { $0["name"] as? String == "held" })
+            #expect(held["patterns"] as? [String] == ["a.>", "b"])
+            #expect(held["object"] as? String == "o")
+            #expect(try await notifyctl.run("durable", "list").lines.count == 2)
+
+            let refused = try await notifyctl.run("durable", "remove", "held")
+            #expect(refused.status == .status(77))
+            #expect(refused.errors.contains("\(getpid())"))
+            #expect(try await notifyctl.run("durable", "remove", "free").status == .status(0))
+            #expect(try await notifyctl.run("durable", "remove", "free").status == .status(77))
+            #expect(try client.list().map(\.durableName) == ["held"])
+        }
+
+        @Test func withoutADaemonTheStatusIs69() async throws {
+            let folder = try TemporaryFolder()
+            let notifyctl = Notifyctl(socket: folder.file("nobody"))
+            let commands = [
+                ["ping"], ["stats"], ["durable", "list"], ["durable", "remove", "x"], ["post", "a", "b"],
+                ["subscribe", "a"], ["post", "a", "--lines"],
+            ]
+            for arguments in commands {
+                let process = try notifyctl.start(arguments, input: .text("line\n"))
+                #expect(try await process.waitForExit() == .status(69), "\(arguments)")
+                let errors = try await process.standardError.wait("the end of errors") { $0.isAtEnd ? $0 : nil }
+                #expect(errors.text.contains(folder.file("nobody")), "\(arguments): \(errors)")
+            }
+        }
+
+        @Test func theSocketIsFoundInTheOrderThatIsSaid() async throws {
+            let daemon = try await Daemon.start()
+            let folder = try TemporaryFolder()
+            let nobody = folder.file("nobody")
+            let option = try await Notifyctl(socket: nobody).run("ping", "--socket", daemon.socket)
+            #expect(option.status == .status(0))
+            let variable = try await Notifyctl(socket: daemon.socket, environment: ["XDG_RUNTIME_DIR": nobody])
+                .run("ping")
+            #expect(variable.status == .status(0))
+
+            // The user's own, where it is there.
+            mkdir(folder.file("notifyd"), 0o700)
+            symlink(daemon.folder.path, folder.file("link"))
+            let own = try NotifydRun(
+                ["--socket", folder.file("notifyd/notifyd.sock"), "--database", folder.file("n.db")],
+                managerPath: folder.file("manager"))
+            try await own.ready()
+            let users = try await Notifyctl(socket: nil, environment: ["XDG_RUNTIME_DIR": folder.path]).run("ping")
+            #expect(users.status == .status(0))
+            try await own.stop()
+
+            let long = try await Notifyctl(socket: "/tmp/" + String(repeating: "x", count: 103)).run("ping")
+            #expect(long.status == .status(64))
+            #expect(long.errors.contains("107"))
+        }
+
+        @Test func everyCommandHelpsWithAnExample() async throws {
+            let notifyctl = Notifyctl(socket: nil)
+            let commands = [
+                [], ["post"], ["subscribe"], ["durable"], ["durable", "list"], ["durable", "remove"], ["ping"],
+                ["stats"],
+            ]
+            for command in commands {
+                let process = try notifyctl.start(command + ["--help"])
+                #expect(try await process.waitForExit() == .status(0))
+                let text = try await process.standardOutput.wait("the end") { $0.isAtEnd ? $0.text : nil }
+                #expect(text.contains("EXAMPLES") && text.contains("  notifyctl "), "\(command)")
+            }
+            let version = try await notifyctl.run("--version")
+            #expect(version.output == "\(notifydVersion)\n")
+            for shell in ["bash", "zsh", "fish"] {
+                let script = try await notifyctl.run("--generate-completion-script", shell)
+                #expect(script.status == .status(0))
+                #expect(script.output.contains("subscribe"))
+            }
+            let wrong = try await notifyctl.run("bogus")
+            #expect(wrong.status == .status(64))
+            #expect(wrong.errors.split(separator: "\n").count == 1)
+        }
+    }
+}

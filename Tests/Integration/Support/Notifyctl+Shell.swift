@@ -1,0 +1,40 @@
+import Foundation
+
+extension Notifyctl {
+    /// Runs a script in which `notifyctl` and `notifyd` are the programs under test.
+    func shell(_ script: String, within limit: Duration = .seconds(60)) async throws -> Result {
+        let folder = URL(filePath: Programs.notifyctl).deletingLastPathComponent().path
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        let variables: [String: String?] = ["NOTIFYD_SOCKET": socket, "PATH": "\(folder):\(path)"]
+        let process = try ChildProcess(
+            "sh", ["-c", script],
+            environment: Daemon.clean.merging(variables) { $1 }.merging(environment) { $1 })
+        let status = try await process.waitForExit(within: limit)
+        let output = try await process.standardOutput.wait("end of output") { $0.isAtEnd ? $0 : nil }
+        let errors = try await process.standardError.wait("end of errors") { $0.isAtEnd ? $0 : nil }
+        return Result(status: status, output: output.text, errors: errors.text)
+    }
+}
+
+extension Notifyctl.Result {
+    /// Each line of the output as a JSON object.
+    var objects: [[String: Any]] {
+        get throws {
+            try lines.map { try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] ?? [:] }
+        }
+    }
+}
+
+extension Daemon {
+    /// Waits until so many subscriptions are live. Each look is a round trip.
+    func waitForSubscriptions(_ wanted: UInt64, within limit: Duration = .seconds(30)) throws {
+        let client = try RawClient(self)
+        let deadline = ContinuousClock.now + limit
+        var found: UInt64?
+        while ContinuousClock.now < deadline {
+            found = try client.statistics()["subscriptions"]
+            if found == wanted { return }
+        }
+        throw TimedOut(description: "\(String(describing: found)) subscriptions are live instead of \(wanted)")
+    }
+}
