@@ -1,0 +1,211 @@
+@testable import NotifyBroker
+import NotifyCenter
+import NotifyWire
+
+/// A client that checks everything it is given against what it knows.
+final class SimulatedClient {
+    /// A durable subscription that it holds, as far as it knows.
+    struct Hold {
+        var id: UInt32
+        var filter: SubscriptionFilter
+        var window: Int
+        var creditLeft: UInt64?
+        var last: UInt64
+        /// Delivered and not acknowledged.
+        var open: [UInt64] = []
+    }
+
+    let client: Client
+    let uid: UInt32
+    let overflow: OverflowPolicy
+    /// Volatile subscriptions that the broker has taken in, and those that were confirmed.
+    var taken: [UInt32: SubscriptionFilter] = [:]
+    private var confirmed: [UInt32: SubscriptionFilter] = [:]
+    /// Asked for, by request.
+    var asked: [UInt64: (number: UInt32, filter: SubscriptionFilter, durable: String, window: Int, credit: UInt32)] =
+        [:]
+    var holds: [UInt32: Hold] = [:]
+    /// Posts that wait for an answer, by request: sequence, and whether they are for the log.
+    var unanswered: [UInt64: (sequence: UInt64, subscribers: UInt32, durability: Durability)] = [:]
+    /// Volatile messages that it must be given or told of, in order.
+    var expected: [UInt64] = []
+    private var nextExpected = 0
+    private var lastVolatile: UInt64 = 0
+    private var missedCount: UInt64 = 0
+    /// Told of in gaps since the last message, where those stand in place.
+    private var gapCount: UInt64 = 0
+    private(set) var isClosing = false
+
+    init(_ client: Client, uid: UInt32, overflow: OverflowPolicy) {
+        self.client = client
+        self.uid = uid
+        self.overflow = overflow
+    }
+
+    func read(_ world: inout SimulatedWorld, _ store: FakeStore, _ happened: inout Simulation.Happened) {
+        for received in client.take() {
+            switch received {
+            case .message(let message):
+                happened.messages += 1
+                happened.redeliveries += message.isRedelivery ? 1 : 0
+            case .gap: happened.gaps += 1
+            case .error(let error) where error.code == ErrorCode.takenOver.rawValue: happened.takeOvers += 1
+            default: break
+            }
+            switch received {
+            case .message(let message) where message.subscription == 0: readVolatile(message, &world)
+            case .message(let message): readDurable(message, &world)
+            case .gap(let gap): readGap(gap, &world)
+            case .receipt(let receipt): readReceipt(receipt, &world, store)
+            case .subscribed(let subscribed): readSubscribed(subscribed, &world, store)
+            case .detached(let detached):
+                holds[detached.subscription] = nil
+                confirmed[detached.subscription] = nil
+            case .error(let error): readError(error, &world)
+            case .closing: isClosing = true
+            case .welcome, .removed, .pong, .listEntry, .listEnd, .statistics: break
+            }
+        }
+    }
+
+    // MARK: Volatile
+
+    private func readVolatile(_ message: ReceivedMessage, _ world: inout SimulatedWorld) {
+        let sequence = message.sequence
+        check(message, world: &world)
+        if sequence <= lastVolatile { world.fail("volatile \(sequence) after \(lastVolatile)") }
+        if !confirmed.values.contains(where: { world.matches(sequence, $0) }) {
+            world.fail("volatile \(sequence) is for no subscription")
+        }
+        lastVolatile = sequence
+        var skipped: UInt64 = 0
+        while nextExpected < expected.count, expected[nextExpected] < sequence {
+            nextExpected += 1
+            skipped += 1
+        }
+        if nextExpected < expected.count, expected[nextExpected] == sequence {
+            nextExpected += 1
+        } else {
+            world.fail("volatile \(sequence) was not expected")
+        }
+        missedCount += skipped
+        if overflow == .dropOldest, skipped != gapCount {
+            world.fail("\(skipped) messages are missing before \(sequence), the gap says \(gapCount)")
+        }
+        if overflow == .dropOldest { gapCount = 0 }
+    }
+
+    private func readGap(_ gap: Gap, _ world: inout SimulatedWorld) {
+        gapCount += gap.dropped
+        if gap.dropped == 0 || gap.range.first > gap.range.last { world.fail("an empty gap: \(gap)") }
+        for end in [gap.range.first, gap.range.last] where !expected.contains(end) {
+            world.fail("the gap \(gap) ends at a message that was not missed")
+        }
+    }
+
+    /// Everything that was sent has come: what is missing must have been told.
+    func checkVolatileIsComplete(_ world: inout SimulatedWorld) {
+        let missing = missedCount + UInt64(expected.count - nextExpected)
+        let told = overflow == .dropOldest ? gapCount + missedCount : gapCount
+        if missing != told { world.fail("\(missing) volatile messages are missing, gaps say \(told) (\(overflow))") }
+    }
+
+    // MARK: Durable
+
+    private func readDurable(_ message: ReceivedMessage, _ world: inout SimulatedWorld) {
+        let sequence = message.sequence
+        check(message, world: &world)
+        guard var hold = holds[message.subscription] else {
+            world.fail("\(sequence) for subscription \(message.subscription), which is not held")
+            return
+        }
+        if sequence <= hold.last { world.fail("\(sequence) after \(hold.last) in one attachment") }
+        if !world.matches(sequence, hold.filter) { world.fail("\(sequence) does not match \(hold.filter)") }
+        if sequence > world.reportedThrough { world.fail("\(sequence) is handed over before its commit") }
+        if !message.isRedelivery, world.handedOver[hold.id]?.contains(sequence) ?? false {
+            world.fail("\(sequence) was handed over before, and is not marked as a repeat")
+        }
+        world.handedOver[hold.id, default: []].insert(sequence)
+        hold.last = sequence
+        hold.open.append(sequence)
+        if hold.open.count > hold.window { world.fail("\(hold.open.count) in flight, the window is \(hold.window)") }
+        if let credit = hold.creditLeft {
+            if credit == 0 { world.fail("\(sequence) is handed over without credit") }
+            hold.creditLeft = credit &- 1
+        }
+        holds[message.subscription] = hold
+    }
+
+    private func check(_ message: ReceivedMessage, world: inout SimulatedWorld) {
+        let sequence = message.sequence
+        guard let post = world.posts[sequence] else {
+            world.fail("\(sequence) was never posted")
+            return
+        }
+        let number = message.payload.prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        if number != post.number || Array(message.name.utf8) != post.name || Array(message.object.utf8) != post.object {
+            world.fail("\(sequence) is another message than what was posted")
+        }
+    }
+
+    /// Acknowledges through the connection, and says so to the world.
+    func acknowledge(_ number: UInt32, _ ranges: [ClosedRange<UInt64>], _ world: inout SimulatedWorld) {
+        guard var hold = holds[number] else { return }
+        world.acknowledged[hold.id, default: []] += ranges
+        hold.open.removeAll { sequence in ranges.contains { $0.contains(sequence) } }
+        holds[number] = hold
+        client.send(
+            Acknowledge(
+                subscription: number,
+                ranges: ranges.map { SequenceRange(first: $0.lowerBound, last: $0.upperBound) }))
+    }
+
+    // MARK: Answers
+
+    private func readReceipt(_ receipt: Receipt, _ world: inout SimulatedWorld, _ store: FakeStore) {
+        guard let post = unanswered.removeValue(forKey: receipt.request) else {
+            world.fail("a receipt for request \(receipt.request), which waits for none")
+            return
+        }
+        if receipt.sequence != post.sequence { world.fail("receipt \(receipt) for sequence \(post.sequence)") }
+        if receipt.subscribers != post.subscribers { world.fail("receipt \(receipt), matched \(post.subscribers)") }
+        switch receipt.durability {
+        case .volatile, .automatic:
+            if post.durability == .stored || post.durability == .synced { world.fail("\(receipt) is not stored") }
+        case .stored, .synced:
+            if post.durability == .volatile { world.fail("\(receipt) is stored") }
+            if receipt.sequence > world.reportedThrough { world.fail("\(receipt) before its commit") }
+            if receipt.durability == .synced, receipt.sequence > store.syncedThrough {
+                world.fail("\(receipt) is not flushed")
+            }
+            world.receipted.insert(receipt.sequence)
+        }
+    }
+
+    private func readSubscribed(_ subscribed: Subscribed, _ world: inout SimulatedWorld, _ store: FakeStore) {
+        guard let wish = asked.removeValue(forKey: subscribed.request) else {
+            world.fail("\(subscribed) was not asked for")
+            return
+        }
+        guard !wish.durable.isEmpty else {
+            confirmed[wish.number] = wish.filter
+            return
+        }
+        guard let record = store.subscriptions.values.first(where: { $0.name == wish.durable && $0.filter.uid == uid })
+        else {
+            world.fail("\(subscribed), but the log has no '\(wish.durable)'")
+            return
+        }
+        holds[wish.number] = Hold(
+            id: record.id, filter: wish.filter, window: wish.window,
+            creditLeft: wish.credit == Subscribe.unlimitedCredit ? nil : UInt64(wish.credit), last: subscribed.sequence)
+    }
+
+    private func readError(_ error: ErrorFrame, _ world: inout SimulatedWorld) {
+        unanswered[error.request] = nil
+        asked[error.request] = nil
+        if error.subscription != 0, error.code == ErrorCode.takenOver.rawValue { holds[error.subscription] = nil }
+        if error.code == ErrorCode.notDelivered.rawValue { world.fail("refused: \(error.message)") }
+        if error.isFatal, error.code != ErrorCode.tooSlow.rawValue { world.fail("fatal: \(error.message)") }
+    }
+}

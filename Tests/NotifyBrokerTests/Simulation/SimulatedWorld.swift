@@ -1,0 +1,74 @@
+import NotifyCenter
+import NotifyWire
+
+/// What is true, as the simulation knows it: survives crashes of the broker.
+struct SimulatedWorld {
+    struct Posted {
+        var name: [UInt8]
+        var object: [UInt8]
+        /// What stands in its payload.
+        var number: UInt64
+    }
+
+    /// By sequence: what a poster was told or a subscriber was given.
+    private(set) var posts: [UInt64: Posted] = [:]
+    /// By the id of a durable subscription: what left the broker for it.
+    var handedOver: [UInt32: Set<UInt64>] = [:]
+    /// By the id of a durable subscription: what its clients acknowledged.
+    var acknowledged: [UInt32: [ClosedRange<UInt64>]] = [:]
+    /// Stored posts that were receipted.
+    var receipted: Set<UInt64> = []
+    /// The highest sequence whose commit the broker was told of.
+    var reportedThrough: UInt64 = 0
+    private(set) var violations: [String] = []
+
+    mutating func fail(_ what: String) { violations.append(what) }
+
+    mutating func accepted(_ post: Posted, as sequence: UInt64) {
+        if posts.updateValue(post, forKey: sequence) != nil { fail("sequence \(sequence) is used twice") }
+    }
+
+    func matches(_ sequence: UInt64, _ filter: SubscriptionFilter) -> Bool {
+        guard let post = posts[sequence] else { return false }
+        return post.matches(filter)
+    }
+
+    /// Checks what would be on disk: no cursor may have passed what nobody acknowledged.
+    mutating func check(_ store: FakeStore) {
+        for record in store.subscriptions.values {
+            let begin = store.firstCursors[record.id] ?? 0
+            let known = acknowledged[record.id] ?? []
+            for message in store.messages where message.sequence > begin && message.matches(record.filter) {
+                let isDone =
+                    message.sequence <= record.progress.cursor
+                    || record.progress.acknowledged.contains {
+                        $0.first <= message.sequence && message.sequence <= $0.last
+                    }
+                if isDone, !known.contains(where: { $0.contains(message.sequence) }) {
+                    fail("'\(record.name)' is past \(message.sequence), which was not acknowledged: \(record.progress)")
+                    return
+                }
+            }
+        }
+    }
+
+    /// Checks that nothing was missed, once all is quiet.
+    mutating func checkComplete(_ store: FakeStore) {
+        for record in store.subscriptions.values {
+            let begin = store.firstCursors[record.id] ?? 0
+            let handed = handedOver[record.id] ?? []
+            for message in store.messages where message.sequence > begin && message.matches(record.filter) {
+                if !handed.contains(message.sequence) { fail("'\(record.name)' never got \(message.sequence)") }
+            }
+        }
+        let stored = Set(store.messages.map(\.sequence))
+        if let lost = receipted.first(where: { !stored.contains($0) }) { fail("receipted \(lost) is not in the log") }
+    }
+}
+
+extension SimulatedWorld.Posted {
+    func matches(_ filter: SubscriptionFilter) -> Bool {
+        if let wanted = filter.object, Array(wanted.utf8) != object { return false }
+        return name.withUnsafeBytes { filter.matches(name: $0) }
+    }
+}

@@ -1,0 +1,464 @@
+@testable import NotifyBroker
+import NotifyCenter
+import NotifyWire
+
+/// A broker among clients, a store and a clock that all do what chance says, with every limit small.
+final class Simulation {
+    private static let names = ["a.x", "a.y", "b.x", "b.y.z", "user.1000.q", "user.2000.q"]
+    private static let objects = ["", "", "o", "p"]
+    private static let users: [UInt32] = [1000, 2000, 0]
+    private static let volatilePatterns = [[">"], ["a.*"], ["a.>", "*.x"], ["b.y.z"], ["user.*.q"], ["a.x", "a.*"]]
+    private static let durables: [(uid: UInt32, name: String, patterns: [String], object: String)] = [
+        (1000, "all", [">"], ""), (1000, "some", ["a.*", "b.>"], ""), (2000, "object", ["a.>", "user.>"], "o"),
+        (0, "root", ["a.x", "user.*.q"], ""),
+    ]
+
+    private var random: SeededGenerator
+    private let store = FakeStore()
+    private var shell: Shell
+    private var world = SimulatedWorld()
+    private var clients: [SimulatedClient] = []
+    private var nextSubscription: UInt32 = 1
+    private var nextPost: UInt64 = 1
+    private let instances: [ClientInstance]
+    /// Done by the store, and not told to the broker yet.
+    private var outcomes: [FakeStore.Outcome] = []
+    private(set) var trace: [String] = []
+    private(set) var happened = Happened()
+
+    var violations: [String] { world.violations + store.violations }
+
+    init(seed: UInt64) {
+        random = SeededGenerator(seed: seed)
+        instances = (1...4).map { ClientInstance(high: 9, low: $0) }
+        store.pageRows = Int.random(in: 1...20, using: &random)
+        store.pageBytes = Int.random(in: 1...4096, using: &random)
+        shell = Shell(Self.configuration(&random), store: store)
+    }
+
+    private static func configuration(_ random: inout SeededGenerator) -> BrokerConfiguration {
+        var configuration = BrokerConfiguration()
+        configuration.defaultWindow = UInt32.random(in: 1...20, using: &random)
+        configuration.tailRingBytes = Int.random(in: 0...8192, using: &random)
+        configuration.outboxBytesPerConnection = Int.random(in: 256...4096, using: &random)
+        configuration.outboxBytesPerUser = Int.random(in: 1024...16384, using: &random)
+        configuration.durableOutboxBytes = Int.random(in: 100...2000, using: &random)
+        configuration.answerBytesPerConnection = Int.random(in: 500...8000, using: &random)
+        configuration.pendingLogBytes = Int.random(in: 500...8000, using: &random)
+        configuration.postWindow = Int.random(in: 1...30, using: &random)
+        return configuration
+    }
+
+    /// How often what is to be tried did happen.
+    struct Happened {
+        var crashes = 0
+        var stops = 0
+        var failures = 0
+        var takeOvers = 0
+        var messages = 0
+        var redeliveries = 0
+        var gaps = 0
+        var pauses = 0
+        var pages = 0
+
+        var isEverything: Bool {
+            [crashes, stops, failures, takeOvers, messages, redeliveries, gaps, pauses, pages].allSatisfy { $0 > 0 }
+        }
+
+        mutating func add(_ other: Happened) {
+            crashes += other.crashes
+            stops += other.stops
+            failures += other.failures
+            takeOvers += other.takeOvers
+            messages += other.messages
+            redeliveries += other.redeliveries
+            gaps += other.gaps
+            pauses += other.pauses
+            pages += other.pages
+        }
+    }
+
+    // MARK: Running
+
+    /// Goes `steps` steps, then lets everything come to rest. Stops at the first violation.
+    func run(steps: Int) {
+        for _ in 0..<steps {
+            step()
+            guard violations.isEmpty else { return }
+        }
+        settleDown()
+        guard violations.isEmpty else { return }
+        leave()
+    }
+
+    private func step() {
+        switch Int.random(in: 0..<1000, using: &random) {
+        case 0..<60: connect()
+        case 60..<90: disconnect()
+        case 90..<360: post()
+        case 360..<420: subscribeVolatile()
+        case 420..<480: subscribeDurable()
+        case 480..<500: detach()
+        case 500..<505: remove()
+        case 505..<640: acknowledge()
+        case 640..<670: addCredit()
+        case 670..<740: changeRoom()
+        case 740..<860: storeWorks()
+        case 860..<950: report()
+        case 950..<990: advance()
+        case 990..<994: crash()
+        case 994..<996: stop()
+        default: break
+        }
+        if random.chance(70) { tick() }
+    }
+
+    private func tick() {
+        shell.tick()
+        read()
+    }
+
+    private func read() {
+        for client in clients {
+            happened.pauses += client.client.isRead ? 0 : 1
+            client.read(&world, store, &happened)
+        }
+        clients.removeAll { $0.client.isClosed }
+    }
+
+    private func note(_ what: @autoclosure () -> String) { trace.append(what()) }
+
+    private func any(_ isWanted: (SimulatedClient) -> Bool = { _ in true }) -> SimulatedClient? {
+        clients.filter {
+            $0.client.isRead && !$0.client.isClosed && !shell.broker.isClosing($0.client.id) && isWanted($0)
+        }
+        .randomElement(using: &random)
+    }
+
+    // MARK: Clients
+
+    private func connect() {
+        guard clients.count < 8 else { return }
+        let uid = Self.users.randomElement(using: &random) ?? 0
+        let overflow: OverflowPolicy = random.chance(5) ? .disconnect : random.chance(40) ? .keepLatest : .dropOldest
+        let instance = instances.randomElement(using: &random) ?? instances[0]
+        connect(uid: uid, overflow: overflow, instance: instance)
+    }
+
+    @discardableResult
+    private func connect(uid: UInt32, overflow: OverflowPolicy, instance: ClientInstance) -> SimulatedClient {
+        let client = shell.connect(Peer(uid: uid, gid: uid, pid: 1), greeting: nil)
+        client.send(Hello(overflow: overflow, instance: instance))
+        let simulated = SimulatedClient(client, uid: uid, overflow: overflow)
+        clients.append(simulated)
+        note("connect \(client.id) \(uid) \(overflow) \(instance.low)")
+        return simulated
+    }
+
+    private func disconnect() {
+        guard let client = clients.randomElement(using: &random) else { return }
+        note("disconnect \(client.client.id)")
+        shell.closed(client.client)
+        clients.removeAll { $0 === client }
+    }
+
+    private func changeRoom() {
+        guard let client = clients.randomElement(using: &random) else { return }
+        let room = random.chance(40) ? 0 : random.chance(50) ? Int.random(in: 1...2000, using: &random) : .max
+        note("room \(client.client.id) \(room)")
+        if room == 0 { client.client.stopTaking() } else { client.client.makeRoom(room) }
+    }
+
+    // MARK: Posts
+
+    private func post() {
+        for _ in 0..<Int.random(in: 1...6, using: &random) { postOne() }
+    }
+
+    private func postOne() {
+        guard let client = any() else { return }
+        let name = Self.names.randomElement(using: &random) ?? "a.x"
+        let object = Self.objects.randomElement(using: &random) ?? ""
+        let durability = Durability.allCases.randomElement(using: &random) ?? .automatic
+        let number = nextPost
+        nextPost += 1
+        let padding = [UInt8](repeating: 0, count: Int.random(in: 0...(random.chance(10) ? 600 : 60), using: &random))
+        let payload = (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) } + padding
+        let post = SimulatedWorld.Posted(name: Array(name.utf8), object: Array(object.utf8), number: number)
+        let before = shell.broker.sequencer.last
+        let wantsReceipt = random.chance(60)
+        // The broker takes it at once, so that what it reaches is known from who was subscribed just before.
+        let request = client.client.nextRequest()
+        let reached = clients.map { other in
+            other.client.isClosed || shell.broker.isClosing(other.client.id)
+                ? 0 : other.taken.values.count { post.matches($0) }
+        }
+        client.client.send(
+            postFrame(
+                request, name: post.name, object: post.object, payload: payload, durability, receipt: wantsReceipt))
+        let sequence = shell.broker.sequencer.last
+        note(
+            "post \(client.client.id) \(name) '\(object)' \(durability) \(sequence > before ? "\(sequence)" : "refused")"
+        )
+        guard sequence > before else { return }
+        if sequence != before + 1 { world.fail("one post took \(sequence - before) sequences") }
+        world.accepted(post, as: sequence)
+        for (other, count) in zip(clients, reached) where count > 0 { other.expected.append(sequence) }
+        if wantsReceipt { client.unanswered[request] = (sequence, UInt32(reached.reduce(0, +)), durability) }
+    }
+
+    // MARK: Subscriptions
+
+    private func subscribeVolatile() {
+        guard let client = any({ $0.taken.count < 4 }) else { return }
+        let patterns = Self.volatilePatterns.randomElement(using: &random) ?? [">"]
+        let object = random.chance(20) ? "o" : ""
+        let number = takeNumber()
+        let filter = filter(patterns, object, uid: client.uid)
+        let request = client.client.subscribe(number, patterns, object: object)
+        client.asked[request] = (number, filter, "", 0, 0)
+        client.taken[number] = filter
+        note("subscribe \(client.client.id) \(number) \(patterns) '\(object)'")
+    }
+
+    private func subscribeDurable() {
+        guard let wish = Self.durables.randomElement(using: &random), let client = any({ $0.uid == wish.uid }) else {
+            return
+        }
+        let window = random.chance(50) ? 0 : UInt32.random(in: 1...6, using: &random)
+        let credit = random.chance(60) ? Subscribe.unlimitedCredit : UInt32.random(in: 0...8, using: &random)
+        attach(client, wish, window: window, credit: credit, from: random.chance(50) ? .oldest : .now)
+    }
+
+    private func attach(
+        _ client: SimulatedClient, _ wish: (uid: UInt32, name: String, patterns: [String], object: String),
+        window: UInt32, credit: UInt32, from start: StartPosition
+    ) {
+        let number = takeNumber()
+        let request = client.client.subscribe(
+            number, wish.patterns.shuffled(using: &random), object: wish.object, durable: wish.name, from: start,
+            window: window, credit: credit)
+        client.asked[request] = (
+            number, filter(wish.patterns, wish.object, uid: wish.uid), wish.name,
+            Int(window == 0 ? shell.broker.configuration.defaultWindow : window), credit
+        )
+        note("attach \(client.client.id) \(number) \(wish.name) window \(window) credit \(credit) \(start)")
+    }
+
+    private func detach() {
+        guard let client = any(),
+            let number = (Array(client.taken.keys) + client.holds.keys + client.asked.values.map(\.number))
+                .sorted().randomElement(using: &random)
+        else { return }
+        note("detach \(client.client.id) \(number)")
+        client.client.detach(number)
+        client.taken[number] = nil
+    }
+
+    private func remove() {
+        guard let wish = Self.durables.randomElement(using: &random), let client = any({ $0.uid == wish.uid }) else {
+            return
+        }
+        note("remove \(wish.name)")
+        client.client.remove(wish.name)
+    }
+
+    private func takeNumber() -> UInt32 {
+        defer { nextSubscription += 1 }
+        return nextSubscription
+    }
+
+    private func filter(_ patterns: [String], _ object: String, uid: UInt32) -> SubscriptionFilter {
+        SubscriptionFilter(
+            patterns: patterns.compactMap { try? NamePattern($0) }, object: object.isEmpty ? nil : object, uid: uid)
+    }
+
+    private func acknowledge() {
+        guard let client = any({ $0.holds.values.contains { !$0.open.isEmpty } }),
+            let (number, hold) = client.holds.filter({ !$0.value.open.isEmpty }).sorted(by: { $0.key < $1.key })
+                .randomElement(using: &random)
+        else { return }
+        var ranges: [ClosedRange<UInt64>] = []
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: ranges = [0...(hold.open.randomElement(using: &random) ?? 0)]
+        case 1: ranges = hold.open.shuffled(using: &random).prefix(3).map { $0...$0 }
+        case 2:
+            // Whatever was handed over at any time may be acknowledged, also before it comes again.
+            guard let last = world.handedOver[hold.id]?.sorted().randomElement(using: &random) else { return }
+            ranges = [UInt64.random(in: 0...last, using: &random)...last]
+        default:
+            let last = hold.open.randomElement(using: &random) ?? 0
+            let first = hold.open.filter { $0 <= last }.randomElement(using: &random) ?? last
+            ranges = [first...last, first...last]
+        }
+        note("acknowledge \(client.client.id) \(number) \(ranges)")
+        client.acknowledge(number, ranges, &world)
+    }
+
+    private func addCredit() {
+        guard let client = any({ $0.holds.values.contains { $0.creditLeft != nil } }),
+            let (number, hold) = client.holds.filter({ $0.value.creditLeft != nil }).sorted(by: { $0.key < $1.key })
+                .randomElement(using: &random)
+        else { return }
+        let messages = UInt32.random(in: 1...10, using: &random)
+        client.holds[number]?.creditLeft = (hold.creditLeft ?? 0) + UInt64(messages)
+        note("credit \(client.client.id) \(number) \(messages)")
+        client.client.send(Credit(subscription: number, messages: messages))
+    }
+
+    // MARK: Store and time
+
+    private func storeWorks() {
+        let failure: StorageFailure? = random.chance(8) ? (random.chance(50) ? .full : .broken) : nil
+        guard let outcome = store.perform(failingWith: failure) else { return }
+        note("store: \(describe(outcome))\(failure == nil ? "" : " failed")")
+        happened.failures += failure == nil ? 0 : 1
+        outcomes.append(outcome)
+        world.check(store)
+    }
+
+    private func report() {
+        guard !outcomes.isEmpty else { return }
+        let outcome = outcomes.removeFirst()
+        note("told: \(describe(outcome))")
+        if case .page = outcome { happened.pages += 1 }
+        if case .committed(let committed) = outcome, case .success = committed.result {
+            let batch = store.batches.last { $0.id == committed.batchID }
+            world.reportedThrough = batch?.blocks.last?.entries.last?.sequence ?? world.reportedThrough
+        }
+        shell.report(outcome)
+    }
+
+    private func describe(_ outcome: FakeStore.Outcome) -> String {
+        switch outcome {
+        case .committed(let outcome): "commit \(outcome.batchID)"
+        case .page(let page): "page of \(page.subscription)"
+        }
+    }
+
+    private func advance() {
+        let milliseconds = Int.random(in: 1...1500, using: &random)
+        note("advance \(milliseconds)")
+        shell.advance(.milliseconds(milliseconds))
+    }
+
+    private func crash() {
+        note("crash")
+        happened.crashes += 1
+        start()
+    }
+
+    /// Everything of the broker is gone; what the store did is there, also what nobody was told of.
+    private func start() {
+        clients = []
+        outcomes = []
+        shell = Shell(shell.broker.configuration, store: store, at: shell.now.monotonic)
+        world.reportedThrough = store.persistedThrough
+        world.check(store)
+    }
+
+    /// Stops in order and starts again.
+    private func stop() {
+        note("stop")
+        happened.stops += 1
+        for client in clients { client.client.makeRoom() }
+        let receivers = clients
+        shell.broker.drainRequested()
+        for _ in 0..<1000 where !shell.isDrained {
+            tick()
+            while let outcome = store.perform() { outcomes.append(outcome) }
+            while !outcomes.isEmpty { report() }
+        }
+        tick()
+        if !shell.isDrained { world.fail("the drain does not end") }
+        for client in receivers where !client.isClosing && !client.client.isClosed {
+            world.fail("\(client.client.id) was not told that the daemon goes")
+        }
+        for client in receivers where !client.client.isClosed && !(client.unanswered.isEmpty && client.asked.isEmpty) {
+            world.fail("\(client.client.id) was left without answers: \(client.unanswered) \(client.asked)")
+        }
+        store.close(nextSequence: shell.broker.nextSequence)
+        start()
+    }
+
+    // MARK: Rest
+
+    /// Every socket takes what comes, the store works, everything is acknowledged: all must be delivered.
+    private func settleDown() {
+        note("settle down")
+        for client in clients { client.client.makeRoom() }
+        comeToRest()
+        for wish in Self.durables where store.subscriptions.values.contains(where: { $0.name == wish.name }) {
+            guard
+                !clients.contains(where: {
+                    $0.holds.values.contains { $0.filter.uid == wish.uid && isHeld($0, wish.name) }
+                })
+            else { continue }
+            let client = connect(uid: wish.uid, overflow: .dropOldest, instance: instances[0])
+            attach(client, wish, window: 0, credit: Subscribe.unlimitedCredit, from: .now)
+        }
+        comeToRest()
+        world.check(store)
+        world.checkComplete(store)
+        for client in clients {
+            client.checkVolatileIsComplete(&world)
+            if !client.unanswered.isEmpty || !client.asked.isEmpty {
+                world.fail("\(client.client.id) waits for answers: \(client.unanswered) \(client.asked)")
+            }
+        }
+        for index in shell.broker.readerSlots.values where !shell.broker.readers[index].isLive {
+            world.fail("'\(shell.broker.readers[index].name)' is not live: \(shell.broker.readers[index].state)")
+        }
+    }
+
+    private func isHeld(_ hold: SimulatedClient.Hold, _ name: String) -> Bool {
+        store.subscriptions[hold.id]?.name == name
+    }
+
+    private func comeToRest() {
+        for _ in 0..<5000 {
+            shell.advance(.milliseconds(100))
+            tick()
+            while let outcome = store.perform() { outcomes.append(outcome) }
+            var isBusy = !outcomes.isEmpty || shell.wantsTick
+            while !outcomes.isEmpty { report() }
+            for client in clients {
+                for (number, hold) in client.holds {
+                    if let credit = hold.creditLeft, credit < 100 {
+                        client.holds[number]?.creditLeft = credit + 1000
+                        client.client.send(Credit(subscription: number, messages: 1000))
+                        isBusy = true
+                    }
+                    guard let last = hold.open.last else { continue }
+                    client.acknowledge(number, [0...last], &world)
+                    isBusy = true
+                }
+            }
+            guard isBusy, violations.isEmpty else { return }
+        }
+        world.fail("nothing comes to rest")
+    }
+
+    /// All leave: whatever was charged to anybody must have been given back.
+    private func leave() {
+        note("leave")
+        for client in clients {
+            for number in Array(client.holds.keys) + client.taken.keys { client.client.detach(number) }
+        }
+        comeToRest()
+        for record in store.subscriptions.values {
+            if record.progress.isAttached { world.fail("'\(record.name)' is still held") }
+            if !record.progress.acknowledged.isEmpty { world.fail("'\(record.name)' has \(record.progress)") }
+            let last = store.messages.last { $0.matches(record.filter) }?.sequence ?? 0
+            if record.progress.cursor < last { world.fail("'\(record.name)' stays at \(record.progress.cursor)") }
+        }
+        for client in clients { shell.closed(client.client) }
+        for uid in Self.users {
+            var account = shell.broker.accounts[uid]
+            account.durableSubscriptions = 0
+            if !account.isEmpty { world.fail("user \(uid) is still charged: \(account)") }
+        }
+        if shell.broker.connections.count != 0 { world.fail("connections are left") }
+        if shell.broker.volatileSubscriptions != 0 { world.fail("volatile subscriptions are left") }
+    }
+}

@@ -1,0 +1,42 @@
+import Glibc
+import Testing
+
+/// Broker, store, sockets and clients under chance: what is promised must hold whatever happens.
+struct SimulationTests {
+    private static let stepsPerSeed = 600
+
+    /// How long new seeds are tried; `SIMULATION_SECONDS` for longer searches.
+    private static let seconds = getenv("SIMULATION_SECONDS").flatMap { Int(String(cString: $0)) } ?? 10
+
+    @Test func whatIsPromisedHolds() {
+        let first = UInt64.random(in: 0...UInt64(UInt32.max))
+        print("simulation: seeds from \(first)")
+        let clock = ContinuousClock()
+        let end = clock.now + .seconds(Self.seconds)
+        var seed = first
+        var happened = Simulation.Happened()
+        repeat {
+            guard holds(seed, &happened) else { return }
+            seed += 1
+        } while clock.now < end
+        print("simulation: \(seed - first) seeds: \(happened)")
+        #expect(happened.isEverything, "something that is to be tried never happened: \(happened)")
+    }
+
+    /// Seeds that showed something once.
+    @Test(arguments: [1])
+    func whatWasMendedStaysMended(_ seed: UInt64) {
+        var happened = Simulation.Happened()
+        _ = holds(seed, &happened)
+    }
+
+    private func holds(_ seed: UInt64, _ happened: inout Simulation.Happened) -> Bool {
+        let simulation = Simulation(seed: seed)
+        simulation.run(steps: Self.stepsPerSeed)
+        happened.add(simulation.happened)
+        guard !simulation.violations.isEmpty else { return true }
+        let trace = simulation.trace.suffix(60).joined(separator: "\n")
+        Issue.record("seed \(seed): \(simulation.violations)\n\(trace)")
+        return false
+    }
+}

@@ -1,0 +1,144 @@
+import NIOCore
+@testable import NotifyBroker
+import NotifyWire
+
+/// A peer: what it sends, how much its socket takes, and what came out of it.
+final class Client {
+    let id: ConnectionID
+    private unowned let shell: Shell
+    private var reader = OutputReader()
+    private(set) var inbox: [Received] = []
+    /// Bytes that its socket still takes. One write may go over it, as with a real one.
+    var room = Int.max
+    var isClosed = false
+    private(set) var isRead = true
+    /// What was sent and not used up yet.
+    private var unread: [UInt8] = []
+    private var lastRequest: UInt64 = 0
+
+    init(id: ConnectionID, shell: Shell) {
+        self.id = id
+        self.shell = shell
+    }
+
+    // MARK: Receiving
+
+    func received(_ bytes: ByteBuffer) {
+        room -= room == .max ? 0 : bytes.readableBytes
+        inbox += reader.read(bytes)
+    }
+
+    /// Takes what came since it was last taken.
+    func take() -> [Received] {
+        defer { inbox = [] }
+        return inbox
+    }
+
+    /// Takes what came, as messages; whatever else came is lost.
+    func takeMessages() -> [ReceivedMessage] {
+        take().compactMap { if case .message(let message) = $0 { message } else { nil } }
+    }
+
+    /// Takes what came, as errors; whatever else came is lost.
+    func takeErrors() -> [ErrorFrame] {
+        take().compactMap { if case .error(let error) = $0 { error } else { nil } }
+    }
+
+    /// The socket takes more bytes from now on.
+    func makeRoom(_ bytes: Int = .max) {
+        room = bytes
+        shell.broker.connectionWritable(id)
+    }
+
+    func stopTaking() { room = 0 }
+
+    // MARK: Sending
+
+    func send(_ frame: some ControlFrame) { send(frame.encoded) }
+
+    func send(_ bytes: [UInt8]) {
+        unread += bytes
+        guard isRead, !isClosed else { return }
+        unread.removeFirst(shell.received(unread, from: id))
+    }
+
+    func setReading(_ isRead: Bool) {
+        self.isRead = isRead
+        if isRead { send([]) }
+    }
+
+    func nextRequest() -> UInt64 {
+        lastRequest += 1
+        return lastRequest
+    }
+
+    @discardableResult
+    func post(
+        _ name: String, object: String = "", payload: [UInt8] = [], _ durability: Durability = .automatic,
+        receipt: Bool = true
+    ) -> UInt64 {
+        let request = nextRequest()
+        send(
+            postFrame(
+                request, name: Array(name.utf8), object: Array(object.utf8), payload: payload, durability,
+                receipt: receipt))
+        return request
+    }
+
+    @discardableResult
+    func subscribe(
+        _ number: UInt32, _ patterns: [String], object: String = "", durable: String = "",
+        from start: StartPosition = .now, window: UInt32 = 0, credit: UInt32 = Subscribe.unlimitedCredit
+    ) -> UInt64 {
+        let request = nextRequest()
+        send(
+            Subscribe(
+                request: request, subscription: number, patterns: patterns, object: object, durableName: durable,
+                start: start, window: window, credit: credit))
+        return request
+    }
+
+    @discardableResult
+    func detach(_ number: UInt32) -> UInt64 {
+        let request = nextRequest()
+        send(Detach(request: request, subscription: number))
+        return request
+    }
+
+    @discardableResult
+    func remove(_ name: String, uid: UInt32 = Remove.ownUID) -> UInt64 {
+        let request = nextRequest()
+        send(Remove(request: request, uid: uid, durableName: name))
+        return request
+    }
+
+    func acknowledge(_ number: UInt32, _ ranges: ClosedRange<UInt64>...) {
+        send(
+            Acknowledge(
+                subscription: number,
+                ranges: ranges.map { SequenceRange(first: $0.lowerBound, last: $0.upperBound) }))
+    }
+
+    @discardableResult
+    func ping() -> UInt64 {
+        let request = nextRequest()
+        send(Ping(request: request))
+        return request
+    }
+}
+
+func postFrame(
+    _ request: UInt64, name: [UInt8], object: [UInt8] = [], messageID: [UInt8] = [], headers: [UInt8] = [],
+    payload: [UInt8] = [], _ durability: Durability = .automatic, receipt: Bool = true
+) -> [UInt8] {
+    var buffer = ByteBuffer()
+    withParts(name: name, object: object, messageID: messageID, headers: headers, payload: payload) { parts in
+        Post(request: request, durability: durability, wantsReceipt: receipt, parts: parts).append(to: &buffer)
+    }
+    return Array(buffer.readableBytesView)
+}
+
+extension ClientInstance {
+    /// Another one each time.
+    static func next() -> ClientInstance { .random() }
+}

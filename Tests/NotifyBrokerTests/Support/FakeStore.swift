@@ -1,0 +1,193 @@
+import NIOCore
+import NotifyCenter
+import NotifyWire
+
+/// A log in memory with the store's contract: one thing after another, and outcomes in that order. It acts only when
+/// told to, fails when told to, and notes where the broker breaks what the log relies on.
+final class FakeStore {
+    struct Message {
+        var sequence: UInt64
+        var name: [UInt8]
+        var object: [UInt8]
+        var frame: [UInt8]
+    }
+
+    enum Job {
+        case commit(CommitBatch)
+        case page(PageRequest)
+    }
+
+    enum Outcome {
+        case committed(CommitOutcome)
+        case page(Page)
+    }
+
+    /// What would be on disk.
+    private(set) var messages: [Message] = []
+    private(set) var subscriptions: [UInt32: DurableRecord] = [:]
+    private(set) var mark: UInt64 = 1
+    private var nextSubscriptionID: UInt32 = 1
+    private var cleanNextSequence: UInt64?
+
+    private(set) var jobs: [Job] = []
+    private(set) var statistics = StoreStatistics()
+    private(set) var batches: [CommitBatch] = []
+    private(set) var violations: [String] = []
+    /// Every message up to here was flushed.
+    private(set) var syncedThrough: UInt64 = 0
+    /// Where each subscription began.
+    private(set) var firstCursors: [UInt32: UInt64] = [:]
+    var pageRows = 1000
+    var pageBytes = 256 << 10
+
+    var persistedThrough: UInt64 { messages.last?.sequence ?? 0 }
+
+    func subscription(named name: String) -> DurableRecord? { subscriptions.values.first { $0.name == name } }
+
+    // MARK: Starts and stops
+
+    /// Opens the log anew, after a crash or, where `close` came before, a clean stop.
+    func recovered() -> RecoveredLog {
+        jobs = []
+        defer { cleanNextSequence = nil }
+        return RecoveredLog(
+            nextSequence: max(cleanNextSequence ?? mark, persistedThrough + 1), persistedThrough: persistedThrough,
+            subscriptions: subscriptions.values.sorted { $0.id < $1.id },
+            wasClosedCleanly: cleanNextSequence != nil, nextSubscriptionID: nextSubscriptionID)
+    }
+
+    func close(nextSequence: UInt64) {
+        cleanNextSequence = nextSequence
+        mark = max(mark, nextSequence)
+    }
+
+    // MARK: Work
+
+    func add(_ job: Job) {
+        if case .commit(let batch) = job { batches.append(batch) }
+        jobs.append(job)
+    }
+
+    /// Does the oldest job, or fails at it.
+    func perform(failingWith failure: StorageFailure? = nil) -> Outcome? {
+        switch jobs.isEmpty ? nil : jobs.removeFirst() {
+        case .commit(let batch):
+            if failure == nil { commit(batch) }
+            let result: Result<Void, StorageFailure> = failure.map { .failure($0) } ?? .success(())
+            return .committed(CommitOutcome(batchID: batch.id, result: result, statistics: statistics))
+        case .page(let request):
+            let result: Result<Page.Content, StorageFailure> = failure.map { .failure($0) } ?? .success(read(request))
+            return .page(
+                Page(
+                    subscription: request.subscription, generation: request.generation, result: result,
+                    statistics: statistics))
+        case nil:
+            return nil
+        }
+    }
+
+    private func commit(_ batch: CommitBatch) {
+        for block in batch.blocks {
+            for entry in block.entries { append(entry, of: block) }
+        }
+        for change in batch.changes { apply(change) }
+        if let reserved = batch.reserveThrough { mark = max(mark, reserved) }
+        statistics.commits += 1
+        if batch.isSynced || batch.reserveThrough != nil {
+            statistics.syncs += 1
+            syncedThrough = persistedThrough
+        }
+        statistics.logMessages = UInt64(messages.count)
+    }
+
+    private func append(_ entry: LogBlock.Entry, of block: LogBlock) {
+        if entry.sequence <= persistedThrough { violations.append("\(entry.sequence) after \(persistedThrough)") }
+        if entry.sequence >= mark { violations.append("\(entry.sequence) is not below the mark \(mark)") }
+        let start = block.frames.readerIndex + Int(entry.offset)
+        guard let frame = block.frames.getBytes(at: start, length: Int(entry.length)) else {
+            violations.append("an entry reaches past its block")
+            return
+        }
+        frame.withUnsafeBytes { bytes in
+            let body = UnsafeRawBufferPointer(rebasing: bytes[FrameHeader.size...])
+            guard let message = try? Deliver(reading: body), message.stamp.sequence == entry.sequence else {
+                violations.append("an entry points at another message")
+                return
+            }
+            messages.append(
+                Message(
+                    sequence: entry.sequence, name: Array(message.parts.name), object: Array(message.parts.object),
+                    frame: frame))
+        }
+    }
+
+    private func apply(_ change: DurableChange) {
+        switch change {
+        case .create(let record):
+            if subscriptions[record.id] != nil { violations.append("subscription \(record.id) is there already") }
+            if record.id < nextSubscriptionID { violations.append("id \(record.id) is used again") }
+            check(record.progress)
+            subscriptions[record.id] = record
+            firstCursors[record.id] = record.progress.cursor
+            nextSubscriptionID = max(nextSubscriptionID, record.id + 1)
+        case .update(let id, let progress):
+            if subscriptions[id] == nil { violations.append("update of \(id), which is not there") }
+            if let before = subscriptions[id]?.progress.cursor, before > progress.cursor {
+                violations.append("the cursor of \(id) goes back from \(before) to \(progress.cursor)")
+            }
+            check(progress)
+            subscriptions[id]?.progress = progress
+        case .remove(let id):
+            subscriptions[id] = nil
+        }
+    }
+
+    private func check(_ progress: DurableProgress) {
+        var previous = progress.cursor
+        for range in progress.acknowledged {
+            if range.first <= previous || range.last < range.first {
+                violations.append("ranges \(progress.acknowledged) after cursor \(progress.cursor)")
+            }
+            previous = range.last
+        }
+    }
+
+    private func read(_ request: PageRequest) -> Page.Content {
+        statistics.pagesRead += 1
+        var content = Page.Content(block: LogBlock(), scannedThrough: request.after)
+        var rows = 0
+        for message in messages[messages.firstIndex(after: request.after)...] {
+            guard rows < pageRows, content.block.entries.count < request.maximumMessages,
+                content.block.frames.writerIndex < pageBytes
+            else { return content }
+            rows += 1
+            content.scannedThrough = message.sequence
+            guard message.matches(request.filter) else { continue }
+            content.block.entries.append(
+                LogBlock.Entry(
+                    sequence: message.sequence, offset: UInt32(content.block.frames.writerIndex),
+                    length: UInt32(message.frame.count)))
+            content.block.frames.writeBytes(message.frame)
+        }
+        content.scannedThrough = persistedThrough
+        return content
+    }
+}
+
+extension FakeStore.Message {
+    func matches(_ filter: SubscriptionFilter) -> Bool {
+        if let wanted = filter.object, Array(wanted.utf8) != object { return false }
+        return name.withUnsafeBytes { filter.matches(name: $0) }
+    }
+}
+
+extension [FakeStore.Message] {
+    fileprivate func firstIndex(after sequence: UInt64) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle].sequence > sequence { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}
