@@ -15,6 +15,14 @@ final class SimulatedClient {
         var open: [UInt64] = []
     }
 
+    /// A subscription that was asked for.
+    struct Wish {
+        var number: UInt32
+        var filter: SubscriptionFilter
+        /// What is asked of a durable one; the id is the broker's.
+        var durable: (id: UInt32, window: Int, credit: UInt32)?
+    }
+
     let client: Client
     let uid: UInt32
     let overflow: OverflowPolicy
@@ -22,8 +30,7 @@ final class SimulatedClient {
     var taken: [UInt32: SubscriptionFilter] = [:]
     private var confirmed: [UInt32: SubscriptionFilter] = [:]
     /// Asked for, by request.
-    var asked: [UInt64: (number: UInt32, filter: SubscriptionFilter, durable: String, window: Int, credit: UInt32)] =
-        [:]
+    var asked: [UInt64: Wish] = [:]
     var holds: [UInt32: Hold] = [:]
     /// Posts that wait for an answer, by request: sequence, and whether they are for the log.
     var unanswered: [UInt64: (sequence: UInt64, subscribers: UInt32, durability: Durability)] = [:]
@@ -42,7 +49,11 @@ final class SimulatedClient {
         self.overflow = overflow
     }
 
-    func read(_ world: inout SimulatedWorld, _ store: FakeStore, _ happened: inout Simulation.Happened) {
+    /// Reads what came. `isHeld` says whether the broker still takes this client for the holder of a subscription.
+    func read(
+        _ world: inout SimulatedWorld, _ store: FakeStore, _ happened: inout Simulation.Happened,
+        isHeld: (UInt32) -> Bool
+    ) {
         for received in client.take() {
             switch received {
             case .message(let message):
@@ -54,7 +65,7 @@ final class SimulatedClient {
             }
             switch received {
             case .message(let message) where message.subscription == 0: readVolatile(message, &world)
-            case .message(let message): readDurable(message, &world)
+            case .message(let message): readDurable(message, &world, isHeld)
             case .gap(let gap): readGap(gap, &world)
             case .receipt(let receipt): readReceipt(receipt, &world, store)
             case .subscribed(let subscribed): readSubscribed(subscribed, &world, store)
@@ -112,7 +123,9 @@ final class SimulatedClient {
 
     // MARK: Durable
 
-    private func readDurable(_ message: ReceivedMessage, _ world: inout SimulatedWorld) {
+    private func readDurable(
+        _ message: ReceivedMessage, _ world: inout SimulatedWorld, _ isHeld: (UInt32) -> Bool
+    ) {
         let sequence = message.sequence
         check(message, world: &world)
         guard var hold = holds[message.subscription] else {
@@ -122,7 +135,8 @@ final class SimulatedClient {
         if sequence <= hold.last { world.fail("\(sequence) after \(hold.last) in one attachment") }
         if !world.matches(sequence, hold.filter) { world.fail("\(sequence) does not match \(hold.filter)") }
         if sequence > world.reportedThrough { world.fail("\(sequence) is handed over before its commit") }
-        if !message.isRedelivery, world.handedOver[hold.id]?.contains(sequence) ?? false {
+        // What was on its way when the hold ended may come after another holder had it.
+        if !message.isRedelivery, isHeld(message.subscription), world.handedOver[hold.id]?.contains(sequence) ?? false {
             world.fail("\(sequence) was handed over before, and is not marked as a repeat")
         }
         world.handedOver[hold.id, default: []].insert(sequence)
@@ -187,24 +201,22 @@ final class SimulatedClient {
             world.fail("\(subscribed) was not asked for")
             return
         }
-        guard !wish.durable.isEmpty else {
+        guard let durable = wish.durable else {
             confirmed[wish.number] = wish.filter
             return
         }
-        guard let record = store.subscriptions.values.first(where: { $0.name == wish.durable && $0.filter.uid == uid })
-        else {
-            world.fail("\(subscribed), but the log has no '\(wish.durable)'")
-            return
-        }
+        if store.firstCursors[durable.id] == nil { world.fail("\(subscribed), but the log never had it") }
         holds[wish.number] = Hold(
-            id: record.id, filter: wish.filter, window: wish.window,
-            creditLeft: wish.credit == Subscribe.unlimitedCredit ? nil : UInt64(wish.credit), last: subscribed.sequence)
+            id: durable.id, filter: wish.filter, window: durable.window,
+            creditLeft: durable.credit == Subscribe.unlimitedCredit ? nil : UInt64(durable.credit),
+            last: subscribed.sequence)
     }
 
     private func readError(_ error: ErrorFrame, _ world: inout SimulatedWorld) {
         unanswered[error.request] = nil
         asked[error.request] = nil
-        if error.subscription != 0, error.code == ErrorCode.takenOver.rawValue { holds[error.subscription] = nil }
+        // Taken over, or left without the log knowing it yet.
+        if error.subscription != 0 { holds[error.subscription] = nil }
         if error.code == ErrorCode.notDelivered.rawValue { world.fail("refused: \(error.message)") }
         if error.isFatal, error.code != ErrorCode.tooSlow.rawValue { world.fail("fatal: \(error.message)") }
     }

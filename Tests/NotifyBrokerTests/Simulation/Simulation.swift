@@ -121,7 +121,10 @@ final class Simulation {
     private func read() {
         for client in clients {
             happened.pauses += client.client.isRead ? 0 : 1
-            client.read(&world, store, &happened)
+            client.read(&world, store, &happened) { number in
+                !client.client.isClosed
+                    && shell.broker.connections[Int(client.client.id.slot)].subscriptions[number] != nil
+            }
         }
         clients.removeAll { $0.client.isClosed }
     }
@@ -216,7 +219,7 @@ final class Simulation {
         let number = takeNumber()
         let filter = filter(patterns, object, uid: client.uid)
         let request = client.client.subscribe(number, patterns, object: object)
-        client.asked[request] = (number, filter, "", 0, 0)
+        client.asked[request] = SimulatedClient.Wish(number: number, filter: filter)
         client.taken[number] = filter
         note("subscribe \(client.client.id) \(number) \(patterns) '\(object)'")
     }
@@ -238,10 +241,13 @@ final class Simulation {
         let request = client.client.subscribe(
             number, wish.patterns.shuffled(using: &random), object: wish.object, durable: wish.name, from: start,
             window: window, credit: credit)
-        client.asked[request] = (
-            number, filter(wish.patterns, wish.object, uid: wish.uid), wish.name,
-            Int(window == 0 ? shell.broker.configuration.defaultWindow : window), credit
-        )
+        let index = shell.broker.readerSlots[Broker.DurableKey(uid: wish.uid, name: wish.name)]
+        client.asked[request] = SimulatedClient.Wish(
+            number: number, filter: filter(wish.patterns, wish.object, uid: wish.uid),
+            durable: (
+                id: index.map { shell.broker.readers[$0].id } ?? 0,
+                window: Int(window == 0 ? shell.broker.configuration.defaultWindow : window), credit: credit
+            ))
         note("attach \(client.client.id) \(number) \(wish.name) window \(window) credit \(credit) \(start)")
     }
 

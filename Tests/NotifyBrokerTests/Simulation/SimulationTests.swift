@@ -24,7 +24,7 @@ struct SimulationTests {
     }
 
     /// Seeds that showed something once.
-    @Test(arguments: [1])
+    @Test(arguments: [682_662_232, 2_820_438_955])
     func whatWasMendedStaysMended(_ seed: UInt64) {
         var happened = Simulation.Happened()
         _ = holds(seed, &happened)
