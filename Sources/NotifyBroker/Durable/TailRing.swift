@@ -27,13 +27,6 @@ struct TailRing {
         }
     }
 
-    /// Forgets the content: the log went on to `sequence` in a way that the ring did not see.
-    mutating func reset(floor: UInt64) {
-        blocks = []
-        bytes = 0
-        self.floor = floor
-    }
-
     /// The blocks with messages above `position`, each with the index of its first such entry.
     func blocks(after position: UInt64) -> some Sequence<(block: LogBlock, firstEntry: Int)> {
         let first = blocks.partitioningIndex { ($0.entries.last?.sequence ?? 0) > position }
