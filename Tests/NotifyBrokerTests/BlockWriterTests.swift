@@ -1,0 +1,53 @@
+import NIOCore
+@testable import NotifyBroker
+import NotifyWire
+import Testing
+
+struct BlockWriterTests {
+    private func append(_ sequence: UInt64, to writer: inout BlockWriter, size: Int) {
+        withParts(name: Array("a".utf8), payload: Array(repeating: UInt8(truncatingIfNeeded: sequence), count: size)) {
+            _ = writer.append(stamp(sequence), $0)
+        }
+    }
+
+    /// Buffers are used again in turn: what somebody still holds must not change.
+    @Test func whatWasCutStaysAsItIs() {
+        var writer = BlockWriter()
+        var held: [(sequence: UInt64, bytes: ByteBuffer)] = []
+        for sequence in 1...60 as ClosedRange<UInt64> {
+            append(sequence, to: &writer, size: 100)
+            let bytes = writer.cut()
+            #expect(writer.buffer.readableBytes == 0)
+            // Some are let go of at once, some are kept.
+            if sequence % 3 != 0 { held.append((sequence, bytes)) }
+        }
+        for (sequence, bytes) in held {
+            #expect(bytes == deliverFrameBytes(sequence, size: 100), "\(sequence)")
+        }
+    }
+
+    private func deliverFrameBytes(_ sequence: UInt64, size: Int) -> ByteBuffer {
+        var writer = BlockWriter()
+        append(sequence, to: &writer, size: size)
+        return writer.cut()
+    }
+
+    @Test func placesAreWhereTheFramesLie() {
+        var writer = BlockWriter()
+        let places = withParts(name: Array("a".utf8)) { parts in
+            [writer.append(stamp(1), parts), writer.append(stamp(2), parts)]
+        }
+        #expect(places[0].start == 0)
+        #expect(places[0].end == places[1].start)
+        #expect(writer.cut().readableBytes == places[1].end)
+    }
+
+    @Test func aGiantBufferIsNotKept() {
+        var writer = BlockWriter()
+        for sequence in 1...20 as ClosedRange<UInt64> {
+            append(sequence, to: &writer, size: 600 << 10)
+            _ = writer.cut()
+        }
+        #expect(writer.buffer.capacity <= 512 << 10)
+    }
+}

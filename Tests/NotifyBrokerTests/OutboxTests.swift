@@ -1,0 +1,280 @@
+import NIOCore
+@testable import NotifyBroker
+import NotifyWire
+import Testing
+
+struct OutboxTests {
+    /// Frames of volatile messages in one source, as a tick's writer would leave them.
+    private struct Source {
+        var buffer = ByteBuffer()
+
+        mutating func append(_ sequence: UInt64, name: String = "a", size: Int = 0) -> (start: Int, end: Int) {
+            var frame = deliverFrame(sequence, name: name, size: size)
+            let start = buffer.writerIndex
+            buffer.writeBuffer(&frame)
+            return (start, buffer.writerIndex)
+        }
+    }
+
+    private static func read(_ outbox: inout Outbox) -> [Received] {
+        var reader = OutputReader()
+        var received: [Received] = []
+        while let bytes = outbox.next() { received += reader.read(bytes) }
+        return received
+    }
+
+    private static func sequences(_ received: [Received]) -> [UInt64] {
+        received.compactMap { if case .message(let message) = $0 { message.sequence } else { nil } }
+    }
+
+    private static func pong(_ request: UInt64, to outbox: inout Outbox) {
+        outbox.appendOwn { Pong(request: request).write(to: &$0) }
+    }
+
+    /// One tick with one volatile message for each sequence.
+    private static func tick(_ outbox: inout Outbox, _ sequences: [UInt64], name: String = "a", size: Int = 0) {
+        var source = Source()
+        for sequence in sequences {
+            let place = source.append(sequence, name: name, size: size)
+            _ = outbox.appendVolatile(source: 0, start: place.start, end: place.end, sequence: sequence)
+        }
+        _ = outbox.seal { _ in source.buffer }
+    }
+
+    // MARK: A tick
+
+    @Test func neighboursJoinAndOrderStays() {
+        var outbox = Outbox()
+        var source = Source()
+        Self.pong(1, to: &outbox)
+        Self.pong(2, to: &outbox)
+        for sequence in [5, 6, 7] as [UInt64] {
+            let place = source.append(sequence)
+            _ = outbox.appendVolatile(source: 0, start: place.start, end: place.end, sequence: sequence)
+        }
+        Self.pong(3, to: &outbox)
+        let counts = outbox.seal { _ in source.buffer }
+        #expect(counts.volatile == 3)
+        #expect(outbox.chunks.count == 3, "two pongs, three messages, one pong")
+        let received = Self.read(&outbox)
+        #expect(received.first == .pong(Pong(request: 1)))
+        #expect(received.last == .pong(Pong(request: 3)))
+        #expect(Self.sequences(received) == [5, 6, 7])
+        #expect(outbox.isEmpty)
+    }
+
+    @Test func whatLiesApartOrElsewhereDoesNotJoin() {
+        var outbox = Outbox()
+        var (first, second) = (Source(), Source())
+        let one = first.append(1)
+        _ = first.append(2)
+        let three = first.append(3)
+        let four = second.append(4)
+        for (source, place, sequence) in [(UInt32(0), one, UInt64(1)), (0, three, 3), (1, four, 4)] {
+            _ = outbox.appendVolatile(source: source, start: place.start, end: place.end, sequence: sequence)
+        }
+        _ = outbox.seal { $0 == 0 ? first.buffer : second.buffer }
+        #expect(outbox.chunks.count == 3)
+        #expect(Self.sequences(Self.read(&outbox)) == [1, 3, 4])
+    }
+
+    @Test func overlappingSubscriptionsGetAMessageOnce() {
+        var outbox = Outbox()
+        var source = Source()
+        let place = source.append(1)
+        let results = (0..<3).map { _ in
+            outbox.appendVolatile(source: 0, start: place.start, end: place.end, sequence: 1)
+        }
+        #expect(results == [true, false, false])
+        #expect(outbox.seal { _ in source.buffer }.volatile == 1)
+    }
+
+    @Test func aRunStandsDirectlyBeforeItsMessages() {
+        var outbox = Outbox()
+        var (source, page) = (Source(), Source())
+        let one = source.append(1)
+        let (two, three) = (page.append(2), page.append(3))
+        _ = outbox.appendVolatile(source: 0, start: one.start, end: one.end, sequence: 1)
+        outbox.appendDurable(
+            Run(subscription: 9, count: 2, isRedelivery: true), source: 2, start: two.start, end: three.end)
+        Self.pong(1, to: &outbox)
+        let counts = outbox.seal { $0 == 0 ? source.buffer : page.buffer }
+        #expect(counts.volatile == 1 && counts.durable == 2)
+        let messages = Self.read(&outbox).compactMap { if case .message(let message) = $0 { message } else { nil } }
+        #expect(messages.map(\.subscription) == [0, 9, 9])
+        #expect(messages.map(\.isRedelivery) == [false, true, true])
+    }
+
+    // MARK: Charges
+
+    @Test func onlyWhatStaysBehindIsCharged() {
+        var outbox = Outbox()
+        Self.tick(&outbox, [1, 2], size: 100)
+        Self.pong(1, to: &outbox)
+        _ = outbox.seal { _ in ByteBuffer() }
+        #expect(outbox.waitingBytes == 0, "before it is settled")
+        _ = outbox.next()
+        outbox.settle()
+        #expect(outbox.droppableBytes == 0)
+        #expect(outbox.keptBytes == FrameHeader.size + 8)
+        outbox.settle()
+        #expect(outbox.waitingBytes == FrameHeader.size + 8, "settling twice charges once")
+        _ = outbox.next()
+        #expect(outbox.waitingBytes == 0)
+        #expect(outbox.next() == nil)
+    }
+
+    @Test(arguments: [511, 512, 513])
+    func lessThanHalfOfABlockIsCopiedOut(_ used: Int) {
+        var outbox = Outbox()
+        var block = ByteBuffer()
+        block.reserveCapacity(1024)
+        var frame = deliverFrame(1, size: used - deliverFrame(1).readableBytes)
+        block.writeBuffer(&frame)
+        #expect(block.capacity == 1024 && block.writerIndex == used)
+        _ = outbox.appendVolatile(source: 0, start: 0, end: used, sequence: 1)
+        _ = outbox.seal { _ in block }
+        outbox.settle()
+        #expect(outbox.droppableBytes == (used < 512 ? 512 : 1024))
+        #expect(Self.sequences(Self.read(&outbox)) == [1])
+        #expect(outbox.droppableBytes == 0)
+    }
+
+    @Test func chargesGoAsChunksGo() {
+        var outbox = Outbox()
+        for round in 0..<5 as Range<UInt64> {
+            Self.tick(&outbox, [round * 2 + 1, round * 2 + 2], size: 50)
+            Self.pong(round, to: &outbox)
+            _ = outbox.seal { _ in ByteBuffer() }
+            if round == 3 { _ = outbox.next() }
+            outbox.settle()
+        }
+        while outbox.next() != nil {
+            let charged = outbox.chunks.reduce(0) { $0 + $1.charge }
+            #expect(outbox.waitingBytes == charged)
+        }
+        #expect(outbox.waitingBytes == 0)
+    }
+
+    // MARK: Overflow
+
+    @Test func theOldestGoAndAGapStandsWhereTheyStood() {
+        var outbox = Outbox()
+        Self.pong(1, to: &outbox)
+        Self.tick(&outbox, [1, 2], size: 200)
+        Self.pong(2, to: &outbox)
+        Self.tick(&outbox, [3, 4], size: 200)
+        Self.tick(&outbox, [5, 6], size: 200)
+        outbox.settle()
+        let one = outbox.droppableBytes / 3
+        #expect(outbox.dropOldest(downTo: one) == 4)
+        #expect(outbox.droppableBytes <= one)
+        let received = Self.read(&outbox)
+        #expect(received[0] == .pong(Pong(request: 1)))
+        #expect(received[1] == .gap(Gap(dropped: 2, range: SequenceRange(first: 1, last: 2))))
+        #expect(received[2] == .pong(Pong(request: 2)))
+        #expect(received[3] == .gap(Gap(dropped: 2, range: SequenceRange(first: 3, last: 4))))
+        #expect(Self.sequences(received) == [5, 6])
+        #expect(outbox.waitingBytes == 0)
+    }
+
+    @Test func neighbouringGapsBecomeOne() {
+        var outbox = Outbox()
+        for sequence in 1...6 as ClosedRange<UInt64> { Self.tick(&outbox, [sequence * 10], size: 200) }
+        outbox.settle()
+        let one = outbox.droppableBytes / 6
+        #expect(outbox.dropOldest(downTo: one * 4) == 2)
+        #expect(outbox.dropOldest(downTo: one) == 3)
+        #expect(outbox.dropOldest(downTo: one) == 0)
+        let received = Self.read(&outbox)
+        #expect(received.first == .gap(Gap(dropped: 5, range: SequenceRange(first: 10, last: 50))))
+        #expect(Self.sequences(received) == [60])
+    }
+
+    @Test func ofOneLargeBlockOnlyTheOldestMessagesGo() {
+        var outbox = Outbox()
+        Self.tick(&outbox, Array(1...100), size: 100)
+        outbox.settle()
+        let dropped = outbox.dropOldest(downTo: 5000)
+        #expect(outbox.droppableBytes <= 5000)
+        let received = Self.read(&outbox)
+        #expect(received.first == .gap(Gap(dropped: dropped, range: SequenceRange(first: 1, last: dropped))))
+        #expect(Self.sequences(received) == Array((dropped + 1)...100))
+        #expect(dropped < 80, "the newest that fit are kept")
+    }
+
+    @Test func withoutRoomForAnythingAllGo() {
+        var outbox = Outbox()
+        Self.tick(&outbox, [1, 2, 3])
+        outbox.settle()
+        #expect(outbox.dropOldest(downTo: 0) == 3)
+        #expect(outbox.droppableBytes == 0)
+        #expect(Self.read(&outbox) == [.gap(Gap(dropped: 3, range: SequenceRange(first: 1, last: 3)))])
+    }
+
+    @Test func onlyTheLatestOfEachNameIsKept() {
+        var outbox = Outbox()
+        Self.tick(&outbox, [1, 2], name: "a", size: 10)
+        Self.tick(&outbox, [3], name: "b", size: 10)
+        Self.tick(&outbox, [4], name: "a", size: 10)
+        outbox.settle()
+        #expect(outbox.keepLatest() == 2)
+        #expect(outbox.droppableBytes == outbox.chunks.reduce(0) { $0 + $1.charge })
+        let received = Self.read(&outbox)
+        #expect(received.first == .gap(Gap(dropped: 2, range: SequenceRange(first: 1, last: 2))))
+        #expect(Self.sequences(received) == [3, 4])
+        #expect(outbox.waitingBytes == 0)
+    }
+
+    /// No message may come after the answer that its subscription has ended.
+    @Test func keepingTheLatestMovesNothingPastAnAnswer() {
+        var outbox = Outbox()
+        Self.tick(&outbox, [1, 2], name: "a")
+        Self.pong(1, to: &outbox)
+        Self.tick(&outbox, [3], name: "b")
+        outbox.settle()
+        #expect(outbox.keepLatest() == 1)
+        #expect(outbox.keepLatest() == 0, "again, nothing is outdated and the gap stays")
+        let received = Self.read(&outbox)
+        #expect(received.map(\.isPong) == [false, false, true, false])
+        #expect(received.first == .gap(Gap(dropped: 1, range: SequenceRange(first: 1, last: 1))))
+        #expect(Self.sequences(received) == [2, 3])
+    }
+
+    @Test func aRunThatHasBegunIsNotTornApart() {
+        var outbox = Outbox()
+        var page = Source()
+        let place = page.append(50)
+        outbox.appendDurable(
+            Run(subscription: 9, count: 1, isRedelivery: false), source: 2, start: place.start, end: place.end)
+        _ = outbox.seal { _ in page.buffer }
+        Self.tick(&outbox, [51, 52])
+        var reader = OutputReader()
+        if let header = outbox.next() { _ = reader.read(header) }
+        outbox.settle()
+        #expect(outbox.keepLatest() == 1)
+        let rest = outbox.next().map { reader.read($0) } ?? []
+        guard case .message(let message)? = rest.first else {
+            Issue.record("something came between a run and its message: \(rest)")
+            return
+        }
+        #expect(message.sequence == 50 && message.subscription == 9)
+    }
+
+    @Test func removingAllForgetsCharges() {
+        var outbox = Outbox()
+        outbox.isTouched = true
+        Self.tick(&outbox, [1, 2])
+        outbox.settle()
+        Self.pong(1, to: &outbox)
+        outbox.removeAll()
+        #expect(outbox.isEmpty)
+        #expect(outbox.waitingBytes == 0)
+        #expect(outbox.isTouched, "it is still on the list of those to flush")
+        #expect(outbox.next() == nil)
+    }
+}
+
+extension Received {
+    fileprivate var isPong: Bool { if case .pong = self { true } else { false } }
+}
