@@ -4,7 +4,7 @@ extension NotifyClient {
     /// The durable subscriptions of this user; for root those of everybody.
     ///
     /// - Throws: ``NotifyError``.
-    public func durableSubscriptions() async throws(NotifyError) -> [DurableSubscription] {
+    public nonisolated(nonsending) func durableSubscriptions() async throws(NotifyError) -> [DurableSubscription] {
         try await ask { .list($0, soFar: []) }
     }
 
@@ -14,7 +14,9 @@ extension NotifyClient {
     ///   - name: The subscription's name.
     ///   - uid: Whose it is; `nil` for this user's. Only root may name another.
     /// - Throws: ``NotifyError``; `unknownSubscription`, or `subscriptionInUse` while somebody holds it.
-    public func removeDurableSubscription(_ name: String, uid: UInt32? = nil) async throws(NotifyError) {
+    public nonisolated(nonsending) func removeDurableSubscription(_ name: String, uid: UInt32? = nil)
+        async throws(NotifyError)
+    {
         do {
             try Limits.validateSubscriptionName(name)
         } catch {
@@ -27,7 +29,7 @@ extension NotifyClient {
     ///
     /// - Throws: ``NotifyError``.
     @discardableResult
-    public func ping() async throws(NotifyError) -> Duration {
+    public nonisolated(nonsending) func ping() async throws(NotifyError) -> Duration {
         let clock = ContinuousClock()
         let start = clock.now
         try await ask { (slot: ReplySlot<Void>) in .ping(slot) }
@@ -37,11 +39,13 @@ extension NotifyClient {
     /// The daemon's counters.
     ///
     /// - Throws: ``NotifyError``.
-    public func statistics() async throws(NotifyError) -> Statistics {
+    public nonisolated(nonsending) func statistics() async throws(NotifyError) -> Statistics {
         try await ask { .statistics($0) }
     }
 
-    private func ask<Answer>(_ call: (ReplySlot<Answer>) -> Call) async throws(NotifyError) -> Answer {
+    private nonisolated(nonsending) func ask<Answer>(_ call: (ReplySlot<Answer>) -> Call) async throws(NotifyError)
+        -> Answer
+    {
         let slot = ReplySlot<Answer>()
         core.call(call(slot))
         return try await slot.wait { [core] in core.cancelCall(slot) }

@@ -11,7 +11,7 @@ extension NotifyClient {
     /// - Throws: ``NotifyError``. In a task that is cancelled the post fails with `cancelled`; its message says whether it
     ///   was under way already.
     @discardableResult
-    public func post(_ message: OutgoingMessage) async throws(NotifyError) -> Receipt {
+    public nonisolated(nonsending) func post(_ message: OutgoingMessage) async throws(NotifyError) -> Receipt {
         let slot = ReplySlot<Receipt>()
         core.submit(message, .task(slot))
         return try await slot.wait { [core] in core.cancelPost(slot) }
@@ -21,7 +21,7 @@ extension NotifyClient {
     ///
     /// - Throws: ``NotifyError``; `invalidName` if the name breaks a rule.
     @discardableResult
-    public func post(
+    public nonisolated(nonsending) func post(
         _ name: String, _ payload: [UInt8] = [], object: String? = nil, headers: Headers = [:],
         durability: Durability = .automatic
     ) async throws(NotifyError) -> Receipt {
@@ -34,7 +34,7 @@ extension NotifyClient {
     ///
     /// - Throws: ``NotifyError``; `invalidName` if the name breaks a rule.
     @discardableResult
-    public func post(
+    public nonisolated(nonsending) func post(
         _ name: String, _ text: String, object: String? = nil, headers: Headers = [:],
         durability: Durability = .automatic
     ) async throws(NotifyError) -> Receipt {
@@ -45,7 +45,7 @@ extension NotifyClient {
     ///
     /// - Throws: ``NotifyError``; `invalidName` if the name breaks a rule, `coding` if the value can't be encoded.
     @discardableResult
-    public func post(
+    public nonisolated(nonsending) func post(
         _ name: String, json value: some Encodable, object: String? = nil, headers: Headers = [:],
         durability: Durability = .automatic
     ) async throws(NotifyError) -> Receipt {
@@ -58,7 +58,7 @@ extension NotifyClient {
     /// there is no connection, at most ``Configuration/connectionWait``, and while the buffer is full.
     ///
     /// - Throws: ``NotifyError`` with `notConnected`, `payloadTooLarge`, `cancelled` or `stopped`.
-    public func send(_ message: OutgoingMessage) async throws(NotifyError) {
+    public nonisolated(nonsending) func send(_ message: OutgoingMessage) async throws(NotifyError) {
         let slot = ReplySlot<Void>()
         core.submit(message, .sender(slot))
         try await slot.wait { [core] in core.cancelPost(slot) }
@@ -67,7 +67,7 @@ extension NotifyClient {
     /// Posts bytes without asking for a receipt, as ``send(_:)`` does.
     ///
     /// - Throws: ``NotifyError``; `invalidName` if the name breaks a rule.
-    public func send(
+    public nonisolated(nonsending) func send(
         _ name: String, _ payload: [UInt8] = [], object: String? = nil, headers: Headers = [:],
         durability: Durability = .automatic
     ) async throws(NotifyError) {
@@ -79,7 +79,7 @@ extension NotifyClient {
     /// Posts a text without asking for a receipt, as ``send(_:)`` does.
     ///
     /// - Throws: ``NotifyError``; `invalidName` if the name breaks a rule.
-    public func send(
+    public nonisolated(nonsending) func send(
         _ name: String, _ text: String, object: String? = nil, headers: Headers = [:],
         durability: Durability = .automatic
     ) async throws(NotifyError) {

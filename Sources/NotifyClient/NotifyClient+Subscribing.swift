@@ -28,7 +28,7 @@ extension NotifyClient {
         }
     }
 
-    private func leave(_ subscription: Subscription) async {
+    private nonisolated(nonsending) func leave(_ subscription: Subscription) async {
         do {
             try await subscription.leave()
         } catch {
@@ -47,7 +47,7 @@ extension NotifyClient {
     /// - Returns: The subscription, once it stands.
     /// - Throws: ``NotifyError``, such as `invalidPattern`, `forbidden`, or for a durable one `subscriptionHeld` and
     ///   `subscriptionMismatch`.
-    public func subscribe(
+    public nonisolated(nonsending) func subscribe(
         to patterns: [String], as kind: SubscriptionKind = .volatile(), object: String? = nil, limit: Int? = nil
     ) async throws(NotifyError) -> Subscription {
         let spec = try SubscriptionSpec(patterns: patterns, object: object, kind: kind, limit: limit)
@@ -79,7 +79,7 @@ extension NotifyClient {
     ///   - onGap: Called in the place of messages that were missed.
     ///   - handler: Called with each message. If it throws, the message is not acknowledged and the subscription is left.
     /// - Throws: What `handler` throws, and ``NotifyError`` where the subscription is refused or ended by the daemon.
-    public func subscribe(
+    public nonisolated(nonsending) func subscribe(
         to patterns: String..., as kind: SubscriptionKind = .volatile(), object: String? = nil, limit: Int? = nil,
         acknowledging: Acknowledging = .automatically, onGap: @escaping @Sendable (Gap) -> Void,
         _ handler: @Sendable (Message) async throws -> Void

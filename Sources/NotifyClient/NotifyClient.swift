@@ -41,7 +41,7 @@ public final class NotifyClient: Sendable {
     /// connection. What is asked afterwards fails with `stopped`.
     ///
     /// Also works in a task that is cancelled.
-    public func stop() async {
+    public nonisolated(nonsending) func stop() async {
         core.stop()
         // Why it ended, if it did so by itself, is thrown by `run` and told to everybody who waited.
         try? await core.waitForEnd()

@@ -37,21 +37,35 @@ final class ReplySlot<Value: Sendable>: Sendable {
     }
 
     /// Waits for the answer, also in a task that is cancelled. One task may wait.
-    func wait() async throws(NotifyError) -> Value {
+    nonisolated(nonsending) func wait() async throws(NotifyError) -> Value {
         try await pickUp().get()
     }
 
     /// Waits for the answer. `onCancel` must see to it that one comes.
-    func wait(onCancel: @escaping @Sendable () -> Void) async throws(NotifyError) -> Value {
+    ///
+    /// The caller's actor is not left meanwhile: going and coming back would cost more than the rest of a post.
+    func wait(
+        isolation: isolated (any Actor)? = #isolation, onCancel: @escaping @Sendable () -> Void
+    ) async throws(NotifyError) -> Value {
+        if let early { return try early.get() }
         let answer = await withTaskCancellationHandler {
-            await pickUp()
+            // Naming the actor keeps the closure on it.
+            _ = isolation
+            return await pickUp()
         } onCancel: {
             onCancel()
         }
         return try answer.get()
     }
 
-    private func pickUp() async -> Answer {
+    /// The answer, if it is there already.
+    private var early: Answer? {
+        state.withLock { state in
+            if case .answered(let answer) = state { answer } else { nil }
+        }
+    }
+
+    private nonisolated(nonsending) func pickUp() async -> Answer {
         await withUnsafeContinuation { continuation in
             let early: Answer? = state.withLock { state in
                 switch state {

@@ -11,8 +11,7 @@ final class ClientCore: Sendable {
     private struct Guarded: ~Copyable {
         var machine: ClientMachine
         var channel: (any Channel)?
-        /// A flush is under way to the event loop.
-        var isFlushScheduled = false
+        var pacing = FlushPacing()
         /// The earliest moment at which the clock wakes us.
         var wakeAt: Duration?
     }
@@ -21,7 +20,7 @@ final class ClientCore: Sendable {
     private struct Aftermath: Sendable {
         var effects = Effects()
         var channel: (any Channel)?
-        var isFlushDue = false
+        var flush = FlushPacing.Action.none
         var wakeAt: Duration?
     }
 
@@ -48,23 +47,23 @@ final class ClientCore: Sendable {
     /// Brings an event to the machine, and carries out what follows.
     @discardableResult
     private func bring<Result: Sendable>(
-        _ event: (inout ClientMachine, inout Effects) -> Result
+        fromDaemon: Bool = false, _ event: (inout ClientMachine, inout Effects) -> Result
     ) -> Result {
         let (result, aftermath) = guarded.withLock { guarded in
             var aftermath = Aftermath()
+            if fromDaemon { guarded.pacing.received() }
             let result = event(&guarded.machine, &aftermath.effects)
-            Self.settle(&guarded, &aftermath)
+            settle(&guarded, &aftermath)
             return (result, aftermath)
         }
         carryOut(aftermath)
         return result
     }
 
-    private static func settle(_ guarded: inout Guarded, _ aftermath: inout Aftermath) {
+    private func settle(_ guarded: inout Guarded, _ aftermath: inout Aftermath) {
         aftermath.channel = guarded.channel
-        if guarded.machine.hasOutgoing, guarded.channel != nil, !guarded.isFlushScheduled {
-            guarded.isFlushScheduled = true
-            aftermath.isFlushDue = true
+        if guarded.machine.hasOutgoing, guarded.channel != nil {
+            aftermath.flush = guarded.pacing.gathered(guarded.machine.outgoing.readableBytes, now: clock.now)
         }
         if let deadline = guarded.machine.deadline, guarded.wakeAt.map({ deadline < $0 }) ?? true {
             guarded.wakeAt = deadline
@@ -79,7 +78,7 @@ final class ClientCore: Sendable {
         for answer in effects.answers { answer() }
         for remark in effects.remarks { logger?.warning("\(remark)") }
         for change in effects.changes { tell(change) }
-        if let channel = aftermath.channel, aftermath.isFlushDue { scheduleFlush(channel) }
+        if let channel = aftermath.channel { schedule(aftermath.flush, channel) }
         switch effects.channel {
         case .none: break
         case .connect: connect()
@@ -170,7 +169,7 @@ extension ClientCore {
     func disconnected(_ error: (any Error)?) {
         guarded.withLock {
             $0.channel = nil
-            $0.isFlushScheduled = false
+            $0.pacing = FlushPacing()
         }
         let error = error.map { NotifyError(.connectionLost, "the connection broke: \($0)", cause: $0) }
         let jitter = jitter
@@ -179,13 +178,17 @@ extension ClientCore {
 
     /// Answers how many bytes were used up.
     func received(_ bytes: UnsafeRawBufferPointer) -> Int {
-        bring { $0.received(bytes, now: { self.clock.now }, &$1) }
+        bring(fromDaemon: true) { $0.received(bytes, now: { self.clock.now }, &$1) }
     }
 
     // MARK: - Writing
 
-    private func scheduleFlush(_ channel: any Channel) {
-        channel.eventLoop.execute { self.flush(channel) }
+    private func schedule(_ flush: FlushPacing.Action, _ channel: any Channel) {
+        switch flush {
+        case .none: break
+        case .now: channel.eventLoop.execute { self.flush(channel) }
+        case .at(let moment): clock.wake(at: moment) { channel.eventLoop.execute { self.flush(channel) } }
+        }
     }
 
     /// Hands over what has gathered, as far as the channel takes it. On the event loop.
@@ -198,16 +201,18 @@ extension ClientCore {
     private func nextBuffer(_ channel: any Channel) -> ByteBuffer? {
         let (buffer, aftermath) = guarded.withLock { guarded -> (ByteBuffer?, Aftermath) in
             var aftermath = Aftermath()
-            guarded.isFlushScheduled = false
-            guard guarded.channel === channel, guarded.machine.hasOutgoing else { return (nil, aftermath) }
+            guard guarded.channel === channel, guarded.machine.hasOutgoing else {
+                guarded.pacing.flushed(now: nil)
+                return (nil, aftermath)
+            }
             guard channel.isWritable else {
                 // Becoming writable flushes.
-                guarded.isFlushScheduled = true
+                guarded.pacing.held()
                 return (nil, aftermath)
             }
             let buffer = guarded.machine.takeOutgoing(&aftermath.effects)
-            Self.settle(&guarded, &aftermath)
-            aftermath.isFlushDue = false
+            guarded.pacing.flushed(now: clock.now)
+            aftermath.channel = guarded.channel
             return (buffer, aftermath)
         }
         carryOut(aftermath)

@@ -31,7 +31,7 @@ final class PipelineBuffer: Sendable {
     // MARK: - The producer
 
     /// Waits for room and takes places for at most `count` posts; answers how many, and the first one's index.
-    func reserve(_ count: Int) async throws(NotifyError) -> (first: UInt64, count: Int) {
+    nonisolated(nonsending) func reserve(_ count: Int) async throws(NotifyError) -> (first: UInt64, count: Int) {
         while true {
             let slot = ReplySlot<Int>()
             let reserved = try state.withLock { state throws(NotifyError) -> (first: UInt64, count: Int)? in
@@ -91,7 +91,7 @@ final class PipelineBuffer: Sendable {
     // MARK: - The consumer
 
     /// Waits for the next outcomes, all that are known in order; empty at the end.
-    func next() async throws(NotifyError) -> [Outcome] {
+    nonisolated(nonsending) func next() async throws(NotifyError) -> [Outcome] {
         let slot = ReplySlot<[Outcome]>()
         let (batch, producer) = state.withLock { state in
             guard let batch = Self.takeReady(&state) else {

@@ -35,14 +35,16 @@ extension NotifyClient {
         ///
         /// - Throws: ``NotifyError`` with `cancelled`, or with `invalidArgument` after ``finish()``. What becomes of the
         ///   post is among the ``results``.
-        public func post(_ message: OutgoingMessage) async throws(NotifyError) {
+        public nonisolated(nonsending) func post(_ message: OutgoingMessage) async throws(NotifyError) {
             try await post(contentsOf: CollectionOfOne(message))
         }
 
         /// Posts messages in order, as far as there is room at a time.
         ///
         /// - Throws: As ``post(_:)``; some of the messages may have been posted then.
-        public func post(contentsOf messages: some Collection<OutgoingMessage>) async throws(NotifyError) {
+        public nonisolated(nonsending) func post(contentsOf messages: some Collection<OutgoingMessage>)
+            async throws(NotifyError)
+        {
             var rest = messages[...]
             while !rest.isEmpty {
                 let reserved = try await buffer.reserve(rest.count)
@@ -89,8 +91,8 @@ extension NotifyClient.PostPipeline {
             /// The next batch; `nil` at the end.
             ///
             /// - Throws: ``NotifyError`` with `cancelled` in a task that is.
-            public mutating func next() async throws(NotifyError) -> [Outcome]? {
-                try await next(isolation: nil)
+            public mutating nonisolated(nonsending) func next() async throws(NotifyError) -> [Outcome]? {
+                try await next(isolation: #isolation)
             }
         }
     }
@@ -123,8 +125,8 @@ extension NotifyClient.PostPipeline {
             /// The next outcome; `nil` at the end.
             ///
             /// - Throws: ``NotifyError`` with `cancelled` in a task that is.
-            public mutating func next() async throws(NotifyError) -> Outcome? {
-                try await next(isolation: nil)
+            public mutating nonisolated(nonsending) func next() async throws(NotifyError) -> Outcome? {
+                try await next(isolation: #isolation)
             }
         }
     }

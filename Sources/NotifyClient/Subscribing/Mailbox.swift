@@ -48,7 +48,7 @@ final class Mailbox: Sendable {
     }
 
     /// Waits for something to take; empty at the end and in a task that is cancelled.
-    func next() async throws(NotifyError) -> Taken {
+    nonisolated(nonsending) func next() async throws(NotifyError) -> Taken {
         let slot = ReplySlot<Taken>()
         let early = state.withLock { state -> ReplySlot<Taken>.Answer? in
             if let answer = state.take() { return answer }

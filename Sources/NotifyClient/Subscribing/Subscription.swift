@@ -55,7 +55,7 @@ extension NotifyClient {
         ///
         /// - Throws: ``NotifyError`` with `outcomeUnknown` where the confirmation did not come, because the connection broke
         ///   or within ``Configuration/closingTimeout``: then what was acknowledged last may come again.
-        public func leave() async throws(NotifyError) {
+        public nonisolated(nonsending) func leave() async throws(NotifyError) {
             let slot = ReplySlot<Void>()
             core.leave(number, slot)
             try await slot.wait()
@@ -129,8 +129,8 @@ extension NotifyClient.Subscription {
             }
 
             /// The next batch; `nil` at the end.
-            public mutating func next() async throws(NotifyError) -> Batch? {
-                try await next(isolation: nil)
+            public mutating nonisolated(nonsending) func next() async throws(NotifyError) -> Batch? {
+                try await next(isolation: #isolation)
             }
         }
     }
@@ -157,8 +157,8 @@ extension NotifyClient.Subscription {
         }
 
         /// The next message or gap; `nil` at the end.
-        public mutating func next() async throws(NotifyError) -> Event? {
-            try await next(isolation: nil)
+        public mutating nonisolated(nonsending) func next() async throws(NotifyError) -> Event? {
+            try await next(isolation: #isolation)
         }
     }
 
@@ -196,8 +196,8 @@ extension NotifyClient.Subscription {
             }
 
             /// The next message; `nil` at the end.
-            public mutating func next() async throws(NotifyError) -> NotifyClient.Message? {
-                try await next(isolation: nil)
+            public mutating nonisolated(nonsending) func next() async throws(NotifyError) -> NotifyClient.Message? {
+                try await next(isolation: #isolation)
             }
         }
     }
