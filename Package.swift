@@ -106,6 +106,12 @@ let package = Package(
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ]),
         .testTarget(
+            name: "notifyctlTests",
+            dependencies: [
+                "notifyctl", "NotifyClient", "NotifyWire", .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
+        .testTarget(
             name: "Integration",
             dependencies: [
                 "NotifyClient", "NotifyWire", "NotifyCenter", "notifyd", "notifyctl",

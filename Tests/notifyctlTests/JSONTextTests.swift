@@ -1,0 +1,44 @@
+import Foundation
+import Testing
+
+@testable import notifyctl
+
+@Suite struct JSONTextTests {
+    private func text(_ body: (inout JSONText) -> Void) -> String {
+        var json = JSONText()
+        body(&json)
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+
+    @Test func `members come in the order in which they are written`() {
+        let text = text { json in
+            json.object { json in
+                json.member("z", 1)
+                json.member("a", true)
+                json.member("none", nil)
+                json.key("list")
+                json.array { json in
+                    json.string("x")
+                    json.string("y")
+                }
+                json.key("empty")
+                json.object { _ in }
+                json.member("last", "end")
+            }
+        }
+        #expect(text == #"{"z":1,"a":true,"none":null,"list":["x","y"],"empty":{},"last":"end"}"#)
+    }
+
+    @Test func `strings are escaped so that a line stays a line`() throws {
+        let hostile = (0...0x7F).compactMap { Unicode.Scalar($0) }.map(String.init).joined() + "é\u{2028}😀"
+        let text = text { $0.string(hostile) }
+        #expect(!text.utf8.contains { $0 < 0x20 })
+        let back = try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
+        #expect(back as? String == hostile)
+    }
+
+    @Test(arguments: [UInt64.min, .max])
+    func `numbers are whole`(number: UInt64) {
+        #expect(text { $0.number(number) } == "\(number)")
+    }
+}
