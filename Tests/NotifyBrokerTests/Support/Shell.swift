@@ -144,6 +144,17 @@ final class Shell {
 
     // MARK: What the broker says of itself
 
+    var isReady: Bool { broker.isReady }
+    var nextDeadline: Duration? { broker.nextDeadline }
+    var connectionCount: Int { broker.connections.count }
+
+    func account(_ uid: UInt32) -> Accounts.Account { broker.accounts[uid] }
+
+    /// The reader behind a durable subscription.
+    func reader(_ name: String, uid: UInt32 = 1000) -> DurableReader? {
+        broker.readerSlots[Broker.DurableKey(uid: uid, name: name)].map { broker.readers[$0] }
+    }
+
     /// A counter as a client sees it.
     func counter(_ name: String) -> UInt64? {
         broker.counters(now: now).first { $0.name == name }?.value

@@ -1,0 +1,140 @@
+@testable import NotifyBroker
+import NotifyWire
+import Testing
+
+struct BadInputTests {
+    @Test(arguments: [0x00, 0x0B, 0x3F, 0x40, 0x41, 0x50, 0x60, 0xFF] as [UInt8])
+    func anUnknownKindIsAnsweredAndTheConnectionGoesOn(_ kind: UInt8) {
+        let shell = Shell()
+        let client = shell.connect()
+        client.send(rawFrame(kind, [1, 2, 3]))
+        client.ping()
+        shell.run()
+        let received = client.take()
+        guard case .error(let error)? = received.first else {
+            Issue.record("\(received)")
+            return
+        }
+        #expect(error.code == ErrorCode.unknownFrame.rawValue)
+        #expect(error.detail == UInt64(kind))
+        #expect(!error.isFatal)
+        #expect(received.last == .pong(Pong(request: 1)))
+    }
+
+    private static let longPing = rawFrame(FrameKind.ping.rawValue, [UInt8](repeating: 1, count: 9))
+
+    @Test(arguments: [
+        longPing,
+        rawFrame(FrameKind.ping.rawValue, [1, 2, 3]),
+        rawFrame(FrameKind.ping.rawValue),
+        rawFrame(FrameKind.post.rawValue, [UInt8](repeating: 1, count: 15)),
+        rawFrame(FrameKind.post.rawValue, [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 97]),
+        rawFrame(FrameKind.subscribe.rawValue, [1, 0, 0, 0, 0, 0, 0, 0, 1]),
+        rawFrame(FrameKind.acknowledge.rawValue, [1, 0, 0, 0, 2, 0, 0, 0, 1]),
+        rawFrame(FrameKind.credit.rawValue, [1]),
+        rawFrame(FrameKind.detach.rawValue, [1, 0, 0, 0, 0, 0, 0, 0]),
+        rawFrame(FrameKind.remove.rawValue, [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0xFF, 0xFF, 0xFF]),
+    ])
+    func aBrokenFrameIsFatal(_ bytes: [UInt8]) {
+        let shell = Shell()
+        let client = shell.connect()
+        client.send(bytes + Ping(request: 99).encoded)
+        shell.run()
+        let received = client.take()
+        guard received.count == 1, case .error(let error)? = received.first else {
+            Issue.record("\(received)")
+            return
+        }
+        #expect(error.code == ErrorCode.malformedFrame.rawValue)
+        #expect(error.isFatal)
+        #expect(client.isClosed)
+    }
+
+    @Test(arguments: [-1, 0, 1])
+    func aFrameOverTheLimitIsFatalAsSoonAsItIsAnnounced(_ over: Int) {
+        let shell = Shell()
+        let client = shell.connect()
+        let length = UInt32(shell.broker.configuration.maximumPayloadBytes + Limits.frameOverheadBytes + over)
+        client.send((0..<4).map { UInt8(truncatingIfNeeded: length >> (8 * $0)) } + [2, 0, 0, 0])
+        shell.run()
+        #expect(client.isClosed == (over > 0))
+        #expect(client.takeErrors().map(\.code) == (over > 0 ? [ErrorCode.frameTooLarge.rawValue] : []))
+    }
+
+    @Test func requestsMustRise() {
+        let shell = Shell()
+        let client = shell.connect()
+        for request in [0, 5, 5, 3, 6] as [UInt64] { client.send(Ping(request: request)) }
+        client.send(postFrame(6, name: Array("a".utf8)))
+        shell.run()
+        let received = client.take()
+        let codes = received.compactMap { if case .error(let error) = $0 { error.code } else { nil } }
+        #expect(codes == [UInt16](repeating: ErrorCode.invalidArgument.rawValue, count: 4))
+        #expect(received.contains(.pong(Pong(request: 5))) && received.contains(.pong(Pong(request: 6))))
+    }
+
+    @Test func flagsOfLaterVersionsAreRefused() {
+        let shell = Shell()
+        let client = shell.connect()
+        client.send(rawFrame(FrameKind.ping.rawValue, flags: 1, [1, 0, 0, 0, 0, 0, 0, 0]))
+        var post = postFrame(2, name: Array("a".utf8))
+        post[5] |= 2
+        client.send(post)
+        shell.run()
+        #expect(client.takeErrors().map(\.code) == [27, 27])
+        #expect(shell.counter("messages_in") == 0)
+    }
+
+    @Test func whatComesAfterAnErrorThatClosesIsNotLookedAt() {
+        let shell = Shell()
+        let client = shell.connect()
+        client.stopTaking()
+        client.send(Self.longPing)
+        client.post("a", .stored)
+        client.send([UInt8](repeating: 9, count: 500))
+        shell.run()
+        #expect(shell.counter("messages_in") == 0)
+        #expect(shell.account(1000).partialBytes == 0)
+        client.makeRoom()
+        shell.run()
+        #expect(client.takeErrors().count == 1)
+        #expect(client.isClosed)
+    }
+
+    @Test func whoVanishesInTheMiddleOfAFrameLeavesNothing() {
+        let shell = Shell()
+        let client = shell.connect()
+        client.send(Array(postFrame(1, name: Array("a".utf8), payload: [UInt8](repeating: 0, count: 100)).prefix(50)))
+        shell.run()
+        #expect(shell.account(1000).partialBytes == 50)
+        shell.closed(client)
+        #expect(shell.account(1000).isEmpty)
+        shell.broker.connectionClosed(client.id)
+        #expect(shell.received([1, 2, 3], from: client.id) == 3, "late bytes are nobody's")
+        shell.broker.connectionWritable(client.id)
+        shell.broker.settle(client.id, now: shell.now)
+        let late = shell.broker.nextOutput(for: client.id)
+        #expect(late == nil)
+        shell.run()
+    }
+
+    @Test(arguments: [-1, 0, 1])
+    func unfinishedFramesAreLimitedPerUser(_ over: Int) {
+        var configuration = BrokerConfiguration()
+        configuration.partialBytesPerUser = 1000
+        let shell = Shell(configuration)
+        let (first, second, stranger) = (shell.connect(), shell.connect(), shell.connect(uid: 2000))
+        let frame = postFrame(1, name: Array("a".utf8), payload: [UInt8](repeating: 0, count: 3000))
+        first.send(Array(frame[..<600]))
+        stranger.send(Array(frame[..<900]))
+        second.send(Array(frame[..<(400 + over)]))
+        shell.run()
+        #expect(!first.isClosed && !stranger.isClosed)
+        #expect(second.isClosed == (over > 0))
+        #expect(second.takeErrors().map(\.code) == (over > 0 ? [ErrorCode.limitReached.rawValue] : []))
+        first.send(Array(frame[600...]))
+        shell.run()
+        #expect(shell.account(1000).partialBytes == (over > 0 ? 0 : 400 + over), "given back")
+        #expect(first.take().count == 1)
+    }
+}

@@ -1,0 +1,143 @@
+@testable import NotifyBroker
+import NotifyWire
+import Testing
+
+struct GreetingTests {
+    private func fatal(_ client: Client) -> ErrorCode? {
+        let errors = client.takeErrors()
+        guard errors.count == 1, errors[0].isFatal else { return nil }
+        return ErrorCode(rawValue: errors[0].code)
+    }
+
+    @Test func theWelcomeTellsWhoAndHowMuch() {
+        let shell = Shell()
+        let client = shell.connect(Peer(uid: 5, gid: 6, pid: 7), greeting: nil)
+        client.send(Hello(lowestVersion: 0, highestVersion: 9, instance: .one))
+        shell.run()
+        #expect(
+            client.take() == [
+                .welcome(
+                    Welcome(
+                        version: 1, uid: 5, gid: 6, pid: 7, maximumPayloadBytes: 1 << 20, postWindow: 8192,
+                        maximumWindow: 16_384, maximumSubscriptions: 4096,
+                        daemonInstance: ClientInstance(high: 1, low: 2), clientInstance: .one, daemonVersion: "1.2.3"))
+            ])
+    }
+
+    @Test(arguments: [(1, 1), (0, 1), (1, 65535), (0, 2)] as [(UInt16, UInt16)])
+    func aSharedVersionIsFound(_ low: UInt16, _ high: UInt16) {
+        let shell = Shell()
+        let client = shell.connect(Peer(uid: 5, gid: 6, pid: 7), greeting: nil)
+        client.send(Hello(lowestVersion: low, highestVersion: high, instance: .one))
+        shell.run()
+        guard case .welcome(let welcome)? = client.take().first else {
+            Issue.record("no welcome")
+            return
+        }
+        #expect(welcome.version == 1)
+    }
+
+    @Test(arguments: [(0, 0), (2, 3), (3, 2), (65535, 65535)] as [(UInt16, UInt16)])
+    func otherVersionsAreRefused(_ low: UInt16, _ high: UInt16) {
+        let shell = Shell()
+        let client = shell.connect(greets: false)
+        client.send(Hello(lowestVersion: low, highestVersion: high, instance: .one))
+        shell.run()
+        #expect(fatal(client) == .unsupportedVersion)
+        #expect(client.isClosed)
+        #expect(shell.connectionCount == 0)
+    }
+
+    @Test func itMayComeByteByByte() {
+        let shell = Shell()
+        let client = shell.connect(greets: false)
+        for byte in Hello(instance: .one).encoded {
+            #expect(client.inbox.isEmpty)
+            client.send([byte])
+            shell.run()
+        }
+        guard case .welcome? = client.take().first else {
+            Issue.record("no welcome")
+            return
+        }
+        #expect(shell.account(1000).partialBytes == 0)
+    }
+
+    @Test(arguments: [512, 513])
+    func itIsShort(_ bytes: Int) {
+        let shell = Shell()
+        let client = shell.connect(greets: false)
+        let body = Hello(instance: .one).encoded.dropFirst(FrameHeader.size)
+        client.send(rawFrame(FrameKind.hello.rawValue, body + [UInt8](repeating: 0, count: bytes - body.count)))
+        shell.run()
+        #expect(client.isClosed == (bytes == 513))
+        if bytes == 513 { #expect(fatal(client) == .frameTooLarge) }
+    }
+
+    @Test(arguments: [
+        (Ping(request: 1).encoded, ErrorCode.greetingExpected),
+        (rawFrame(0x77), .greetingExpected),
+        (rawFrame(1, [UInt8](repeating: 0, count: 28)), .greetingExpected),
+        (rawFrame(1, [0x4E, 0x54, 0x46, 0x59, 1, 0]), .malformedFrame),
+        (rawFrame(1, [0x4E, 0x54, 0x46, 0x59, 1, 0, 1, 0, 3] + [UInt8](repeating: 0, count: 19)), .invalidArgument),
+        (Array("GET / HTTP/1.1\r\n\r\n".utf8), .frameTooLarge),
+        ([0xFF, 0xFF, 0xFF, 0xFF, 1, 0, 0, 0], .frameTooLarge),
+    ])
+    func whatIsNoHelloIsToldAndClosed(_ bytes: [UInt8], _ code: ErrorCode) {
+        let shell = Shell()
+        let other = shell.connect()
+        let client = shell.connect(greets: false)
+        client.send(bytes)
+        client.send(Hello(instance: .one))
+        shell.run()
+        #expect(fatal(client) == code)
+        #expect(client.isClosed)
+        other.ping()
+        shell.run()
+        #expect(other.take() == [.pong(Pong(request: 1))], "nobody else notices")
+    }
+
+    @Test func whoSaysNothingIsClosedInTime() {
+        let shell = Shell()
+        let client = shell.connect(greets: false)
+        #expect(shell.nextDeadline == .seconds(10))
+        shell.advance(.milliseconds(9999))
+        #expect(client.inbox.isEmpty)
+        shell.advance(.milliseconds(1))
+        #expect(fatal(client) == .greetingTimeout)
+        #expect(client.isClosed)
+        #expect(shell.nextDeadline == nil)
+    }
+
+    @Test func whoDoesNotReadWhyIsClosedAllTheSame() {
+        let shell = Shell()
+        let client = shell.connect(greets: false)
+        client.stopTaking()
+        client.send(rawFrame(0x77))
+        shell.run()
+        #expect(!client.isClosed)
+        #expect(shell.nextDeadline == .seconds(2))
+        shell.advance(.milliseconds(1999))
+        #expect(!client.isClosed)
+        shell.advance(.milliseconds(1))
+        #expect(client.isClosed)
+        #expect(shell.connectionCount == 0)
+    }
+
+    @Test func whoHasGreetedHasNoDeadline() {
+        let shell = Shell()
+        let client = shell.connect()
+        #expect(shell.nextDeadline == nil)
+        shell.advance(.seconds(1000))
+        #expect(!client.isClosed)
+    }
+
+    @Test func aSecondHelloIsFatal() {
+        let shell = Shell()
+        let client = shell.connect()
+        client.send(Hello(instance: .one))
+        shell.run()
+        #expect(fatal(client) == .malformedFrame)
+        #expect(client.isClosed)
+    }
+}

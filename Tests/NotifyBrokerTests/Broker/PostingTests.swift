@@ -1,0 +1,245 @@
+import NIOCore
+@testable import NotifyBroker
+import NotifyWire
+import Testing
+
+struct PostingTests {
+    private func receipts(_ client: Client) -> [Receipt] {
+        client.take().compactMap { if case .receipt(let receipt) = $0 { receipt } else { nil } }
+    }
+
+    // MARK: Receipts
+
+    @Test func aReceiptIsTrueForItsDurability() {
+        let shell = Shell()
+        let subscriber = shell.connect()
+        subscriber.subscribe(1, ["a", "b"])
+        subscriber.subscribe(2, ["a"])
+        subscriber.subscribe(3, ["b"], durable: "inbox")
+        shell.run()
+        let poster = shell.connect()
+        poster.post("a", .automatic)
+        poster.post("b", .automatic)
+        poster.post("b", .volatile)
+        poster.post("a", .stored)
+        poster.post("b", .synced)
+        poster.post("c", .automatic)
+        shell.run()
+        let receipts = receipts(poster).sorted { $0.request < $1.request }
+        #expect(receipts.map(\.request) == [1, 2, 3, 4, 5, 6])
+        #expect(receipts.map(\.durability) == [.volatile, .stored, .volatile, .stored, .synced, .volatile])
+        #expect(receipts.map(\.subscribers) == [2, 1, 1, 2, 1, 0])
+        #expect(receipts.map(\.stored) == [0, 1, 0, 0, 1, 0])
+        #expect(zip(receipts, receipts.dropFirst()).allSatisfy { $0.sequence < $1.sequence })
+        #expect(shell.store.messages.map(\.sequence) == [receipts[1], receipts[3], receipts[4]].map(\.sequence))
+    }
+
+    @Test func storedOnesWaitForTheCommitAndVolatileOnesDoNot() {
+        let shell = Shell()
+        let subscriber = shell.connect()
+        subscriber.subscribe(1, [">"])
+        shell.run()
+        _ = subscriber.take()
+        let poster = shell.connect()
+        poster.post("a", .stored)
+        poster.post("a", .volatile)
+        shell.tick()
+        #expect(receipts(poster).map(\.request) == [2])
+        #expect(subscriber.takeMessages().map(\.sequence).count == 2, "volatile subscribers do not wait")
+        shell.work()
+        shell.tick()
+        #expect(receipts(poster).map(\.request) == [1])
+    }
+
+    @Test func onlySyncedPostsMakeABatchFlush() {
+        let shell = Shell()
+        let poster = shell.connect()
+        poster.post("a", .stored)
+        shell.run()
+        #expect(shell.store.batches.last?.isSynced == false)
+        poster.post("a", .stored)
+        poster.post("a", .synced)
+        shell.run()
+        #expect(shell.store.batches.last?.isSynced == true)
+        #expect(shell.store.batches.last?.blocks.flatMap(\.entries).count == 2)
+        #expect(receipts(poster).map(\.durability) == [.stored, .stored, .synced])
+    }
+
+    @Test func withoutAReceiptThereIsNoAnswerIfAllIsWell() {
+        let shell = Shell()
+        let poster = shell.connect()
+        poster.post("a", .stored, receipt: false)
+        poster.post("a", .volatile, receipt: false)
+        shell.run()
+        #expect(poster.take().isEmpty)
+        #expect(shell.store.messages.count == 1)
+    }
+
+    @Test func manyPostsGatherWhileOneBatchIsCommitted() {
+        let shell = Shell()
+        let poster = shell.connect()
+        let before = shell.store.batches.count
+        for _ in 0..<100 {
+            poster.post("a", .stored)
+            shell.tick()
+        }
+        #expect(shell.store.batches.count == before + 1, "one is at work")
+        shell.run()
+        #expect(shell.store.batches.count == before + 2)
+        #expect(receipts(poster).count == 100)
+    }
+
+    @Test func aBatchThatFailsIsAnErrorForEachPost() {
+        let shell = Shell()
+        let (poster, gone) = (shell.connect(), shell.connect())
+        let watcher = shell.connect()
+        watcher.subscribe(1, [">"], durable: "inbox")
+        watcher.subscribe(2, [">"])
+        shell.run()
+        _ = watcher.take()
+        poster.post("a", .stored)
+        poster.post("a", .synced, receipt: false)
+        gone.post("a", .stored)
+        shell.tick()
+        shell.closed(gone)
+        shell.work(failingWith: .full)
+        shell.tick()
+        let errors = poster.takeErrors()
+        #expect(errors.map(\.request) == [1, 2])
+        #expect(errors.map(\.code) == [80, 80])
+        #expect(errors.allSatisfy { !$0.isFatal && $0.message.contains("the disk is full") })
+        #expect(watcher.takeMessages().map(\.subscription) == [0, 0, 0], "volatile subscribers may have seen it")
+        poster.post("a", .stored)
+        shell.tick()
+        shell.work(failingWith: .broken)
+        shell.tick()
+        #expect(poster.takeErrors().map(\.code) == [81])
+        poster.post("a", .stored)
+        shell.run()
+        #expect(receipts(poster).map(\.request) == [4])
+        #expect(watcher.takeMessages().filter { $0.subscription == 1 }.count == 1, "only what was stored")
+    }
+
+    // MARK: Refusals
+
+    @Test func whatIsWrongWithAPostIsAnswered() {
+        var configuration = BrokerConfiguration()
+        configuration.maximumPayloadBytes = 10
+        let shell = Shell(configuration)
+        let client = shell.connect()
+        let name = Array("a".utf8)
+        let cases: [([UInt8], ErrorCode?)] = [
+            (postFrame(1, name: []), .invalidName), (postFrame(2, name: Array("a..b".utf8)), .invalidName),
+            (postFrame(3, name: Array("a.*".utf8)), .invalidName), (postFrame(4, name: [0xFF]), .invalidName),
+            (postFrame(5, name: name, object: [0xC0]), .invalidObject),
+            (postFrame(6, name: name, headers: [1, 2]), .invalidHeaders),
+            (postFrame(7, name: name, payload: [UInt8](repeating: 0, count: 10)), nil),
+            (postFrame(8, name: name, payload: [UInt8](repeating: 0, count: 11)), .payloadTooLarge),
+            (postFrame(9, name: name, messageID: [1]), .unsupported),
+            (postFrame(10, name: Array("notifyd.x".utf8)), .forbidden),
+            (postFrame(11, name: name, receipt: false), nil),
+            (postFrame(12, name: [], receipt: false), .invalidName),
+        ]
+        for (frame, _) in cases { client.send(frame) }
+        var unknownDurability = postFrame(13, name: name)
+        unknownDurability[FrameHeader.size + 13] = 4
+        client.send(unknownDurability)
+        shell.run()
+        let received = client.take()
+        let errors = received.compactMap { if case .error(let error) = $0 { error } else { nil } }
+        let expected = cases.enumerated().compactMap { index, one in one.1.map { (UInt64(index + 1), $0.rawValue) } }
+        #expect(errors.map(\.request) == expected.map(\.0) + [13])
+        #expect(errors.map(\.code) == expected.map(\.1) + [ErrorCode.invalidArgument.rawValue])
+        #expect(received.count == errors.count + 1)
+        #expect(shell.counter("messages_in") == 2)
+        #expect(!client.isClosed)
+    }
+
+    /// What a name reaches may be known already; what is wrong with the rest of a post is seen all the same.
+    @Test func aKnownNameDoesNotHideWhatIsWrong() {
+        let shell = Shell()
+        let (root, client) = (shell.connect(uid: 0), shell.connect(uid: 1000))
+        root.post("user.5.x", object: "o")
+        shell.run()
+        client.post("user.5.x", object: "o")
+        client.send(postFrame(2, name: Array("user.5.x".utf8), object: [0xC0]))
+        root.send(postFrame(2, name: Array("user.5.x".utf8), object: Array("o".utf8), headers: [9]))
+        shell.run()
+        #expect(client.takeErrors().map(\.code) == [ErrorCode.forbidden.rawValue, ErrorCode.invalidObject.rawValue])
+        #expect(root.takeErrors().map(\.code) == [23])
+        #expect(shell.counter("messages_in") == 1)
+    }
+
+    @Test(arguments: [1, 2, 5])
+    func theWindowBoundsWhatWaitsForReceipts(_ window: Int) {
+        var configuration = BrokerConfiguration()
+        configuration.postWindow = window
+        let shell = Shell(configuration)
+        let client = shell.connect()
+        for _ in 0..<window { client.post("a", .stored) }
+        client.post("a", .stored, receipt: false)
+        client.post("a", .volatile)
+        shell.tick()
+        #expect(receipts(client).count == 1, "only the volatile one is answered, and none refused")
+        client.post("a", .stored)
+        shell.tick()
+        let errors = client.takeErrors()
+        #expect(errors.map(\.code) == [ErrorCode.postWindowExceeded.rawValue])
+        #expect(errors.map(\.request) == [UInt64(window) + 3])
+        shell.run()
+        #expect(receipts(client).count == window)
+        for _ in 0..<window { client.post("a", .stored) }
+        shell.run()
+        #expect(receipts(client).count == window, "the window is free again")
+    }
+
+    @Test func aFailedBatchGivesTheWindowBack() {
+        var configuration = BrokerConfiguration()
+        configuration.postWindow = 2
+        let shell = Shell(configuration)
+        let client = shell.connect()
+        for _ in 0..<3 {
+            client.post("a", .stored)
+            client.post("a", .stored)
+            shell.tick()
+            shell.work(failingWith: .broken)
+            shell.tick()
+            #expect(client.takeErrors().map(\.code) == [81, 81])
+        }
+    }
+
+    @Test func namesOfStoredMessagesAreLimitedPerUser() {
+        var configuration = BrokerConfiguration()
+        configuration.namesPerUser = 2
+        let shell = Shell(configuration)
+        let client = shell.connect()
+        for name in ["a", "b", "c", "a"] { client.post(name, .stored) }
+        client.post("c", .volatile)
+        shell.run()
+        let received = client.take()
+        #expect(received.count == 5)
+        let refused = received.compactMap { if case .error(let error) = $0 { error.request } else { nil } }
+        #expect(refused == [3])
+    }
+
+    // MARK: Before the first reservation
+
+    @Test func nothingIsPostedBeforeSequencesAreReserved() {
+        let shell = Shell(isReady: false)
+        #expect(!shell.isReady)
+        let client = shell.connect(Peer(uid: 1, gid: 1, pid: 1), greeting: nil)
+        client.send(Hello(instance: .one))
+        client.post("a", .volatile)
+        shell.tick()
+        #expect(client.takeErrors().map(\.code) == [ErrorCode.storageFailed.rawValue])
+        #expect(shell.store.batches.first?.reserveThrough == 1 + Sequencer.blockSize)
+        shell.work(failingWith: .broken)
+        #expect(!shell.isReady)
+        shell.advance(.seconds(1))
+        shell.run()
+        #expect(shell.isReady)
+        client.post("a", .volatile)
+        shell.run()
+        #expect(receipts(client).map(\.sequence) == [1])
+    }
+}
