@@ -107,8 +107,10 @@ extension IntegrationTests {
         }
 
         @Test func aDatabaseThatIsAFolder() async throws {
-            let message = try await refusal(database: folder.path)
-            #expect(message.contains(folder.path))
+            let inner = folder.file("folder")
+            try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
+            let message = try await refusal(database: inner)
+            #expect(message.contains(inner))
             #expect(message.contains("regular file"))
         }
 
