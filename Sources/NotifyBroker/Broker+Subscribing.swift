@@ -152,6 +152,13 @@ extension Broker {
     // MARK: Listing
 
     private mutating func list(_ list: List, _ slot: Int) throws(WireError) {
+        // A list is many times as long as the request for it.
+        guard outboxes[slot].unreadBytes <= configuration.answerBytesPerConnection else {
+            throw WireError(
+                .limitReached,
+                "more than \(configuration.answerBytesPerConnection) bytes of answers are unread: read them, then ask again"
+            )
+        }
         let uid = connections[slot].peer.uid
         let keys = readerSlots.keys.filter { uid == 0 || $0.uid == uid }
         for key in keys.sorted(by: { ($0.uid, $0.name) < ($1.uid, $1.name) }) {

@@ -21,6 +21,8 @@ package struct Broker: ~Copyable {
     var outboxes: ContiguousArray<Outbox> = []
     /// Slots of connections that have a deadline.
     var timedConnections: Set<Int> = []
+    /// None of theirs is earlier. Kept, as finding it anew in every tick would let a crowd that says no hello slow all.
+    var earliestTimeout: Duration?
     var accounts = Accounts()
     var storedNames = StoredNames()
     var volatileSubscriptions = 0
@@ -40,6 +42,8 @@ package struct Broker: ~Copyable {
     var readersWithRuns: [Int] = []
     /// Readers whose progress waits to be persisted.
     var dirtyReaders: Set<Int> = []
+    /// How many readers a client holds.
+    var heldReaders = 0
     /// Held readers at the end of the log.
     var liveReaders: Set<Int> = []
 
@@ -111,17 +115,35 @@ package struct Broker: ~Copyable {
     package var nextDeadline: Duration? {
         // While a batch is at work no other begins, however late it is.
         var earliest = running == nil ? commitDeadline : silenceDeadline
-        for slot in timedConnections {
-            guard let deadline = connections[slot].session.deadline else { continue }
-            earliest = min(earliest ?? deadline, deadline)
+        if let earliestTimeout, !timedConnections.isEmpty {
+            earliest = min(earliest ?? earliestTimeout, earliestTimeout)
         }
         return earliest
     }
 
+    /// The connection's session has a deadline from now on, or another one.
+    mutating func watchDeadline(of slot: Int) {
+        guard let deadline = connections[slot].session.deadline else { return }
+        timedConnections.insert(slot)
+        earliestTimeout = min(earliestTimeout ?? deadline, deadline)
+    }
+
     /// Time has passed: late greetings and goodbyes end, and waiting progress is persisted.
     package mutating func deadlinePassed(now: Moment) {
-        for slot in timedConnections {
-            guard let deadline = connections[slot].session.deadline, deadline <= now.monotonic else { continue }
+        endLateConnections(now: now)
+        noteSilence(now: now)
+    }
+
+    private mutating func endLateConnections(now: Moment) {
+        guard let earliestTimeout, earliestTimeout <= now.monotonic else { return }
+        let timed = timedConnections
+        self.earliestTimeout = nil
+        for slot in timed {
+            guard let deadline = connections[slot].session.deadline else { continue }
+            guard deadline <= now.monotonic else {
+                watchDeadline(of: slot)
+                continue
+            }
             if connections[slot].session.isClosing {
                 close(slot)
             } else {
@@ -129,6 +151,5 @@ package struct Broker: ~Copyable {
                     slot, WireError(.greetingTimeout, "no hello within \(configuration.greetingTimeout)"), now: now)
             }
         }
-        noteSilence(now: now)
     }
 }

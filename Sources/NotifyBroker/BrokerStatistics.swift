@@ -14,11 +14,10 @@ struct BrokerStatistics {
 extension Broker {
     /// The counters by the names under which they are shown.
     func counters(now: Moment) -> [StatisticsReport.Counter] {
-        let attached = readerSlots.values.count { readers[$0].attachment != nil }
         let figures: [(String, UInt64)] = [
             ("uptime_seconds", UInt64((now.monotonic - started.monotonic).components.seconds)),
             ("connections", UInt64(connections.count)),
-            ("subscriptions", UInt64(volatileSubscriptions + attached)),
+            ("subscriptions", UInt64(volatileSubscriptions + heldReaders)),
             ("durable_subscriptions", UInt64(readerSlots.count)),
             ("messages_in", statistics.messagesIn),
             ("delivered", statistics.delivered),

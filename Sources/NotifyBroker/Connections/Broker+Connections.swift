@@ -8,7 +8,7 @@ extension Broker {
             Connection(id: id, peer: peer, session: Session(greetingDeadline: deadline))
         }
         let slot = Int(id.slot)
-        timedConnections.insert(slot)
+        watchDeadline(of: slot)
         if slot == outboxes.count { outboxes.append(Outbox()) }
         accounts[peer.uid].connections += 1
         if connections.count > configuration.connections {
@@ -120,12 +120,15 @@ extension Broker {
         touchedConnections.append(Int32(slot))
     }
 
+    /// After the error that ends a connection nothing follows, also no outcome that is decided only then.
     mutating func answer(_ slot: Int, _ frame: some ControlFrame) {
+        guard !connections[slot].session.isClosing else { return }
         outboxes[slot].appendOwn { frame.write(to: &$0) }
         touch(slot)
     }
 
     mutating func answer(_ slot: Int, receipt: Receipt) {
+        guard !connections[slot].session.isClosing else { return }
         outboxes[slot].appendOwn { receipt.append(to: &$0) }
         touch(slot)
     }
@@ -153,10 +156,10 @@ extension Broker {
     /// Answers an error and closes: at once when it is written, or when the time for that is over.
     mutating func fail(_ slot: Int, _ error: WireError, detail: UInt64 = 0, now: Moment) {
         guard !connections[slot].session.isClosing else { return }
-        connections[slot].session.failed(closingDeadline: now.monotonic + configuration.closingTimeout)
-        timedConnections.insert(slot)
         release(slot)
         answer(slot, ErrorFrame(code: error.code, detail: detail, message: error.message, isFatal: true))
+        connections[slot].session.failed(closingDeadline: now.monotonic + configuration.closingTimeout)
+        watchDeadline(of: slot)
     }
 
     /// Whether the connection is to be closed once everything taken from its outbox is written.

@@ -42,6 +42,7 @@ extension Broker {
             index = try create(subscribe, filter)
         }
         readers[index].attached(attachment, credit: subscribe.credit)
+        heldReaders += 1
         connections[slot].subscriptions[subscribe.subscription] = .durable(reader: index)
         connections[slot].unansweredAttaches.insert(subscribe.request)
         // The hold must be on disk before anything is handed over: after a loss of power, too, what may have been
@@ -155,6 +156,7 @@ extension Broker {
     /// Ends whatever hold there is. What was handed over and not acknowledged comes again.
     mutating func detach(_ index: Int) {
         if readers[index].isLive { readers[index].passed(through: persistedThrough) }
+        if readers[index].attachment != nil { heldReaders -= 1 }
         readers[index].detached()
         liveReaders.remove(index)
         readersToRead.remove(index)

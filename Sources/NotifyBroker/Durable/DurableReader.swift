@@ -55,7 +55,7 @@ struct DurableReader {
     private var flights: Deque<Flight> = []
     private var unacknowledged = 0
     /// Acknowledged, but not handed over in this attachment: rising and apart, above the position.
-    private var acknowledgedAhead: [SequenceRange]
+    private var acknowledgedAhead: SequenceRanges
     private var credit: UInt32 = 0
     /// Told with each page request; an answer to an older one is not taken.
     private(set) var pageGeneration: UInt64 = 0
@@ -68,7 +68,7 @@ struct DurableReader {
         cursor = record.progress.cursor
         position = cursor
         seenThrough = record.progress.seenThrough
-        acknowledgedAhead = record.progress.acknowledged
+        acknowledgedAhead = SequenceRanges(record.progress.acknowledged)
     }
 
     // MARK: Holding
@@ -124,7 +124,7 @@ struct DurableReader {
         attachment = nil
         state = .detached
         cursor = progress.cursor
-        acknowledgedAhead = progress.acknowledged
+        acknowledgedAhead = SequenceRanges(progress.acknowledged)
         flights = []
         unacknowledged = 0
         position = cursor
@@ -169,7 +169,7 @@ struct DurableReader {
             isRunning = flight.isAcknowledged
         }
         return DurableProgress(
-            cursor: cursor, seenThrough: seenThrough, acknowledged: ranges + acknowledgedAhead,
+            cursor: cursor, seenThrough: seenThrough, acknowledged: ranges + acknowledgedAhead.all,
             isAttached: attachment != nil)
     }
 
@@ -193,9 +193,8 @@ struct DurableReader {
     /// A matching message above the position is about to be handed over. Returns false for one that was acknowledged
     /// in an earlier attachment, which is passed.
     mutating func take(_ sequence: UInt64) -> Bool {
-        let isAcknowledged = acknowledgedAhead.first { $0.last >= sequence }.map { $0.first <= sequence } ?? false
-        position = sequence
-        forgetAcknowledgedBehind()
+        let isAcknowledged = acknowledgedAhead.contains(sequence)
+        reached(sequence)
         if isAcknowledged {
             if flights.isEmpty {
                 cursor = sequence
@@ -214,16 +213,14 @@ struct DurableReader {
 
     /// Everything that matches up to here has been dealt with.
     mutating func passed(through sequence: UInt64) {
-        position = max(position, sequence)
+        reached(max(position, sequence))
         if flights.isEmpty { cursor = max(cursor, position) }
-        forgetAcknowledgedBehind()
     }
 
     /// What the position has come past is known by the flights: ranges that are persisted must not overlap.
-    private mutating func forgetAcknowledgedBehind() {
-        guard let range = acknowledgedAhead.first, range.first <= position else { return }
-        acknowledgedAhead.removeAll { $0.last <= position }
-        if let range = acknowledgedAhead.first, range.first <= position { acknowledgedAhead[0].first = position + 1 }
+    private mutating func reached(_ sequence: UInt64) {
+        position = sequence
+        acknowledgedAhead.removeAll(through: sequence)
     }
 
     /// It has come to the end of the log.
@@ -273,7 +270,7 @@ struct DurableReader {
         guard ahead == 0 || acknowledgedAhead.count + ahead <= limit else {
             throw WireError(.limitReached, "too many ranges are acknowledged ahead: join them, or await redelivery")
         }
-        for range in ranges where range.last > cursor {
+        for range in SequenceRanges.joined(ranges) where range.last > cursor {
             acknowledge(range)
         }
         while let oldest = flights.first, oldest.isAcknowledged {
@@ -294,20 +291,5 @@ struct DurableReader {
         if range.last > position {
             acknowledgedAhead.insert(SequenceRange(first: max(range.first, position + 1), last: range.last))
         }
-    }
-}
-
-extension [SequenceRange] {
-    /// Joins a range to those it touches, keeping them rising and apart.
-    fileprivate mutating func insert(_ range: SequenceRange) {
-        let first = partitioningIndex { $0.last >= range.first - 1 }
-        let end = partitioningIndex { $0.first > range.last + 1 }
-        guard first < end else {
-            insert(range, at: first)
-            return
-        }
-        let joined = SequenceRange(
-            first: Swift.min(range.first, self[first].first), last: Swift.max(range.last, self[end - 1].last))
-        replaceSubrange(first..<end, with: [joined])
     }
 }

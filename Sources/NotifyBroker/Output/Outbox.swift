@@ -24,8 +24,10 @@ struct Outbox {
     var isTouched = false
 
     var isEmpty: Bool { chunks.isEmpty && spans.isEmpty && last.end == last.start }
-    /// Everything that waits, charged or in this tick.
+    /// Charged for everything that stayed behind.
     var waitingBytes: Int { droppableBytes + keptBytes }
+    /// What must arrive and has not been taken, this tick's answers included.
+    var unreadBytes: Int { keptBytes + own.writerIndex }
 
     // MARK: During a tick
 
