@@ -63,16 +63,7 @@ extension Broker {
             case .automatic: reach.durable > 0
             case .stored, .synced: true
             }
-        if isStored && post.wantsReceipt {
-            guard connections[slot].unreceiptedPosts < configuration.postWindow else {
-                throw WireError(
-                    .postWindowExceeded,
-                    "more than \(configuration.postWindow) posts wait for their receipts: await some first")
-            }
-        }
-        if isStored {
-            try storedNames.note(post.parts.name, by: connections[slot].peer.uid, limit: configuration.namesPerUser)
-        }
+        if isStored { try checkStorage(of: post, from: slot) }
         guard let sequence = sequencer.take() else {
             throw WireError(.storageFailed, "no sequence can be reserved until the daemon's disk works again")
         }
@@ -99,6 +90,23 @@ extension Broker {
             }
         }
     }
+
+    /// Whether there is room for a post that is to be stored: in its connection's window, in memory, in the log.
+    private mutating func checkStorage(of post: Post, from slot: Int) throws(WireError) {
+        guard !post.wantsReceipt || connections[slot].unreceiptedPosts < configuration.postWindow else {
+            throw WireError(
+                .postWindowExceeded,
+                "more than \(configuration.postWindow) posts wait for their receipts: await some first")
+        }
+        // Each connection is held back only after one more read, and there may be many of them.
+        guard pending.bytes < configuration.pendingLogBytes * Self.pendingLogOverrun else {
+            throw WireError(.storageFailed, "not stored: too much waits for the disk already; post it again later")
+        }
+        try storedNames.note(post.parts.name, by: connections[slot].peer.uid, limit: configuration.namesPerUser)
+    }
+
+    /// How many times the bytes at which posters are held back may wait for the log.
+    private static var pendingLogOverrun: Int { 8 }
 
     // MARK: Who is reached
 

@@ -1,9 +1,10 @@
+import NotifyWire
+
 /// Gives out sequences from blocks that the store has reserved, so that none is used twice, not even after a crash.
 struct Sequencer {
     /// Sequences in a block. The next block is asked for when half of one is left.
     static let blockSize: UInt64 = 1 << 24
-    /// Sequences stay below this, so that a double holds every one of them.
-    static let end: UInt64 = 1 << 53
+    static let end = Limits.sequenceEnd
 
     private(set) var next: UInt64
     /// Sequences below this are reserved; a start after a crash goes on with it.

@@ -12,8 +12,9 @@ struct OpenRun {
 }
 
 extension Broker {
-    /// Entries of the ring that are looked at for one reader in one tick.
-    private static var ringEntriesPerTick: Int { 4096 }
+    /// Entries of the ring that are looked at in one tick: for all readers together, and for each at least and at most.
+    private static var ringEntriesPerTick: Int { 65_536 }
+    private static var ringEntriesPerReader: ClosedRange<Int> { 16...4096 }
 
     // MARK: At the tail
 
@@ -59,13 +60,15 @@ extension Broker {
     mutating func readOn() {
         let indices = readersToRead.sorted()
         readersToRead = []
+        let share = Self.ringEntriesPerTick / max(1, indices.count)
+        let range = Self.ringEntriesPerReader
         for index in indices where readers[index].canRead {
-            readOn(index)
+            readOn(index, ringEntries: min(max(share, range.lowerBound), range.upperBound))
         }
         closeRuns()
     }
 
-    private mutating func readOn(_ index: Int) {
+    private mutating func readOn(_ index: Int, ringEntries: Int) {
         guard let attachment = readers[index].attachment else { return }
         let slot = Int(attachment.connection.slot)
         guard hasRoom(slot) else {
@@ -76,7 +79,7 @@ extension Broker {
         if position >= persistedThrough {
             becomeLive(index)
         } else if position >= ring.floor {
-            readRing(index)
+            readRing(index, entries: ringEntries)
         } else {
             readers[index].pageRequested()
             actions.append(
@@ -97,8 +100,8 @@ extension Broker {
         liveReaders.insert(index)
     }
 
-    private mutating func readRing(_ index: Int) {
-        var entriesLeft = Self.ringEntriesPerTick
+    private mutating func readRing(_ index: Int, entries: Int) {
+        var entriesLeft = entries
         var bytesLeft = configuration.durableOutboxBytes
         let registration = readers[index].registration
         let uid = readers[index].filter.uid

@@ -81,6 +81,8 @@ extension Broker {
         let limit = min(
             configuration.outboxBytesPerConnection, max(0, outboxes[slot].droppableBytes - userExcess))
         guard outboxes[slot].droppableBytes > limit else { return }
+        // A good part goes at once: what stays is gone through each time, which must not be for every message.
+        let target = limit - limit / 4
         var dropped: UInt64 = 0
         switch connections[slot].overflow {
         case .disconnect:
@@ -95,7 +97,7 @@ extension Broker {
         case .dropOldest:
             break
         }
-        if outboxes[slot].droppableBytes > limit { dropped += outboxes[slot].dropOldest(downTo: limit) }
+        if outboxes[slot].droppableBytes > target { dropped += outboxes[slot].dropOldest(downTo: target) }
         if dropped > 0 {
             statistics.dropped += dropped
             statistics.gaps += 1
