@@ -248,4 +248,17 @@ import Testing
         #expect(core.cached("a", "y") == nil)
         #expect(core.cached("a") != nil)
     }
+
+    @Test func manyChangesToWildcardsDoNotEachLookAtEverything() throws {
+        let core = TestCore()
+        _ = try core.add("kept.*", slot: 1)
+        for index in 0..<100 { _ = core.slots("kept.n\(index)") }
+        let few = try (0..<10).map { try core.add("other\($0).*") }
+        #expect(core.cachedCount == 100)
+        #expect(few.allSatisfy { core.remove($0) })
+        for index in 0..<1000 { _ = try core.add("other\(index).*") }
+        #expect(core.cachedCount == 0)
+        #expect(core.slots("kept.n7") == [1])
+        #expect(core.slots("other7.x") == [0])
+    }
 }

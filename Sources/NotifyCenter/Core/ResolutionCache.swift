@@ -27,6 +27,9 @@ struct ResolutionCache: ~Copyable, @unchecked Sendable {
     }
 
     private static let smallestBucketCount = 64
+    /// So often all entries are looked at for a change to a wildcard; then they are dropped at once. Somebody who makes or
+    /// leaves thousands of such subscriptions holds nobody up.
+    private static let scansUntilClearing = 32
 
     private var entries: ContiguousArray<Entry> = []
     /// By entry. Nothing for a vacant one, whose key is not there either. Not in the entries, so that those stay plain and
@@ -36,6 +39,7 @@ struct ResolutionCache: ~Copyable, @unchecked Sendable {
     private var buckets = ContiguousArray<Int32>(repeating: -1, count: Self.smallestBucketCount)
     private var nameBuckets = ContiguousArray<Int32>(repeating: -1, count: Self.smallestBucketCount)
     private var hand = 0
+    private var scans = 0
 
     init() {}
 
@@ -164,10 +168,23 @@ extension ResolutionCache {
     /// Drops what names that match resolved to: with the object, or with every object and none if that is nil.
     mutating func drop(matching pattern: NamePattern, object: UnsafeRawBufferPointer?) {
         if count == 0 { return }
+        scans += 1
+        if scans > Self.scansUntilClearing { return removeAll() }
         for index in entries.indices where resolutions[index] != nil {
             if let object, entries[index].object?.hasSameBytes(as: object) != true { continue }
             if pattern.matches(utf8: entries[index].name) { remove(index) }
         }
+    }
+
+    private mutating func removeAll() {
+        for index in entries.indices where resolutions[index] != nil { entries[index].key.deallocate() }
+        entries.removeAll()
+        resolutions.removeAll()
+        vacant.removeAll()
+        buckets = ContiguousArray(repeating: -1, count: Self.smallestBucketCount)
+        nameBuckets = buckets
+        hand = 0
+        scans = 0
     }
 
     private mutating func evictOne() {
