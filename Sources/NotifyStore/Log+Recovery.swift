@@ -17,6 +17,10 @@ extension Log {
         state.reset()
 
         try readSegments()
+        let next = max(mark, persistedThrough + 1)
+        guard next < Limits.sequenceEnd else {
+            throw StoreError(.damaged, "the log's next sequence, \(next), is none that there can be")
+        }
         let subscriptions = try readSubscriptions()
         if wasClean {
             // Flushed, so that a crash from here on is known for one.
@@ -24,7 +28,7 @@ extension Log {
         }
         measureFiles()
         return RecoveredLog(
-            nextSequence: max(mark, persistedThrough + 1), persistedThrough: persistedThrough,
+            nextSequence: next, persistedThrough: persistedThrough,
             subscriptions: subscriptions, wasClosedCleanly: wasClean, nextSubscriptionID: nextSubscription)
     }
 

@@ -47,6 +47,10 @@ package struct StorageFailure: Error, Equatable, Sendable {
     }
 }
 
+extension StorageFailure: CustomStringConvertible {
+    package var description: String { message }
+}
+
 /// The outcome of a batch.
 package struct CommitOutcome: Sendable {
     package var batchID: UInt64

@@ -19,6 +19,8 @@ package enum Limits {
     /// Durable messages in flight to one subscription, unless it asks for another window.
     package static let defaultWindow: UInt32 = 256
     package static let maximumWindow: UInt32 = 16_384
+    /// Sequences stay below this, so that a double holds every one of them.
+    package static let sequenceEnd: UInt64 = 1 << 53
     /// Bytes of a frame's body before the greeting is done.
     package static let greetingBytes = 512
     /// Bytes of a frame's body beside its payload, at most.
