@@ -40,11 +40,11 @@ final class ConnectionHandler: ChannelInboundHandler {
         keep(received)
     }
 
-    /// Keeps the beginning of a frame: in place while it is alone in its buffer, so that a large one is not copied at
-    /// every read.
+    /// Keeps the beginning of a frame: in place where it takes up most of its buffer, so that a large one is not copied at
+    /// every read; else copied out, so that a few bytes do not keep a large buffer.
     private func keep(_ rest: ByteBuffer) {
         guard rest.readableBytes > 0 else { return }
-        partial = rest.readerIndex == 0 ? rest : ByteBuffer(bytes: rest.readableBytesView)
+        partial = rest.readableBytes * 2 >= rest.storageCapacity ? rest : ByteBuffer(bytes: rest.readableBytesView)
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {

@@ -1,7 +1,6 @@
 import Glibc
 import Logging
 import NotifyBroker
-import NotifyBroker
 import ServiceLifecycle
 import UnixSignals
 
