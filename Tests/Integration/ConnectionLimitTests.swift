@@ -89,6 +89,32 @@ extension IntegrationTests {
             #expect(try clients[0].receipt(of: 1).durability == .volatile)
         }
 
+        @Test func withoutDescriptorsConnectionsWaitAndNobodyElseNotices() async throws {
+            let daemon = try await Daemon.start()
+            let bystander = try Bystander(daemon)
+            try await Self.limitDescriptors(of: daemon, to: daemon.descriptorCount + 8)
+            var idle = try (0..<40).map { _ in try RawSocket(path: daemon.socket) }
+            _ = try await daemon.process.standardError.wait("a warning") { $0.text.contains("have to wait") ? $0 : nil }
+            try bystander.noticesNothing()
+
+            let before = try daemon.processorTicks
+            let late = try RawSocket(path: daemon.socket)
+            #expect(throws: TimedOut.self) {
+                try late.wait(for: Int32(POLLIN), until: .now + .seconds(1)) { "nobody is served" }
+            }
+            #expect(try daemon.processorTicks - before < sysconf(Int32(_SC_CLK_TCK)) / 2)
+
+            idle = []
+            try RawClient(late).greet()
+            try bystander.waitForOtherConnections(1)
+            #expect(idle.isEmpty)
+        }
+
+        private static func limitDescriptors(of daemon: Daemon, to count: Int) async throws {
+            let limit = try ChildProcess("prlimit", ["--pid", "\(daemon.process.pid)", "--nofile=\(count)"])
+            #expect(try await limit.waitForExit() == .status(0))
+        }
+
         private func raiseDescriptorLimit(to wanted: UInt) -> Bool {
             var limit = rlimit()
             getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)

@@ -38,6 +38,11 @@ extension Server {
         try await eventLoop.flatSubmit { driver.value.start() }.get()
         guard let descriptor = listening.takeDescriptor() else { return }
         let channel = try await ServerBootstrap(group: eventLoop)
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(AcceptPause(logger: logger))
+                }
+            }
             .childChannelOption(
                 .recvAllocator,
                 value: AdaptiveRecvByteBufferAllocator(

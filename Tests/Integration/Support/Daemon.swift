@@ -83,6 +83,16 @@ extension Daemon {
         get throws { try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.pid)/fd").count }
     }
 
+    /// Time that it has used processors for, in the kernel's ticks.
+    var processorTicks: Int {
+        get throws {
+            let text = try String(contentsOfFile: "/proc/\(process.pid)/stat", encoding: .utf8)
+            // The program's name, in parentheses, may hold spaces. What follows it begins with the third field.
+            let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
+            return (Int(fields[12]) ?? 0) + (Int(fields[13]) ?? 0)
+        }
+    }
+
     /// Memory that is its own, with its share of what it has in common with others, in bytes.
     var proportionalBytes: Int {
         get throws {
