@@ -1,0 +1,115 @@
+@testable import NotifyBroker
+import NotifyWire
+import Testing
+
+/// `notifyd.` is the daemon's own; `user.<uid>.` belongs to that user and to root, on every path.
+struct RightsTests {
+    @Test(
+        arguments: [
+            ("a", 1000, true), ("notifyd", 0, false), ("notifyd.x", 0, false), ("notifyd.x", 1000, false),
+            ("notifydx.y", 1000, true), ("user.1000.x", 1000, true), ("user.1000", 1000, true),
+            ("user.2000.x", 1000, false), ("user.2000", 1000, false), ("user.2000.x", 0, true), ("user", 1000, true),
+            ("user.x", 1000, false), ("user.01000.x", 1000, false), ("user.x", 0, true), ("users.2000.x", 1000, true),
+        ] as [(String, UInt32, Bool)])
+    func postingIsBound(_ name: String, _ uid: UInt32, _ isAllowed: Bool) {
+        let shell = Shell()
+        let client = shell.connect(uid: uid)
+        for durability in Durability.allCases { client.post(name, durability) }
+        shell.run()
+        let errors = client.take().compactMap { if case .error(let error) = $0 { error.code } else { nil } }
+        #expect(errors == (isAllowed ? [] : [UInt16](repeating: ErrorCode.forbidden.rawValue, count: 4)))
+    }
+
+    @Test(
+        arguments: [
+            ("user.2000.x", 1000, false), ("user.2000.>", 1000, false), ("user.2000", 1000, false),
+            ("user.1000.>", 1000, true), ("user.*.x", 1000, true), ("user.>", 1000, true), (">", 1000, true),
+            ("user.2000.>", 0, true), ("notifyd.>", 1000, true),
+        ] as [(String, UInt32, Bool)])
+    func subscribingToAnothersPartIsRefused(_ pattern: String, _ uid: UInt32, _ isAllowed: Bool) {
+        let shell = Shell()
+        let client = shell.connect(uid: uid)
+        client.subscribe(1, ["a", pattern])
+        client.subscribe(2, [pattern, "a"], durable: "inbox")
+        shell.run()
+        let errors = client.take().compactMap { if case .error(let error) = $0 { error.code } else { nil } }
+        #expect(errors == (isAllowed ? [] : [40, 40]))
+        #expect(shell.counter("durable_subscriptions") == (isAllowed ? 1 : 0))
+    }
+
+    /// Live, from the ring and from pages.
+    @Test func wildcardsDoNotReachAnothersPart() {
+        for ring in [0, 1 << 20] {
+            var configuration = BrokerConfiguration()
+            configuration.tailRingBytes = ring
+            let shell = Shell(configuration)
+            let (owner, stranger, root) = (shell.connect(uid: 1000), shell.connect(uid: 2000), shell.connect(uid: 0))
+            let all = [owner, stranger, root]
+            for client in all {
+                client.subscribe(1, [">"])
+                client.subscribe(2, ["user.*.x"], durable: "exact")
+                client.subscribe(3, [">"], durable: "all")
+            }
+            shell.run()
+            for client in all { _ = client.take() }
+            let request = owner.post("user.1000.x", .stored)
+            shell.run()
+            let receipt = owner.inbox.compactMap { if case .receipt(let receipt) = $0 { receipt } else { nil } }.first
+            #expect(receipt?.request == request)
+            #expect(receipt?.subscribers == 2 && receipt?.stored == 4, "only those who may receive are counted")
+            let live = all.map { $0.takeMessages().map(\.subscription).sorted() }
+            #expect(live == [[0, 2, 3], [], [0, 2, 3]])
+            for client in all { shell.closed(client) }
+            let returning = [1000, 2000, 0].map { shell.connect(uid: UInt32($0)) }
+            for client in returning {
+                client.subscribe(2, ["user.*.x"], durable: "exact")
+                client.subscribe(3, [">"], durable: "all")
+            }
+            shell.run()
+            #expect(returning.map { $0.takeMessages().map(\.subscription).sorted() } == [[2, 3], [], [2, 3]])
+            #expect((shell.counter("pages_read") == 0) == (ring > 0))
+        }
+    }
+
+    @Test func automaticIsVolatileWhereNobodyMayReceive() {
+        let shell = Shell()
+        let (owner, stranger) = (shell.connect(uid: 1000), shell.connect(uid: 2000))
+        stranger.subscribe(1, [">"], durable: "all")
+        shell.run()
+        owner.post("user.1000.x")
+        shell.run()
+        #expect(shell.store.messages.isEmpty)
+    }
+
+    @Test func theDaemonsOwnNamesAreHiddenFromWildcards() {
+        let shell = Shell()
+        let client = shell.connect(uid: 0)
+        client.subscribe(1, [">", "*.x"], durable: "all")
+        client.subscribe(2, ["notifyd.>"], durable: "own")
+        shell.run()
+        #expect(client.takeErrors().isEmpty)
+    }
+
+    @Test func onlyRootRemovesAndListsForOthers() {
+        let shell = Shell()
+        let (owner, stranger, root) = (shell.connect(uid: 1000), shell.connect(uid: 2000), shell.connect(uid: 0))
+        owner.subscribe(1, ["a"], durable: "inbox")
+        shell.run()
+        owner.detach(1)
+        shell.run()
+        for client in [owner, stranger, root] { client.send(List(request: client.nextRequest())) }
+        shell.run()
+        #expect(
+            [owner, stranger, root].map { client in
+                client.take().count { if case .listEntry = $0 { true } else { false } }
+            } == [1, 0, 1])
+        stranger.remove("inbox", uid: 1000)
+        stranger.remove("inbox")
+        shell.run()
+        #expect(stranger.takeErrors().map(\.code) == [40, 60])
+        root.remove("inbox", uid: 1000)
+        shell.run()
+        #expect(root.take() == [.removed(Removed(request: 2))])
+        #expect(shell.store.subscriptions.isEmpty)
+    }
+}
