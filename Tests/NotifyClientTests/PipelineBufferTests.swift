@@ -65,4 +65,14 @@ import Testing
         await #expect(throws: NotifyError.self) { try await producer.value }
         await #expect(throws: NotifyError.self) { try await consumer.value }
     }
+
+    @Test func `what comes after a cancelled consumer is the next one's`() async throws {
+        let buffer = PipelineBuffer(capacity: 2)
+        _ = try await buffer.reserve(2)
+        let consumer = Task { _ = try await buffer.next() }
+        consumer.cancel()
+        await #expect(throws: NotifyError.self) { try await consumer.value }
+        fill(buffer, 0, 1)
+        #expect(messages(try await buffer.next()) == ["0", "1"])
+    }
 }

@@ -102,7 +102,17 @@ final class PipelineBuffer: Sendable {
         }
         producer?.answer(.success(0))
         if let batch { return batch }
-        return try await slot.wait { slot.answer(.failure(.cancelled)) }
+        return try await slot.wait { self.cancelNext(slot) }
+    }
+
+    /// The consumer gives up, unless a batch is on its way to it: that must not be lost.
+    private func cancelNext(_ slot: ReplySlot<[Outcome]>) {
+        let wasWaiting = state.withLock { state in
+            guard state.consumer === slot else { return false }
+            state.consumer = nil
+            return true
+        }
+        if wasWaiting { slot.answer(.failure(.cancelled)) }
     }
 
     /// The producer, if it waits and there is room enough to be worth its while.

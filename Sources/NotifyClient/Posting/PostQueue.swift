@@ -21,10 +21,6 @@ struct PostQueue {
 
     var isEmpty: Bool { waiting.isEmpty }
 
-    func hasRoom(span: Int) -> Bool {
-        inFlight < window && span < Self.maximumSpan
-    }
-
     mutating func append(_ message: NotifyClient.OutgoingMessage, _ waiter: PostWaiter, deadline: Duration?) {
         waiting.append(Waiting(message: message, waiter: waiter, deadline: deadline))
     }
