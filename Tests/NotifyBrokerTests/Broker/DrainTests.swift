@@ -1,0 +1,122 @@
+@testable import NotifyBroker
+import NotifyWire
+import Testing
+
+struct DrainTests {
+    @Test func whatCameIsCommittedAndEverybodyIsTold() {
+        let shell = Shell()
+        let (poster, idle) = (shell.connect(), shell.connect())
+        let silent = shell.connect(greets: false)
+        poster.subscribe(1, ["a"], durable: "inbox")
+        shell.run()
+        _ = poster.take()
+        poster.post("a", .stored)
+        shell.tick()
+        poster.post("a", .synced)
+        shell.broker.drainRequested()
+        poster.post("a", .stored)
+        poster.ping()
+        shell.tick()
+        #expect(!shell.isDrained)
+        #expect(poster.inbox.isEmpty, "nothing is told before it is committed")
+        shell.run()
+        #expect(shell.isDrained)
+        let received = poster.take()
+        #expect(received.last == .closing(Closing(lastRequest: 3)))
+        let receipts = received.compactMap { if case .receipt(let receipt) = $0 { receipt.request } else { nil } }
+        #expect(receipts == [2, 3])
+        #expect(received.count == 3, "what came afterwards was not processed: \(received)")
+        #expect(idle.take() == [.closing(Closing(lastRequest: 0))])
+        #expect(silent.take() == [.closing(Closing(lastRequest: 0))])
+        #expect(shell.store.messages.count == 2)
+        #expect(shell.store.subscription(named: "inbox")?.progress.isAttached == false)
+    }
+
+    @Test func everyRequestBeforeItHasItsAnswer() {
+        let shell = Shell()
+        let client = shell.connect()
+        client.subscribe(1, ["a"], durable: "inbox")
+        client.subscribe(2, ["a"], durable: "other")
+        client.detach(2)
+        shell.broker.drainRequested()
+        shell.run()
+        let received = client.take()
+        #expect(received.contains(.subscribed(Subscribed(request: 1, subscription: 1, sequence: 0, isResumed: false))))
+        #expect(received.contains(.subscribed(Subscribed(request: 2, subscription: 2, sequence: 0, isResumed: false))))
+        #expect(received.contains(.detached(Detached(request: 3, subscription: 2))))
+        #expect(received.last == .closing(Closing(lastRequest: 3)))
+    }
+
+    @Test func whoComesMeanwhileIsToldOnce() {
+        let shell = Shell()
+        shell.broker.drainRequested()
+        let early = shell.connect(greets: false)
+        early.send(Hello(instance: .one))
+        shell.run()
+        let late = shell.connect(greets: false)
+        late.send(Hello(instance: .one))
+        shell.run()
+        for client in [early, late] { #expect(client.take() == [.closing(Closing(lastRequest: 0))]) }
+    }
+
+    @Test func askingTwiceIsAskingOnce() {
+        let shell = Shell()
+        let client = shell.connect()
+        shell.broker.drainRequested()
+        shell.broker.drainRequested()
+        shell.run()
+        shell.broker.drainRequested()
+        shell.run()
+        #expect(client.take() == [.closing(Closing(lastRequest: 0))])
+    }
+
+    @Test func aStoreThatFailsDoesNotHoldItUp() {
+        let shell = Shell()
+        let client = shell.connect()
+        client.post("a", .stored)
+        shell.broker.drainRequested()
+        shell.tick()
+        shell.work(failingWith: .full)
+        shell.tick()
+        #expect(shell.isDrained)
+        let received = client.take()
+        #expect(received.count == 2)
+        #expect(received.last == .closing(Closing(lastRequest: 1)))
+    }
+
+    @Test func itWaitsForTheBatchAtWork() {
+        let shell = Shell()
+        let client = shell.connect()
+        client.post("a", .stored)
+        shell.tick()
+        shell.broker.drainRequested()
+        shell.tick()
+        #expect(!shell.isDrained)
+        shell.work()
+        shell.tick()
+        #expect(!shell.isDrained, "progress goes with one more batch")
+        shell.work()
+        shell.tick()
+        #expect(shell.isDrained)
+    }
+
+    @Test func aCleanStopGoesOnWithTheExactSequence() {
+        let store = FakeStore()
+        var shell = Shell(store: store)
+        let client = shell.connect()
+        client.post("a", .volatile)
+        client.post("a", .stored)
+        shell.run()
+        shell.broker.drainRequested()
+        shell.run()
+        store.close(nextSequence: shell.broker.nextSequence)
+        shell = Shell(store: store)
+        let next = shell.connect()
+        next.post("a", .volatile)
+        shell.run()
+        #expect(
+            next.take() == [
+                .receipt(Receipt(request: 1, sequence: 3, subscribers: 0, stored: 0, durability: .volatile))
+            ])
+    }
+}

@@ -1,0 +1,139 @@
+@testable import NotifyBroker
+import NotifyWire
+import Testing
+
+/// Every limit at n-1, n, n+1, and given back after an ending.
+struct LimitTests {
+    private func configured(_ change: (inout BrokerConfiguration) -> Void) -> Shell {
+        var configuration = BrokerConfiguration()
+        change(&configuration)
+        return Shell(configuration)
+    }
+
+    private func codes(_ client: Client) -> [UInt16] { client.takeErrors().map(\.code) }
+
+    @Test(arguments: [true, false])
+    func connectionsAreLimited(_ isPerUser: Bool) {
+        let shell = configured {
+            if isPerUser { $0.connectionsPerUser = 3 } else { $0.connections = 3 }
+        }
+        let clients = (0..<3).map { shell.connect(uid: isPerUser ? 1000 : UInt32($0)) }
+        let refused = shell.connect(greets: false)
+        refused.send(Hello(instance: .one))
+        shell.run()
+        let errors = refused.takeErrors()
+        #expect(errors.map(\.code) == [ErrorCode.limitReached.rawValue])
+        #expect(errors.first?.message.contains("3 connections") == true)
+        #expect(refused.isClosed)
+        shell.closed(clients[1])
+        #expect(shell.connect().isClosed == false, "given back")
+        if isPerUser { #expect(shell.connect(uid: 2000).isClosed == false) }
+    }
+
+    @Test func subscriptionsOfAConnectionAreLimited() {
+        let shell = configured { $0.subscriptionsPerConnection = 3 }
+        let client = shell.connect()
+        client.subscribe(1, ["a"])
+        client.subscribe(2, ["a"], durable: "inbox")
+        client.subscribe(3, ["a"])
+        client.subscribe(4, ["a"])
+        shell.run()
+        #expect(codes(client) == [41])
+        client.detach(2)
+        client.subscribe(5, ["a"])
+        client.subscribe(6, ["a"])
+        shell.run()
+        #expect(codes(client) == [41])
+        #expect(shell.counter("subscriptions") == 3)
+    }
+
+    @Test func subscriptionsOfAUserAreLimited() {
+        let shell = configured { $0.subscriptionsPerUser = 2 }
+        let (first, second, stranger) = (shell.connect(), shell.connect(), shell.connect(uid: 2000))
+        first.subscribe(1, ["a"])
+        second.subscribe(1, ["a"])
+        second.subscribe(2, ["a"])
+        stranger.subscribe(1, ["a"])
+        shell.run()
+        #expect(codes(first).isEmpty && codes(stranger).isEmpty)
+        #expect(codes(second) == [41])
+        shell.closed(first)
+        second.subscribe(2, ["a"])
+        shell.run()
+        #expect(codes(second).isEmpty)
+    }
+
+    @Test func durableSubscriptionsOfAUserAreLimited() {
+        let shell = configured { $0.durableSubscriptionsPerUser = 2 }
+        let client = shell.connect()
+        for (number, name) in ["one", "two", "three"].enumerated() {
+            client.subscribe(UInt32(number + 1), ["a"], durable: name)
+        }
+        shell.run()
+        #expect(codes(client) == [41])
+        client.detach(1)
+        shell.run()
+        client.subscribe(4, ["a"], durable: "three")
+        client.remove("one")
+        shell.run()
+        #expect(codes(client) == [41], "one that is left counts until it is removed")
+        client.subscribe(4, ["a"], durable: "three")
+        shell.run()
+        #expect(codes(client).isEmpty)
+    }
+
+    @Test func recoveredSubscriptionsCount() {
+        let store = FakeStore()
+        var shell = Shell(store: store)
+        let client = shell.connect()
+        client.subscribe(1, ["a"], durable: "one")
+        shell.run()
+        var configuration = BrokerConfiguration()
+        configuration.durableSubscriptionsPerUser = 1
+        shell = Shell(configuration, store: store)
+        let next = shell.connect()
+        next.subscribe(1, ["a"], durable: "two")
+        shell.run()
+        #expect(codes(next) == [41])
+    }
+
+    @Test(arguments: [0, 1, 64, 65])
+    func aSubscriptionHasOneTo64Patterns(_ count: Int) {
+        let shell = Shell()
+        let client = shell.connect()
+        client.subscribe(1, (0..<count).map { "a\($0)" })
+        shell.run()
+        #expect(codes(client) == (1...64 ~= count ? [] : [ErrorCode.invalidPattern.rawValue]))
+    }
+
+    @Test func whatIsWrongWithASubscriptionIsAnswered() {
+        let shell = Shell()
+        let client = shell.connect()
+        client.subscribe(0, ["a"])
+        client.subscribe(1, ["a.>.b"])
+        client.subscribe(1, ["a"], durable: "in box")
+        client.subscribe(1, ["a"], durable: String(repeating: "x", count: 65))
+        client.subscribe(1, ["a"], durable: String(repeating: "x", count: 64))
+        client.subscribe(1, ["a"])
+        client.detach(7)
+        client.send(
+            rawFrame(
+                FrameKind.subscribe.rawValue,
+                [9, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0] + [UInt8](repeating: 0, count: 8) + [2, 0, 0, 1, 1, 97]))
+        shell.run()
+        #expect(codes(client) == [61, 21, 24, 24, 61, 60, 27])
+        #expect(shell.counter("subscriptions") == 1)
+    }
+
+    @Test func aNumberIsFreeAfterDetached() {
+        let shell = Shell()
+        let client = shell.connect()
+        client.subscribe(1, ["a"])
+        client.detach(1)
+        client.subscribe(1, ["b"])
+        client.post("a", .volatile, receipt: false)
+        client.post("b", .volatile, receipt: false)
+        shell.run()
+        #expect(client.takeMessages().map(\.name) == ["b"])
+    }
+}

@@ -1,0 +1,241 @@
+@testable import NotifyBroker
+import NotifyWire
+import Testing
+
+/// Connections that do not read: what is dropped, what is told, what is held back.
+struct OverflowTests {
+    private func shell(_ change: (inout BrokerConfiguration) -> Void = { _ in }) -> Shell {
+        var configuration = BrokerConfiguration()
+        configuration.outboxBytesPerConnection = 4096
+        change(&configuration)
+        return Shell(configuration)
+    }
+
+    private func subscriber(_ shell: Shell, _ overflow: OverflowPolicy, uid: UInt32 = 1000) -> Client {
+        let client = shell.connect(
+            Peer(uid: uid, gid: 0, pid: 0), greeting: Hello(overflow: overflow, instance: .next()))
+        client.subscribe(1, [">"])
+        shell.run()
+        _ = client.take()
+        client.stopTaking()
+        return client
+    }
+
+    private func post(_ count: Int, _ shell: Shell, names: [String] = ["a"]) {
+        let poster = shell.connect()
+        for index in 0..<count {
+            poster.post(
+                names[index % names.count], payload: [UInt8](repeating: 0, count: 200), .volatile, receipt: false)
+            shell.run()
+        }
+        shell.closed(poster)
+    }
+
+    @Test func theOldestAreDroppedAndTold() {
+        let shell = shell()
+        let client = subscriber(shell, .dropOldest)
+        let before = shell.broker.sequencer.last
+        post(100, shell)
+        #expect(shell.account(1000).outboxBytes <= 4096)
+        client.makeRoom()
+        shell.run()
+        let received = client.take()
+        guard case .gap(let gap)? = received.first else {
+            Issue.record("no gap: \(received)")
+            return
+        }
+        let sequences = received.dropFirst().compactMap {
+            if case .message(let message) = $0 { message.sequence } else { nil }
+        }
+        #expect(sequences.count == received.count - 1, "one gap")
+        #expect(gap.range.first == before + 1)
+        #expect(gap.range.last + 1 == sequences.first)
+        #expect(gap.dropped + UInt64(sequences.count) == 100)
+        #expect(sequences.last == before + 100)
+        #expect(shell.counter("dropped") == gap.dropped)
+        #expect((shell.counter("gaps") ?? 0) > 0)
+        #expect(shell.account(1000).outboxBytes == 0)
+    }
+
+    @Test func theLatestOfEachNameIsKept() {
+        let shell = shell()
+        let client = subscriber(shell, .keepLatest)
+        post(99, shell, names: ["a", "b", "c"])
+        client.makeRoom()
+        shell.run()
+        let received = client.take()
+        var latest: [String: UInt64] = [:]
+        var delivered: UInt64 = 0
+        var dropped: UInt64 = 0
+        for one in received {
+            switch one {
+            case .message(let message):
+                latest[message.name] = message.sequence
+                delivered += 1
+            case .gap(let gap): dropped += gap.dropped
+            default: Issue.record("\(one)")
+            }
+        }
+        let last = shell.broker.sequencer.last
+        #expect(latest == ["a": last - 2, "b": last - 1, "c": last])
+        #expect(dropped + delivered == 99)
+    }
+
+    @Test func whenEvenTheLatestAreTooManyTheNewestStay() {
+        let shell = shell()
+        let client = subscriber(shell, .keepLatest)
+        post(100, shell, names: (0..<100).map { "n\($0)" })
+        client.makeRoom()
+        shell.run()
+        let messages = client.takeMessages()
+        #expect(messages.count >= 5 && messages.last?.name == "n99")
+    }
+
+    @Test func whoAskedForItIsClosed() {
+        let shell = shell()
+        let client = subscriber(shell, .disconnect)
+        post(100, shell)
+        #expect(!client.isClosed)
+        client.makeRoom()
+        shell.run()
+        let errors = client.takeErrors()
+        #expect(errors.map(\.code) == [ErrorCode.tooSlow.rawValue])
+        #expect(errors.first?.isFatal == true)
+        #expect(client.isClosed)
+        #expect(shell.counter("subscriptions") == 0)
+        #expect(shell.account(1000).isEmpty)
+    }
+
+    @Test func whoReadsIsNotBothered() {
+        let shell = shell()
+        let slow = subscriber(shell, .dropOldest)
+        let fast = subscriber(shell, .disconnect)
+        fast.makeRoom()
+        post(100, shell)
+        #expect(fast.takeMessages().count == 100)
+        #expect(slow.inbox.isEmpty)
+    }
+
+    @Test func allConnectionsOfAUserShareALimit() {
+        let shell = shell {
+            $0.outboxBytesPerConnection = 1 << 20
+            $0.outboxBytesPerUser = 8192
+        }
+        let clients = (0..<4).map { _ in subscriber(shell, .dropOldest) }
+        let stranger = subscriber(shell, .dropOldest, uid: 2000)
+        post(100, shell)
+        #expect(shell.account(1000).outboxBytes <= 8192)
+        #expect(shell.account(2000).outboxBytes <= 8192 && shell.account(2000).outboxBytes > 0)
+        for client in clients + [stranger] { client.makeRoom() }
+        shell.run()
+        for client in clients + [stranger] {
+            let received = client.take()
+            let told = received.reduce(UInt64(0)) {
+                switch $1 {
+                case .gap(let gap): $0 + gap.dropped
+                case .message: $0 + 1
+                default: $0
+                }
+            }
+            #expect(told == 100)
+        }
+    }
+
+    @Test func answersAndDurableMessagesAreNeverDropped() {
+        let shell = shell()
+        let client = shell.connect()
+        client.subscribe(1, [">"])
+        client.subscribe(2, [">"], durable: "all")
+        shell.run()
+        _ = client.take()
+        client.stopTaking()
+        for _ in 0..<100 {
+            client.post("a", payload: [UInt8](repeating: 0, count: 200), .stored)
+            shell.run()
+        }
+        client.makeRoom()
+        shell.run()
+        let received = client.take()
+        #expect(received.count { if case .receipt = $0 { true } else { false } } == 100)
+        let durable = received.compactMap { if case .message(let one) = $0, one.subscription == 2 { one } else { nil } }
+        #expect(durable.map(\.sequence) == shell.store.messages.map(\.sequence))
+        #expect(received.contains { if case .gap = $0 { true } else { false } })
+    }
+
+    // MARK: Held back
+
+    @Test func whoDoesNotReadItsAnswersIsNotReadFrom() {
+        let shell = shell { $0.answerBytesPerConnection = 1000 }
+        let client = shell.connect()
+        client.stopTaking()
+        var sent = 0
+        while client.isRead, sent < 1000 {
+            client.ping()
+            sent += 1
+            shell.run()
+        }
+        #expect(sent < 100)
+        client.ping()
+        shell.run()
+        client.makeRoom(600)
+        shell.run()
+        #expect(client.isRead, "half of it is read")
+        client.makeRoom()
+        shell.run()
+        #expect(client.take().count == sent + 1, "what was sent meanwhile is answered too")
+        #expect(!client.isClosed)
+    }
+
+    @Test func whoPostsFasterThanTheLogIsNotReadFromUntilItHasCaughtUp() {
+        let shell = shell { $0.pendingLogBytes = 2000 }
+        let (poster, other) = (shell.connect(), shell.connect())
+        var sent = 0
+        while poster.isRead, sent < 1000 {
+            poster.post("a", payload: [UInt8](repeating: 0, count: 100), .stored)
+            sent += 1
+            shell.tick()
+        }
+        #expect(sent < 50)
+        other.post("a", .volatile)
+        shell.tick()
+        #expect(other.take().count == 1, "volatile traffic flows on")
+        shell.work()
+        #expect(!poster.isRead)
+        shell.tick()
+        #expect(poster.isRead)
+        shell.run()
+        #expect(poster.take().count == sent)
+    }
+
+    @Test func bothReasonsMustBeGone() {
+        let shell = shell {
+            $0.pendingLogBytes = 500
+            $0.answerBytesPerConnection = 300
+        }
+        let client = shell.connect()
+        client.stopTaking()
+        for _ in 0..<20 { client.ping() }
+        for _ in 0..<10 { client.post("a", payload: [UInt8](repeating: 0, count: 100), .stored) }
+        shell.tick()
+        #expect(!client.isRead)
+        while shell.work() { shell.tick() }
+        #expect(!client.isRead, "its answers are unread")
+        client.makeRoom()
+        shell.run()
+        #expect(client.isRead)
+        #expect(client.take().count == 30)
+    }
+
+    @Test func oneWhoVanishesWhileHeldBackIsForgotten() {
+        let shell = shell { $0.pendingLogBytes = 100 }
+        let client = shell.connect()
+        for _ in 0..<10 { client.post("a", payload: [UInt8](repeating: 0, count: 100), .stored) }
+        shell.tick()
+        #expect(!client.isRead)
+        shell.closed(client)
+        let next = shell.connect(Peer(uid: 5, gid: 5, pid: 5), greeting: nil)
+        shell.run()
+        #expect(next.isRead)
+        #expect(shell.account(1000).isEmpty)
+    }
+}

@@ -1,0 +1,107 @@
+@testable import NotifyBroker
+import NotifyWire
+import Testing
+
+/// Starts after a crash and after a stop.
+struct RecoveryTests {
+    @Test func whatWasHeldWhenItDiedMayHaveBeenSeen() {
+        let store = FakeStore()
+        var shell = Shell(store: store)
+        let client = shell.connect()
+        client.subscribe(1, ["a"], durable: "held")
+        client.subscribe(2, ["a"], durable: "left")
+        shell.run()
+        client.detach(2)
+        shell.run()
+        for _ in 0..<3 { client.post("a") }
+        shell.run()
+        let seen = client.takeMessages()
+        client.acknowledge(1, 0...(seen.first?.sequence ?? 0))
+        shell.run()
+
+        shell = Shell(store: store)
+        let next = shell.connect()
+        next.subscribe(1, ["a"], durable: "held")
+        next.subscribe(2, ["a"], durable: "left")
+        shell.run()
+        let messages = next.takeMessages()
+        let held = messages.filter { $0.subscription == 1 }
+        let left = messages.filter { $0.subscription == 2 }
+        #expect(held.map(\.sequence) == seen.map(\.sequence), "the acknowledgement was not committed")
+        #expect(held.allSatisfy { $0.isRedelivery })
+        #expect(left.map(\.sequence) == seen.map(\.sequence))
+        #expect(left.allSatisfy { !$0.isRedelivery }, "nobody had it")
+        next.post("a")
+        shell.run()
+        #expect(next.takeMessages().allSatisfy { !$0.isRedelivery }, "new ones were not seen")
+    }
+
+    @Test func acknowledgementsOfAnEarlierRunAreTakenAfterACrash() {
+        let store = FakeStore()
+        var shell = Shell(store: store)
+        let client = shell.connect()
+        client.subscribe(1, ["a"], durable: "inbox")
+        shell.run()
+        for _ in 0..<3 { client.post("a") }
+        shell.run()
+        let seen = client.takeMessages().map(\.sequence)
+        shell = Shell(store: store)
+        let next = shell.connect()
+        next.subscribe(1, ["a"], durable: "inbox", credit: 1)
+        shell.run()
+        #expect(next.takeMessages().map(\.sequence) == [seen[0]])
+        next.acknowledge(1, 0...seen[2])
+        next.post("a")
+        next.send(Credit(subscription: 1, messages: 10))
+        shell.run()
+        let rest = next.takeMessages().map(\.sequence)
+        #expect(rest.count == 1 && rest[0] > seen[2], "what was acknowledged does not come again")
+    }
+
+    @Test func noSequenceIsUsedTwice() {
+        let store = FakeStore()
+        var used: Set<UInt64> = []
+        for _ in 0..<5 {
+            let shell = Shell(store: store)
+            let client = shell.connect()
+            for durability in [Durability.volatile, .stored, .volatile] { client.post("a", durability) }
+            shell.run()
+            client.post("a", .stored)
+            shell.tick()
+            for case .receipt(let receipt) in client.take() {
+                #expect(used.insert(receipt.sequence).inserted, "\(receipt.sequence)")
+            }
+        }
+        #expect(used.count == 15)
+    }
+
+    @Test func nothingIsGivenOutBeforeTheNewBlockIsReserved() {
+        let store = FakeStore()
+        _ = Shell(store: store)
+        let shell = Shell(store: store, isReady: false)
+        #expect(!shell.isReady)
+        shell.tick()
+        #expect(shell.store.batches.last?.reserveThrough == 1 + 2 * Sequencer.blockSize)
+        shell.work()
+        #expect(shell.isReady)
+    }
+
+    @Test func afterACleanStopNothingIsSuspected() {
+        let store = FakeStore()
+        var shell = Shell(store: store)
+        let client = shell.connect()
+        client.subscribe(1, ["a"], durable: "inbox", window: 1)
+        shell.run()
+        for _ in 0..<2 { client.post("a") }
+        shell.run()
+        #expect(client.takeMessages().count == 1)
+        shell.broker.drainRequested()
+        shell.run()
+        store.close(nextSequence: shell.broker.nextSequence)
+        shell = Shell(store: store)
+        let next = shell.connect()
+        next.subscribe(1, ["a"], durable: "inbox")
+        shell.run()
+        #expect(next.takeMessages().map(\.isRedelivery) == [true, false])
+    }
+}

@@ -1,0 +1,70 @@
+@testable import NotifyBroker
+import NotifyWire
+import Testing
+
+struct StatisticsTests {
+    @Test func theCountersSayWhatHappened() {
+        let shell = Shell()
+        let client = shell.connect(instance: .one)
+        client.subscribe(1, ["a"])
+        client.subscribe(2, ["a"], durable: "inbox")
+        shell.run()
+        for _ in 0..<3 { client.post("a", .stored) }
+        client.post("b", .volatile)
+        shell.run()
+        shell.advance(.milliseconds(2500))
+        let next = shell.connect(instance: .one)
+        next.subscribe(1, ["a"], durable: "inbox")
+        shell.run()
+        _ = next.take()
+        next.send(Statistics(request: next.nextRequest()))
+        shell.run()
+        guard case .statistics(let report)? = next.take().first else {
+            Issue.record("no report")
+            return
+        }
+        let counters = Dictionary(uniqueKeysWithValues: report.counters.map { ($0.name, $0.value) })
+        #expect(
+            report.counters.map(\.name) == [
+                "uptime_seconds", "connections", "subscriptions", "durable_subscriptions", "messages_in", "delivered",
+                "stored", "commits", "syncs", "pages_read", "redelivered", "dropped", "gaps", "log_messages",
+                "log_bytes", "wal_bytes",
+            ])
+        #expect(counters["uptime_seconds"] == 2)
+        #expect(counters["connections"] == 2)
+        #expect(counters["subscriptions"] == 2)
+        #expect(counters["durable_subscriptions"] == 1)
+        #expect(counters["messages_in"] == 4)
+        #expect(counters["delivered"] == 9, "three volatile, three durable, three again")
+        #expect(counters["stored"] == 3)
+        #expect(counters["redelivered"] == 3)
+        #expect(counters["log_messages"] == 3)
+        #expect(counters["commits"] == shell.store.statistics.commits)
+        #expect(counters["dropped"] == 0 && counters["gaps"] == 0)
+    }
+
+    @Test func listingShowsWhoHoldsWhatAndHowFarItIs() {
+        let shell = Shell()
+        let client = shell.connect(pid: 4711)
+        client.subscribe(1, ["b", "a"], object: "o", durable: "second")
+        client.subscribe(2, ["c"], durable: "first")
+        shell.run()
+        client.detach(2)
+        shell.run()
+        _ = client.take()
+        client.send(List(request: client.nextRequest()))
+        shell.run()
+        #expect(
+            client.take() == [
+                .listEntry(
+                    ListEntry(
+                        request: 4, uid: 1000, holderPID: 0, cursor: 0, durableName: "first", object: "",
+                        patterns: ["c"])),
+                .listEntry(
+                    ListEntry(
+                        request: 4, uid: 1000, holderPID: 4711, cursor: 0, durableName: "second", object: "o",
+                        patterns: ["a", "b"])),
+                .listEnd(ListEnd(request: 4)),
+            ])
+    }
+}
