@@ -40,7 +40,7 @@ struct ConfigurationSetting: Sendable {
         .init("limits.per_user.outbox_bytes", .integer(\.broker.outboxBytesPerUser, bytes)),
         .init("limits.per_user.half_received_bytes", .integer(\.broker.partialBytesPerUser, bytes)),
         .init("limits.per_connection.subscriptions", .integer(\.broker.subscriptionsPerConnection, 1...100_000_000)),
-        .init("limits.per_connection.outbox_bytes", .integer(\.broker.outboxBytesPerConnection, bytes)),
+        .init("limits.per_connection.outbox_bytes", .integer(\.broker.outboxBytesPerConnection, 4096...(1 << 30))),
         .init("limits.per_connection.post_window", .integer(\.broker.postWindow, 1...1_000_000)),
         .init("limits.per_connection.durable_window", .window(\.broker.defaultWindow, 1...Limits.maximumWindow)),
         .init("timeouts.drain_seconds", .seconds(\.drainDeadline, 0...3600)),
