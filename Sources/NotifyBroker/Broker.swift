@@ -37,6 +37,8 @@ package struct Broker: ~Copyable {
     var readersToRead: Set<Int> = []
     /// Readers whose page could not be read, for when that is tried again.
     var readersToRetry: Set<Int> = []
+    /// Readers behind the ring.
+    var pageQueue = PageQueue()
     /// By the reader's slot: the run that is being put together for it.
     var openRuns: ContiguousArray<OpenRun?> = []
     var readersWithRuns: [Int] = []
@@ -114,7 +116,7 @@ package struct Broker: ~Copyable {
     /// When `deadlinePassed` wants to be called, at the latest.
     package var nextDeadline: Duration? {
         // While a batch is at work no other begins, however late it is.
-        var earliest = running == nil ? commitDeadline : silenceDeadline
+        var earliest = [running == nil ? commitDeadline : nil, silenceDeadline].compactMap(\.self).min()
         if let earliestTimeout, !timedConnections.isEmpty {
             earliest = min(earliest ?? earliestTimeout, earliestTimeout)
         }

@@ -127,13 +127,16 @@ extension Broker {
 
     /// When a store that does not answer is taken for a sick one.
     var silenceDeadline: Duration? {
-        guard storageProblem == nil, let running else { return nil }
-        return running.started + Self.longestSilence
+        guard storageProblem == nil, let started = [running?.started, pageQueue.started].compactMap(\.self).min()
+        else { return nil }
+        return started + Self.longestSilence
     }
 
     mutating func noteSilence(now: Moment) {
         guard let deadline = silenceDeadline, deadline <= now.monotonic else { return }
         setStorageProblem("the disk has not answered for \(Self.longestSilence)")
+        // Where only a page is late, a commit must show that it works again.
+        commitDeadline = commitDeadline ?? now.monotonic + configuration.storageRetryDelay
     }
 }
 

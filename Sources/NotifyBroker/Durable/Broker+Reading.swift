@@ -57,7 +57,7 @@ extension Broker {
     // MARK: Behind the tail
 
     /// Lets every reader that may have something to read go on, from the ring or by asking for a page.
-    mutating func readOn() {
+    mutating func readOn(now: Moment) {
         let indices = readersToRead.sorted()
         readersToRead = []
         let share = Self.ringEntriesPerTick / max(1, indices.count)
@@ -65,6 +65,7 @@ extension Broker {
         for index in indices where readers[index].canRead {
             readOn(index, ringEntries: min(max(share, range.lowerBound), range.upperBound))
         }
+        requestPage(now: now)
         closeRuns()
     }
 
@@ -81,7 +82,24 @@ extension Broker {
         } else if position >= ring.floor {
             readRing(index, entries: ringEntries)
         } else {
+            pageQueue.append(index)
+        }
+    }
+
+    private mutating func requestPage(now: Moment) {
+        while pageQueue.started == nil, let index = pageQueue.popFirst() {
+            let position = readers[index].position
+            // It may have been left meanwhile, or its place be another's.
+            guard readers[index].canRead, position < ring.floor, let attachment = readers[index].attachment else {
+                continue
+            }
+            let slot = Int(attachment.connection.slot)
+            guard hasRoom(slot) else {
+                connections[slot].hasHeldReaders = true
+                continue
+            }
             readers[index].pageRequested()
+            pageQueue.started = now.monotonic
             actions.append(
                 .readPage(
                     PageRequest(
@@ -137,6 +155,7 @@ extension Broker {
     /// The store read a page.
     package mutating func pageRead(_ page: Page, now: Moment) {
         statistics.store = page.statistics
+        pageQueue.started = nil
         guard let index = readersByID[page.subscription], readers[index].pageArrived(generation: page.generation)
         else { return }
         switch page.result {

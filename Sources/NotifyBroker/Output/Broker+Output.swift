@@ -5,7 +5,7 @@ extension Broker {
     /// Ends a tick: durable readers read on, what gathered goes to the store, and every touched connection's spans
     /// become bytes that can be taken.
     package mutating func finishTick(now: Moment) {
-        readOn()
+        readOn(now: now)
         finishDrain()
         let logFrames = isOpenBlockShared ? pending.cut() : ByteBuffer()
         isOpenBlockShared = false

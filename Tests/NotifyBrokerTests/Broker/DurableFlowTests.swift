@@ -236,6 +236,34 @@ struct DurableFlowTests {
         #expect(second.takeMessages().isEmpty)
     }
 
+    /// However many readers are behind, a commit waits for one page at most.
+    @Test func onePageIsReadAtATimeAndEachReaderHasItsTurn() {
+        var configuration = BrokerConfiguration()
+        configuration.tailRingBytes = 0
+        let shell = Shell(configuration)
+        shell.store.pageRows = 2
+        post(10, shell)
+        let clients = (0..<5).map { _ in shell.connect() }
+        for (number, client) in clients.enumerated() {
+            client.subscribe(1, ["a"], durable: "d\(number)", from: .oldest)
+        }
+        shell.tick()
+        shell.work()
+        shell.tick()
+        #expect(shell.store.jobs.count == 1)
+        clients[0].post("b", .stored)
+        shell.tick()
+        #expect(shell.store.jobs.count == 2)
+        for _ in 0..<6 {
+            shell.work()
+            shell.tick()
+            #expect(shell.store.jobs.count { if case .page = $0 { true } else { false } } <= 1)
+        }
+        #expect(clients.map { $0.takeMessages().count } == [2, 2, 2, 2, 2], "all got on by one page")
+        shell.run()
+        #expect(clients.allSatisfy { $0.takeMessages().count == 8 })
+    }
+
     @Test func anIdleReadersCursorPassesWhatDoesNotMatch() {
         let shell = Shell()
         let client = subscriber(shell)

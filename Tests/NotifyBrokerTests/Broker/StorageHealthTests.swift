@@ -66,6 +66,29 @@ struct StorageHealthTests {
         #expect(client.take().count == 1, "the post was stored after all")
     }
 
+    @Test func aPageThatDoesNotComeIsAProblemToo() {
+        var configuration = BrokerConfiguration()
+        configuration.tailRingBytes = 0
+        let shell = Shell(configuration)
+        let client = shell.connect()
+        client.post("a", .stored)
+        shell.run()
+        client.subscribe(1, ["a"], durable: "inbox", from: .oldest)
+        shell.tick()
+        shell.work()
+        shell.tick()
+        #expect(shell.nextDeadline == .seconds(10))
+        shell.advance(.seconds(10))
+        #expect(shell.healthChanges.count == 1)
+        shell.work()
+        shell.tick()
+        #expect(client.takeMessages().count == 1)
+        shell.advance(.seconds(1))
+        shell.run()
+        #expect(shell.healthChanges.count == 2 && shell.healthChanges[1] == nil)
+        #expect(shell.nextDeadline == nil)
+    }
+
     @Test func aPageThatCannotBeReadIsReadAgain() {
         var configuration = BrokerConfiguration()
         configuration.tailRingBytes = 0
