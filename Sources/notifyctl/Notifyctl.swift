@@ -24,6 +24,9 @@ struct Notifyctl: AsyncParsableCommand {
             PostCommand.self, SubscribeCommand.self, DurableCommand.self, PingCommand.self, StatsCommand.self,
         ])
 
+    /// So that it may stand before the command, too.
+    @OptionGroup var connection: ConnectionOptions
+
     static func main() async {
         // A reader that goes away is told by the failing write.
         signal(SIGPIPE, SIG_IGN)

@@ -279,7 +279,7 @@ extension NotifyError {
         case ENOENT, ECONNREFUSED:
             NotifyError(
                 .noDaemon,
-                "no notifyd listens at \(path); start it, or name its socket with --socket or NOTIFYD_SOCKET",
+                "no notifyd listens at \(path); start it, or set NOTIFYD_SOCKET to where it does",
                 cause: error)
         case EACCES, EPERM:
             NotifyError(.forbidden, "this user may not connect to \(path)", cause: error)

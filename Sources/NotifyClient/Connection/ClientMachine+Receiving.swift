@@ -94,7 +94,7 @@ extension ClientMachine {
         } else if frame.request != 0, let entry = requests.take(frame.request) {
             refused(entry, error, &effects)
         } else if frame.subscription != 0 {
-            endSubscription(frame.subscription, error, &effects)
+            finishSubscription(frame.subscription, error, left: .success(()), &effects)
         } else {
             // A post without receipt was refused, or an acknowledgement.
             effects.remarks.append("notifyd refused: \(error.message)")
@@ -108,7 +108,8 @@ extension ClientMachine {
             effects.outcomes.append(waiter, .failure(error))
         case .subscribe(let number):
             // One that is being left is answered twice.
-            if subscriptions[number]?.isDetaching == false { endSubscription(number, error, &effects) }
+            guard subscriptions[number]?.isDetaching == false else { break }
+            finishSubscription(number, error, left: .success(()), &effects)
         case .detach(let number):
             // What the daemon does not know is left; what it could not commit may come again.
             let isLeft = error.code == .unknownSubscription

@@ -77,11 +77,6 @@ extension ClientMachine {
         return .init(reason: .reconnected, missed: nil, sequences: missed)
     }
 
-    /// The daemon refuses the subscription, or ends it.
-    mutating func endSubscription(_ number: UInt32, _ error: NotifyError, _ effects: inout Effects) {
-        finishSubscription(number, error, left: .success(()), &effects)
-    }
-
     // MARK: Deliveries
 
     /// Keeps account of what a durable subscription was handed.

@@ -26,8 +26,6 @@ struct PostOutcomes {
 
     private(set) var list: [(waiter: PostWaiter, outcome: Outcome)] = []
 
-    var isEmpty: Bool { list.isEmpty }
-
     mutating func append(_ waiter: PostWaiter, _ outcome: Outcome) {
         list.append((waiter, outcome))
     }

@@ -48,7 +48,6 @@ struct SubscriptionTable {
     private var timedCount = 0
 
     var numbers: [UInt32] { entries.keys.sorted() }
-    var isEmpty: Bool { entries.isEmpty }
 
     subscript(number: UInt32) -> Entry? {
         entries[number]
