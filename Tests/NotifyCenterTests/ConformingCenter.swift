@@ -100,18 +100,20 @@ final class TokenCenter: ConformingCenter {
         _ patterns: [NamePattern], object: String?, priority: Int32,
         using body: @escaping @Sendable (String, String?) -> Void
     ) -> ObservationToken {
-        center.observe(patterns, object: object, priority: priority) { body($0.name.string, $0.object) }
+        center.observe(patterns, object: object.map { .init($0) }, options: .priority(priority)) {
+            body($0.name.string, $0.object?.text)
+        }
     }
 
     func observeEveryName(
         object: String?, using body: @escaping @Sendable (String, String?) -> Void
     ) -> ObservationToken {
-        center.observeEveryName(object: object) { body($0.name.string, $0.object) }
+        center.observe(.every, object: object.map { .init($0) }) { body($0.name.string, $0.object?.text) }
     }
 
     func end(_ handle: ObservationToken) { handle.cancel() }
 
-    func post(_ name: NotificationName, object: String?) { center.post(name, object: object) }
+    func post(_ name: NotificationName, object: String?) { center.post(name, object: object.map { .init($0) }) }
 }
 
 /// The local center, with owners that are let go.
@@ -134,7 +136,9 @@ final class OwnerCenter: ConformingCenter {
         using body: @escaping @Sendable (String, String?) -> Void
     ) -> Handle {
         let owner = Owner()
-        center.observe(patterns, owner: owner, object: object, priority: priority) { body($1.name.string, $1.object) }
+        center.observe(patterns, object: object.map { .init($0) }, owner: owner, options: .priority(priority)) {
+            body($1.name.string, $1.object?.text)
+        }
         return Handle(owner)
     }
 
@@ -142,11 +146,11 @@ final class OwnerCenter: ConformingCenter {
         object: String?, using body: @escaping @Sendable (String, String?) -> Void
     ) -> Handle {
         let owner = Owner()
-        center.observeEveryName(owner: owner, object: object) { body($1.name.string, $1.object) }
+        center.observe(.every, object: object.map { .init($0) }, owner: owner) { body($1.name.string, $1.object?.text) }
         return Handle(owner)
     }
 
     func end(_ handle: Handle) { handle.owner.withLock { $0 = nil } }
 
-    func post(_ name: NotificationName, object: String?) { center.post(name, object: object) }
+    func post(_ name: NotificationName, object: String?) { center.post(name, object: object.map { .init($0) }) }
 }

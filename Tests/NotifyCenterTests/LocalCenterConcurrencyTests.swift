@@ -22,7 +22,9 @@ import Testing
                 }
                 group.addTask {
                     for index in 0..<500 {
-                        let token = center.observe(index % 4 == 0 ? .everyName : NamePattern(names[index % 8])) { _ in }
+                        let token = center.observe(
+                            index % 4 == 0 ? NamePattern.everyName : NamePattern(names[index % 8])
+                        ) { _ in }
                         center.post(names[worker])
                         token.cancel()
                     }
@@ -30,7 +32,7 @@ import Testing
                 group.addTask {
                     for index in 0..<500 {
                         let owner = Counter()
-                        center.observe(names[index % 8], owner: owner, object: "1") { owner, _ in owner.increment() }
+                        center.observe(names[index % 8], object: "1", owner: owner) { owner, _ in owner.increment() }
                     }
                 }
             }

@@ -12,7 +12,8 @@ import Testing
 
     @Test func observersGetWhatWasPosted() throws {
         let token = center.observe(name) { [journal] notification in
-            journal.note("\(notification.name) \(notification.object ?? "-") \(notification.payload as? Int ?? 0)")
+            journal.note(
+                "\(notification.name) \(notification.object?.text ?? "-") \(notification.payload as? Int ?? 0)")
         }
         center.post(name, object: "42", payload: 7)
         center.post(name)
@@ -100,7 +101,7 @@ import Testing
             center.observe([try NamePattern("orders.*"), try NamePattern("x")], owner: owner) { [journal] _, _ in
                 journal.note("patterns")
             }
-            center.observeEveryName(owner: owner) { [journal] _, _ in journal.note("every") }
+            center.observe(.every, owner: owner) { [journal] _, _ in journal.note("every") }
         }
         center.post(name)
         #expect(journal.take() == ["name", "patterns", "every"])

@@ -58,6 +58,11 @@ struct ByteTable: ~Copyable, @unchecked Sendable {
         UnsafeRawBufferPointer(start: entries[entry].bytes, count: Int(entries[entry].length))
     }
 
+    /// The hash an entry of scope 0 was inserted with.
+    func hash(ofEntry entry: Int32) -> UInt64 {
+        entries[entry].hash
+    }
+
     mutating func remove(entry: Int32) {
         let removed = entries[entry]
         let bucket = bucket(of: removed.hash)

@@ -19,7 +19,7 @@ package struct CenterCore: ~Copyable, Sendable {
     ///   - resolutionCacheLimit: How many resolutions are kept, beyond one for each name that is registered exactly.
     ///   - reservedFirstToken: Names whose first token is this one are not matched by wildcards in first position.
     package init(resolutionCacheLimit: Int = 16_384, reservedFirstToken: String? = nil) {
-        self.hash = KeyedHash()
+        self.hash = .ofProcess
         self.cacheLimit = resolutionCacheLimit
         self.index = RegistrationIndex(hash: hash, reservedFirstToken: reservedFirstToken)
     }
@@ -42,23 +42,40 @@ extension CenterCore {
     package mutating func add(
         patterns: [NamePattern], object: String? = nil, priority: Int32 = 0, slot: Int32
     ) -> UInt64 {
-        let id = index.insert(priority: priority, slot: slot)
-        for pattern in patterns {
-            if pattern.isExact {
-                pattern.withUTF8 { link(id, to: .name($0), object: object) }
-            } else {
-                link(id, to: .pattern(pattern), object: object)
-            }
-        }
-        return id
+        guard let object else { return add(patterns: patterns, objectBytes: nil, priority: priority, slot: slot) }
+        return object.withUTF8Bytes { add(patterns: patterns, objectBytes: $0, priority: priority, slot: slot) }
     }
 
     /// Registers for one name, which may be any string.
     package mutating func addExact(
         name: String, object: String? = nil, priority: Int32 = 0, slot: Int32
     ) -> UInt64 {
+        let name = NotificationName(unchecked: name)
+        guard let object else { return add(name: name, objectBytes: nil, priority: priority, slot: slot) }
+        return object.withUTF8Bytes { add(name: name, objectBytes: $0, priority: priority, slot: slot) }
+    }
+
+    /// Registers for one name, which may break the rules.
+    mutating func add(
+        name: NotificationName, objectBytes object: UnsafeRawBufferPointer?, priority: Int32, slot: Int32
+    ) -> UInt64 {
         let id = index.insert(priority: priority, slot: slot)
-        name.withUTF8Bytes { link(id, to: .name($0), object: object) }
+        name.withUTF8 { link(id, to: .name($0, hash: name.hash), object: object) }
+        return id
+    }
+
+    /// Registers for all names that one of the patterns matches, with the object as bytes.
+    mutating func add(
+        patterns: [NamePattern], objectBytes object: UnsafeRawBufferPointer?, priority: Int32, slot: Int32
+    ) -> UInt64 {
+        let id = index.insert(priority: priority, slot: slot)
+        for pattern in patterns {
+            if pattern.isExact {
+                pattern.withUTF8 { link(id, to: .name($0, hash: hash($0)), object: object) }
+            } else {
+                link(id, to: .pattern(pattern), object: object)
+            }
+        }
         return id
     }
 
@@ -78,11 +95,6 @@ extension CenterCore {
     /// Whether a registration has not ended.
     package func contains(_ id: UInt64) -> Bool {
         index.contains(id)
-    }
-
-    private mutating func link(_ id: UInt64, to subject: RegistrationIndex.Subject, object: String?) {
-        guard let object else { return link(id, to: subject, object: nil as UnsafeRawBufferPointer?) }
-        object.withUTF8Bytes { link(id, to: subject, object: $0) }
     }
 
     private mutating func link(
@@ -117,6 +129,14 @@ extension CenterCore {
         return resolution
     }
 
+    /// Whom a post of this name reaches, for an owner that keeps the answers itself.
+    func gather(_ name: NotificationName, object: UnsafeRawBufferPointer?) -> Resolution {
+        name.withUTF8 { index.resolve(name: $0, nameHash: name.hash, object: object) }
+    }
+
+    /// How many names are registered exactly.
+    var nameCount: Int { index.nameCount }
+
     /// The same, if it is known already. What is known was resolved before, so the name need not be checked again.
     package mutating func cachedResolution(
         name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?
@@ -132,9 +152,9 @@ extension ResolutionCache {
     fileprivate mutating func drop(
         _ subject: RegistrationIndex.Subject, object: UnsafeRawBufferPointer?, hash: KeyedHash
     ) {
+        if count == 0 { return }
         switch subject {
-        case .name(let name):
-            let nameHash = hash(name)
+        case .name(let name, let nameHash):
             let whole = object.map { hash(nameHash, then: $0) } ?? nameHash
             drop(name: name, nameHash: nameHash, object: object, hash: whole)
         case .pattern(let pattern):

@@ -8,7 +8,7 @@
 struct RegistrationIndex: ~Copyable, Sendable {
     /// What a registration is found by.
     enum Subject {
-        case name(UnsafeRawBufferPointer)
+        case name(UnsafeRawBufferPointer, hash: UInt64)
         case pattern(NamePattern)
     }
 
@@ -109,10 +109,11 @@ extension RegistrationIndex {
         let list = lists[link.list]
         let place = places[list.place]
         let object = list.objectEntry >= 0 ? objects.bytes(ofEntry: list.objectEntry) : nil
-        if let pattern = patterns[list.place] {
+        if place.nameEntry < 0, let pattern = patterns[list.place] {
             body(.pattern(pattern), object)
         } else {
-            body(.name(names.bytes(ofEntry: place.nameEntry)), object)
+            let name = names.bytes(ofEntry: place.nameEntry)
+            body(.name(name, hash: names.hash(ofEntry: place.nameEntry)), object)
         }
         records[record].firstLink = link.sibling
         remove(link: index)
@@ -144,8 +145,7 @@ extension RegistrationIndex {
 
     private mutating func place(of subject: Subject) -> Int32 {
         switch subject {
-        case .name(let name):
-            let hash = hash(name)
+        case .name(let name, let hash):
             if let place = names.find(name, hash: hash) { return place }
             let nowhere = NameTrie.End(node: -1, isTail: false)
             let place = places.insert(Place(nameEntry: -1, end: nowhere))

@@ -28,13 +28,6 @@ package final class Resolution: Sendable {
     /// Higher priority first, then in order of registration. Each registration occurs once.
     package let registrations: ContiguousArray<Registration>
 
-    /// The observers behind the registrations, where a center keeps them in objects: looked up once, then as lasting as the
-    /// resolution.
-    ///
-    /// Not checked: only `LocalCenter` touches it, and only under the lock of the center whose core made the resolution.
-    /// ``empty``, which all share, never gets any.
-    nonisolated(unsafe) var observers: ObserverList?
-
     /// What reaches nobody.
     package static let empty = Resolution([])
 

@@ -2,127 +2,81 @@ import Synchronization
 
 /// A notification center for the parts of one process.
 ///
-/// Observers say which names they want, or which patterns of names; posts reach them on the poster's thread, those of
-/// higher priority first and otherwise in order of registration, before `post` returns.
+/// Observers say which names they want, which patterns of names, or which type of message; posts reach them on the poster's
+/// thread unless they chose otherwise, those of higher priority first and otherwise in order of registration, before `post`
+/// returns.
 ///
 /// ```swift
 /// let center = LocalCenter()
-/// let token = center.observe(try NamePattern("orders.*")) { notification in
+/// let token = try center.observe("orders.*") { notification in
 ///     print(notification.name)
 /// }
-/// center.post(try NotificationName("orders.created"))
+/// try center.post("orders.created")
 /// ```
 ///
-/// All members may be called on any thread, also by an observer that is being called. No lock is held while observers run.
-/// An observation that is added during a post is not called for it; one that ends before its turn came is not called any
-/// more.
+/// All members may be called on any thread, also by an observer that is being called. No lock is held while observers run,
+/// and posts of different names do not wait for each other. An observation that is added during a post is not called for
+/// it; one that ends before its turn came is not called any more.
 public final class LocalCenter: Sendable {
-    private struct State: ~Copyable, Sendable {
-        var core = CenterCore()
-        /// By slot.
-        var observers: ContiguousArray<Observer?> = []
-        var vacant: ContiguousArray<Int32> = []
-        var additionsUntilPruning = LocalCenter.smallestPruningInterval
-    }
+    /// The center that parts of a program share which do not know of each other.
+    public static let `default` = LocalCenter()
 
-    private static let smallestPruningInterval = 32
-
-    private let state = Mutex(State())
+    let state = Lock(State())
+    let cache = PostCache()
+    /// What posts have to look at besides the cache. See ``Feature``.
+    private let features = Atomic<UInt8>(0)
 
     /// Makes a center that knows nobody.
     public init() {}
 
     /// How many observations there are, those of owners that are gone not counted.
     public var observationCount: Int {
-        pruneDeadOwners()
+        endOrphans()
         return state.withLock { $0.core.registrationCount }
     }
 }
 
-// MARK: - Posting
+// MARK: - State
 
 extension LocalCenter {
-    /// Calls everybody who observes the name. Returns after the last call.
-    ///
-    /// - Parameters:
-    ///   - name: What the notification is about.
-    ///   - object: What it concerns. It reaches those who filter this very object, and those who filter none.
-    ///   - payload: Handed to the observers as it is.
-    public func post(
-        _ name: consuming NotificationName, object: consuming String? = nil, payload: consuming (any Sendable)? = nil
-    ) {
-        guard let list = observers(of: name, object: object) else { return }
-        list.deliver(LocalNotification(name: name, object: object, payload: payload), ownerGone: end)
+    /// What makes a post leave the short way.
+    enum Feature {
+        static let interceptors: UInt8 = 1
+        static let unobservedHook: UInt8 = 2
     }
 
-    /// Calls everybody who observes the notification's name. Returns after the last call.
-    public func post(_ notification: LocalNotification) {
-        guard let list = observers(of: notification.name, object: notification.object) else { return }
-        list.deliver(notification, ownerGone: end)
+    struct State: ~Copyable, Sendable {
+        var core = CenterCore(resolutionCacheLimit: 0)
+        var observers = ObserverTable()
+        var owners = OwnerIndex()
+        var keys: [ObservationKey: Int32] = [:]
+        var additionsUntilPruning = LocalCenter.smallestPruningInterval
+        var hooks = CenterHooks()
+        var interceptors = InterceptorChain()
+        var sticky = StickyNotifications()
+        var attachments: [ObjectIdentifier: any AnyObject & Sendable] = [:]
     }
 
-    private func observers(of name: borrowing NotificationName, object: borrowing String?) -> ObserverList? {
-        guard let object = copy object else { return name.withUTF8 { observers(of: $0, object: nil) } }
-        return name.withUTF8 { name in object.withUTF8Bytes { observers(of: name, object: $0) } }
+    /// Among whose observations a key is unique.
+    struct ObservationKey: Hashable {
+        var owner: ObjectIdentifier?
+        var key: String
     }
 
-    private func observers(of name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?) -> ObserverList? {
-        state.withLock { state in
-            let resolution = state.core.resolve(name: name, object: object)
-            if resolution.isEmpty { return nil }
-            if let known = resolution.observers { return known }
-            // Every registration of a fresh resolution has its observer: both change under the same lock.
-            let observers = resolution.registrations.compactMap { state.observers[Int($0.slot)] }
-            let list = ObserverList(ContiguousArray(observers))
-            resolution.observers = list
-            return list
+    static let smallestPruningInterval = 32
+
+    /// How many answers are remembered besides one for each name that is observed.
+    static let cacheLimit = 16_384
+
+    /// Whether posts have nothing to do with but observers.
+    @inline(__always)
+    var takesShortWay: Bool { features.load(ordering: .acquiring) == 0 }
+
+    func set(_ feature: UInt8, to isOn: Bool) {
+        if isOn {
+            features.bitwiseOr(feature, ordering: .acquiringAndReleasing)
+        } else {
+            features.bitwiseAnd(~feature, ordering: .acquiringAndReleasing)
         }
-    }
-}
-
-// MARK: - Observations
-
-extension LocalCenter {
-    /// Registers a body and gives its observer.
-    func add(
-        patterns: [NamePattern], object: String?, priority: Int32, body: Observer.Body
-    ) -> Observer {
-        let (observer, isPruningDue) = state.withLock { state in
-            let slot = state.vacant.popLast() ?? Int32(state.observers.count)
-            if slot == state.observers.count { state.observers.append(nil) }
-            let id = state.core.add(patterns: patterns, object: object, priority: priority, slot: slot)
-            let observer = Observer(registration: id, slot: slot, body: body)
-            state.observers[Int(slot)] = observer
-            state.additionsUntilPruning -= 1
-            return (observer, observer.isOwned && state.additionsUntilPruning <= 0)
-        }
-        if isPruningDue { pruneDeadOwners() }
-        return observer
-    }
-
-    /// Ends an observation that may have ended before.
-    func end(_ registration: UInt64, slot: Int32) {
-        let observer: Observer? = state.withLock { state in
-            guard state.core.remove(registration) else { return nil }
-            state.vacant.append(slot)
-            return state.observers[Int(slot)].take()
-        }
-        // The last reference goes here and not under the lock: what the closure held may call the center as it goes.
-        observer?.end()
-    }
-
-    private func end(_ observer: Observer) {
-        end(observer.registration, slot: observer.slot)
-    }
-
-    /// Ends the observations of owners that are gone. Those that are posted to end by themselves; this is for the others,
-    /// and comes after as many additions as there were observations last time.
-    private func pruneDeadOwners() {
-        let owned = state.withLock { state in
-            state.additionsUntilPruning = max(Self.smallestPruningInterval, state.core.registrationCount)
-            return state.observers.filter { $0?.isOwned == true }
-        }
-        // Not under the lock: looking at an owner may turn out to hold its last reference.
-        for case let observer? in owned where observer.isOwnerGone { end(observer) }
     }
 }

@@ -5,6 +5,16 @@ extension String {
         if let result = utf8.withContiguousStorageIfAvailable({ body(UnsafeRawBufferPointer($0)) }) { return result }
         return Array(utf8).withUnsafeBytes(body)
     }
+
+    /// Whether both have the same bytes; the equality of strings would follow Unicode's canonical equivalence.
+    @inline(__always)
+    func hasSameBytes(as other: String) -> Bool {
+        // The same representation is the same string, whatever it means; a name that is posted again is found so.
+        if unsafeBitCast(self, to: (UInt64, UInt64).self) == unsafeBitCast(other, to: (UInt64, UInt64).self) {
+            return true
+        }
+        return withUTF8Bytes { bytes in other.withUTF8Bytes { bytes.hasSameBytes(as: $0) } }
+    }
 }
 
 extension UnsafeRawBufferPointer {

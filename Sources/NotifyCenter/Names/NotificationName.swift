@@ -13,14 +13,20 @@ public struct NotificationName: Sendable, CustomStringConvertible {
     /// The name as it is written.
     public let string: String
 
+    /// Names are made once and posted often, so they are hashed when they are made.
+    let hash: UInt64
+
     /// Makes a name of a string that follows the rules.
     ///
     /// - Throws: ``NameError`` that says which rule was broken and where.
     public init(_ string: String) throws(NameError) {
         var string = string
         string.makeContiguousUTF8()
-        try string.withUTF8Bytes { bytes in
-            Result { () throws(NameError) in try Self.validate(utf8: bytes) }
+        self.hash = try string.withUTF8Bytes { bytes in
+            Result { () throws(NameError) in
+                try Self.validate(utf8: bytes)
+                return KeyedHash.ofProcess(bytes)
+            }
         }.get()
         self.string = string
     }
@@ -47,6 +53,7 @@ public struct NotificationName: Sendable, CustomStringConvertible {
     package init(unchecked string: String) {
         var string = string
         string.makeContiguousUTF8()
+        self.hash = string.withUTF8Bytes { KeyedHash.ofProcess($0) }
         self.string = string
     }
 
@@ -67,11 +74,11 @@ public struct NotificationName: Sendable, CustomStringConvertible {
 extension NotificationName: Hashable {
     /// Equality of strings would follow Unicode's canonical equivalence; names are their bytes.
     public static func == (left: NotificationName, right: NotificationName) -> Bool {
-        left.withUTF8 { left in right.withUTF8 { right in left.hasSameBytes(as: right) } }
+        left.hash == right.hash && left.string.hasSameBytes(as: right.string)
     }
 
-    /// Feeds the bytes to the hasher.
+    /// Feeds the hash of the bytes to the hasher.
     public func hash(into hasher: inout Hasher) {
-        withUTF8 { hasher.combine(bytes: $0) }
+        hasher.combine(hash)
     }
 }

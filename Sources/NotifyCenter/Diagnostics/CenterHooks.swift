@@ -1,0 +1,98 @@
+/// What a center tells of besides delivering: posts in vain, handlers that fail, observers that pile up.
+///
+/// ```swift
+/// center.hooks.unobserved = { print("nobody wants \($0.name)") }
+/// ```
+///
+/// Hooks are called on the thread on which it happened. They may call the center.
+public struct CenterHooks: Sendable {
+    /// Called for each post that reaches no observer.
+    public var unobserved: (@Sendable (LocalNotification) -> Void)?
+
+    /// Called for each error that an observer throws; the others get the notification all the same. Unless it is set, a line
+    /// on standard error says so.
+    public var failed: @Sendable (ObserverFailure) -> Void = { StandardError.write("\($0)") }
+
+    /// Called once for each owner and place where the same observation is made again and again, which is usually a mistake:
+    /// the owner then gets everything as many times. Unless it is set, a line on standard error says so.
+    public var repeated: @Sendable (RepeatedObservation) -> Void = { StandardError.write("\($0)") }
+
+    /// The hooks of a new center.
+    public init() {}
+}
+
+extension LocalCenter {
+    /// What the center tells of. A change holds for what happens after it.
+    public var hooks: CenterHooks {
+        get { state.withLock { $0.hooks } }
+        set {
+            // The old ones go without the lock, and so does what they hold.
+            let old = state.withLock { state in
+                let old = state.hooks
+                state.hooks = newValue
+                set(Feature.unobservedHook, to: newValue.unobserved != nil)
+                return old
+            }
+            withExtendedLifetime(old) {}
+        }
+    }
+
+    func reportUnobserved(_ notification: LocalNotification) {
+        hooks.unobserved?(notification)
+    }
+
+    @inline(never)
+    func report(_ error: any Error, of observer: Observer, for notification: LocalNotification) {
+        hooks.failed(ObserverFailure(error: error, notification: notification, place: observer.place))
+    }
+}
+
+/// An error that an observer threw.
+public struct ObserverFailure: Sendable, CustomStringConvertible {
+    /// What was thrown.
+    public let error: any Error
+
+    /// What the observer was called with.
+    public let notification: LocalNotification
+
+    /// Where the observer was registered.
+    public let place: SourcePlace
+
+    /// One line for people to read.
+    public var description: String {
+        "NotifyCenter: the observer of \(place) failed at '\(notification.name)': \(error)"
+    }
+}
+
+/// An observation that the same owner makes again and again.
+public struct RepeatedObservation: Sendable, CustomStringConvertible {
+    /// The owner's type.
+    public let ownerType: String
+
+    /// What it observes.
+    public let names: String
+
+    /// Where.
+    public let place: SourcePlace
+
+    /// One line for people to read.
+    public var description: String {
+        "NotifyCenter: a \(ownerType) observes '\(names)' again and again at \(place); give the observation a key, "
+            + "or make it once"
+    }
+
+    /// The same observation at the same place.
+    struct Place: Hashable {
+        let file: UInt
+        let line: UInt
+        let names: ObservedNames
+        let object: UInt64?
+
+        init(_ observer: Observer) {
+            file = UInt(bitPattern: observer.place.fileID.utf8Start)
+            line = observer.place.line
+            names = observer.names
+            object = observer.objectKey?.hash
+        }
+    }
+}

@@ -1,0 +1,77 @@
+/// What stands between posts and observers. It sees every post, however it was made, before anybody is called.
+///
+/// It lets the post go on by calling `next`, with the notification as it came or with another one, and stops it by not
+/// calling `next`. What comes after the call of `next` runs after the observers.
+///
+/// ```swift
+/// let token = center.intercept { notification, next in
+///     let start = ContinuousClock.now
+///     next(notification)
+///     print(notification.name, ContinuousClock.now - start)
+/// }
+/// ```
+public typealias Interceptor =
+    @Sendable (_ notification: LocalNotification, _ next: (LocalNotification) -> Void) -> Void
+
+/// Interceptors in the order in which they were added. It never changes.
+final class InterceptorChain: Sendable {
+    let entries: [(id: UInt64, interceptor: Interceptor)]
+
+    init(_ entries: [(id: UInt64, interceptor: Interceptor)] = []) {
+        self.entries = entries
+    }
+
+    /// Hands the notification from one to the next, and what comes out at the end to the body.
+    func run(_ notification: LocalNotification, from index: Int = 0, _ body: (LocalNotification) -> Void) {
+        if index == entries.count { return body(notification) }
+        entries[index].interceptor(notification) { run($0, from: index + 1, body) }
+    }
+}
+
+/// Holds an interceptor: it ends when the token is cancelled or goes away.
+public final class InterceptionToken: Sendable {
+    private let center: LocalCenter
+    private let id: UInt64
+
+    fileprivate init(center: LocalCenter, id: UInt64) {
+        self.center = center
+        self.id = id
+    }
+
+    deinit {
+        cancel()
+    }
+
+    /// Ends the interception. Posts that are on their way through it go on as they are. Cancelling again does nothing.
+    public func cancel() {
+        let old = center.state.withLock { state in
+            let old = state.interceptors
+            state.interceptors = InterceptorChain(old.entries.filter { $0.id != id })
+            center.set(LocalCenter.Feature.interceptors, to: !state.interceptors.entries.isEmpty)
+            return old
+        }
+        // What the interceptor holds goes without the lock.
+        withExtendedLifetime(old) {}
+    }
+}
+
+extension LocalCenter {
+    /// Has every post go through an interceptor from now on, after those that were added before.
+    ///
+    /// - Returns: A token that ends it when it goes or is cancelled.
+    public func intercept(_ interceptor: @escaping Interceptor) -> InterceptionToken {
+        let id = state.withLock { state in
+            let entries = state.interceptors.entries
+            let id = (entries.last?.id ?? 0) + 1
+            state.interceptors = InterceptorChain(entries + [(id, interceptor)])
+            set(Feature.interceptors, to: true)
+            return id
+        }
+        return InterceptionToken(center: self, id: id)
+    }
+
+    /// Hands a post through the interceptors, and what they let pass to the body.
+    func intercepted(_ notification: LocalNotification, _ body: (LocalNotification) -> Void) {
+        state.withLock { $0.interceptors }.run(notification, body)
+    }
+}

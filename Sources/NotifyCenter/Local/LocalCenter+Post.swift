@@ -1,0 +1,111 @@
+extension LocalCenter {
+    /// Calls everybody who observes the name. Returns after the last call on this thread.
+    ///
+    /// - Parameters:
+    ///   - name: What the notification is about.
+    ///   - object: What it concerns. It reaches those who ask for this very object, and those who ask for none.
+    ///   - payload: Handed to the observers as it is.
+    public func post(
+        _ name: NotificationName, object: NotificationObject? = nil, payload: (any Sendable)? = nil
+    ) {
+        guard takesShortWay else {
+            return postCarefully(LocalNotification(name: name, object: object, payload: payload))
+        }
+        switch cache.find(name, object: object?.key) {
+        case .nobody: return
+        case .observers(let list):
+            list.deliver(LocalNotification(name: name, object: object, payload: payload), in: self)
+        case .unknown:
+            let list = resolve(name, object: object)
+            list?.deliver(LocalNotification(name: name, object: object, payload: payload), in: self)
+        }
+    }
+
+    /// Calls everybody who observes the name.
+    ///
+    /// - Throws: ``NameError`` if the name breaks a rule.
+    public func post(
+        _ name: String, object: NotificationObject? = nil, payload: (any Sendable)? = nil
+    ) throws(NameError) {
+        post(try NotificationName(name), object: object, payload: payload)
+    }
+
+    /// Calls everybody who observes the notification's name. Returns after the last call on this thread.
+    public func post(_ notification: LocalNotification) {
+        guard takesShortWay else { return postCarefully(notification) }
+        observers(of: notification.name, object: notification.object)?.deliver(notification, in: self)
+    }
+
+    /// Calls everybody who observes the type of the message or its name. Returns after the last call on this thread.
+    public func post<Message: NotificationMessage>(_ message: Message) {
+        deliver(
+            MessagePost(name: Message.notificationName, object: message.notificationObject, message: message))
+    }
+
+    /// Posts a message of a type that has no name of its own. Its type is what ``Receiver/messages(_:)-(_)`` takes.
+    package func post<Message: Sendable>(_ name: NotificationName, object: NotificationObject?, message: Message) {
+        deliver(MessagePost(name: name, object: object, message: message))
+    }
+
+    @inline(__always)
+    private func deliver<Message: Sendable>(_ post: MessagePost<Message>) {
+        guard takesShortWay else { return postCarefully(post.notification) }
+        observers(of: post.name, object: post.object)?.deliver(post, in: self)
+    }
+}
+
+// MARK: - Whom it reaches
+
+extension LocalCenter {
+    @inline(__always)
+    func observers(of name: NotificationName, object: NotificationObject?) -> ObserverList? {
+        switch cache.find(name, object: object?.key) {
+        case .nobody: nil
+        case .observers(let list): list
+        case .unknown: resolve(name, object: object)
+        }
+    }
+
+    @inline(never)
+    private func resolve(_ name: NotificationName, object: NotificationObject?) -> ObserverList? {
+        let (list, dropped) = state.withLock { state in
+            let list = state.resolve(name, object: object?.key)
+            let limit = Self.cacheLimit + state.core.nameCount
+            return (list, cache.insert(list, for: name, object: object?.key, limit: limit))
+        }
+        // Not under the lock: with the last reference, what a closure held may call the center.
+        withExtendedLifetime(dropped) {}
+        return list
+    }
+
+    /// The way of a post that more than observers have to do with.
+    @inline(never)
+    func postCarefully(_ notification: LocalNotification) {
+        intercepted(notification) { notification in
+            guard let list = observers(of: notification.name, object: notification.object) else {
+                return reportUnobserved(notification)
+            }
+            list.deliver(notification, in: self)
+        }
+    }
+}
+
+extension LocalCenter.State {
+    /// The observers that a post reaches, or nil if there are none.
+    func resolve(_ name: NotificationName, object: ObjectKey?) -> ObserverList? {
+        let resolution =
+            if let object {
+                object.withBytes { core.gather(name, object: $0) }
+            } else {
+                core.gather(name, object: nil)
+            }
+        if resolution.isEmpty { return nil }
+        var list: ContiguousArray<Observer> = []
+        list.reserveCapacity(resolution.count)
+        for registration in resolution.registrations {
+            // There is one: both change under the same lock.
+            if let observer = observers[registration.slot] { list.append(observer) }
+        }
+        return ObserverList(list)
+    }
+}

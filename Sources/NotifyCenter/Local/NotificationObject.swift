@@ -1,0 +1,197 @@
+/// What a notification concerns, so that observers can ask for this alone: a text, a value, or one very instance.
+///
+/// Texts are equal if their bytes are, values if `==` says so, and instances if they are the same. A center never keeps an
+/// instance alive: an observation of one that is gone is never called again, also not if another object comes to live at
+/// the same address.
+///
+/// ```swift
+/// center.observe(.init("orders.paid"), object: "order-17") { … }
+/// center.observe(.init("window.closed"), object: NotificationObject(instance: window)) { … }
+/// ```
+public struct NotificationObject: Sendable {
+    enum Content: Sendable {
+        case text
+        case value(any ObjectValue)
+        case instance(any AnyObject & Sendable)
+    }
+
+    let key: ObjectKey
+    let content: Content
+
+    /// An object that is equal to others with the same text.
+    public init(_ text: String) {
+        key = ObjectKey(text: text)
+        content = .text
+    }
+
+    /// An object that is equal to others with an equal value.
+    public init(value: some Hashable & Sendable) {
+        key = ObjectKey(mark: 0xFE, hash: UInt64(truncatingIfNeeded: value.hashValue))
+        content = .value(HashableBox(value))
+    }
+
+    /// An object that is equal to this very instance only.
+    public init(instance: some AnyObject & Sendable) {
+        self.init(anyInstance: instance)
+    }
+
+    package init(anyInstance instance: any AnyObject & Sendable) {
+        key = ObjectKey(mark: 0xFF, hash: UInt64(UInt(bitPattern: ObjectIdentifier(instance))) &* 0x9E37_79B9_7F4A_7C15)
+        content = .instance(instance)
+    }
+
+    /// The text, if it is one.
+    public var text: String? {
+        if case .text = content { key.text } else { nil }
+    }
+
+    /// The instance, if it is one.
+    public var instance: (any AnyObject & Sendable)? {
+        if case .instance(let instance) = content { instance } else { nil }
+    }
+
+    /// The value, if it is one of this type.
+    public func value<Value: Hashable & Sendable>(as type: Value.Type = Value.self) -> Value? {
+        if case .value(let box) = content { (box as? HashableBox<Value>)?.value } else { nil }
+    }
+}
+
+extension NotificationObject: ExpressibleByStringInterpolation {
+    /// An object that is equal to others with the same text.
+    public init(stringLiteral text: String) {
+        self.init(text)
+    }
+}
+
+extension NotificationObject: Hashable {
+    /// Texts are equal if their bytes are, values if `==` says so, instances if they are the same.
+    public static func == (left: NotificationObject, right: NotificationObject) -> Bool {
+        guard left.key.isSame(as: right.key) else { return false }
+        return switch (left.content, right.content) {
+        case (.text, .text): true
+        case (.value(let left), .value(let right)): left.isEqual(to: right)
+        case (.instance(let left), .instance(let right)): left === right
+        default: false
+        }
+    }
+
+    /// Feeds the object's hash to the hasher.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(key.hash)
+    }
+}
+
+extension NotificationObject: CustomStringConvertible {
+    /// For people to read.
+    public var description: String {
+        switch content {
+        case .text: key.text
+        case .value(let box): box.description
+        case .instance(let instance): "\(type(of: instance))@\(ObjectIdentifier(instance))"
+        }
+    }
+}
+
+// MARK: - As a key
+
+/// What a center finds an object by. Equal objects have the same key; different values may have the same as well, and so
+/// may an instance that lives where another one lived. ``ObjectFilter`` tells those apart. It holds no instance.
+struct ObjectKey: Sendable {
+    let hash: UInt64
+    /// Empty if it is not a text.
+    let text: String
+    /// Not 0 if it is not a text: a byte that occurs in none.
+    let mark: UInt8
+
+    init(text: String) {
+        var text = text
+        text.makeContiguousUTF8()
+        self.text = text
+        hash = text.withUTF8Bytes { KeyedHash.ofProcess($0) }
+        mark = 0
+    }
+
+    init(mark: UInt8, hash: UInt64) {
+        self.hash = hash
+        self.mark = mark
+        text = ""
+    }
+
+    @inline(__always)
+    func isSame(as other: ObjectKey) -> Bool {
+        hash == other.hash && mark == other.mark && text.hasSameBytes(as: other.text)
+    }
+
+    /// Hands out the bytes that stand for the object in the core.
+    func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        if mark == 0 { return text.withUTF8Bytes(body) }
+        var bytes = (UInt64(mark), hash)
+        return withUnsafeBytes(of: &bytes, body)
+    }
+}
+
+/// What an observer asks for, where the key alone does not tell: it must be this value, or this instance, which may be gone.
+enum ObjectFilter: Sendable {
+    case value(any ObjectValue)
+    case instance(WeakReference)
+
+    /// Nothing for a text, whose key is itself.
+    init?(_ object: NotificationObject?) {
+        switch object?.content {
+        case .value(let box): self = .value(box)
+        case .instance(let instance): self = .instance(WeakReference(instance))
+        case .text, nil: return nil
+        }
+    }
+
+    /// Whether the object of a post with the same key is the one that is meant. While the poster holds an instance, the
+    /// address is that instance's; the one that is meant is this one if it is still there.
+    func accepts(_ object: NotificationObject?) -> Bool {
+        switch (self, object?.content) {
+        case (.value(let left), .value(let right)): left.isEqual(to: right)
+        case (.instance(let reference), .instance(let instance)): reference.object === instance
+        default: false
+        }
+    }
+
+    var isGone: Bool {
+        if case .instance(let reference) = self { reference.object == nil } else { false }
+    }
+}
+
+extension ObjectFilter: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .value(let box): box.description
+        case .instance(let reference): reference.object.map { "\(type(of: $0))" } ?? "an instance that is gone"
+        }
+    }
+}
+
+/// A reference that does not keep its object.
+struct WeakReference: Sendable {
+    weak let object: (any AnyObject & Sendable)?
+
+    init(_ object: (any AnyObject & Sendable)?) {
+        self.object = object
+    }
+}
+
+/// A value of any type that can be compared.
+protocol ObjectValue: AnyObject, Sendable, CustomStringConvertible {
+    func isEqual(to other: any ObjectValue) -> Bool
+}
+
+private final class HashableBox<Value: Hashable & Sendable>: ObjectValue {
+    let value: Value
+
+    init(_ value: Value) {
+        self.value = value
+    }
+
+    func isEqual(to other: any ObjectValue) -> Bool {
+        (other as? HashableBox<Value>)?.value == value
+    }
+
+    var description: String { "\(value)" }
+}

@@ -1,0 +1,51 @@
+/// How somebody observes: `.once`, or several things together: `[.key("progress"), .priority(1)]`.
+public struct ObservationOptions: Sendable {
+    var priority: Int32 = 0
+    var key: String?
+    var isOnce = false
+    var wantsSticky = true
+
+    /// Nothing out of the ordinary.
+    public init() {}
+
+    /// Ends with the first notification it gets.
+    public static var once: ObservationOptions {
+        var options = ObservationOptions()
+        options.isOnce = true
+        return options
+    }
+
+    /// Higher is called first; equal ones are called in order of registration. 0 if nothing is said.
+    public static func priority(_ priority: Int32) -> ObservationOptions {
+        var options = ObservationOptions()
+        options.priority = priority
+        return options
+    }
+
+    /// Takes the place of an earlier observation with the same key and owner (or without owner, as this one). The earlier
+    /// one ends in the same moment, so that no post reaches both or neither.
+    public static func key(_ key: String) -> ObservationOptions {
+        var options = ObservationOptions()
+        options.key = key
+        return options
+    }
+
+    /// Does not get the last sticky notification as it begins.
+    public static var withoutSticky: ObservationOptions {
+        var options = ObservationOptions()
+        options.wantsSticky = false
+        return options
+    }
+}
+
+extension ObservationOptions: ExpressibleByArrayLiteral {
+    /// All of these together. Of two that say the same thing differently, the last holds.
+    public init(arrayLiteral elements: ObservationOptions...) {
+        for element in elements {
+            if element.priority != 0 { priority = element.priority }
+            if let key = element.key { self.key = key }
+            isOnce = isOnce || element.isOnce
+            wantsSticky = wantsSticky && element.wantsSticky
+        }
+    }
+}

@@ -1,0 +1,74 @@
+/// What an observer does with what it gets.
+struct Receiver: Sendable {
+    typealias Owner = any AnyObject & Sendable
+
+    /// Called if there is no owner.
+    var call: @Sendable (LocalNotification) throws -> Void = { _ in }
+    /// Called with the owner.
+    var callOwned: (@Sendable (Owner, LocalNotification) throws -> Void)?
+    /// For those who observe a type of message.
+    var messages: (any MessageReceiving)?
+    /// Where notifications wait, if the observer does not run on the poster's thread.
+    var queue: (any ObserverQueue)?
+}
+
+/// Notifications that wait for their observer.
+protocol ObserverQueue: AnyObject, Sendable {
+    /// How many found no room.
+    var lostCount: Int { get }
+
+    /// The observation has ended: what waits is not delivered any more.
+    func close()
+}
+
+extension Receiver {
+    static func notifications(_ body: @escaping @Sendable (LocalNotification) throws -> Void) -> Receiver {
+        Receiver(call: body)
+    }
+
+    static func notifications<Object: AnyObject & Sendable>(
+        _ body: @escaping @Sendable (Object, LocalNotification) throws -> Void
+    ) -> Receiver {
+        // An observer hands out no other owner than its own.
+        Receiver(callOwned: { owner, notification in try body(unsafeDowncast(owner, to: Object.self), notification) })
+    }
+
+    static func messages<Message: Sendable>(_ body: @escaping @Sendable (Message) throws -> Void) -> Receiver {
+        let call = { @Sendable (notification: LocalNotification) in
+            if let message = notification.payload as? Message { try body(message) }
+        }
+        return Receiver(call: call, messages: MessageReceiver<Message>(call: body, callOwned: nil))
+    }
+
+    static func messages<Object: AnyObject & Sendable, Message: Sendable>(
+        _ body: @escaping @Sendable (Object, Message) throws -> Void
+    ) -> Receiver {
+        let callOwned = { @Sendable (owner: Owner, notification: LocalNotification) in
+            guard let message = notification.payload as? Message else { return }
+            try body(unsafeDowncast(owner, to: Object.self), message)
+        }
+        let messages = MessageReceiver<Message>(
+            call: { _ in }, callOwned: { try body(unsafeDowncast($0, to: Object.self), $1) })
+        return Receiver(callOwned: callOwned, messages: messages)
+    }
+}
+
+/// What an observer of a type of message does with a message of this very type.
+protocol MessageReceiving: AnyObject, Sendable {
+    var type: ObjectIdentifier { get }
+}
+
+final class MessageReceiver<Message: Sendable>: MessageReceiving {
+    let call: @Sendable (Message) throws -> Void
+    let callOwned: (@Sendable (Receiver.Owner, Message) throws -> Void)?
+
+    init(
+        call: @escaping @Sendable (Message) throws -> Void,
+        callOwned: (@Sendable (Receiver.Owner, Message) throws -> Void)?
+    ) {
+        self.call = call
+        self.callOwned = callOwned
+    }
+
+    var type: ObjectIdentifier { ObjectIdentifier(Message.self) }
+}

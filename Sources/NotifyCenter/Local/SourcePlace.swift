@@ -1,0 +1,11 @@
+/// Where in the source something was registered.
+public struct SourcePlace: Sendable, CustomStringConvertible {
+    /// The file, as `Module/File.swift`.
+    public let fileID: StaticString
+
+    /// The line in it.
+    public let line: UInt
+
+    /// `Module/File.swift:12`.
+    public var description: String { "\(fileID):\(line)" }
+}

@@ -1,0 +1,66 @@
+extension LocalCenter {
+    /// Posts a notification that stays: whoever begins to observe later gets the last one of each name and object at once.
+    ///
+    /// It stays until another one with the same name and object takes its place, or it is removed. As long as it stays, so
+    /// do its payload and its object.
+    public func postSticky(
+        _ name: NotificationName, object: NotificationObject? = nil, payload: (any Sendable)? = nil
+    ) {
+        postSticky(LocalNotification(name: name, object: object, payload: payload))
+    }
+
+    /// Posts a message that stays. See ``postSticky(_:object:payload:)``.
+    public func postSticky<Message: NotificationMessage>(_ message: Message) {
+        postSticky(
+            LocalNotification(
+                name: Message.notificationName, object: message.notificationObject, payload: message))
+    }
+
+    /// Posts a notification that stays. See ``postSticky(_:object:payload:)``.
+    public func postSticky(_ notification: LocalNotification) {
+        intercepted(notification) { notification in
+            // In one step with finding the observers, so that who begins meanwhile gets it once, one way or the other.
+            let (list, old) = state.withLock { state in
+                let old = state.sticky.store(notification)
+                return (state.resolve(notification.name, object: notification.object?.key), old)
+            }
+            withExtendedLifetime(old) {}
+            guard let list else { return reportUnobserved(notification) }
+            list.deliver(notification, in: self)
+        }
+    }
+
+    /// The last notification of this name and object that was posted to stay.
+    public func stickyNotification(
+        _ name: NotificationName, object: NotificationObject? = nil
+    ) -> LocalNotification? {
+        state.withLock { $0.sticky.find(name, object: object) }
+    }
+
+    /// The last message of this type that was posted to stay.
+    public func stickyMessage<Message: NotificationMessage>(
+        _ type: Message.Type, object: NotificationObject? = nil
+    ) -> Message? {
+        stickyNotification(type.notificationName, object: object)?.payload as? Message
+    }
+
+    /// Takes back what was posted to stay. Answers what it was.
+    @discardableResult
+    public func removeSticky(_ name: NotificationName, object: NotificationObject? = nil) -> LocalNotification? {
+        state.withLock { $0.sticky.remove(name, object: object) }
+    }
+
+    /// Takes back a message that was posted to stay. Answers what it was.
+    @discardableResult
+    public func removeSticky<Message: NotificationMessage>(
+        _ type: Message.Type, object: NotificationObject? = nil
+    ) -> Message? {
+        removeSticky(type.notificationName, object: object)?.payload as? Message
+    }
+
+    /// Takes back everything that was posted to stay.
+    public func removeAllSticky() {
+        // Let go without the lock: it may be the last that held a payload.
+        withExtendedLifetime(state.withLock { $0.sticky.removeAll() }) {}
+    }
+}
