@@ -52,6 +52,13 @@ func boundSocket(_ type: __socket_type, at path: String, listening: Bool) throws
     return descriptor
 }
 
+/// What a process that listened and was killed leaves behind.
+func leaveStaleSocket(at path: String) throws {
+    let descriptor = try boundSocket(SOCK_STREAM, at: path, listening: true)
+    // Closing is not enough where a program that another test just starts still has a copy of the descriptor.
+    shutdown(descriptor.rawValue, CInt(SHUT_RDWR))
+}
+
 /// Whether somebody accepts connections at the path.
 func canConnect(to path: String) throws -> Bool {
     let address = try #require(UnixSocketAddress(path: path))
