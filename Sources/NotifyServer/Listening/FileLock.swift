@@ -32,6 +32,11 @@ package struct FileLock: ~Copyable, Sendable {
         self.descriptor = descriptor
     }
 
+    deinit {
+        // Closing is not enough where a process that was just forked has not come to its exec yet.
+        flock(descriptor.rawValue, LOCK_UN)
+    }
+
     private static func held(_ path: String, purpose: String, holder: String?) -> ServerError {
         let who = holder.map { " (pid \($0))" } ?? ""
         return ServerError(
