@@ -13,13 +13,13 @@ import Testing
         try await FakeDaemon.run { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in
                 async let posted = client.post("orders.created", "42", object: "shop", durability: .stored)
-                let connection = try await daemon.acceptAndGreet()
+                let connection = try await daemon.accept()
                 let post = try await connection.expectPost()
                 #expect(post.name == "orders.created" && post.text == "42" && post.object == "shop")
                 #expect(post.durability == .stored)
                 connection.sendReceipt(post.request, sequence: 9, durability: .stored)
                 #expect(try await posted.sequence == 9)
-                async let farewell: Void = connection.acceptFarewell()
+                async let farewell: Void = connection.expectFarewell()
                 await client.stop()
                 try await farewell
             }
@@ -27,15 +27,15 @@ import Testing
     }
 
     @Test func `many tasks post at once within the window, and each gets its own receipt`() async throws {
-        try await FakeDaemon.run { daemon in
+        try await FakeDaemon.run(postWindow: 16) { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in
                 async let served: Void = {
-                    let connection = try await daemon.acceptAndGreet(postWindow: 16)
+                    let connection = try await daemon.accept()
                     for _ in 0..<500 {
                         let post = try await connection.expectPost()
                         connection.sendReceipt(post.request, sequence: try #require(UInt64(post.text)))
                     }
-                    try await connection.acceptFarewell()
+                    try await connection.expectFarewell()
                 }()
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for number in 0..<500 {
@@ -54,10 +54,10 @@ import Testing
     }
 
     @Test func `a pipeline gives results in order, refused ones among them`() async throws {
-        try await FakeDaemon.run { daemon in
+        try await FakeDaemon.run(postWindow: 8) { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in
                 async let served: Void = {
-                    let connection = try await daemon.acceptAndGreet(postWindow: 8)
+                    let connection = try await daemon.accept()
                     for number in 0..<200 {
                         let post = try await connection.expectPost()
                         #expect(post.text == "\(number)")
@@ -83,11 +83,10 @@ import Testing
     @Test func `posts without receipt arrive before the client is gone`() async throws {
         try await FakeDaemon.run { daemon in
             async let served: [String] = {
-                let connection = try await daemon.acceptAndGreet()
+                let connection = try await daemon.accept()
                 var texts: [String] = []
                 while let frame = try await connection.next() {
                     if frame.kind == .post { texts.append(try frame.readPost().text) }
-                    if frame.kind == .ping { connection.send(Pong(request: try frame.read(Ping.self).request)) }
                 }
                 return texts
             }()
@@ -101,7 +100,7 @@ import Testing
     @Test func `messages arrive with everything the daemon stamped on them`() async throws {
         try await FakeDaemon.run { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in
-                async let connection = daemon.acceptAndGreet()
+                async let connection = daemon.accept()
                 async let subscription = client.subscribe(to: ["orders.>"])
                 let daemon = try await connection
                 try await daemon.acceptSubscription()
@@ -133,7 +132,7 @@ import Testing
         try await FakeDaemon.run { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in
                 async let served: Void = {
-                    let connection = try await daemon.acceptAndGreet()
+                    let connection = try await daemon.accept()
                     let subscribe = try await connection.acceptSubscription()
                     #expect(subscribe.durableName == "billing" && subscribe.credit == 3)
                     connection.send { $0.writeRun(subscribe.subscription, [1, 2, 3]) }
@@ -142,7 +141,7 @@ import Testing
                         let frame: Acknowledge = try await connection.expect()
                         acknowledged = try #require(frame.ranges.last).last
                     }
-                    try await connection.acceptDetach()
+                    try await connection.expectDetach()
                 }()
                 let texts = try await client.withSubscription(to: "a.*", as: .durable("billing"), limit: 3) {
                     subscription in
@@ -164,7 +163,7 @@ import Testing
         try await FakeDaemon.run { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in
                 async let served: UInt64 = {
-                    let connection = try await daemon.acceptAndGreet()
+                    let connection = try await daemon.accept()
                     let subscribe = try await connection.acceptSubscription()
                     connection.send { $0.writeRun(subscribe.subscription, [1, 2, 3]) }
                     var last: UInt64 = 0
@@ -187,13 +186,13 @@ import Testing
     @Test func `it connects again, takes its subscriptions up again, and tells of the gap`() async throws {
         try await FakeDaemon.run { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in
-                async let accepted = daemon.acceptAndGreet()
+                async let accepted = daemon.accept()
                 async let subscribing = client.subscribe(to: [">"])
                 let first = try await accepted
                 try await first.acceptSubscription(after: 4)
                 var iterator = try await subscribing.makeAsyncIterator()
                 try await first.close()
-                let second = try await daemon.acceptAndGreet()
+                let second = try await daemon.accept()
                 try await second.acceptSubscription(after: 9)
                 second.send { $0.writeDelivery(10) }
                 guard case .gap(let gap)? = try await iterator.next() else {
@@ -215,8 +214,8 @@ import Testing
             try await withNotifyClient(configuration: .test(daemon.path)) { client in
                 async let ping = client.ping()
                 try await daemon.listen()
-                let connection = try await daemon.acceptAndGreet()
-                try await connection.acceptPing()
+                let connection = try await daemon.accept()
+                try await connection.expectPing()
                 #expect(try await ping > .zero)
             }
         }
@@ -238,12 +237,12 @@ import Testing
         try await FakeDaemon.run { daemon in
             let client = NotifyClient(configuration: .test(daemon.path))
             let running = Task { try await client.run() }
-            let connection = try await daemon.acceptAndGreet()
-            async let answered: Void = connection.acceptPing()
+            let connection = try await daemon.accept()
+            async let answered: Void = connection.expectPing()
             try await client.ping()
             try await answered
             running.cancel()
-            try await connection.acceptFarewell()
+            try await connection.expectFarewell()
             try await running.value
             await client.stop()
             try await client.run()
@@ -253,7 +252,7 @@ import Testing
     @Test func `inspection asks and answers`() async throws {
         try await FakeDaemon.run { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in
-                async let accepted = daemon.acceptAndGreet()
+                async let accepted = daemon.accept()
                 async let listed = client.durableSubscriptions()
                 let connection = try await accepted
                 let list: NotifyWire.List = try await connection.expect()
@@ -340,7 +339,7 @@ import Testing
         try await FakeDaemon.run { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in
                 async let served: Void = {
-                    let connection = try await daemon.acceptAndGreet()
+                    let connection = try await daemon.accept()
                     try await connection.acceptSubscription()
                     let payload = String(repeating: "x", count: 1000)
                     for start in stride(from: UInt64(1), to: 20_000, by: 100) {
@@ -374,13 +373,13 @@ import Testing
     @Test func `letting go of a subscription leaves it`() async throws {
         try await FakeDaemon.run { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in
-                async let accepted = daemon.acceptAndGreet()
+                async let accepted = daemon.accept()
                 let subscribing = Task { try await client.subscribe(to: [">"]).droppedCount }
                 let connection = try await accepted
                 try await connection.acceptSubscription()
                 _ = try await subscribing.value
                 // Nobody holds the subscription from here on.
-                try await connection.acceptDetach()
+                try await connection.expectDetach()
             }
         }
     }
@@ -399,11 +398,11 @@ import Testing
                 }
             }
             try await withNotifyClient(configuration: configuration) { _ in
-                let connection = try await daemon.acceptAndGreet()
+                let connection = try await daemon.accept()
                 #expect(try await changes.next())
                 try await connection.close()
                 #expect(try await changes.next() == false)
-                _ = try await daemon.acceptAndGreet()
+                _ = try await daemon.accept()
                 #expect(try await changes.next())
             }
         }

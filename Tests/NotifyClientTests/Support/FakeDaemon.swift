@@ -8,18 +8,22 @@ import Testing
 @testable import NotifyClient
 
 /// The daemon's side of the wire, spoken by the test itself: it sees every frame and says what it likes.
+///
+/// Greetings, pings and detachings are answered at once and without the test's doing, on the event loop: the client gives
+/// up waiting for those, and a test's task may have to wait long for its turn.
 final class FakeDaemon: Sendable {
     let path: String
     private let folder: String
+    private let postWindow: UInt32
     private let connections = Inbox<FakeConnection>()
     private let server = Mutex<(any Channel)?>(nil)
 
     /// Runs a test with a fake daemon that listens on a fresh socket, and cleans up.
     static func run<Result>(
-        isolation: isolated (any Actor)? = #isolation, listening: Bool = true,
+        isolation: isolated (any Actor)? = #isolation, listening: Bool = true, postWindow: UInt32 = 1024,
         _ body: (FakeDaemon) async throws -> Result
     ) async throws -> Result {
-        let daemon = try FakeDaemon()
+        let daemon = try FakeDaemon(postWindow: postWindow)
         do {
             if listening { try await daemon.listen() }
             let result = try await body(daemon)
@@ -31,7 +35,8 @@ final class FakeDaemon: Sendable {
         }
     }
 
-    private init() throws {
+    private init(postWindow: UInt32) throws {
+        self.postWindow = postWindow
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "notify-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -40,12 +45,13 @@ final class FakeDaemon: Sendable {
     }
 
     func listen() async throws {
-        let connections = connections
+        let (connections, postWindow) = (connections, postWindow)
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let connection = FakeConnection(channel)
-                    try channel.pipeline.syncOperations.addHandler(FakeConnection.Handler(connection))
+                    try channel.pipeline.syncOperations.addHandler(
+                        FakeConnection.Handler(connection, postWindow: postWindow))
                     connections.put(connection)
                 }
             }
@@ -55,13 +61,6 @@ final class FakeDaemon: Sendable {
 
     /// The next client that connects.
     func accept() async throws -> FakeConnection { try await connections.next() }
-
-    /// The next client that connects, greeted.
-    func acceptAndGreet(postWindow: UInt32 = 1024) async throws -> FakeConnection {
-        let connection = try await accept()
-        try await connection.greet(postWindow: postWindow)
-        return connection
-    }
 
     func stopListening() async throws {
         let channel = server.withLock { $0.take() }
@@ -161,11 +160,6 @@ final class FakeConnection: Sendable {
 
     // MARK: Conversations
 
-    func greet(postWindow: UInt32 = 1024) async throws {
-        let hello: Hello = try await expect()
-        send(Self.welcome(to: hello, postWindow: postWindow))
-    }
-
     static func welcome(to hello: Hello, postWindow: UInt32 = 1024, version: UInt16 = 1) -> Welcome {
         Welcome(
             version: version, uid: 0, gid: 0, pid: 1, maximumPayloadBytes: 1 << 20, postWindow: postWindow,
@@ -184,20 +178,17 @@ final class FakeConnection: Sendable {
         return subscribe
     }
 
-    /// Answers the next detach.
-    func acceptDetach() async throws {
-        let detach: Detach = try await expect()
-        send(Detached(request: detach.request, subscription: detach.subscription))
+    func expectDetach() async throws {
+        let _: Detach = try await expect()
     }
 
-    func acceptPing() async throws {
-        let ping: Ping = try await expect()
-        send(Pong(request: ping.request))
+    func expectPing() async throws {
+        let _: Ping = try await expect()
     }
 
-    /// Answers the client's farewell and sees it go.
-    func acceptFarewell() async throws {
-        try await acceptPing()
+    /// Sees the client go.
+    func expectFarewell() async throws {
+        try await expectPing()
         try await expectEnd()
     }
 
@@ -210,10 +201,12 @@ final class FakeConnection: Sendable {
         typealias InboundIn = ByteBuffer
 
         private let connection: FakeConnection
+        private let postWindow: UInt32
         private var partial = ByteBuffer()
 
-        init(_ connection: FakeConnection) {
+        init(_ connection: FakeConnection, postWindow: UInt32) {
             self.connection = connection
+            self.postWindow = postWindow
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -228,9 +221,26 @@ final class FakeConnection: Sendable {
                 }
                 guard let (frame, size) = received else { break }
                 partial.moveReaderIndex(forwardBy: size)
-                connection.frames.put(frame)
+                answer(frame)
+                if frame.kind != .hello { connection.frames.put(frame) }
             }
             partial.discardReadBytes()
+        }
+
+        private func answer(_ frame: Received) {
+            switch frame.kind {
+            case .hello:
+                guard let hello = try? frame.read(Hello.self) else { break }
+                connection.send(FakeConnection.welcome(to: hello, postWindow: postWindow))
+            case .ping:
+                guard let ping = try? frame.read(Ping.self) else { break }
+                connection.send(Pong(request: ping.request))
+            case .detach:
+                guard let detach = try? frame.read(Detach.self) else { break }
+                connection.send(Detached(request: detach.request, subscription: detach.subscription))
+            default:
+                break
+            }
         }
 
         func channelInactive(context: ChannelHandlerContext) {

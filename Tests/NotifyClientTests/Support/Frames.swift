@@ -50,12 +50,21 @@ extension Mailbox.Taken {
     var sequences: [UInt64] { range.map { batch?.sequence($0) ?? 0 } }
 }
 
-/// A configuration that waits for nothing longer than a test likes.
 extension NotifyClient.Configuration {
-    static func test(_ path: String, closingTimeout: Duration = .milliseconds(500)) -> Self {
-        var configuration = Self(socketPath: path)
-        configuration.closingTimeout = closingTimeout
+    /// For a clock that the test turns.
+    static var manual: Self {
+        var configuration = Self(socketPath: "/nowhere")
         configuration.backoff = .init(initial: .milliseconds(1), maximum: .milliseconds(10))
+        return configuration
+    }
+
+    /// For a real socket and the real clock: no wait of the client's runs out before the suite's time limit,
+    /// however late a test's tasks get their turn.
+    static func test(_ path: String) -> Self {
+        var configuration = manual
+        configuration.socketPath = path
+        configuration.connectionWait = .seconds(60)
+        configuration.closingTimeout = .seconds(60)
         return configuration
     }
 }

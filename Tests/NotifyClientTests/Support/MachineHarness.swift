@@ -14,14 +14,14 @@ final class MachineHarness {
     private(set) var changes: [NotifyClient.ConnectionChange] = []
     private(set) var remarks: [String] = []
 
-    init(_ configuration: NotifyClient.Configuration = .test("/nowhere", closingTimeout: .seconds(5))) {
+    init(_ configuration: NotifyClient.Configuration = .manual) {
         machine = ClientMachine(configuration, instance: ClientInstance(high: 1, low: 2))
     }
 
     /// A machine that is connected and greeted.
     static func ready(
         postWindow: UInt32 = 8,
-        _ configuration: NotifyClient.Configuration = .test("/nowhere", closingTimeout: .seconds(5))
+        _ configuration: NotifyClient.Configuration = .manual
     ) throws -> MachineHarness {
         let harness = MachineHarness(configuration)
         harness.bring { $0.start(&$1) }
