@@ -130,13 +130,15 @@ import Testing
 
     @Test func tellsTheServiceManagerAndFeedsItsWatchdog() throws {
         let receiver = try DatagramReceiver(path: folder("notify"))
-        let daemon = try daemon([], ["NOTIFY_SOCKET": folder("notify"), "WATCHDOG_USEC": "20000"])
-        #expect(receiver.next(beginningWith: "READY") == "READY=1\nSTATUS=listening on \(folder("n.sock"))")
-        #expect(receiver.next(beginningWith: "WATCHDOG") == "WATCHDOG=1")
+        // The watchdog is fed at once, and then not again while the test runs: the socket holds ten messages at most.
+        let daemon = try daemon([], ["NOTIFY_SOCKET": folder("notify"), "WATCHDOG_USEC": "600000000"])
+        let early = Set((0..<3).compactMap { _ in receiver.next() })
+        let ready = "READY=1\nSTATUS=listening on \(folder("n.sock"))"
+        #expect(early == ["EXTEND_TIMEOUT_USEC=300000000", "WATCHDOG=1", ready])
         daemon.signal(SIGTERM)
         #expect(daemon.end().status == 0)
-        #expect(receiver.next(beginningWith: "STOPPING=1\n") != nil)
-        #expect(receiver.next(beginningWith: "EXTEND_TIMEOUT_USEC=") == "EXTEND_TIMEOUT_USEC=20000000")
+        #expect(receiver.next() == "STOPPING=1\nSTATUS=draining")
+        #expect(receiver.next() == "EXTEND_TIMEOUT_USEC=20000000")
     }
 
     @Test(.enabled(if: access("/usr/bin/systemd-socket-activate", X_OK) == 0))
