@@ -5,27 +5,25 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct InputReaderTests {
     @Test func `input comes as it arrives, to its end`() async throws {
-        var ends: [Int32] = [-1, -1]
-        try #require(pipe(&ends) == 0)
-        defer { close(ends[0]) }
-        let reader = InputReader(descriptor: ends[0])
-        write(ends[1], "ab", 2)
+        let (input, output) = try makePipe()
+        defer { close(input) }
+        let reader = InputReader(descriptor: input)
+        write(output, "ab", 2)
         #expect(try await reader.next() == Array("ab".utf8))
         async let next = reader.next()
-        write(ends[1], "c", 1)
+        write(output, "c", 1)
         #expect(try await next == Array("c".utf8))
-        close(ends[1])
+        close(output)
         #expect(try await reader.next().isEmpty)
     }
 
     @Test(arguments: [0, 4, 5, 6])
     func `no more is read than can be used`(limit: Int) async throws {
-        var ends: [Int32] = [-1, -1]
-        try #require(pipe(&ends) == 0)
-        defer { close(ends[0]) }
-        write(ends[1], "12345", 5)
-        close(ends[1])
-        #expect(try await InputReader(descriptor: ends[0]).all(limit: limit).count == 5)
+        let (input, output) = try makePipe()
+        defer { close(input) }
+        write(output, "12345", 5)
+        close(output)
+        #expect(try await InputReader(descriptor: input).all(limit: limit).count == 5)
     }
 
     @Test func `input that can't be read says so`() async throws {

@@ -16,13 +16,12 @@ import Testing
     }
 
     @Test func `a reader that goes away interrupts without a write`() async throws {
-        var ends: [Int32] = [-1, -1]
-        try #require(pipe(&ends) == 0)
-        let interruption = Interruption(output: ends[1], timeout: nil)
+        let (read, write) = try makePipe()
+        let interruption = Interruption(output: write, timeout: nil)
         #expect(interruption.reason == nil)
-        close(ends[0])
+        close(read)
         #expect(await interruption.wait() == .readerGone)
-        close(ends[1])
+        close(write)
     }
 
     @Test func `a cancelled task does not wait`() async {

@@ -6,10 +6,12 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct StandardOutputTests {
     private func withPipe(_ body: (_ read: Int32, _ write: Int32) async throws -> Void) async throws {
         signal(SIGPIPE, SIG_IGN)
-        var ends: [Int32] = [-1, -1]
-        try #require(pipe(&ends) == 0)
-        defer { ends.forEach { close($0) } }
-        try await body(ends[0], ends[1])
+        let (read, write) = try makePipe()
+        defer {
+            close(read)
+            close(write)
+        }
+        try await body(read, write)
     }
 
     private func readSome(_ descriptor: Int32) -> [UInt8] {
@@ -34,6 +36,9 @@ import Testing
             var output = StandardOutput(descriptor: write)
             output.append("x")
             dup2(write, read)
+            // A program that another test just starts has a copy of the end to read from until its exec.
+            var entry = pollfd(fd: write, events: 0, revents: 0)
+            try #require(poll(&entry, 1, 30_000) == 1)
             #expect(throws: StandardOutput.Failure.readerGone) { try flush(&output) }
         }
     }

@@ -1,0 +1,10 @@
+import Glibc
+import Testing
+
+/// A pipe that the programs which other tests start meanwhile do not inherit.
+func makePipe() throws -> (read: Int32, write: Int32) {
+    var ends: [Int32] = [-1, -1]
+    try #require(pipe(&ends) == 0)
+    for end in ends { try #require(fcntl(end, F_SETFD, FD_CLOEXEC) == 0) }
+    return (ends[0], ends[1])
+}
