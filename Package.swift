@@ -6,6 +6,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "NotifyCenter", targets: ["NotifyCenter"]),
+        .library(name: "NotifyFoundation", targets: ["NotifyFoundation"]),
         .library(name: "NotifyClient", targets: ["NotifyClient"]),
         .executable(name: "notifyd", targets: ["notifyd"]),
         .executable(name: "notifyctl", targets: ["notifyctl"]),
@@ -24,6 +25,7 @@ let package = Package(
         .target(
             name: "NotifyCenter",
             dependencies: [.product(name: "DequeModule", package: "swift-collections")]),
+        .target(name: "NotifyFoundation", dependencies: ["NotifyCenter"]),
         .target(
             name: "NotifyWire",
             dependencies: ["NotifyCenter", .product(name: "NIOCore", package: "swift-nio")]),
@@ -76,6 +78,7 @@ let package = Package(
             ]),
 
         .testTarget(name: "NotifyCenterTests", dependencies: ["NotifyCenter"]),
+        .testTarget(name: "NotifyFoundationTests", dependencies: ["NotifyFoundation", "NotifyCenter"]),
         .testTarget(
             name: "NotifyWireTests",
             dependencies: ["NotifyWire", "NotifyCenter", .product(name: "NIOCore", package: "swift-nio")]),

@@ -4,16 +4,16 @@ import Synchronization
 ///
 /// The sanitizer cannot look into the library that `Mutex` comes from, so it takes everything under one for a race. The
 /// flag says the same as the mutex does, in code that it can see; on its own it would guard nothing.
-struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
+package struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
     private let mutex: Mutex<Value>
     private let order = Atomic(false)
 
-    init(_ value: consuming sending Value) {
+    package init(_ value: consuming sending Value) {
         mutex = Mutex(value)
     }
 
     @inline(__always)
-    func withLock<Result: ~Copyable, Failure: Error>(
+    package func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
         try mutex.withLock { value throws(Failure) in

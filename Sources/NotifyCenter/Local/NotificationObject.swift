@@ -40,6 +40,24 @@ public struct NotificationObject: Sendable {
         content = .instance(instance)
     }
 
+    /// An object of a value whose type may not be sendable.
+    ///
+    /// The value is copied and compared on the threads of posters and observers, nothing else: its `==` and its hash must
+    /// be fit for that.
+    package init(unsafeValue value: some Hashable) {
+        key = ObjectKey(mark: 0xFE, hash: UInt64(truncatingIfNeeded: value.hashValue))
+        content = .value(HashableBox(value))
+    }
+
+    /// The text, the value or the instance, whatever it is.
+    package var anyContent: Any {
+        switch content {
+        case .text: key.text
+        case .value(let box): box.anyValue
+        case .instance(let instance): instance
+        }
+    }
+
     /// The text, if it is one.
     public var text: String? {
         if case .text = content { key.text } else { nil }
@@ -179,11 +197,17 @@ struct WeakReference: Sendable {
 
 /// A value of any type that can be compared.
 protocol ObjectValue: AnyObject, Sendable, CustomStringConvertible {
+    var anyValue: Any { get }
+
     func isEqual(to other: any ObjectValue) -> Bool
 }
 
-private final class HashableBox<Value: Hashable & Sendable>: ObjectValue {
+/// Sendable is not checked because of `init(unsafeValue:)`, which says what it asks of the value. Whoever takes the value
+/// out as its own type says that this is sendable.
+private final class HashableBox<Value: Hashable>: ObjectValue, @unchecked Sendable {
     let value: Value
+
+    var anyValue: Any { value }
 
     init(_ value: Value) {
         self.value = value

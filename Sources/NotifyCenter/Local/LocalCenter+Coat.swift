@@ -1,0 +1,59 @@
+/// What another library needs to give the center a vocabulary of its own: messages of a type that other posts are turned
+/// into, and removal by what was asked for.
+extension LocalCenter {
+    /// Observes names for messages that are posted with ``post(_:object:message:)``. Other posts reach the observer as what
+    /// is made of them, and do not reach it if that is nil.
+    package func observe<Message: Sendable>(
+        _ names: some NotificationNames, object: NotificationObject?,
+        converting convert: @escaping @Sendable (LocalNotification) -> Message?,
+        fileID: StaticString = #fileID, line: UInt = #line,
+        using body: @escaping @Sendable (Message) throws -> Void
+    ) -> Observation {
+        let receiver = Receiver(
+            call: { notification in if let message = convert(notification) { try body(message) } },
+            messages: MessageReceiver<Message>(call: body, callOwned: nil))
+        return register(
+            Observer.Request(
+                names: names.observedNames, object: object, receiver: receiver,
+                place: SourcePlace(fileID: fileID, line: line)))
+    }
+
+    /// Observes names for messages, for as long as the owner lives. See ``observe(_:object:converting:fileID:line:using:)``.
+    package func observe<Owner: AnyObject & Sendable, Message: Sendable>(
+        _ names: some NotificationNames, object: NotificationObject?, owner: Owner,
+        converting convert: @escaping @Sendable (LocalNotification) -> Message?, fileID: StaticString, line: UInt,
+        using body: @escaping @Sendable (Owner, Message) throws -> Void
+    ) -> Observation {
+        // An observer hands out no other owner than its own.
+        let callOwned = { @Sendable (owner: Receiver.Owner, message: Message) in
+            try body(unsafeDowncast(owner, to: Owner.self), message)
+        }
+        let receiver = Receiver(
+            callOwned: { owner, notification in
+                if let message = convert(notification) { try callOwned(owner, message) }
+            },
+            messages: MessageReceiver<Message>(call: { _ in }, callOwned: callOwned))
+        return register(
+            Observer.Request(
+                names: names.observedNames, object: object, owner: owner, receiver: receiver,
+                place: SourcePlace(fileID: fileID, line: line)))
+    }
+
+    /// Ends the observations of an owner that are for this name and this object. Nil stands for any.
+    package func removeObservations(of owner: AnyObject, name: NotificationName?, object: NotificationObject?) {
+        let owned = state.withLock { state in
+            state.owners.all(of: ObjectIdentifier(owner)).compactMap { state.observers[$0] }
+        }
+        for observer in owned where observer.observes(name, object: object) { end(observer) }
+    }
+}
+
+extension Observation {
+    /// Ends the observation if it is one of this center for this name and this object. Nil stands for any.
+    package func cancel(in center: LocalCenter, name: NotificationName?, object: NotificationObject?) {
+        guard center === self.center else { return }
+        let observer = center.state.withLock { $0.observers[slot] }
+        guard let observer, observer.registration == registration else { return }
+        if observer.observes(name, object: object) { center.end(observer) }
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+public import NotifyCenter
+
+/// Foundation's `NotificationCenter`, over a ``NotifyCenter/LocalCenter``: the same calls, and Foundation's documented
+/// behaviour.
+///
+/// ```swift
+/// typealias NotificationCenter = CompatibleNotificationCenter
+/// ```
+///
+/// moves a program over. Observers are called in the order in which they were added, those of every name and every object
+/// among the others; one that is removed during a post and was not called yet is not called any more; one that is added
+/// during a post is not called for it. No lock is held while they run, so that they may call the center.
+///
+/// All members may be called on any thread. What is posted reaches the observers of the center beneath as well, and what is
+/// posted there reaches the observers here; see ``init(center:)``.
+public final class CompatibleNotificationCenter: Sendable {
+    /// The center beneath.
+    public let center: LocalCenter
+
+    /// The center of the program, over `LocalCenter.default`.
+    ///
+    /// What Foundation itself posts, such as `UserDefaults.didChangeNotification`, comes here too. Other posts to
+    /// Foundation's own default center do not, and nothing goes there.
+    public static let `default`: CompatibleNotificationCenter = {
+        let center = CompatibleNotificationCenter(center: .default)
+        FoundationPosts.forward(to: center)
+        return center
+    }()
+
+    /// Makes a center that knows nobody.
+    public convenience init() {
+        self.init(center: LocalCenter())
+    }
+
+    /// Makes a center over one that is there already; any number may share one.
+    ///
+    /// To an observer of the center beneath, a `Notification` is a ``NotifyCenter/LocalNotification`` of the same name. Its
+    /// object is the instance, the text or the value that was posted (see ``addObserver(forName:object:queue:using:)``), and
+    /// its payload a ``PostedNotification``. What is posted beneath comes here as a `Notification` whose `userInfo` has the
+    /// payload under ``payloadKey``.
+    public init(center: LocalCenter) {
+        self.center = center
+    }
+
+    /// The key under which `userInfo` has the payload of what was posted to the center beneath.
+    public static let payloadKey = "payload"
+}
+
+extension CompatibleNotificationCenter: Equatable {
+    /// Centers are equal if they are the same.
+    public static func == (left: CompatibleNotificationCenter, right: CompatibleNotificationCenter) -> Bool {
+        left === right
+    }
+}
+
+extension CompatibleNotificationCenter: CustomStringConvertible {
+    /// For people to read.
+    public var description: String {
+        "<CompatibleNotificationCenter 0x\(String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16))>"
+    }
+}

@@ -1,0 +1,46 @@
+import NotifyCenter
+
+extension NotificationObject {
+    /// What stands for the object of a post, or nil if no observer can ask for it: it is neither an instance nor hashable.
+    ///
+    /// An instance may be of a class that is not sendable. It is compared by identity and held weakly, or by the post that is
+    /// in progress: nothing here looks into it.
+    init?(ofPost object: Any) {
+        if type(of: object) is AnyClass {
+            // Sendable has no representation, so that the two types are the same.
+            self.init(anyInstance: unsafeBitCast(object as AnyObject, to: (any AnyObject & Sendable).self))
+        } else if let text = object as? String {
+            self.init(text)
+        } else if let optional = object as? any OptionalObject {
+            guard let wrapped = optional.wrapped else { return nil }
+            self.init(ofPost: wrapped)
+        } else if let value = object as? any Hashable {
+            self.init(unsafeValue: value)
+        } else if let type = object as? any Any.Type {
+            self.init(value: ObjectIdentifier(type))
+        } else {
+            return nil
+        }
+    }
+
+    /// What stands for the object that an observer asks for. If no post can have it, this is an object that is gone, and the
+    /// observer is never called.
+    init(ofObserver object: Any) {
+        if let known = NotificationObject(ofPost: object) {
+            self = known
+        } else {
+            self.init(instance: Nobody())
+        }
+    }
+
+    private final class Nobody: Sendable {}
+}
+
+/// An optional that hides in an `Any`.
+private protocol OptionalObject {
+    var wrapped: Any? { get }
+}
+
+extension Optional: OptionalObject {
+    var wrapped: Any? { self }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import NotifyCenter
+import NotifyFoundation
+import Testing
+
+/// What the from-scratch notification center got wrong, and what Foundation documents.
+@Suite struct CompatibleNotificationCenterTests {
+    private final class Thing: Sendable {}
+
+    private let center = CompatibleNotificationCenter()
+    private let journal = Journal()
+    private let name = NSNotification.Name("a name with spaces")
+    private let other = NSNotification.Name("other")
+
+    private func observe(
+        _ note: String, _ name: NSNotification.Name?, object: Any? = nil, queue: OperationQueue? = nil
+    ) -> any NSObjectProtocol {
+        center.addObserver(forName: name, object: object, queue: queue) { [journal] in
+            journal.note("\(note) \($0.name.rawValue)")
+        }
+    }
+
+    @Test func `a block without a queue is called on the poster's thread, with what was posted`() {
+        let thing = Thing()
+        let seen = Later<Bool>()
+        let poster = ObjectIdentifier(Thread.current)
+        let token = center.addObserver(forName: name, object: nil, queue: nil) { [name] notification in
+            seen.value =
+                notification.name == name && notification.object as AnyObject? === thing
+                && notification.userInfo?["key"] as? Int == 7 && ObjectIdentifier(Thread.current) == poster
+        }
+        center.post(name: name, object: thing, userInfo: ["key": 7])
+        #expect(seen.value == true)
+        center.removeObserver(token)
+    }
+
+    @Test func `a token removes its block, once, and never another one`() {
+        let token = observe("first", name)
+        center.removeObserver(token)
+        let second = observe("second", name)
+        center.removeObserver(token)
+        CompatibleNotificationCenter().removeObserver(second)
+        center.removeObserver("somebody unknown")
+        center.post(name: name, object: nil)
+        #expect(journal.take() == ["second a name with spaces"])
+    }
+
+    @Test func `a nil name means every name, whatever it is`() {
+        let token = observe("any", nil)
+        for name in ["", "x", "a..b", "notifyd.x", ">", " "] { center.post(name: .init(name), object: nil) }
+        #expect(journal.take() == ["any ", "any x", "any a..b", "any notifyd.x", "any >", "any  "])
+        center.removeObserver(token)
+    }
+
+    @Test func `observers are called in the order in which they were added, whatever they ask for`() {
+        let thing = Thing()
+        let tokens = [
+            observe("1", nil), observe("2", name, object: thing), observe("3", name), observe("4", nil, object: thing),
+        ]
+        center.post(name: name, object: thing)
+        #expect(journal.take().map { $0.prefix(1) } == ["1", "2", "3", "4"])
+        center.post(name: name, object: Thing())
+        #expect(journal.take().map { $0.prefix(1) } == ["1", "3"])
+        for token in tokens { center.removeObserver(token) }
+    }
+
+    @Test func `an object filter is honoured: instances by identity, values by equality`() {
+        let thing = Thing()
+        let tokens = [
+            observe("thing", name, object: thing), observe("text", name, object: "text"),
+            observe("number", name, object: 17), observe("type", name, object: Thing.self),
+            observe("incomparable", name, object: { () in }),
+        ]
+        let objects: [Any] = [thing, Thing(), "text", "other", 17, 18, 17.0, Thing.self, { () in }]
+        for object in objects { center.post(name: name, object: object) }
+        center.post(name: name, object: nil)
+        #expect(journal.take().map { $0.prefix { $0 != " " } } == ["thing", "text", "number", "type"])
+        for token in tokens { center.removeObserver(token) }
+    }
+
+    @Test func `objects are not kept, and one at the same address is another one`() {
+        weak var gone: Thing?
+        var thing: Thing? = Thing()
+        gone = thing
+        let token = observe("thing", name, object: thing)
+        thing = nil
+        #expect(gone == nil)
+        for _ in 0..<1000 { center.post(name: name, object: Thing()) }
+        #expect(journal.take() == [])
+        #expect(center.center.observationCount == 0)
+        center.removeObserver(token)
+    }
+
+    @Test func `observers may be removed and added while others are called`() {
+        let removal = Later<@Sendable () -> Void>()
+        let remover = center.addObserver(forName: name, object: nil, queue: nil) { [center, journal, name] _ in
+            journal.note("remover")
+            removal.value?()
+            _ = center.addObserver(forName: name, object: nil, queue: nil) { _ in journal.note("added") }
+        }
+        // Only ever handed to the center, which takes tokens on any thread.
+        nonisolated(unsafe) let removed = observe("removed", name)
+        removal.value = { [center] in center.removeObserver(removed) }
+        let last = center.addObserver(forName: name, object: nil, queue: nil) { [journal] _ in journal.note("last") }
+        center.post(name: name, object: nil)
+        #expect(journal.take() == ["remover", "last"])
+        center.removeObserver(remover)
+        center.removeObserver(last)
+        center.post(name: name, object: nil)
+        #expect(journal.take() == ["added"])
+    }
+}
