@@ -36,6 +36,8 @@ import Testing
         case .aNestedPostSeesWhatChanged: try check.changesSeenInside()
         case .changesTakeEffectOnNamesAlreadyPosted: try check.churn()
         }
+        // Nothing is left, neither of what observers captured: some captured the center.
+        #expect(check.center.observationCount == 0)
     }
 }
 

@@ -39,14 +39,14 @@ extension ConformingCenter {
     }
 }
 
-/// The core with closures by slot. A post resolves once and asks before each call whether the registration is still
+/// The core with closures beside it. A post resolves once and asks before each call whether the registration is still
 /// there, as the broker does.
 final class CoreCenter: ConformingCenter {
     typealias Body = @Sendable (String, String?) -> Void
 
     private struct State: ~Copyable, Sendable {
         var core = CenterCore(resolutionCacheLimit: 4)
-        var bodies: [Body] = []
+        var bodies: [UInt64: Body] = [:]
     }
 
     private let state = Mutex(State())
@@ -57,21 +57,26 @@ final class CoreCenter: ConformingCenter {
         _ patterns: [NamePattern], object: String?, priority: Int32, using body: @escaping Body
     ) -> UInt64 {
         state.withLock { state in
-            state.bodies.append(body)
-            let slot = Int32(state.bodies.count - 1)
-            return state.core.add(patterns: patterns, object: object, priority: priority, slot: slot)
+            let id = state.core.add(patterns: patterns, object: object, priority: priority, slot: 0)
+            state.bodies[id] = body
+            return id
         }
     }
 
     func observeEveryName(object: String?, using body: @escaping Body) -> UInt64 {
         state.withLock { state in
-            state.bodies.append(body)
-            return state.core.addEveryName(object: object, slot: Int32(state.bodies.count - 1))
+            let id = state.core.addEveryName(object: object, slot: 0)
+            state.bodies[id] = body
+            return id
         }
     }
 
     func end(_ handle: UInt64) {
-        state.withLock { _ = $0.core.remove(handle) }
+        // Not under the lock: the body may hold the last reference to this center.
+        _ = state.withLock { state in
+            _ = state.core.remove(handle)
+            return state.bodies.removeValue(forKey: handle)
+        }
     }
 
     func post(_ name: NotificationName, object: String?) {
@@ -83,7 +88,7 @@ final class CoreCenter: ConformingCenter {
         }
         for registration in resolution.registrations {
             let body = state.withLock { state in
-                state.core.contains(registration.id) ? state.bodies[Int(registration.slot)] : nil
+                state.core.contains(registration.id) ? state.bodies[registration.id] : nil
             }
             body?(name.string, object)
         }
