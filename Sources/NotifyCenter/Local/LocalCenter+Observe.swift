@@ -11,22 +11,22 @@ extension LocalCenter {
     ///     ``CenterHooks/failed``.
     /// - Returns: A token that ends the observation when it goes or is cancelled.
     public func observe(
-        _ names: some NotificationNames, object: NotificationObject? = nil, options: ObservationOptions = [],
+        _ names: some NotificationNames, object: NotificationObject? = nil,
+        options: ObservationOptions = ObservationOptions(),
         fileID: StaticString = #fileID, line: UInt = #line,
         using body: @escaping @Sendable (LocalNotification) throws -> Void
     ) -> ObservationToken {
         ObservationToken(
             register(
-                Observer.Request(
-                    names: names.observedNames, object: object, options: options, receiver: .notifications(body),
-                    place: SourcePlace(fileID: fileID, line: line))))
+                names.observedNames, object: object, options: options, place: SourcePlace(fileID: fileID, line: line),
+                receiver: .notifications(body)))
     }
 
     /// Observes the names that a pattern, or a name, stands for, until the token goes.
     ///
     /// - Throws: ``NameError`` if the pattern breaks a rule.
     public func observe(
-        _ pattern: String, object: NotificationObject? = nil, options: ObservationOptions = [],
+        _ pattern: String, object: NotificationObject? = nil, options: ObservationOptions = ObservationOptions(),
         fileID: StaticString = #fileID, line: UInt = #line,
         using body: @escaping @Sendable (LocalNotification) throws -> Void
     ) throws(NameError) -> ObservationToken {
@@ -46,15 +46,14 @@ extension LocalCenter {
     ///     ``CenterHooks/failed``.
     /// - Returns: A token that ends the observation when it goes or is cancelled.
     public func observe<Message: NotificationMessage>(
-        _ type: Message.Type, object: NotificationObject? = nil, options: ObservationOptions = [],
+        _ type: Message.Type, object: NotificationObject? = nil, options: ObservationOptions = ObservationOptions(),
         fileID: StaticString = #fileID, line: UInt = #line,
         using body: @escaping @Sendable (Message) throws -> Void
     ) -> ObservationToken {
         ObservationToken(
             register(
-                Observer.Request(
-                    names: type.notificationName.observedNames, object: object, options: options,
-                    receiver: .messages(body), place: SourcePlace(fileID: fileID, line: line))))
+                type.notificationName.observedNames, object: object, options: options,
+                place: SourcePlace(fileID: fileID, line: line), receiver: .messages(body)))
     }
 
     /// Observes names for messages of a type that has no name of its own, which are posted with
@@ -65,8 +64,7 @@ extension LocalCenter {
         using body: @escaping @Sendable (Message) throws -> Void
     ) -> Observation {
         register(
-            Observer.Request(
-                names: names.observedNames, object: object, receiver: .messages(body),
-                place: SourcePlace(fileID: fileID, line: line)))
+            names.observedNames, object: object, place: SourcePlace(fileID: fileID, line: line),
+            receiver: .messages(body))
     }
 }

@@ -17,13 +17,12 @@ extension LocalCenter {
     @discardableResult
     public func observe<Owner: AnyObject & Sendable>(
         _ names: some NotificationNames, object: NotificationObject? = nil, owner: Owner,
-        options: ObservationOptions = [], fileID: StaticString = #fileID, line: UInt = #line,
+        options: ObservationOptions = ObservationOptions(), fileID: StaticString = #fileID, line: UInt = #line,
         using body: @escaping @Sendable (Owner, LocalNotification) throws -> Void
     ) -> Observation {
         register(
-            Observer.Request(
-                names: names.observedNames, object: object, options: options, owner: owner,
-                receiver: .notifications(body), place: SourcePlace(fileID: fileID, line: line)))
+            names.observedNames, object: object, owner: owner, options: options,
+            place: SourcePlace(fileID: fileID, line: line), receiver: .notifications(body))
     }
 
     /// Observes the names that a pattern, or a name, stands for, for as long as the owner lives.
@@ -31,7 +30,8 @@ extension LocalCenter {
     /// - Throws: ``NameError`` if the pattern breaks a rule.
     @discardableResult
     public func observe<Owner: AnyObject & Sendable>(
-        _ pattern: String, object: NotificationObject? = nil, owner: Owner, options: ObservationOptions = [],
+        _ pattern: String, object: NotificationObject? = nil, owner: Owner,
+        options: ObservationOptions = ObservationOptions(),
         fileID: StaticString = #fileID, line: UInt = #line,
         using body: @escaping @Sendable (Owner, LocalNotification) throws -> Void
     ) throws(NameError) -> Observation {
@@ -44,21 +44,21 @@ extension LocalCenter {
     /// ``observe(_:object:owner:options:fileID:line:using:)-(NotificationNames,_,_,_,_,_,_)``.
     @discardableResult
     public func observe<Owner: AnyObject & Sendable, Message: NotificationMessage>(
-        _ type: Message.Type, object: NotificationObject? = nil, owner: Owner, options: ObservationOptions = [],
+        _ type: Message.Type, object: NotificationObject? = nil, owner: Owner,
+        options: ObservationOptions = ObservationOptions(),
         fileID: StaticString = #fileID, line: UInt = #line,
         using body: @escaping @Sendable (Owner, Message) throws -> Void
     ) -> Observation {
         register(
-            Observer.Request(
-                names: type.notificationName.observedNames, object: object, options: options, owner: owner,
-                receiver: .messages(body), place: SourcePlace(fileID: fileID, line: line)))
+            type.notificationName.observedNames, object: object, owner: owner, options: options,
+            place: SourcePlace(fileID: fileID, line: line), receiver: .messages(body))
     }
 
     /// Observes names with a method of the owner, named as it stands in the type: `calling: Controller.didFollow`.
     @discardableResult
     public func observe<Owner: AnyObject & Sendable>(
         _ names: some NotificationNames, object: NotificationObject? = nil, owner: Owner,
-        options: ObservationOptions = [], fileID: StaticString = #fileID, line: UInt = #line,
+        options: ObservationOptions = ObservationOptions(), fileID: StaticString = #fileID, line: UInt = #line,
         calling method: @escaping @Sendable (Owner) -> (LocalNotification) throws -> Void
     ) -> Observation {
         observe(names, object: object, owner: owner, options: options, fileID: fileID, line: line) {
@@ -69,7 +69,8 @@ extension LocalCenter {
     /// Observes a type of message with a method of the owner, named as it stands in the type.
     @discardableResult
     public func observe<Owner: AnyObject & Sendable, Message: NotificationMessage>(
-        _ type: Message.Type, object: NotificationObject? = nil, owner: Owner, options: ObservationOptions = [],
+        _ type: Message.Type, object: NotificationObject? = nil, owner: Owner,
+        options: ObservationOptions = ObservationOptions(),
         fileID: StaticString = #fileID, line: UInt = #line,
         calling method: @escaping @Sendable (Owner) -> (Message) throws -> Void
     ) -> Observation {

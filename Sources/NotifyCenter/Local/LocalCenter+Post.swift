@@ -38,19 +38,16 @@ extension LocalCenter {
 
     /// Calls everybody who observes the type of the message or its name. Returns after the last call on this thread.
     public func post<Message: NotificationMessage>(_ message: Message) {
-        deliver(
-            MessagePost(name: Message.notificationName, object: message.notificationObject, message: message))
+        post(Message.notificationName, object: message.notificationObject, message: message)
     }
 
-    /// Posts a message of a type that has no name of its own. Its type is what ``Receiver/messages(_:)-(_)`` takes.
+    /// Posts a message of a type that has no name of its own. It reaches those
+    /// who observe the name for messages of this type.
     package func post<Message: Sendable>(_ name: NotificationName, object: NotificationObject?, message: Message) {
-        deliver(MessagePost(name: name, object: object, message: message))
-    }
-
-    @inline(__always)
-    private func deliver<Message: Sendable>(_ post: MessagePost<Message>) {
-        guard takesShortWay else { return postCarefully(post.notification) }
-        observers(of: post.name, object: post.object)?.deliver(post, in: self)
+        guard takesShortWay else {
+            return postCarefully(LocalNotification(name: name, object: object, payload: message))
+        }
+        observers(of: name, object: object)?.deliver(message, name: name, object: object, in: self)
     }
 }
 

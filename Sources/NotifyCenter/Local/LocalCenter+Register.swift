@@ -1,104 +1,121 @@
 extension LocalCenter {
-    /// What is left to do after a registration, without the lock.
-    fileprivate struct Registered {
-        var observer: Observer
-        /// The observation whose key it took.
-        var replaced: Observer?
-        var ofGoneOwner: [Observer] = []
-        var dropped: PostTable.Dropped
-        var sticky: [LocalNotification]
-        var isPruningDue = false
-        var repeated: RepeatedObservation?
-        var hooks: CenterHooks?
+    /// Makes an observer and registers it.
+    @discardableResult
+    func register(
+        _ names: ObservedNames, object: NotificationObject?, owner: Receiver.Owner? = nil,
+        options: ObservationOptions = ObservationOptions(), place: SourcePlace, receiver: Receiver
+    ) -> Observation {
+        let observer = Observer(
+            names: names, object: object, owner: owner, options: options, place: place, receiver: receiver)
+        return register(observer, object: object, owner: owner)
     }
 
-    /// Registers somebody, who gets every post that begins after this has returned.
-    @discardableResult
-    func register(_ request: Observer.Request) -> Observation {
-        let registered = state.withLock { state in state.register(request, cache: cache) }
-        finish(registered, owner: request.owner)
-        let observer = registered.observer
+    /// Registers an observer, which gets every post that begins after this has returned.
+    private func register(
+        _ observer: Observer, object: NotificationObject?, owner: Receiver.Owner?
+    ) -> Observation {
+        // What is left for after the lock: calls, and letting go of what may call the center as it goes.
+        var leftover = Leftover()
+        state.withLock { state in state.register(observer, object: object, owner: owner, cache: cache, &leftover) }
+        leftover.replaced?.end()
+        if let others = leftover.others { finish(others, for: observer) }
         return Observation(center: self, registration: observer.registration, slot: observer.slot)
     }
 
-    @inline(__always)
-    private func finish(_ registered: Registered, owner: Receiver.Owner?) {
-        registered.replaced?.end()
-        for notification in registered.sticky { registered.observer.deliver(notification, in: self) }
-        guard owner != nil || registered.isPruningDue else { return }
-        for observer in registered.ofGoneOwner { end(observer) }
-        if let repeated = registered.repeated { registered.hooks?.repeated(repeated) }
-        if registered.isPruningDue { endOrphans() }
+    private func finish(_ others: Leftover.Others, for observer: Observer) {
+        for notification in others.sticky { observer.deliver(notification, in: self) }
+        for observer in others.ofGoneOwner { end(observer) }
+        if let repeated = others.repeated { hooks.repeated(repeated) }
+        if others.isPruningDue { endOrphans() }
+    }
+
+    /// What a change leaves to be done without the lock.
+    struct Leftover {
+        /// What comes with few registrations.
+        struct Others {
+            var sticky: [LocalNotification] = []
+            var ofGoneOwner: [Observer] = []
+            var repeated: RepeatedObservation?
+            var isPruningDue = false
+        }
+
+        /// The observation whose key was taken.
+        var replaced: Observer?
+        var dropped = PostTable.Dropped()
+        var others: Others?
     }
 }
 
 extension LocalCenter.State {
-    fileprivate mutating func register(_ request: Observer.Request, cache: borrowing PostCache)
-        -> LocalCenter.Registered
-    {
+    fileprivate mutating func register(
+        _ observer: Observer, object: NotificationObject?, owner: Receiver.Owner?, cache: borrowing PostCache,
+        _ leftover: inout LocalCenter.Leftover
+    ) {
         let slot = observers.nextSlot
-        let id = add(request, slot: slot)
-        let observer = Observer(registration: id, slot: slot, request: request)
+        observer.becomes(registration: core.add(observer, slot: slot), slot: slot)
         observers.insert(observer)
-        var registered = LocalCenter.Registered(
-            observer: observer, dropped: cache.drop(request.names, object: request.object?.key),
-            sticky: request.options.wantsSticky ? sticky.matching(request.names, object: request.object) : [])
-        if let key = request.options.key {
-            let key = LocalCenter.ObservationKey(owner: request.owner.map(ObjectIdentifier.init), key: key)
-            if let earlier = keys.updateValue(slot, forKey: key), earlier != slot {
-                registered.replaced = remove(earlier, cache: cache, dropped: &registered.dropped)
+        cache.drop(observer.names, object: observer.objectKey, into: &leftover.dropped)
+        if let key = observer.options.key {
+            let key = LocalCenter.ObservationKey(owner: observer.ownerIdentifier, key: key)
+            if let earlier = keys.updateValue(slot, forKey: key) {
+                leftover.replaced = remove(earlier, cache: cache, &leftover.dropped)
             }
         }
-        if let owner = request.owner {
-            add(observer, of: owner, to: &registered)
+        if !sticky.isEmpty && observer.options.wantsSticky {
+            leftover.others = .init(sticky: sticky.matching(observer.names, object: object))
         }
+        if let owner { add(observer, of: owner, &leftover) }
         additionsUntilPruning -= 1
-        registered.isPruningDue = additionsUntilPruning <= 0 && observer.canBeOrphaned
-        return registered
-    }
-
-    private mutating func add(_ request: Observer.Request, slot: Int32) -> UInt64 {
-        guard let object = request.object?.key else { return add(request, object: nil, slot: slot) }
-        return object.withBytes { add(request, object: $0, slot: slot) }
-    }
-
-    private mutating func add(_ request: Observer.Request, object: UnsafeRawBufferPointer?, slot: Int32) -> UInt64 {
-        let priority = request.options.priority
-        return switch request.names.kind {
-        case .name(let name): core.add(name: name, objectBytes: object, priority: priority, slot: slot)
-        case .patterns(let patterns): core.add(patterns: patterns, objectBytes: object, priority: priority, slot: slot)
+        if additionsUntilPruning <= 0 && observer.canBeOrphaned {
+            leftover.others = leftover.others ?? .init()
+            leftover.others?.isPruningDue = true
         }
     }
 
     private mutating func add(
-        _ observer: Observer, of owner: Receiver.Owner, to registered: inout LocalCenter.Registered
+        _ observer: Observer, of owner: Receiver.Owner, _ leftover: inout LocalCenter.Leftover
     ) {
         let id = ObjectIdentifier(owner)
         if let first = owners.first(of: id), observers[first]?.isOwned(by: owner) == false {
             // Another one lived at this address, and is gone.
-            registered.ofGoneOwner = owners.all(of: id).compactMap { observers[$0] }
+            leftover.others = leftover.others ?? .init()
+            leftover.others?.ofGoneOwner = owners.all(of: id).compactMap { observers[$0] }
             owners.removeAll(of: id)
         }
-        if owners.add(observer.slot, to: id) {
-            registered.repeated = owners.repeated(by: owner, in: observers)
-            registered.hooks = registered.repeated == nil ? nil : hooks
+        if owners.add(observer.slot, to: id), let repeated = owners.repeated(by: owner, in: observers) {
+            leftover.others = leftover.others ?? .init()
+            leftover.others?.repeated = repeated
         }
     }
 
     /// Takes an observer out of everything.
     fileprivate mutating func remove(
-        _ slot: Int32, cache: borrowing PostCache, dropped: inout PostTable.Dropped
+        _ slot: Int32, cache: borrowing PostCache, _ dropped: inout PostTable.Dropped
     ) -> Observer? {
         guard let observer = observers.remove(slot) else { return nil }
         _ = core.remove(observer.registration)
-        dropped = cache.drop(observer.names, object: observer.objectKey)
+        cache.drop(observer.names, object: observer.objectKey, into: &dropped)
         if observer.isOwned { owners.remove(slot) }
         if let key = observer.options.key {
-            let owner = observer.ownerIdentifier
-            let key = LocalCenter.ObservationKey(owner: owner, key: key)
+            let key = LocalCenter.ObservationKey(owner: observer.ownerIdentifier, key: key)
             if keys[key] == slot { keys[key] = nil }
         }
         return observer
+    }
+}
+
+extension CenterCore {
+    fileprivate mutating func add(_ observer: Observer, slot: Int32) -> UInt64 {
+        guard let object = observer.objectKey else { return add(observer, object: nil, slot: slot) }
+        return object.withBytes { add(observer, object: $0, slot: slot) }
+    }
+
+    private mutating func add(_ observer: Observer, object: UnsafeRawBufferPointer?, slot: Int32) -> UInt64 {
+        let priority = observer.options.priority
+        return switch observer.names.kind {
+        case .name(let name): add(name: name, objectBytes: object, priority: priority, slot: slot)
+        case .patterns(let patterns): add(patterns: patterns, objectBytes: object, priority: priority, slot: slot)
+        }
     }
 }
 
@@ -110,7 +127,7 @@ extension LocalCenter {
         var dropped = PostTable.Dropped()
         let observer = state.withLock { state -> Observer? in
             guard state.observers[slot]?.registration == registration else { return nil }
-            return state.remove(slot, cache: cache, dropped: &dropped)
+            return state.remove(slot, cache: cache, &dropped)
         }
         observer?.end()
         // The last references go here and not under the lock: what the closure held may call the center as it goes.

@@ -6,14 +6,19 @@ public struct LocalNotification: Sendable {
     /// What it concerns, if the poster said so. Observers may ask for one object alone.
     public let object: NotificationObject?
 
+    // Not optional: what is and what is not optional is told apart at run time, for an existential, with each copy.
+    private let contents: any Sendable
+
     /// What the poster gave along. For a ``NotificationMessage`` this is the message.
-    public let payload: (any Sendable)?
+    public var payload: (any Sendable)? { type(of: contents) == Nothing.self ? nil : contents }
+
+    private struct Nothing: Sendable {}
 
     /// Makes a notification as ``LocalCenter/post(_:)-(LocalNotification)`` takes it.
     public init(name: NotificationName, object: NotificationObject? = nil, payload: (any Sendable)? = nil) {
         self.name = name
         self.object = object
-        self.payload = payload
+        self.contents = payload ?? Nothing()
     }
 }
 

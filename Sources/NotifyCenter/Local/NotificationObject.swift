@@ -9,25 +9,21 @@
 /// center.observe(.init("window.closed"), object: NotificationObject(instance: window)) { … }
 /// ```
 public struct NotificationObject: Sendable {
-    enum Content: Sendable {
-        case text
-        case value(any ObjectValue)
-        case instance(any AnyObject & Sendable)
-    }
-
     let key: ObjectKey
-    let content: Content
+    /// The instance, or what holds the value, or nothing if it is a text. The key tells which: an enumeration would say it
+    /// better, but plain fields are copied several times as fast, and every post copies them.
+    let reference: (any AnyObject & Sendable)?
 
     /// An object that is equal to others with the same text.
     public init(_ text: String) {
         key = ObjectKey(text: text)
-        content = .text
+        reference = nil
     }
 
     /// An object that is equal to others with an equal value.
     public init(value: some Hashable & Sendable) {
-        key = ObjectKey(mark: 0xFE, hash: UInt64(truncatingIfNeeded: value.hashValue))
-        content = .value(HashableBox(value))
+        key = ObjectKey(.value, hash: UInt64(truncatingIfNeeded: value.hashValue))
+        reference = HashableBox(value)
     }
 
     /// An object that is equal to this very instance only.
@@ -36,8 +32,9 @@ public struct NotificationObject: Sendable {
     }
 
     package init(anyInstance instance: any AnyObject & Sendable) {
-        key = ObjectKey(mark: 0xFF, hash: UInt64(UInt(bitPattern: ObjectIdentifier(instance))) &* 0x9E37_79B9_7F4A_7C15)
-        content = .instance(instance)
+        let address = UInt64(UInt(bitPattern: ObjectIdentifier(instance)))
+        key = ObjectKey(.instance, hash: address &* 0x9E37_79B9_7F4A_7C15)
+        reference = instance
     }
 
     /// An object of a value whose type may not be sendable.
@@ -59,19 +56,17 @@ public struct NotificationObject: Sendable {
     }
 
     /// The text, if it is one.
-    public var text: String? {
-        if case .text = content { key.text } else { nil }
-    }
+    public var text: String? { key.kind == .text ? key.text : nil }
 
     /// The instance, if it is one.
-    public var instance: (any AnyObject & Sendable)? {
-        if case .instance(let instance) = content { instance } else { nil }
-    }
+    public var instance: (any AnyObject & Sendable)? { key.kind == .instance ? reference : nil }
 
     /// The value, if it is one of this type.
     public func value<Value: Hashable & Sendable>(as type: Value.Type = Value.self) -> Value? {
-        if case .value(let box) = content { (box as? HashableBox<Value>)?.value } else { nil }
+        (box as? HashableBox<Value>)?.value
     }
+
+    var box: (any ObjectValue)? { key.kind == .value ? reference as? any ObjectValue : nil }
 }
 
 extension NotificationObject: ExpressibleByStringInterpolation {
@@ -85,12 +80,8 @@ extension NotificationObject: Hashable {
     /// Texts are equal if their bytes are, values if `==` says so, instances if they are the same.
     public static func == (left: NotificationObject, right: NotificationObject) -> Bool {
         guard left.key.isSame(as: right.key) else { return false }
-        return switch (left.content, right.content) {
-        case (.text, .text): true
-        case (.value(let left), .value(let right)): left.isEqual(to: right)
-        case (.instance(let left), .instance(let right)): left === right
-        default: false
-        }
+        guard let box = left.box, let other = right.box else { return left.reference === right.reference }
+        return box.isEqual(to: other)
     }
 
     /// Feeds the object's hash to the hasher.
@@ -102,11 +93,8 @@ extension NotificationObject: Hashable {
 extension NotificationObject: CustomStringConvertible {
     /// For people to read.
     public var description: String {
-        switch content {
-        case .text: key.text
-        case .value(let box): box.description
-        case .instance(let instance): "\(type(of: instance))@\(ObjectIdentifier(instance))"
-        }
+        if let box { return box.description }
+        return instance.map { "\(type(of: $0))@\(ObjectIdentifier($0))" } ?? key.text
     }
 }
 
@@ -115,35 +103,41 @@ extension NotificationObject: CustomStringConvertible {
 /// What a center finds an object by. Equal objects have the same key; different values may have the same as well, and so
 /// may an instance that lives where another one lived. ``ObjectFilter`` tells those apart. It holds no instance.
 struct ObjectKey: Sendable {
+    enum Kind: UInt8, Sendable {
+        case text
+        case value
+        case instance
+    }
+
     let hash: UInt64
     /// Empty if it is not a text.
     let text: String
-    /// Not 0 if it is not a text: a byte that occurs in none.
-    let mark: UInt8
+    let kind: Kind
 
     init(text: String) {
         var text = text
         text.makeContiguousUTF8()
         self.text = text
         hash = text.withUTF8Bytes { KeyedHash.ofProcess($0) }
-        mark = 0
+        kind = .text
     }
 
-    init(mark: UInt8, hash: UInt64) {
+    init(_ kind: Kind, hash: UInt64) {
         self.hash = hash
-        self.mark = mark
+        self.kind = kind
         text = ""
     }
 
     @inline(__always)
     func isSame(as other: ObjectKey) -> Bool {
-        hash == other.hash && mark == other.mark && text.hasSameBytes(as: other.text)
+        hash == other.hash && kind == other.kind && text.hasSameBytes(as: other.text)
     }
 
-    /// Hands out the bytes that stand for the object in the core.
+    /// Hands out the bytes that stand for the object in the core. Those of a text begin with no byte that begins the others.
     func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        if mark == 0 { return text.withUTF8Bytes(body) }
-        var bytes = (UInt64(mark), hash)
+        if kind == .text { return text.withUTF8Bytes(body) }
+        let mark: UInt64 = kind == .value ? 0xFEFE_FEFE_FEFE_FEFE : 0xFFFF_FFFF_FFFF_FFFF
+        var bytes = (mark, hash)
         return withUnsafeBytes(of: &bytes, body)
     }
 }
@@ -155,20 +149,22 @@ enum ObjectFilter: Sendable {
 
     /// Nothing for a text, whose key is itself.
     init?(_ object: NotificationObject?) {
-        switch object?.content {
-        case .value(let box): self = .value(box)
-        case .instance(let instance): self = .instance(WeakReference(instance))
-        case .text, nil: return nil
+        guard let object else { return nil }
+        if let box = object.box {
+            self = .value(box)
+        } else if let instance = object.instance {
+            self = .instance(WeakReference(instance))
+        } else {
+            return nil
         }
     }
 
     /// Whether the object of a post with the same key is the one that is meant. While the poster holds an instance, the
     /// address is that instance's; the one that is meant is this one if it is still there.
     func accepts(_ object: NotificationObject?) -> Bool {
-        switch (self, object?.content) {
-        case (.value(let left), .value(let right)): left.isEqual(to: right)
-        case (.instance(let reference), .instance(let instance)): reference.object === instance
-        default: false
+        switch self {
+        case .value(let box): object?.box.map { box.isEqual(to: $0) } ?? false
+        case .instance(let reference): reference.object != nil && reference.object === object?.instance
         }
     }
 

@@ -2,16 +2,6 @@ import Synchronization
 
 /// One registration of a ``LocalCenter``.
 final class Observer: Sendable {
-    /// What is told when somebody registers.
-    struct Request {
-        var names: ObservedNames
-        var object: NotificationObject?
-        var options = ObservationOptions()
-        var owner: Receiver.Owner?
-        var receiver: Receiver
-        var place: SourcePlace
-    }
-
     /// What a call has to look at first. Most observers have none of these, so that one comparison is enough.
     struct Flags: OptionSet {
         let rawValue: UInt8
@@ -32,8 +22,6 @@ final class Observer: Sendable {
     private weak let owner: Receiver.Owner?
     private let filter: ObjectFilter?
 
-    let registration: UInt64
-    let slot: Int32
     let names: ObservedNames
     let objectKey: ObjectKey?
     let options: ObservationOptions
@@ -42,26 +30,37 @@ final class Observer: Sendable {
     /// Who the owner is, also when it is gone.
     let ownerIdentifier: ObjectIdentifier?
 
-    init(registration: UInt64, slot: Int32, request: Request) {
-        self.registration = registration
-        self.slot = slot
-        owner = request.owner
-        call = request.receiver.call
-        callOwned = request.receiver.callOwned
-        messages = request.receiver.messages
-        messageType = request.receiver.messages?.type
-        filter = ObjectFilter(request.object)
-        names = request.names
-        objectKey = request.object?.key
-        options = request.options
-        place = request.place
-        queue = request.receiver.queue
-        ownerIdentifier = request.owner.map { ObjectIdentifier($0) }
+    // Not checked: the center sets both once, under its lock, before anybody else knows of the observer.
+    nonisolated(unsafe) private(set) var registration: UInt64 = 0
+    nonisolated(unsafe) private(set) var slot: Int32 = -1
+
+    init(
+        names: ObservedNames, object: NotificationObject?, owner: Receiver.Owner?, options: ObservationOptions,
+        place: SourcePlace, receiver: Receiver
+    ) {
+        self.names = names
+        self.options = options
+        self.place = place
+        self.owner = owner
+        ownerIdentifier = owner.map { ObjectIdentifier($0) }
+        call = receiver.call
+        callOwned = receiver.callOwned
+        messages = receiver.messages
+        messageType = receiver.messages?.type
+        queue = receiver.queue
+        filter = ObjectFilter(object)
+        objectKey = object?.key
         var flags: Flags = []
         if options.isOnce { flags.insert(.once) }
         if filter != nil { flags.insert(.filtersObject) }
-        if request.owner != nil { flags.insert(.owned) }
+        if owner != nil { flags.insert(.owned) }
         self.flags = Atomic(flags.rawValue)
+    }
+
+    /// Tells the observer what it is known by. Called once, before anybody else knows of it.
+    func becomes(registration: UInt64, slot: Int32) {
+        self.registration = registration
+        self.slot = slot
     }
 }
 
@@ -137,21 +136,24 @@ extension Observer {
 
     /// Hands over a message of the very type that the observer observes, without making a notification of it.
     @inline(__always)
-    func deliver<Message: Sendable>(_ post: MessagePost<Message>, in center: LocalCenter) {
+    func deliver<Message: Sendable>(
+        _ message: Message, name: NotificationName, object: NotificationObject?, in center: LocalCenter
+    ) {
         guard let messages else { return }
         // The caller has compared the types.
         let receiver = unsafeDowncast(messages, to: MessageReceiver<Message>.self)
         do {
-            if flags.load(ordering: .acquiring) == 0 { return try receiver.call(post.message) }
-            try withTurn(object: post.object, in: center) { owner in
+            if flags.load(ordering: .acquiring) == 0 { return try receiver.call(message) }
+            try withTurn(object: object, in: center) { owner in
                 if let owner, let callOwned = receiver.callOwned {
-                    try callOwned(owner, post.message)
+                    try callOwned(owner, message)
                 } else {
-                    try receiver.call(post.message)
+                    try receiver.call(message)
                 }
             }
         } catch {
-            center.report(error, of: self, for: post.notification)
+            let notification = LocalNotification(name: name, object: object, payload: message)
+            center.report(error, of: self, for: notification)
         }
     }
 

@@ -13,15 +13,38 @@ final class ObserverList: Sendable {
     }
 
     /// Hands the message to those who observe its type, and a notification to the others, which is made for the first of
-    /// them.
+    /// them. Takes the parts of the post one by one: a generic type made of them would have to be looked up for each post.
     @inline(__always)
-    func deliver<Message: Sendable>(_ post: MessagePost<Message>, in center: LocalCenter) {
+    func deliver<Message: Sendable>(
+        _ message: Message, name: NotificationName, object: NotificationObject?, in center: LocalCenter
+    ) {
         let type = ObjectIdentifier(Message.self)
-        var notification: LocalNotification?
-        forEach { observer in
-            if observer.messageType == type { return observer.deliver(post, in: center) }
-            if notification == nil { notification = post.notification }
-            if let notification { observer.deliver(notification, in: center) }
+        observers.withUnsafeBufferPointer { observers in
+            for index in observers.indices {
+                let observer = Unmanaged.passUnretained(observers[index])
+                let isDone = observer._withUnsafeGuaranteedRef { observer in
+                    guard observer.messageType == type else { return false }
+                    observer.deliver(message, name: name, object: object, in: center)
+                    return true
+                }
+                if isDone { continue }
+                let notification = LocalNotification(name: name, object: object, payload: message)
+                return deliver(message, notification, from: index, in: center)
+            }
+        }
+    }
+
+    @inline(never)
+    private func deliver<Message: Sendable>(
+        _ message: Message, _ notification: LocalNotification, from first: Int, in center: LocalCenter
+    ) {
+        let type = ObjectIdentifier(Message.self)
+        for observer in observers[first...] {
+            if observer.messageType == type {
+                observer.deliver(message, name: notification.name, object: notification.object, in: center)
+            } else {
+                observer.deliver(notification, in: center)
+            }
         }
     }
 
@@ -35,13 +58,4 @@ final class ObserverList: Sendable {
             }
         }
     }
-}
-
-/// A message on its way.
-struct MessagePost<Message: Sendable> {
-    let name: NotificationName
-    let object: NotificationObject?
-    let message: Message
-
-    var notification: LocalNotification { LocalNotification(name: name, object: object, payload: message) }
 }

@@ -79,9 +79,8 @@ extension PostCache {
     }
 
     /// Drops what a registration for these names and this object makes wrong, or sees to it that it is dropped before anybody
-    /// reads it. Hands back what was dropped here, which must be let go without a lock.
-    func drop(_ names: ObservedNames, object: ObjectKey?) -> PostTable.Dropped {
-        var dropped = PostTable.Dropped()
+    /// reads it. What is dropped here must be let go without a lock.
+    func drop(_ names: ObservedNames, object: ObjectKey?, into dropped: inout PostTable.Dropped) {
         switch names.kind {
         case .name(let name):
             let shard = shard(of: name)
@@ -97,7 +96,6 @@ extension PostCache {
                 shard.pointee.giveBack()
             }
         }
-        return dropped
     }
 }
 

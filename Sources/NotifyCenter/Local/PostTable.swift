@@ -3,10 +3,11 @@ struct PostTable: ~Copyable {
     /// What was taken out. Letting go of it may end closures, and what they held may call the center.
     struct Dropped {
         private var first: ObserverList?
-        private var others: ContiguousArray<ObserverList> = []
+        private var others: ContiguousArray<ObserverList>?
 
         mutating func add(_ list: ObserverList) {
-            if first == nil { first = list } else { others.append(list) }
+            if first == nil { return first = list }
+            if others?.append(list) == nil { others = [list] }
         }
     }
 

@@ -13,6 +13,8 @@ struct StickyNotifications {
     private var entries: [Key: Entry] = [:]
     private var lastSerial: UInt64 = 0
 
+    var isEmpty: Bool { entries.isEmpty }
+
     func find(_ name: NotificationName, object: NotificationObject?) -> LocalNotification? {
         entries[Key(name: name, object: object)]?.notification
     }
