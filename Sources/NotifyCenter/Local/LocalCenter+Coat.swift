@@ -13,9 +13,7 @@ extension LocalCenter {
             call: { notification in if let message = convert(notification) { try body(message) } },
             messages: MessageReceiver<Message>(call: body, callOwned: nil))
         return register(
-            Observer.Request(
-                names: names.observedNames, object: object, receiver: receiver,
-                place: SourcePlace(fileID: fileID, line: line)))
+            names.observedNames, object: object, place: SourcePlace(fileID: fileID, line: line), receiver: receiver)
     }
 
     /// Observes names for messages, for as long as the owner lives. See ``observe(_:object:converting:fileID:line:using:)``.
@@ -34,9 +32,8 @@ extension LocalCenter {
             },
             messages: MessageReceiver<Message>(call: { _ in }, callOwned: callOwned))
         return register(
-            Observer.Request(
-                names: names.observedNames, object: object, owner: owner, receiver: receiver,
-                place: SourcePlace(fileID: fileID, line: line)))
+            names.observedNames, object: object, owner: owner, place: SourcePlace(fileID: fileID, line: line),
+            receiver: receiver)
     }
 
     /// Ends the observations of an owner that are for this name and this object. Nil stands for any.

@@ -42,17 +42,15 @@ public struct NotificationObject: Sendable {
     /// The value is copied and compared on the threads of posters and observers, nothing else: its `==` and its hash must
     /// be fit for that.
     package init(unsafeValue value: some Hashable) {
-        key = ObjectKey(mark: 0xFE, hash: UInt64(truncatingIfNeeded: value.hashValue))
-        content = .value(HashableBox(value))
+        key = ObjectKey(.value, hash: UInt64(truncatingIfNeeded: value.hashValue))
+        reference = HashableBox(value)
     }
 
     /// The text, the value or the instance, whatever it is.
     package var anyContent: Any {
-        switch content {
-        case .text: key.text
-        case .value(let box): box.anyValue
-        case .instance(let instance): instance
-        }
+        if let box { return box.anyValue }
+        if let instance { return instance }
+        return key.text
     }
 
     /// The text, if it is one.
