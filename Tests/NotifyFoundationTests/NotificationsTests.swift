@@ -1,0 +1,85 @@
+import Foundation
+import NotifyCenter
+import NotifyFoundation
+import Testing
+
+@Suite struct NotificationsTests {
+    private final class Thing: Sendable {}
+
+    private let center = CompatibleNotificationCenter()
+    private let name = NSNotification.Name("name")
+
+    private func post(_ numbers: Range<Int>, object: Any? = nil) {
+        for number in numbers { center.post(name: name, object: object, userInfo: ["n": number]) }
+    }
+
+    private func take(_ count: Int, of sequence: CompatibleNotificationCenter.Notifications) async -> [Int] {
+        var numbers: [Int] = []
+        if count == 0 { return numbers }
+        for await notification in sequence {
+            numbers.append(notification.userInfo?["n"] as? Int ?? -1)
+            if numbers.count == count { break }
+        }
+        return numbers
+    }
+
+    @Test func `a sequence has what was posted since it was made, in order`() async {
+        post(0..<1)
+        let sequence = center.notifications(named: name)
+        post(1..<4)
+        #expect(await take(3, of: sequence) == [1, 2, 3])
+        #expect(sequence.lostCount == 0)
+    }
+
+    @Test func `a full buffer loses the oldest and says how many`() async {
+        let sequence = center.notifications(named: name, bufferSize: 5)
+        post(0..<5)
+        #expect(sequence.lostCount == 0)
+        post(5..<8)
+        #expect(sequence.lostCount == 3)
+        #expect(await take(5, of: sequence) == [3, 4, 5, 6, 7])
+    }
+
+    @Test func `a sequence may ask for one object`() async {
+        let (thing, other) = (Thing(), Thing())
+        let sequence = center.notifications(named: name, object: thing)
+        post(0..<1, object: other)
+        post(1..<2, object: thing)
+        post(2..<3)
+        post(3..<4, object: thing)
+        #expect(await take(2, of: sequence) == [1, 3])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a reader that waits gets what comes`() async {
+        let sequence = center.notifications(named: name, bufferSize: 1000)
+        async let numbers = take(1000, of: sequence)
+        for number in 0..<1000 {
+            post(number..<number + 1)
+            if number % 16 == 0 { await Task.yield() }
+        }
+        #expect(await numbers == Array(0..<1000))
+        #expect(sequence.lostCount == 0)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a cancelled reader ends`() async {
+        let sequence = center.notifications(named: name)
+        let reader = Task {
+            for await _ in sequence {}
+            return true
+        }
+        await Task.yield()
+        reader.cancel()
+        #expect(await reader.value)
+        let late = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            for await _ in sequence {}
+            return true
+        }
+        #expect(await late.value)
+    }
+
+    @Test func `the observation ends with the sequence`() {
+        do { _ = center.notifications(named: name) }
+        #expect(center.center.observationCount == 0)
+    }
+}

@@ -1,0 +1,119 @@
+import Dispatch
+import Foundation
+import NotifyFoundation
+import Testing
+
+/// Observers that run on an operation queue: they have run when `post` returns, and nobody waits for himself.
+@Suite struct QueueObserverTests {
+    private let center = CompatibleNotificationCenter()
+    private let journal = Journal()
+    private let name = NSNotification.Name("name")
+
+    private func observe(
+        _ name: NSNotification.Name, on queue: OperationQueue, _ body: @Sendable @escaping (Notification) -> Void
+    ) {
+        _ = center.addObserver(forName: name, object: nil, queue: queue, using: body)
+    }
+
+    private func serialQueue() -> OperationQueue {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 1
+        return queue
+    }
+
+    /// Fails if the body does not return.
+    private func mustReturn(
+        sourceLocation: SourceLocation = #_sourceLocation, _ body: @escaping @Sendable () -> Void
+    ) {
+        let done = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            body()
+            done.signal()
+        }
+        #expect(done.wait(timeout: .now() + 30) == .success, sourceLocation: sourceLocation)
+    }
+
+    @Test func `a block on a queue has run when post returns, on that queue, in its place among the others`() {
+        let queue = serialQueue()
+        _ = center.addObserver(forName: name, object: nil, queue: nil) { [journal] _ in journal.note("before") }
+        observe(name, on: queue) { [journal] in
+            journal.note("on queue \(OperationQueue.current === queue) \($0.userInfo?["n"] as? Int ?? 0)")
+        }
+        _ = center.addObserver(forName: name, object: nil, queue: nil) { [journal] _ in journal.note("after") }
+        mustReturn { [center, name] in center.post(name: name, object: nil, userInfo: ["n": 3]) }
+        #expect(journal.take() == ["before", "on queue true 3", "after"])
+    }
+
+    @Test func `a queue that nobody else holds is kept`() {
+        observe(name, on: OperationQueue()) { [journal] _ in journal.note("called") }
+        mustReturn { [center, name] in center.post(name: name, object: nil) }
+        #expect(journal.take() == ["called"])
+    }
+
+    @Test func `posting from the same queue runs the block at once`() {
+        let queue = serialQueue()
+        observe(name, on: queue) { [journal] _ in journal.note("called") }
+        mustReturn { [center, name] in
+            queue.addOperation { center.post(name: name, object: nil) }
+            queue.waitUntilAllOperationsAreFinished()
+        }
+        #expect(journal.take() == ["called"])
+    }
+
+    @Test func `a post waits for its own block and not for what else is on the queue`() {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 2
+        let release = DispatchSemaphore(value: 0)
+        queue.addOperation { release.wait() }
+        observe(name, on: queue) { [journal] _ in journal.note("called") }
+        mustReturn { [center, name] in center.post(name: name, object: nil) }
+        release.signal()
+        queue.waitUntilAllOperationsAreFinished()
+        #expect(journal.take() == ["called"])
+    }
+
+    @Test func `two serial queues that post to each other do not wait for ever`() {
+        let (first, second) = (serialQueue(), serialQueue())
+        let back = NSNotification.Name("back")
+        observe(name, on: second) { [center, journal] _ in
+            journal.note("there")
+            center.post(name: back, object: nil)
+            journal.note("there again")
+        }
+        observe(back, on: first) { [journal] _ in journal.note("back \(OperationQueue.current === first)") }
+        mustReturn { [center, name] in
+            first.addOperation { center.post(name: name, object: nil) }
+            first.waitUntilAllOperationsAreFinished()
+        }
+        #expect(journal.take() == ["there", "back true", "there again"])
+    }
+
+    @Test func `a long way over three queues and back ends`() {
+        let queues = [serialQueue(), serialQueue(), serialQueue()]
+        for depth in 0..<30 {
+            observe(.init("\(depth)"), on: queues[depth % 3]) { [center, journal] _ in
+                journal.note("\(depth) \(OperationQueue.current === queues[depth % 3])")
+                center.post(name: .init("\(depth + 1)"), object: nil)
+            }
+        }
+        mustReturn { [center] in center.post(name: .init("0"), object: nil) }
+        #expect(journal.take() == (0..<30).map { "\($0) true" })
+    }
+
+    @Test func `a block that the queue drops keeps nobody waiting`() {
+        let queue = serialQueue()
+        queue.isSuspended = true
+        observe(name, on: queue) { [journal] _ in journal.note("called") }
+        let posting = DispatchSemaphore(value: 0)
+        Thread.detachNewThread { [center, name] in
+            center.post(name: name, object: nil)
+            posting.signal()
+        }
+        let deadline = Date(timeIntervalSinceNow: 30)
+        while queue.operationCount == 0 && Date() < deadline { sched_yield() }
+        queue.cancelAllOperations()
+        queue.isSuspended = false
+        #expect(posting.wait(timeout: .now() + 30) == .success)
+        #expect(journal.take() == [])
+    }
+}
