@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import CompilerPluginSupport
 import PackageDescription
 
 let package = Package(
@@ -7,6 +8,7 @@ let package = Package(
     products: [
         .library(name: "NotifyCenter", targets: ["NotifyCenter"]),
         .library(name: "NotifyFoundation", targets: ["NotifyFoundation"]),
+        .library(name: "NotifyBroadcast", targets: ["NotifyBroadcast"]),
         .library(name: "NotifyClient", targets: ["NotifyClient"]),
         .executable(name: "notifyd", targets: ["notifyd"]),
         .executable(name: "notifyctl", targets: ["notifyctl"]),
@@ -20,12 +22,30 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.0"),
     ],
     targets: [
         .target(
             name: "NotifyCenter",
             dependencies: [.product(name: "DequeModule", package: "swift-collections")]),
         .target(name: "NotifyFoundation", dependencies: ["NotifyCenter"]),
+        .target(name: "NotifyBroadcast", dependencies: ["NotifyCenter", "NotifyMacros"]),
+        .macro(
+            name: "NotifyMacros",
+            dependencies: [
+                "NotifyMacroExpansion",
+                .product(name: "SwiftCompilerPlugin", package: "swift-syntax"),
+                .product(name: "SwiftSyntaxMacros", package: "swift-syntax"),
+            ]),
+        .target(
+            name: "NotifyMacroExpansion",
+            dependencies: [
+                .product(name: "SwiftDiagnostics", package: "swift-syntax"),
+                .product(name: "SwiftParser", package: "swift-syntax"),
+                .product(name: "SwiftSyntax", package: "swift-syntax"),
+                .product(name: "SwiftSyntaxBuilder", package: "swift-syntax"),
+                .product(name: "SwiftSyntaxMacros", package: "swift-syntax"),
+            ]),
         .target(
             name: "NotifyWire",
             dependencies: ["NotifyCenter", .product(name: "NIOCore", package: "swift-nio")]),
@@ -79,6 +99,15 @@ let package = Package(
 
         .testTarget(name: "NotifyCenterTests", dependencies: ["NotifyCenter"]),
         .testTarget(name: "NotifyFoundationTests", dependencies: ["NotifyFoundation", "NotifyCenter"]),
+        .testTarget(name: "NotifyBroadcastTests", dependencies: ["NotifyBroadcast", "NotifyCenter"]),
+        .testTarget(
+            name: "NotifyMacroExpansionTests",
+            dependencies: [
+                "NotifyMacroExpansion",
+                .product(name: "SwiftSyntaxMacroExpansion", package: "swift-syntax"),
+                .product(name: "SwiftSyntaxMacros", package: "swift-syntax"),
+                .product(name: "SwiftSyntaxMacrosGenericTestSupport", package: "swift-syntax"),
+            ]),
         .testTarget(
             name: "NotifyWireTests",
             dependencies: ["NotifyWire", "NotifyCenter", .product(name: "NIOCore", package: "swift-nio")]),

@@ -1,0 +1,36 @@
+/// What goes wrong in a broadcast.
+public struct BroadcastError: Error, CustomStringConvertible {
+    /// The kinds of failure.
+    public enum Code: Sendable {
+        /// All receivers were called, and some of them threw.
+        case receiversThrew
+        /// A call was decoded whose name the protocol does not know.
+        case unknownCall
+    }
+
+    /// Which kind it is.
+    public let code: Code
+
+    /// What happened, for people.
+    public let message: String
+
+    /// What the receivers threw, in the order in which they were called.
+    public let errors: [any Error]
+
+    /// The message.
+    public var description: String { message }
+
+    init(code: Code, message: String, errors: [any Error] = []) {
+        self.code = code
+        self.message = message
+        self.errors = errors
+    }
+
+    /// Throws what the receivers of a call threw, if any did. Generated code ends with it.
+    public static func check(_ errors: [any Error]) throws(BroadcastError) {
+        if errors.isEmpty { return }
+        let list = errors.map { "\($0)" }.joined(separator: "; ")
+        let receivers = errors.count == 1 ? "a receiver" : "\(errors.count) receivers"
+        throw BroadcastError(code: .receiversThrew, message: "\(receivers) threw: \(list)", errors: errors)
+    }
+}

@@ -1,0 +1,34 @@
+public import SwiftSyntax
+import SwiftSyntaxBuilder
+public import SwiftSyntaxMacros
+
+/// `@Broadcast` and `@Broadcast(codable)`: reads the protocol, says what is wrong with it, or writes the broadcaster beside
+/// it.
+open class BroadcastMacro: PeerMacro, ExtensionMacro {
+    public static func expansion(
+        of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
+        in context: some MacroExpansionContext
+    ) -> [DeclSyntax] {
+        var reader = ProtocolReader(attribute: node)
+        guard let model = reader.read(declaration) else {
+            for diagnostic in reader.diagnostics { context.diagnose(diagnostic) }
+            return []
+        }
+        // Warnings.
+        for diagnostic in reader.diagnostics { context.diagnose(diagnostic) }
+        var declarations = [model.broadcaster, model.methodSet]
+        if model.isCodable { declarations.append(model.call) }
+        return declarations.map { DeclSyntax(stringLiteral: $0) }
+    }
+
+    public static func expansion(
+        of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
+        providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
+        in context: some MacroExpansionContext
+    ) -> [ExtensionDeclSyntax] {
+        // What is wrong was said when the peers were made.
+        var reader = ProtocolReader(attribute: node)
+        guard let text = reader.read(declaration)?.defaults(extending: type.trimmedDescription) else { return [] }
+        return DeclSyntax(stringLiteral: text).as(ExtensionDeclSyntax.self).map { [$0] } ?? []
+    }
+}

@@ -1,0 +1,115 @@
+// The text of the calls that travel.
+
+extension ProtocolModel {
+    /// The enumeration of calls, and how they are encoded.
+    var call: String {
+        let conformances = isSendable ? "Codable, Sendable" : "Codable"
+        let cases = requirements.map { "    case \($0.memberName)\($0.payload)" }
+        let names = requirements.map { "        case .\($0.memberName): \($0.topic.literal)" }
+        return """
+            /// A call of `\(name)` that can travel.
+            \(access)nonisolated enum \(callName): \(conformances) {
+            \(cases.joined(separator: "\n"))
+
+                /// The name under which the call travels.
+                \(access)var name: String {
+                    switch self {
+            \(indented(names.joined(separator: "\n")))
+                    }
+                }
+
+                \(access)init(from decoder: any Decoder) throws {
+                    let call = try NotifyBroadcast.CallDecoder(decoder)
+                    switch call.name {
+            \(indented(indented(requirements.map(\.decoding).joined(separator: "\n"))))
+                    default:
+                        throw call.unknownName(in: \(name.literal))
+                    }
+                }
+
+                \(access)func encode(to encoder: any Encoder) throws {
+                    let call = NotifyBroadcast.CallEncoder(encoder, name: name)
+                    switch self {
+            \(indented(indented(requirements.map(\.encoding).joined(separator: "\n"))))
+                    }
+                }
+            }
+            """
+    }
+
+    /// The broadcaster's method that takes such a call.
+    var dispatch: String {
+        let effects = Effects(
+            isAsync: requirements.contains(where: \.effects.isAsync),
+            isThrowing: requirements.contains(where: \.effects.isThrowing))
+        return """
+            /// Hands a call to the receivers, as if its method were called.
+            \(access)func dispatch(_ call: \(callName))\(effects.specifiers) {
+                switch call {
+            \(indented(requirements.map(\.dispatching).joined(separator: "\n")))
+                }
+            }
+            """
+    }
+}
+
+extension Requirement {
+    /// The associated values of the case.
+    fileprivate var payload: String {
+        if parameters.isEmpty { return "" }
+        let values = parameters.map { parameter in
+            parameter.label.map { "\($0): \(parameter.valueType)" } ?? parameter.valueType
+        }
+        return "(\(values.joined(separator: ", ")))"
+    }
+
+    fileprivate var decoding: String {
+        let values = parameters.map { ($0.label.map { "\($0): " } ?? "") + "call.next()" }
+        let value = values.isEmpty ? "" : "(\(values.joined(separator: ", ")))"
+        return """
+            case \(topic.literal):
+                self = \(values.isEmpty ? "" : "try ").\(memberName)\(value)
+            """
+    }
+
+    fileprivate var encoding: String {
+        """
+        case .\(memberName)\(bindings):
+            try call.encode(\(values.joined(separator: ", ")))
+        """
+    }
+
+    fileprivate var dispatching: String {
+        let arguments = zip(parameters, values).map { parameter, value in
+            parameter.label.map { "\($0): \(value)" } ?? value
+        }
+        return """
+            case .\(memberName)\(bindings):
+                \(effects.call)\(name)(\(arguments.joined(separator: ", ")))
+            """
+    }
+
+    private var bindings: String {
+        parameters.isEmpty ? "" : "(\(values.map { "let \($0)" }.joined(separator: ", ")))"
+    }
+
+    /// What the associated values are called where a case is taken apart, so that none hides the call.
+    private var values: [String] {
+        parameters.map { ["call", "name", "encoder"].contains($0.name) ? "\($0.name)_" : $0.name }
+    }
+}
+
+extension String {
+    /// As a string literal.
+    fileprivate var literal: String {
+        let escaped = map { character in
+            switch character {
+            case "\\", "\"": "\\\(character)"
+            case "\n": "\\n"
+            case "\r": "\\r"
+            default: "\(character)"
+            }
+        }
+        return "\"\(escaped.joined())\""
+    }
+}

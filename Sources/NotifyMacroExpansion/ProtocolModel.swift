@@ -1,0 +1,101 @@
+/// A protocol that can be broadcast.
+struct ProtocolModel {
+    let name: String
+    /// `public `, `package `, `fileprivate ` or nothing.
+    let access: String
+    let isSendable: Bool
+    let isCodable: Bool
+    let requirements: [Requirement]
+
+    var broadcasterName: String { "\(name)Broadcaster" }
+    var methodSetName: String { "\(name)Methods" }
+    var callName: String { "\(name)Call" }
+}
+
+/// A method, property or subscript of the protocol.
+struct Requirement {
+    enum Kind { case method, property, `subscript` }
+
+    let kind: Kind
+    /// As it is written, with backticks.
+    let name: String
+    /// What tells it from all others of the protocol in an enumeration or a set.
+    var memberName: String
+    /// Attributes and modifiers that the broadcaster repeats, each followed by a space.
+    let prefix: String
+    let genericParameters: String
+    let parameters: [Parameter]
+    /// With a space in front, or nothing.
+    let genericConstraints: String
+    let effects: Effects
+    /// Nil where nothing is returned.
+    let result: String?
+    let hasSetter: Bool
+    let rule: CombinationRule?
+    let isOptional: Bool
+    /// The name under which a call travels, if it is not the full name.
+    let givenTopic: String?
+}
+
+extension Requirement {
+    /// The name under which a call travels.
+    var topic: String { givenTopic ?? fullName }
+
+    /// Name and labels, such as `userDidFollow(_:at:)`.
+    var fullName: String {
+        let bare = name.filter { $0 != "`" }
+        return kind == .property ? bare : "\(bare)(\(parameters.map { "\($0.label ?? "_"):" }.joined()))"
+    }
+
+    /// The name, with the labels as words: `moved(to:)` is `movedTo`.
+    var labelledName: String {
+        let labels = parameters.compactMap(\.label).map { $0.filter { $0 != "`" } }
+        if labels.isEmpty { return name }
+        return name.filter { $0 != "`" } + labels.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+    }
+
+    /// A name that no parameter has, to be used in a body.
+    func local(_ name: String) -> String {
+        parameters.contains { $0.name == name } ? local("\(name)_") : name
+    }
+}
+
+/// `async` and `throws`.
+struct Effects {
+    var isAsync = false
+    var isThrowing = false
+
+    /// In a declaration, with a space in front.
+    var specifiers: String { (isAsync ? " async" : "") + (isThrowing ? " throws" : "") }
+    /// Before a call.
+    var call: String { (isThrowing ? "try " : "") + (isAsync ? "await " : "") }
+}
+
+/// A parameter of a method or subscript.
+struct Parameter {
+    /// Nil if there is none.
+    let label: String?
+    /// Inside the method.
+    let name: String
+    let type: String
+    /// The type without specifiers such as `borrowing`.
+    let valueType: String
+    /// How it is handed on, without label.
+    let argument: String
+
+    /// In a declaration of a function.
+    var declaration: String {
+        label == name ? "\(name): \(type)" : "\(label ?? "_") \(name): \(type)"
+    }
+
+    /// In a call.
+    var labelledArgument: String { label.map { "\($0): \(argument)" } ?? argument }
+}
+
+/// How results are combined.
+enum CombinationRule {
+    case collect
+    case first
+    case firstOr(String)
+    case reduce(initial: String, combine: String)
+}

@@ -1,0 +1,122 @@
+// The text of one member of the broadcaster.
+
+extension Requirement {
+    /// Calls the receivers and combines what they answer.
+    func implementation(in model: ProtocolModel) -> String {
+        let set = "\(model.methodSetName).\(memberName)"
+        return declaration(access: model.access, getter: calls(of: set), setter: assignments(of: set))
+    }
+
+    /// Does nothing, and gives what does not change a combined result.
+    func emptyDefault(access: String) -> String {
+        let value =
+            switch rule {
+            case .collect: "[]"
+            case .first: "nil"
+            case .reduce(let initial, _): initial
+            case .firstOr, nil: ""
+            }
+        // An access level beside those of the protocol's requirements: an extension of it has none by itself.
+        return declaration(access: access, getter: value, setter: "")
+    }
+
+    private func declaration(access: String, getter: String, setter: String) -> String {
+        let list = parameters.map { kind == .subscript ? $0.subscriptDeclaration : $0.declaration }
+        let parameters = list.joined(separator: ", ")
+        let head = "\(prefix)\(access)"
+        switch kind {
+        case .method:
+            let arrow = result.map { " -> \($0)" } ?? ""
+            let signature = "func \(name)\(genericParameters)(\(parameters))\(effects.specifiers)\(arrow)"
+            return "\(head)\(signature)\(genericConstraints) \(block(getter))"
+        case .property:
+            return "\(head)var \(name): \(result ?? "Void") \(block(accessors(getter, setter)))"
+        case .subscript:
+            let signature = "subscript\(genericParameters)(\(parameters)) -> \(result ?? "Void")"
+            return "\(head)\(signature)\(genericConstraints) \(block(accessors(getter, setter)))"
+        }
+    }
+
+    private func accessors(_ getter: String, _ setter: String) -> String {
+        let get = "get\(effects.specifiers) \(block(getter))"
+        return hasSetter ? "\(get)\nset \(block(setter))" : get
+    }
+
+    private func block(_ body: String) -> String {
+        body.isEmpty ? "{\n}" : "{\n\(indented(body))\n}"
+    }
+}
+
+// MARK: - Bodies
+
+extension Requirement {
+    /// `receiver.name(arguments)`, or what a property or subscript is instead.
+    private func access(to receiver: String) -> String {
+        let arguments = parameters.map(\.labelledArgument).joined(separator: ", ")
+        switch kind {
+        case .method: return "\(receiver).\(name)(\(arguments))"
+        case .property: return "\(receiver).\(name)"
+        case .subscript: return "\(receiver)[\(arguments)]"
+        }
+    }
+
+    /// A loop over the receivers.
+    private func loop(over set: String, receiver: String, _ body: String) -> String {
+        let receivers = parameters.contains { $0.name == "receivers" } ? "self.receivers" : "receivers"
+        return "for \(receiver) in \(receivers)[\(set)] \(block(body))"
+    }
+
+    private func assignments(of set: String) -> String {
+        let receiver = local("receiver")
+        return loop(over: set, receiver: receiver, "\(access(to: receiver)) = newValue")
+    }
+
+    private func calls(of set: String) -> String {
+        let receiver = local("receiver")
+        let (answers, failures) = (local("answers"), local("failures"))
+        let (before, statement, after) = combination(
+            of: effects.call + access(to: receiver), as: answers, answer: local("answer"), combine: local("combine"))
+        if !effects.isThrowing {
+            return lines(before, loop(over: set, receiver: receiver, statement), after)
+        }
+        let attempt = "do \(block(statement)) catch \(block("\(failures).append(error)"))"
+        return lines(
+            before, "var \(failures): [any Error] = []", loop(over: set, receiver: receiver, attempt),
+            "try NotifyBroadcast.BroadcastError.check(\(failures))", after)
+    }
+
+    /// What comes before the loop, in it, and after it.
+    private func combination(
+        of call: String, as answers: String, answer: String, combine: String
+    ) -> (before: String, statement: String, after: String) {
+        let result = result ?? "Void"
+        switch rule {
+        case nil:
+            return ("", call, "")
+        case .collect:
+            return ("var \(answers): \(result) = []", "\(answers) += \(call)", "return \(answers)")
+        case .first:
+            return ("", "if let \(answer) = \(call) \(block("return \(answer)"))", "return nil")
+        case .firstOr(let other):
+            let isOptional = result.hasSuffix("?")
+            let statement = isOptional ? "if let \(answer) = \(call) \(block("return \(answer)"))" : "return \(call)"
+            return ("", statement, "return \(other)")
+        case .reduce(let initial, let function):
+            let before = lines(
+                "let \(combine): (\(result), \(result)) -> \(result) = (\(function))",
+                "var \(answer): \(result) = \(initial)")
+            return (before, "\(answer) = \(combine)(\(answer), \(call))", "return \(answer)")
+        }
+    }
+
+    private func lines(_ parts: String...) -> String {
+        parts.filter { !$0.isEmpty }.joined(separator: "\n")
+    }
+}
+
+extension Parameter {
+    /// In a declaration of a subscript, where a single name is no label.
+    fileprivate var subscriptDeclaration: String {
+        label.map { "\($0) \(name): \(type)" } ?? "\(name): \(type)"
+    }
+}
