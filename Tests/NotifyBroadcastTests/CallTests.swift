@@ -1,0 +1,58 @@
+import Foundation
+import NotifyBroadcast
+import Testing
+
+@Suite struct CallTests {
+    private final class Office: OrderEvents {
+        let journal: Journal
+        init(_ journal: Journal) { self.journal = journal }
+        func orderCreated(_ number: Int, at shop: String) { journal.note("created \(number) at \(shop)") }
+        func orderPaid(_ number: Int?) { journal.note("paid \(number.map(String.init) ?? "none")") }
+        func closed() throws { throw Failure(name: "closed") }
+    }
+
+    private let journal = Journal()
+
+    private func text(_ call: OrderEventsCall) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return String(decoding: try encoder.encode(call), as: UTF8.self)
+    }
+
+    private func decode(_ text: String) throws -> OrderEventsCall {
+        try JSONDecoder().decode(OrderEventsCall.self, from: Data(text.utf8))
+    }
+
+    @Test func `a call is named as the method, or as its topic says`() throws {
+        let created = #"{"arguments":[42,"north"],"name":"orderCreated(_:at:)"}"#
+        #expect(try text(.orderCreated(42, at: "north")) == created)
+        #expect(try text(.orderPaid(nil)) == #"{"arguments":[null],"name":"orders.paid"}"#)
+        #expect(OrderEventsCall.closed.name == "closed()")
+    }
+
+    @Test func `a call that travelled is handed to the receivers`() throws {
+        let orders = OrderEventsBroadcaster()
+        let office = Office(journal)
+        orders.register(office)
+        for call in [OrderEventsCall.orderCreated(42, at: "north"), .orderPaid(7), .orderPaid(nil)] {
+            try orders.dispatch(decode(text(call)))
+        }
+        #expect(journal.take() == ["created 42 at north", "paid 7", "paid none"])
+        let error = #expect(throws: BroadcastError.self) { try orders.dispatch(decode(#"{"name":"closed()"}"#)) }
+        #expect(error?.code == .receiversThrew)
+    }
+
+    @Test func `a name that is not known is told`() {
+        let error = #expect(throws: BroadcastError.self) { try decode(#"{"name":"orderLost(_:)","arguments":[1]}"#) }
+        #expect(error?.code == .unknownCall)
+        #expect(error?.message == "OrderEvents has no call named 'orderLost(_:)'")
+    }
+
+    @Test(arguments: [
+        "{}", #"{"name":"orders.paid"}"#, #"{"name":"orderCreated(_:at:)","arguments":[1]}"#,
+        #"{"name":"orders.paid","arguments":["one"]}"#,
+    ])
+    func `a call that is cut or of other types is refused`(_ text: String) {
+        #expect(throws: DecodingError.self) { try decode(text) }
+    }
+}
