@@ -5,6 +5,7 @@ public import SwiftSyntaxMacros
 /// `@Broadcast` and `@Broadcast(codable)`: reads the protocol, says what is wrong with it, or writes the broadcaster beside
 /// it.
 open class BroadcastMacro: PeerMacro, ExtensionMacro {
+    /// The broadcaster, the set of methods and the calls.
     public static func expansion(
         of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
@@ -21,6 +22,7 @@ open class BroadcastMacro: PeerMacro, ExtensionMacro {
         return declarations.map { DeclSyntax(stringLiteral: $0) }
     }
 
+    /// The defaults of optional requirements.
     public static func expansion(
         of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
         providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],

@@ -3,6 +3,7 @@ public import SwiftSyntaxMacros
 
 /// `@Combine`, `@Optional` and `@Topic` only tell `@Broadcast` something: they make nothing, and belong nowhere else.
 open class MarkerMacro: PeerMacro {
+    /// Nothing. Says so if the attribute is not where it belongs.
     public static func expansion(
         of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
