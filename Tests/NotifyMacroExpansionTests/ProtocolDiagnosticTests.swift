@@ -1,0 +1,58 @@
+import Testing
+
+/// What the macro says of protocols that cannot be broadcast.
+@Suite struct ProtocolDiagnosticTests {
+    private static let inherited = "a broadcast protocol inherits only 'AnyObject' and 'Sendable':"
+
+    @Test(arguments: [
+        Refusal("@Broadcast struct S {}", "'@Broadcast' belongs on a protocol", at: 1, 1),
+        Refusal(
+            "@Broadcast(other) protocol P: AnyObject {}", "'@Broadcast' takes 'codable', not 'other'", at: 1, 12),
+        Refusal(
+            "@Broadcast protocol P {}", "'P' must inherit 'AnyObject': its receivers are held weakly", at: 1, 21,
+            fix: "add 'AnyObject'", fixed: "@Broadcast protocol P: AnyObject {}"),
+        Refusal(
+            "@Broadcast protocol P: Sendable {}", "'P' must inherit 'AnyObject': its receivers are held weakly",
+            at: 1, 21, fix: "add 'AnyObject'", fixed: "@Broadcast protocol P: AnyObject, Sendable {}"),
+        Refusal(
+            "@Broadcast protocol P: AnyObject, Other {}", "\(inherited) what 'Other' requires is not seen here", at: 1,
+            35,
+            fix: "remove 'Other'", fixed: "@Broadcast protocol P: AnyObject {}"),
+        Refusal(
+            "@Broadcast protocol P: Other {}", "\(inherited) what 'Other' requires is not seen here", at: 1, 24,
+            fix: "replace 'Other' with 'AnyObject'", fixed: "@Broadcast protocol P: AnyObject {}"),
+        Refusal(
+            "@Broadcast protocol P: AnyObject & Other {}", "\(inherited) what 'Other' requires is not seen here", at: 1,
+            24,
+            fix: "replace 'AnyObject & Other' with 'AnyObject'", fixed: "@Broadcast protocol P: AnyObject {}"),
+        Refusal(
+            "@Broadcast protocol P<Element>: AnyObject {}",
+            "a protocol with associated types cannot be broadcast: they are others for each receiver", at: 1, 22),
+        Refusal(
+            "@Broadcast protocol P: AnyObject where Self: Sendable {}",
+            "a protocol with a 'where' clause cannot be broadcast", at: 1, 34),
+        Refusal(
+            "@Broadcast(codable) protocol P: AnyObject {}", "'P' has no calls that could travel", at: 1, 30),
+    ])
+    func `protocols that cannot be broadcast`(_ refusal: Refusal) {
+        refusal.check()
+    }
+
+    @Test func `more methods than a set holds`() {
+        let members = (1...65).map { "    func f\($0)()\n" }.joined()
+        Refusal(
+            "@Broadcast protocol P: AnyObject {\n\(members)}",
+            "65 requirements are too many to choose from: split the protocol (at most 64)", at: 1, 21
+        ).check()
+    }
+
+    @Test(arguments: [
+        Refusal(
+            "protocol P {\n    @Optional func f()\n}",
+            "'@Optional' belongs on a requirement of a '@Broadcast' protocol", at: 2, 5),
+        Refusal("@Topic(\"t\") func f() {}", "'@Topic' belongs on a requirement of a '@Broadcast' protocol", at: 1, 1),
+    ])
+    func `marks outside of a broadcast protocol`(_ refusal: Refusal) {
+        refusal.check()
+    }
+}

@@ -1,0 +1,151 @@
+import SwiftSyntaxMacrosGenericTestSupport
+import Testing
+
+/// What the macro says of requirements that cannot be broadcast.
+@Suite struct RequirementDiagnosticTests {
+    @Test(arguments: [
+        Refusal(
+            member: "associatedtype A", "the associated type 'A' cannot be broadcast: it is another for each receiver",
+            column: 1),
+        Refusal(member: "init()", "an initializer cannot be broadcast: receivers exist already", column: 1),
+        Refusal(member: "static func f()", "a static member cannot be broadcast: receivers are instances", column: 1),
+        Refusal(
+            member: "static var x: Int { get }", "a static member cannot be broadcast: receivers are instances",
+            column: 1),
+        Refusal(
+            member: "static func == (a: Int, b: Int)", "an operator cannot be broadcast: receivers are instances",
+            column: 13),
+        Refusal(
+            member: "mutating func f()",
+            "a mutating method cannot be broadcast: receivers are instances of classes", column: 1),
+        Refusal(
+            member: "func f(_ other: Self)", "'Self' cannot be broadcast: it is another type for each receiver",
+            column: 17, fix: "replace 'Self' with 'any P'", fixed: "func f(_ other: any P)"),
+        Refusal(
+            member: "nonisolated func f()",
+            "a nonisolated requirement is called from anywhere: the receivers must be 'Sendable'", column: 1,
+            fix: "add 'Sendable'"),
+        Refusal(
+            member: "#if A\n    #endif", "'#if' hides what is required: put it around the whole protocol", column: 1),
+        Refusal(
+            member: "func register(_ x: Int)",
+            "'register(_:)' is the broadcaster's own: give the requirement another name", column: 1),
+    ])
+    func `members that cannot be broadcast`(_ refusal: Refusal) {
+        refusal.check()
+    }
+
+    @Test(arguments: [
+        Refusal(
+            member: "func f(_ x: Int...)", "'x' is variadic and cannot be handed on: take an array", column: 8,
+            fix: "replace with an array", fixed: "func f(_ x: [Int])"),
+        Refusal(
+            member: "func f(_ x: consuming A)", "'x' is 'consuming': only one receiver could have it", column: 13,
+            fix: "remove 'consuming'", fixed: "func f(_ x: A)"),
+        Refusal(
+            member: "func f(_ x: sending A)", "'x' is 'sending': only one receiver could have it", column: 13,
+            fix: "remove 'sending'", fixed: "func f(_ x: A)"),
+        Refusal(
+            member: "func f() throws(E)", "a typed 'throws' cannot hold what several receivers throw", column: 10,
+            fix: "replace with 'throws'", fixed: "func f() throws"),
+        Refusal(
+            member: "func f(_ g: () throws -> Void) rethrows",
+            "'rethrows' cannot hold what several receivers throw", column: 32,
+            fix: "replace 'rethrows' with 'throws'", fixed: "func f(_ g: () throws -> Void) throws"),
+    ])
+    func `parameters and effects that cannot be broadcast`(_ refusal: Refusal) {
+        refusal.check()
+    }
+
+    @Test(arguments: [
+        Refusal(
+            member: "func f() -> [Int]", "say with '@Combine' how the receivers' results become one", column: 13,
+            fix: "add '@Combine(.collect)'", fixed: "@Combine(.collect) func f() -> [Int]"),
+        Refusal(
+            member: "var x: Int? { get }", "say with '@Combine' how the receivers' results become one", column: 8,
+            fix: "add '@Combine(.first)'", fixed: "@Combine(.first) var x: Int? { get }"),
+        Refusal(
+            member: "subscript(i: Int) -> [Int] { get }", "say with '@Combine' how the receivers' results become one",
+            column: 22, fix: "add '@Combine(.collect)'",
+            fixed: "@Combine(.collect) subscript(i: Int) -> [Int] { get }"),
+        Refusal(
+            member: "@Combine(.first) func f()", "there is no result to combine", column: 1,
+            fix: "remove '@Combine'", fixed: "func f()"),
+        Refusal(
+            member: "@Combine(rule) func f() -> Int",
+            "'@Combine' takes '.collect', '.first', '.first(or:)' or '.reduce(_:_:)', spelled out", column: 1),
+        Refusal(
+            member: "@Combine(.collect) func f() -> Int", "'.collect' joins arrays, and 'Int' is none", column: 10),
+        Refusal(
+            member: "@Combine(.first) func f() -> Int", "'.first' may find no answer, and 'Int' is not optional",
+            column: 10, fix: "use '.first(or:)'",
+            fixed: "@Combine(.first(or: <#answer without receivers#>)) func f() -> Int"),
+        Refusal(
+            member: "@Optional @Combine(.first(or: 1)) func f() -> Int",
+            "with '.first(or:)' an empty default would pass for an answer: write the default in an extension", column: 1
+        ),
+    ])
+    func `results that are not combined`(_ refusal: Refusal) {
+        refusal.check()
+    }
+
+    @Test func `a result that is no array and not optional has two ways out`() {
+        let answer = "add '@Combine(.first(or: <#answer without receivers#>))'"
+        let reduction = "add '@Combine(.reduce(<#initial answer#>) { <#$0 and $1#> })'"
+        expect(
+            "@Broadcast protocol P: AnyObject {\n    func f() -> Int\n}",
+            expandsTo: "protocol P: AnyObject {\n    func f() -> Int\n}",
+            diagnostics: [
+                DiagnosticSpec(
+                    message: "say with '@Combine' how the receivers' results become one", line: 2, column: 17,
+                    fixIts: [FixItSpec(message: answer), FixItSpec(message: reduction)])
+            ],
+            fixed: """
+                @Broadcast protocol P: AnyObject {
+                    @Combine(.first(or: <#answer without receivers#>)) func f() -> Int
+                }
+                """,
+            applying: [answer])
+    }
+
+    // MARK: Calls that travel
+
+    @Test(arguments: [
+        ("func f() -> Int", "a result", 13), ("func f(_ x: inout Int)", "an 'inout' parameter", 13),
+        ("func f(_ x: () -> Void)", "a closure", 13), ("func f<T>(_ x: T)", "a generic call", 7),
+        ("func f(_ x: some Codable)", "a generic call", 13), ("func f(_ x: [any A])", "a value of any type", 14),
+        ("var x: Int { get }", "a property", 1), ("subscript(i: Int) -> Int { get }", "a subscript", 1),
+    ])
+    func `what cannot travel`(member: String, what: String, column: Int) {
+        Refusal(
+            member: member, "\(what) cannot travel: take it out of a '@Broadcast(codable)' protocol", column: column,
+            codable: true
+        ).check()
+    }
+
+    @Test(arguments: ["@Topic(\"\")", "@Topic(name)", "@Topic(\"a\\(1)\")"])
+    func `a topic that is none`(topic: String) {
+        let message = "a topic is a string literal without interpolation that is not empty"
+        expect(
+            "@Broadcast(codable) protocol P: AnyObject {\n    \(topic) func f()\n}",
+            expandsTo: "protocol P: AnyObject {\n    func f()\n}",
+            diagnostics: [DiagnosticSpec(message: message, line: 2, column: 5)])
+    }
+
+    @Test func `two calls of one name`() {
+        let message = "two calls travel as 'a': name one of them with '@Topic'"
+        expect(
+            """
+            @Broadcast(codable) protocol P: AnyObject {
+                @Topic("a") func f()
+                @Topic("a") func g()
+            }
+            """,
+            expandsTo: "protocol P: AnyObject {\n    func f()\n    func g()\n}",
+            diagnostics: [
+                DiagnosticSpec(
+                    message: message, line: 3, column: 5,
+                    notes: [NoteSpec(message: "the other is here", line: 2, column: 5)])
+            ])
+    }
+}
