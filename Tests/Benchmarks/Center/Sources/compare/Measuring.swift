@@ -1,0 +1,122 @@
+import Foundation
+
+/// Something that does the work once and says what it cost.
+typealias Contender = () -> Double
+
+/// Two contenders for the same work, and what is asked of their ratio.
+struct Case {
+    enum Budget {
+        /// The other one costs at least so many times as much as ours.
+        case atLeast(Double)
+        /// Ours costs at most so many times as much as the other one.
+        case atMost(Double)
+    }
+
+    let title: String
+    let budget: Budget
+    /// Makes the contenders, ours first, when their turn comes: what they hold goes before the next case.
+    let prepare: () throws -> (Contender, Contender)
+
+    init(_ title: String, _ budget: Budget, prepare: @escaping () throws -> (Contender, Contender)) {
+        self.title = title
+        self.budget = budget
+        self.prepare = prepare
+    }
+}
+
+extension Case {
+    /// What several rounds gave. The least is what it costs when nobody disturbs, the median what it usually costs.
+    private struct Sample {
+        var figures: [Double] = []
+
+        var least: Double { figures.min() ?? .nan }
+        var median: Double { figures.isEmpty ? .nan : figures.sorted()[figures.count / 2] }
+    }
+
+    static func printTitles() {
+        print("\("".padded(to: 65)) ours: least, median   other: least, median   ratio: least, median   asked for")
+    }
+
+    /// Lets the contenders work in turns, so that a disturbance meets both; prints a line and answers whether the ratio of
+    /// the least figures is what is asked for.
+    func run(rounds: Int) throws -> Bool {
+        let (ours, other) = try prepare()
+        var ourSample = Sample()
+        var otherSample = Sample()
+        for round in 0...rounds {
+            let figures =
+                round % 2 == 0
+                ? (ours(), other())
+                : {
+                    let first = other(); return (ours(), first)
+                }()
+            // The first round warms up.
+            guard round > 0 else { continue }
+            ourSample.figures.append(figures.0)
+            otherSample.figures.append(figures.1)
+        }
+        let least = ratio(ourSample.least, otherSample.least)
+        let median = ratio(ourSample.median, otherSample.median)
+        let columns = [ourSample.least, ourSample.median, otherSample.least, otherSample.median]
+            .map { String(format: "%10.1f", $0) }.joined(separator: " ")
+        let asked =
+            switch budget {
+            case .atLeast(let budget): (text: ">= \(budget)", holds: least >= budget)
+            case .atMost(let budget): (text: "<= \(budget)", holds: least <= budget)
+            }
+        print(
+            title.padded(to: 64), columns, String(format: "%10.2f %10.2f", least, median), "", asked.text.padded(to: 8),
+            asked.holds ? "yes" : "NO")
+        return asked.holds
+    }
+
+    private func ratio(_ ours: Double, _ other: Double) -> Double {
+        switch budget {
+        case .atLeast: other / ours
+        case .atMost: ours / other
+        }
+    }
+}
+
+extension String {
+    fileprivate func padded(to width: Int) -> String {
+        padding(toLength: max(width, count), withPad: " ", startingAt: 0)
+    }
+}
+
+// MARK: - Clocks
+
+/// Nanoseconds that this thread ran. What else the machine does is not in it.
+func processorTime(_ body: () -> Void) -> Double {
+    let start = nanoseconds(CLOCK_THREAD_CPUTIME_ID)
+    body()
+    return nanoseconds(CLOCK_THREAD_CPUTIME_ID) - start
+}
+
+/// Nanoseconds that went by.
+func time(_ body: () -> Void) -> Double {
+    let start = nanoseconds(CLOCK_MONOTONIC)
+    body()
+    return nanoseconds(CLOCK_MONOTONIC) - start
+}
+
+private func nanoseconds(_ clock: clockid_t) -> Double {
+    var time = timespec()
+    clock_gettime(clock, &time)
+    return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
+}
+
+// MARK: - What observers do
+
+/// Counts calls. One thread counts at a time.
+final class Tally: @unchecked Sendable {
+    private let memory = UnsafeMutablePointer<Int>.allocate(capacity: 1)
+
+    init() { memory.initialize(to: 0) }
+    deinit { memory.deallocate() }
+
+    var count: Int { memory.pointee }
+
+    @inline(__always)
+    func add() { memory.pointee &+= 1 }
+}

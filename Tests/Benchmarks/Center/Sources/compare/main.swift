@@ -1,0 +1,21 @@
+// Compares LocalCenter with Foundation's NotificationCenter at the same work, and fails if a ratio is not what is asked for.
+//
+//   compare [ROUNDS]
+import Foundation
+
+let rounds = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 21
+var load = [Double](repeating: 0, count: 3)
+getloadavg(&load, 3)
+print("Nanoseconds for each, \(rounds) rounds in turns; \(load[0]) processes ran in the last minute.\n")
+
+Case.printTitles()
+var missed = 0
+for scene in postingCases(churn: 0) + postingCases(churn: 60_000) + compatibleCases() + registeringCases()
+    + growingCases() + threadCases()
+where try !scene.run(rounds: rounds) {
+    missed += 1
+}
+if missed > 0 {
+    print("\n\(missed) not as asked for")
+    exit(1)
+}
