@@ -6,9 +6,8 @@ extension NotificationObject {
     /// An instance may be of a class that is not sendable. It is compared by identity and held weakly, or by the post that is
     /// in progress: nothing here looks into it.
     init?(ofPost object: Any) {
-        if type(of: object) is AnyClass {
-            // Sendable has no representation, so that the two types are the same.
-            self.init(anyInstance: unsafeBitCast(object as AnyObject, to: (any AnyObject & Sendable).self))
+        if let instance = Self.instance(object) {
+            self.init(anyInstance: instance)
         } else if let text = object as? String {
             self.init(text)
         } else if let optional = object as? any OptionalObject {
@@ -21,6 +20,14 @@ extension NotificationObject {
         } else {
             return nil
         }
+    }
+
+    /// The object as it is, if it is an instance. A cast would look for everything else that an object may be first, which
+    /// takes longer than the post.
+    private static func instance<Object>(_ object: Object) -> (any AnyObject & Sendable)? {
+        guard Object.self is AnyClass else { return nil }
+        // An instance of a class is a reference and nothing else, and Sendable has no representation.
+        return withUnsafePointer(to: object) { UnsafeRawPointer($0).load(as: (any AnyObject & Sendable).self) }
     }
 
     /// What stands for the object that an observer asks for. If no post can have it, this is an object that is gone, and the

@@ -140,15 +140,17 @@ extension Observer {
         _ message: Message, name: NotificationName, object: NotificationObject?, in center: LocalCenter
     ) {
         guard let messages else { return }
-        // The caller has compared the types.
-        let receiver = unsafeDowncast(messages, to: MessageReceiver<Message>.self)
+        // The caller has compared the types. Nothing is retained: this observer holds the receiver.
+        let receiver = Unmanaged.passUnretained(unsafeDowncast(messages, to: MessageReceiver<Message>.self))
         do {
-            if flags.load(ordering: .acquiring) == 0 { return try receiver.call(message) }
-            try withTurn(object: object, in: center) { owner in
-                if let owner, let callOwned = receiver.callOwned {
-                    try callOwned(owner, message)
-                } else {
-                    try receiver.call(message)
+            try receiver._withUnsafeGuaranteedRef { receiver in
+                if flags.load(ordering: .acquiring) == 0 { return try receiver.call(message) }
+                try withTurn(object: object, in: center) { owner in
+                    if let owner, let callOwned = receiver.callOwned {
+                        try callOwned(owner, message)
+                    } else {
+                        try receiver.call(message)
+                    }
                 }
             }
         } catch {
