@@ -26,9 +26,7 @@ extension ProtocolModel {
                 /// Ends a receiver's registration for all methods or for some.
                 \(access)func unregister(_ receiver: any \(name), for methods: \(methodSetName) = .init(rawValue: .max)) {
                     receivers.remove(receiver, for: methods)
-                }
-
-            \(members.map { indented($0) }.joined(separator: "\n\n"))
+                }\(members.map { "\n\n\(indented($0))" }.joined())
             }
             """
     }
@@ -49,9 +47,7 @@ extension ProtocolModel {
 
                 \(access)init(rawValue: UInt64) {
                     self.rawValue = rawValue
-                }
-
-            \(members.joined(separator: "\n\n"))
+                }\(members.map { "\n\n\($0)" }.joined())
             }
             """
     }

@@ -14,7 +14,7 @@ extension ProtocolModel {
                 /// The name under which the call travels.
                 \(access)var name: String {
                     switch self {
-            \(indented(names.joined(separator: "\n")))
+            \(names.joined(separator: "\n"))
                     }
                 }
 
@@ -85,7 +85,7 @@ extension Requirement {
         }
         return """
             case .\(memberName)\(bindings):
-                \(effects.call)\(name)(\(arguments.joined(separator: ", ")))
+                \(effects.call)self.\(name)(\(arguments.joined(separator: ", ")))
             """
     }
 

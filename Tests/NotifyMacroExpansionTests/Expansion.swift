@@ -1,4 +1,5 @@
 import NotifyMacroExpansion
+import SwiftParser
 import SwiftSyntax
 import SwiftSyntaxMacroExpansion
 import SwiftSyntaxMacros
@@ -20,6 +21,19 @@ func expect(
     assertMacroExpansion(
         source, expandedSource: expanded, diagnostics: diagnostics, macroSpecs: macros, applyFixIts: fixIts,
         fixedSource: fixed, failureHandler: { Issue.record(Comment(rawValue: $0.message), sourceLocation: location) })
+}
+
+/// What is written beside a protocol, without what is the same for every one.
+func expansion(of source: String) -> String {
+    let file = Parser.parse(source: source)
+    let context = BasicMacroExpansionContext(sourceFiles: [file: .init(moduleName: "M", fullFilePath: "M.swift")])
+    let expanded = file.expand(
+        macroSpecs: macros,
+        contextGenerator: {
+            BasicMacroExpansionContext(sharingWith: context, lexicalContext: $0.allMacroLexicalContexts())
+        },
+        indentationWidth: .spaces(4))
+    return expanded.description
 }
 
 /// Something the macro refuses: what it says, and what its fix-it makes of the source.

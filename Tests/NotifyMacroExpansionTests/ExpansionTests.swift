@@ -1,0 +1,318 @@
+import SwiftDiagnostics
+import SwiftSyntaxMacrosGenericTestSupport
+import Testing
+
+/// What the macro writes.
+@Suite struct ExpansionTests {
+    @Test func `a public protocol`() {
+        let source = """
+            @Broadcast public protocol P: AnyObject, Sendable {
+                func f(_ x: Int, at y: Int)
+            }
+            """
+        expect(
+            source,
+            expandsTo: """
+                public protocol P: AnyObject, Sendable {
+                    func f(_ x: Int, at y: Int)
+                }
+
+                /// Hands each call of `P` to every receiver that is registered, in order of registration.
+                public final class PBroadcaster: P, NotifyBroadcast.Broadcaster {
+                    private let receivers = NotifyBroadcast.BroadcastReceivers<any P>()
+
+                    public nonisolated init() {
+                    }
+
+                    /// How many receivers live.
+                    public var receiverCount: Int {
+                        receivers.count
+                    }
+
+                    /// Registers a receiver, which is held weakly, for all methods or for some.
+                    public func register(_ receiver: any P, for methods: PMethods = .init(rawValue: .max)) {
+                        receivers.add(receiver, for: methods) { [weak receiver] in
+                            receiver
+                        }
+                    }
+
+                    /// Ends a receiver's registration for all methods or for some.
+                    public func unregister(_ receiver: any P, for methods: PMethods = .init(rawValue: .max)) {
+                        receivers.remove(receiver, for: methods)
+                    }
+
+                    public func f(_ x: Int, at y: Int) {
+                        for receiver in receivers[PMethods.f] {
+                            receiver.f(x, at: y)
+                        }
+                    }
+                }
+
+                /// Methods of `P`, to register receivers for.
+                public nonisolated struct PMethods: OptionSet, Sendable {
+                    public let rawValue: UInt64
+
+                    public init(rawValue: UInt64) {
+                        self.rawValue = rawValue
+                    }
+
+                    public static var f: PMethods {
+                        PMethods(rawValue: 1 << 0)
+                    }
+                }
+                """)
+    }
+
+    @Test func `calls that travel`() {
+        let expanded = expansion(
+            of: """
+                @Broadcast(codable) protocol P: AnyObject, Sendable {
+                    func f(_ x: Int, at y: Int)
+                    @Topic("a.b") func g() async throws
+                }
+                """)
+        let call = """
+            /// A call of `P` that can travel.
+            nonisolated enum PCall: Codable, Sendable {
+                case f(Int, at: Int)
+                case g
+
+                /// The name under which the call travels.
+                var name: String {
+                    switch self {
+                    case .f:
+                        "f(_:at:)"
+                    case .g:
+                        "a.b"
+                    }
+                }
+
+                init(from decoder: any Decoder) throws {
+                    let call = try NotifyBroadcast.CallDecoder(decoder)
+                    switch call.name {
+                    case "f(_:at:)":
+                        self = try .f(call.next(), at: call.next())
+                    case "a.b":
+                        self = .g
+                    default:
+                        throw call.unknownName(in: "P")
+                    }
+                }
+
+                func encode(to encoder: any Encoder) throws {
+                    let call = NotifyBroadcast.CallEncoder(encoder, name: name)
+                    switch self {
+                    case .f(let x, let y):
+                        try call.encode(x, y)
+                    case .g:
+                        try call.encode()
+                    }
+                }
+            }
+            """
+        #expect(expanded.contains(call), "\(expanded)")
+        let dispatch = """
+                func dispatch(_ call: PCall) async throws {
+                    switch call {
+                    case .f(let x, let y):
+                        self.f(x, at: y)
+                    case .g:
+                        try await self.g()
+                    }
+                }
+            """
+        #expect(expanded.contains(dispatch), "\(expanded)")
+    }
+
+    @Test(arguments: [
+        ("public", "public "), ("package", "package "), ("fileprivate", "fileprivate "), ("private", "fileprivate "),
+        ("internal", ""), ("", ""),
+    ])
+    func `the access of the protocol is that of the broadcaster`(modifier: String, access: String) {
+        let expanded = expansion(of: "@Broadcast \(modifier) protocol P: AnyObject { @Optional func f() }")
+        #expect(expanded.contains("\n\(access)final class PBroadcaster"))
+        #expect(expanded.contains("\n\(access)nonisolated struct PMethods"))
+        #expect(expanded.contains("\n    \(access)func register("))
+        #expect(expanded.contains("extension P {\n    \(access)func f() {\n    }\n}"), "\(expanded)")
+    }
+
+    @Test func `a topic without a form that travels is warned of`() {
+        let source = "@Broadcast protocol P: AnyObject {\n    @Topic(\"a\") func f()\n}"
+        expect(
+            source, expandsTo: expansion(of: source),
+            diagnostics: [
+                DiagnosticSpec(
+                    message: "'@Topic' names a call that travels, which needs '@Broadcast(codable)'", line: 2,
+                    column: 5,
+                    severity: .warning, fixIts: [FixItSpec(message: "make the calls codable")])
+            ],
+            fixed: "@Broadcast(codable) protocol P: AnyObject {\n    @Topic(\"a\") func f()\n}")
+    }
+}
+
+/// What the macro writes for each kind of requirement.
+@Suite struct RequirementExpansionTests {
+    /// The lines of a member, four spaces in, as they stand in the broadcaster.
+    private func expect(
+        _ requirement: String, becomes member: String, at location: Testing.SourceLocation = #_sourceLocation
+    ) {
+        let expanded = expansion(of: "@Broadcast protocol P: AnyObject {\n    \(requirement)\n}")
+        let lines = member.split(separator: "\n").map { "    \($0)" }.joined(separator: "\n")
+        #expect(expanded.contains("\n\(lines)\n"), "\(expanded)", sourceLocation: location)
+    }
+
+    /// A method or accessor whose body is a loop over the receivers.
+    private func loop(_ head: String, _ body: String, of name: String = "f") -> String {
+        "\(head) {\n    for receiver in receivers[PMethods.\(name)] {\n        \(body)\n    }\n}"
+    }
+
+    @Test func methods() {
+        expect("func f()", becomes: loop("func f()", "receiver.f()"))
+        expect("func f() -> Void", becomes: loop("func f()", "receiver.f()"))
+        expect("func f() async", becomes: loop("func f() async", "await receiver.f()"))
+        expect("@MainActor func f()", becomes: loop("@MainActor func f()", "receiver.f()"))
+        expect("func `in`()", becomes: loop("func `in`()", "receiver.`in`()", of: "`in`"))
+    }
+
+    @Test func parameters() {
+        expect("func f(a: Int, _ b: Int)", becomes: loop("func f(a: Int, _ b: Int)", "receiver.f(a: a, b)"))
+        expect(
+            "func f(_: Int, c _: Int)",
+            becomes: loop(
+                "func f(_ argument1: Int, c argument2: Int)", "receiver.f(argument1, c: argument2)"))
+        expect("func f(in: Int)", becomes: loop("func f(in argument1: Int)", "receiver.f(in: argument1)"))
+        expect("func f(_ a: inout Int)", becomes: loop("func f(_ a: inout Int)", "receiver.f(&a)"))
+        expect("func f(_ a: borrowing A)", becomes: loop("func f(_ a: borrowing A)", "receiver.f(a)"))
+        expect("func f(_ a: some A)", becomes: loop("func f(_ a: some A)", "receiver.f(a)"))
+        expect(
+            "func f(_ a: @autoclosure () throws -> Int) throws",
+            becomes: """
+                func f(_ a: @autoclosure () throws -> Int) throws {
+                    var failures: [any Error] = []
+                    for receiver in receivers[PMethods.f] {
+                        do {
+                            try receiver.f(try a())
+                        } catch {
+                            failures.append(error)
+                        }
+                    }
+                    try NotifyBroadcast.BroadcastError.check(failures)
+                }
+                """)
+        expect(
+            "func f<each T>(_ a: repeat each T)",
+            becomes: loop(
+                "func f<each T>(_ a: repeat each T)", "receiver.f(repeat each a)"))
+        expect("func f<T>(_ a: T) where T: A", becomes: loop("func f<T>(_ a: T) where T: A", "receiver.f(a)"))
+    }
+
+    @Test func `names that a body needs give way to parameters`() {
+        expect(
+            "func f(receiver: Int, receivers: Int)",
+            becomes: """
+                func f(receiver: Int, receivers: Int) {
+                    for receiver_ in self.receivers[PMethods.f] {
+                        receiver_.f(receiver: receiver, receivers: receivers)
+                    }
+                }
+                """)
+    }
+
+    @Test func results() {
+        expect(
+            "@Combine(.collect) func f() -> [Int]",
+            becomes: """
+                func f() -> [Int] {
+                    var answers: [Int] = []
+                    for receiver in receivers[PMethods.f] {
+                        answers += receiver.f()
+                    }
+                    return answers
+                }
+                """)
+        expect(
+            "@Combine(.first) func f() -> Int?",
+            becomes: """
+                func f() -> Int? {
+                    for receiver in receivers[PMethods.f] {
+                        if let answer = receiver.f() {
+                            return answer
+                        }
+                    }
+                    return nil
+                }
+                """)
+        expect(
+            "@Combine(.first(or: 1)) func f() -> Int",
+            becomes: """
+                func f() -> Int {
+                    for receiver in receivers[PMethods.f] {
+                        return receiver.f()
+                    }
+                    return 1
+                }
+                """)
+        expect(
+            "@Combine(.reduce(0, +)) func f() async -> Int",
+            becomes: """
+                func f() async -> Int {
+                    let combine: (Int, Int) -> Int = (+)
+                    var answer: Int = 0
+                    for receiver in receivers[PMethods.f] {
+                        answer = combine(answer, await receiver.f())
+                    }
+                    return answer
+                }
+                """)
+    }
+
+    @Test func `properties and subscripts`() {
+        expect(
+            "@Combine(.first(or: 1)) var x: Int { get set }",
+            becomes: """
+                var x: Int {
+                    get {
+                        for receiver in receivers[PMethods.x] {
+                            return receiver.x
+                        }
+                        return 1
+                    }
+                    set {
+                        for receiver in receivers[PMethods.x] {
+                            receiver.x = newValue
+                        }
+                    }
+                }
+                """)
+        expect(
+            "@Combine(.first(or: 1)) subscript(i: Int, at j: Int) -> Int { get async }",
+            becomes: """
+                subscript(i: Int, at j: Int) -> Int {
+                    get async {
+                        for receiver in receivers[PMethods.`subscript`] {
+                            return await receiver[i, at: j]
+                        }
+                        return 1
+                    }
+                }
+                """)
+    }
+
+    @Test func `defaults of optional requirements`() {
+        expect(
+            "@Optional @Combine(.collect) func f() async throws -> [Int]",
+            becomes: "func f() async throws -> [Int] {\n    []\n}")
+        expect("@Optional @Combine(.reduce(1, *)) func f() -> Int", becomes: "func f() -> Int {\n    1\n}")
+        expect(
+            "@Optional @Combine(.first) var x: Int? { get set }",
+            becomes: """
+                var x: Int? {
+                    get {
+                        nil
+                    }
+                    set {
+                    }
+                }
+                """)
+    }
+}
