@@ -12,7 +12,7 @@ import NotifyCenter
 public struct PostedNotification: @unchecked Sendable {
     let notification: Notification
 
-    init(_ notification: Notification) {
+    init(_ notification: consuming Notification) {
         self.notification = notification
     }
 

@@ -162,7 +162,7 @@ enum ObjectFilter: Sendable {
     func accepts(_ object: NotificationObject?) -> Bool {
         switch self {
         case .value(let box): object?.box.map { box.isEqual(to: $0) } ?? false
-        case .instance(let reference): reference.object != nil && reference.object === object?.instance
+        case .instance(let reference): object?.instance.map { reference.object === $0 } ?? false
         }
     }
 
@@ -181,7 +181,7 @@ extension ObjectFilter: CustomStringConvertible {
 }
 
 /// A reference that does not keep its object.
-struct WeakReference: Sendable {
+final class WeakReference: Sendable {
     weak let object: (any AnyObject & Sendable)?
 
     init(_ object: (any AnyObject & Sendable)?) {

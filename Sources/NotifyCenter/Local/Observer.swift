@@ -18,7 +18,7 @@ final class Observer: Sendable {
     private let call: @Sendable (LocalNotification) throws -> Void
     let messageType: ObjectIdentifier?
     private let messages: (any MessageReceiving)?
-    private let callOwned: (@Sendable (Receiver.Owner, LocalNotification) throws -> Void)?
+    private let callOwned: @Sendable (Receiver.Owner, LocalNotification) throws -> Void
     private weak let owner: Receiver.Owner?
     private let filter: ObjectFilter?
 
@@ -127,7 +127,7 @@ extension Observer {
     private func deliverCarefully(_ notification: LocalNotification, in center: LocalCenter) {
         withTurn(object: notification.object, in: center) { owner in
             do {
-                if let owner, let callOwned { try callOwned(owner, notification) } else { try call(notification) }
+                if let owner { try callOwned(owner, notification) } else { try call(notification) }
             } catch {
                 center.report(error, of: self, for: notification)
             }
@@ -167,7 +167,8 @@ extension Observer {
     ) rethrows {
         let flags = currentFlags
         if flags.contains(.ended) || flags.contains(.paused) { return }
-        if let filter, !filter.accepts(object) {
+        // Not without need: a copy of the filter costs more than the call.
+        if flags.contains(.filtersObject), let filter, !filter.accepts(object) {
             if filter.isGone { center.end(self) }
             return
         }

@@ -25,25 +25,23 @@ struct PostCache: ~Copyable, @unchecked Sendable {
     private let memory: UnsafeMutableRawPointer
 
     init() {
-        precondition(MemoryLayout<Shard>.size <= Self.shardStride)
+        precondition(Shard.size <= Self.shardStride)
         memory = .allocate(byteCount: Self.shardCount * Self.shardStride, alignment: Self.shardStride)
-        for index in 0..<Self.shardCount {
-            (memory + index * Self.shardStride).initializeMemory(as: Shard.self, to: Shard())
-        }
+        for index in 0..<Self.shardCount { shard(index).initialize() }
     }
 
     deinit {
-        for index in 0..<Self.shardCount { shard(index).deinitialize(count: 1) }
+        for index in 0..<Self.shardCount { shard(index).deinitialize() }
         memory.deallocate()
     }
 
     @inline(__always)
-    private func shard(_ index: Int) -> UnsafeMutablePointer<Shard> {
-        (memory + index * Self.shardStride).assumingMemoryBound(to: Shard.self)
+    private func shard(_ index: Int) -> Shard {
+        Shard(memory: memory + index * Self.shardStride)
     }
 
     @inline(__always)
-    private func shard(of name: NotificationName) -> UnsafeMutablePointer<Shard> {
+    private func shard(of name: NotificationName) -> Shard {
         // The upper bits: the table of a shard uses the lower ones.
         shard(Int(truncatingIfNeeded: name.hash >> 59))
     }
@@ -52,9 +50,9 @@ struct PostCache: ~Copyable, @unchecked Sendable {
     @inline(__always)
     func find(_ name: NotificationName, object: ObjectKey?) -> Answer {
         let shard = shard(of: name)
-        guard shard.pointee.take() else { return .unknown }
-        let answer = shard.pointee.table.find(name, object: object)
-        shard.pointee.giveBack()
+        guard shard.take() else { return .unknown }
+        let answer = shard.table.pointee.find(name, object: object)
+        shard.giveBack()
         return answer
     }
 }
@@ -68,13 +66,13 @@ extension PostCache {
         _ observers: ObserverList?, for name: NotificationName, object: ObjectKey?, limit: Int
     ) -> PostTable.Dropped {
         let shard = shard(of: name)
-        guard shard.pointee.take() else { return PostTable.Dropped() }
+        guard shard.take() else { return PostTable.Dropped() }
         var dropped = PostTable.Dropped()
-        if shard.pointee.table.count >= max(limit / Self.shardCount, 1) {
-            shard.pointee.table.removeAll(into: &dropped)
+        if shard.table.pointee.count >= max(limit / Self.shardCount, 1) {
+            shard.table.pointee.removeAll(into: &dropped)
         }
-        shard.pointee.table.insert(observers, for: name, object: object)
-        shard.pointee.giveBack()
+        shard.table.pointee.insert(observers, for: name, object: object)
+        shard.giveBack()
         return dropped
     }
 
@@ -84,68 +82,94 @@ extension PostCache {
         switch names.kind {
         case .name(let name):
             let shard = shard(of: name)
-            if shard.pointee.takeOrMark() {
-                shard.pointee.table.remove(name, object: object, into: &dropped)
-                shard.pointee.giveBack()
+            if shard.takeOrMark() {
+                shard.table.pointee.remove(name, object: object, into: &dropped)
+                shard.giveBack()
             }
         case .patterns:
             for index in 0..<Self.shardCount {
                 let shard = shard(index)
-                guard shard.pointee.takeOrMark() else { continue }
-                shard.pointee.table.removeAll(into: &dropped)
-                shard.pointee.giveBack()
+                guard shard.takeOrMark() else { continue }
+                shard.table.pointee.removeAll(into: &dropped)
+                shard.giveBack()
             }
         }
     }
 }
 
 /// A part of the cache, and who may use it.
-private struct Shard: ~Copyable {
+///
+/// Its state and its table lie side by side and are not fields of one value: to change a field is to change the value as a
+/// whole, while others look at the state.
+private struct Shard {
     private static let free: UInt32 = 0
     private static let taken: UInt32 = 1
     /// Taken, and outdated: who has it empties it before it gives it back.
     private static let outdated: UInt32 = 2
 
-    private let state = Atomic(Shard.free)
-    var table = PostTable()
+    private static let tableOffset = 8
+    static var size: Int { tableOffset + MemoryLayout<PostTable>.size }
 
-    init() {}
+    let memory: UnsafeMutableRawPointer
+
+    @inline(__always)
+    private var state: UnsafeMutablePointer<Atomic<UInt32>> {
+        memory.assumingMemoryBound(to: Atomic<UInt32>.self)
+    }
+
+    /// For the thread that has taken the shard.
+    @inline(__always)
+    var table: UnsafeMutablePointer<PostTable> {
+        (memory + Self.tableOffset).assumingMemoryBound(to: PostTable.self)
+    }
+
+    func initialize() {
+        memory.initializeMemory(as: Atomic<UInt32>.self, to: Atomic(Self.free))
+        (memory + Self.tableOffset).initializeMemory(as: PostTable.self, to: PostTable())
+    }
+
+    func deinitialize() {
+        state.deinitialize(count: 1)
+        table.deinitialize(count: 1)
+    }
 
     /// Takes the shard if it is free, or becomes so in a moment.
     @inline(__always)
     func take() -> Bool {
         if tryTake() { return true }
-        for _ in 0..<64 where state.load(ordering: .relaxed) == Self.free && tryTake() { return true }
+        for _ in 0..<64 where state.pointee.load(ordering: .relaxed) == Self.free && tryTake() { return true }
         return false
     }
 
     @inline(__always)
     private func tryTake() -> Bool {
-        state.compareExchange(expected: Self.free, desired: Self.taken, ordering: .acquiring).exchanged
+        state.pointee.compareExchange(expected: Self.free, desired: Self.taken, ordering: .acquiring).exchanged
     }
 
     /// Takes the shard, or marks it as outdated. Does not wait: each round that fails is one in which its owner got on.
     func takeOrMark() -> Bool {
         while true {
             if tryTake() { return true }
-            let marking = state.compareExchange(
+            let marking = state.pointee.compareExchange(
                 expected: Self.taken, desired: Self.outdated, ordering: .acquiringAndReleasing)
             if marking.exchanged || marking.original == Self.outdated { return false }
         }
     }
 
     @inline(__always)
-    mutating func giveBack() {
-        if state.compareExchange(expected: Self.taken, desired: Self.free, ordering: .releasing).exchanged { return }
+    func giveBack() {
+        if state.pointee.compareExchange(expected: Self.taken, desired: Self.free, ordering: .releasing).exchanged {
+            return
+        }
         giveBackOutdated()
     }
 
     @inline(never)
-    private mutating func giveBackOutdated() {
+    private func giveBackOutdated() {
         var dropped = PostTable.Dropped()
         repeat {
-            state.store(Self.taken, ordering: .releasing)
-            table.removeAll(into: &dropped)
-        } while !state.compareExchange(expected: Self.taken, desired: Self.free, ordering: .releasing).exchanged
+            state.pointee.store(Self.taken, ordering: .releasing)
+            table.pointee.removeAll(into: &dropped)
+        } while !state.pointee.compareExchange(expected: Self.taken, desired: Self.free, ordering: .releasing).exchanged
     }
 }

@@ -5,7 +5,7 @@ struct Receiver: Sendable {
     /// Called if there is no owner.
     var call: @Sendable (LocalNotification) throws -> Void = { _ in }
     /// Called with the owner.
-    var callOwned: (@Sendable (Owner, LocalNotification) throws -> Void)?
+    var callOwned: @Sendable (Owner, LocalNotification) throws -> Void = { _, _ in }
     /// For those who observe a type of message.
     var messages: (any MessageReceiving)?
     /// Where notifications wait, if the observer does not run on the poster's thread.
