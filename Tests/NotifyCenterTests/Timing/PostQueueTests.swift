@@ -1,4 +1,3 @@
-import Synchronization
 import Testing
 
 @testable import NotifyCenter
@@ -378,14 +377,12 @@ import Testing
             queue.enqueue(first)
             queue.enqueue(second)
             #expect(journal.take() == [])
-            // Nobody else holds it, and it ends with the first call.
-            withExtendedLifetime(last) {}
-            kept.withLock { $0 = last }
+            kept.value = last
         }
         #expect(journal.take() == ["first", "second", "on the main actor"])
     }
 
-    private let kept = Mutex<ObservationToken?>(nil)
+    private let kept = Later<ObservationToken>()
 
     @Test func enqueuingFromManyThreadsLosesNothing() async {
         let queue = PostQueue(center: center, limit: 100_000, executor: { job in Task.detached { job() } })
