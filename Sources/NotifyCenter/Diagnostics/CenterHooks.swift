@@ -43,7 +43,11 @@ extension LocalCenter {
 
     @inline(never)
     func report(_ error: any Error, of observer: Observer, for notification: LocalNotification) {
-        hooks.failed(ObserverFailure(error: error, notification: notification, place: observer.place))
+        report(error, at: observer.place, for: notification)
+    }
+
+    func report(_ error: any Error, at place: SourcePlace, for notification: LocalNotification) {
+        hooks.failed(ObserverFailure(error: error, notification: notification, place: place))
     }
 }
 

@@ -51,7 +51,8 @@ final class Observer: Sendable {
         filter = ObjectFilter(object)
         objectKey = object?.key
         var flags: Flags = []
-        if options.isOnce { flags.insert(.once) }
+        // What waits in a queue has not been had yet: the queue takes one, and ends the observation with its call.
+        if options.isOnce && queue == nil { flags.insert(.once) }
         if filter != nil { flags.insert(.filtersObject) }
         if owner != nil { flags.insert(.owned) }
         self.flags = Atomic(flags.rawValue)
@@ -61,6 +62,7 @@ final class Observer: Sendable {
     func becomes(registration: UInt64, slot: Int32) {
         self.registration = registration
         self.slot = slot
+        queue?.registered(registration, slot: slot)
     }
 }
 
@@ -162,7 +164,7 @@ extension Observer {
     /// Calls the body, with the owner if there is one, unless the observer may not be called. Ends it where this is its last
     /// call, or what it depends on is gone.
     @inline(__always)
-    private func withTurn(
+    func withTurn(
         object: NotificationObject?, in center: LocalCenter, _ body: (Receiver.Owner?) throws -> Void
     ) rethrows {
         let flags = currentFlags

@@ -17,6 +17,15 @@ protocol ObserverQueue: AnyObject, Sendable {
     /// How many found no room.
     var lostCount: Int { get }
 
+    /// The observation has begun, under the center's lock.
+    func registered(_ registration: UInt64, slot: Int32)
+
+    /// Puts a notification in for a post that waits if there is no room.
+    func put(_ notification: LocalNotification, for post: WaitingPost)
+
+    /// The post does not wait any more: what it has not put in is lost.
+    func withdraw(_ post: WaitingPost)
+
     /// The observation has ended: what waits is not delivered any more.
     func close()
 }

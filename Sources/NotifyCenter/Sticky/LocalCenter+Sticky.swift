@@ -19,15 +19,21 @@ extension LocalCenter {
     /// Posts a notification that stays. See ``postSticky(_:object:payload:)``.
     public func postSticky(_ notification: LocalNotification) {
         intercepted(notification) { notification in
-            // In one step with finding the observers, so that who begins meanwhile gets it once, one way or the other.
-            let (list, old) = state.withLock { state in
-                let old = state.sticky.store(notification)
-                return (state.resolve(notification.name, object: notification.object?.key), old)
-            }
-            withExtendedLifetime(old) {}
-            guard let list else { return reportUnobserved(notification) }
+            guard let list = storeSticky(notification) else { return reportUnobserved(notification) }
             list.deliver(notification, in: self)
         }
+    }
+
+    /// Keeps a notification and answers whom it reaches, in one step, so that who begins to observe meanwhile gets it once,
+    /// one way or the other.
+    func storeSticky(_ notification: LocalNotification) -> ObserverList? {
+        let (list, old) = state.withLock { state in
+            let old = state.sticky.store(notification)
+            return (state.resolve(notification.name, object: notification.object?.key), old)
+        }
+        // Let go without the lock.
+        withExtendedLifetime(old) {}
+        return list
     }
 
     /// The last notification of this name and object that was posted to stay.

@@ -1,0 +1,66 @@
+extension LocalCenter {
+    /// Calls everybody who observes the name, and waits until there is room for the notification wherever it has to wait for
+    /// an observer or a reader with ``Buffering/wait(limit:)``. Everything else is as with
+    /// ``post(_:object:payload:)-(NotificationName,_,_)``: observers that run on the poster's thread are called before
+    /// anything is waited for, and a full mailbox holds nobody up but the poster. It does not wait until observers elsewhere
+    /// have run.
+    ///
+    /// If the task is cancelled, it returns soon; what found no room by then is lost and counted. So is what could only wait
+    /// for ever: a notification posted in the call of an observer, or in a task that it began, for which there is room only
+    /// after this call, or after one that waits for it in turn.
+    ///
+    /// - Parameters:
+    ///   - name: What the notification is about.
+    ///   - object: What it concerns.
+    ///   - payload: Handed to the observers as it is.
+    ///   - sticky: Whether it stays for those who observe later. See ``postSticky(_:object:payload:)``.
+    nonisolated(nonsending) public func postWaiting(
+        _ name: NotificationName, object: NotificationObject? = nil, payload: (any Sendable)? = nil,
+        sticky: Bool = false
+    ) async {
+        await postWaiting(LocalNotification(name: name, object: object, payload: payload), sticky: sticky)
+    }
+
+    /// Posts by name and waits for room.
+    ///
+    /// - Throws: ``NameError`` if the name breaks a rule.
+    nonisolated(nonsending) public func postWaiting(
+        _ name: String, object: NotificationObject? = nil, payload: (any Sendable)? = nil, sticky: Bool = false
+    ) async throws(NameError) {
+        await postWaiting(try NotificationName(name), object: object, payload: payload, sticky: sticky)
+    }
+
+    /// Posts a message and waits for room. See ``postWaiting(_:object:payload:sticky:)-(NotificationName,_,_,_)``.
+    nonisolated(nonsending) public func postWaiting<Message: NotificationMessage>(
+        _ message: Message, sticky: Bool = false
+    ) async {
+        await postWaiting(
+            LocalNotification(
+                name: Message.notificationName, object: message.notificationObject, payload: message),
+            sticky: sticky)
+    }
+
+    /// Posts a notification and waits for room. See ``postWaiting(_:object:payload:sticky:)-(NotificationName,_,_,_)``.
+    nonisolated(nonsending) public func postWaiting(_ notification: LocalNotification, sticky: Bool = false) async {
+        let post = WaitingPost()
+        intercepted(notification) { notification in
+            let list =
+                if sticky {
+                    storeSticky(notification)
+                } else {
+                    observers(of: notification.name, object: notification.object)
+                }
+            guard let list else { return reportUnobserved(notification) }
+            for observer in list.observers { observer.deliver(notification, for: post, in: self) }
+        }
+        await post.wait()
+    }
+}
+
+extension Observer {
+    /// Calls the observer if it is its turn, or has the notification wait for it.
+    fileprivate func deliver(_ notification: LocalNotification, for post: WaitingPost, in center: LocalCenter) {
+        guard let queue else { return deliver(notification, in: center) }
+        withTurn(object: notification.object, in: center) { _ in queue.put(notification, for: post) }
+    }
+}

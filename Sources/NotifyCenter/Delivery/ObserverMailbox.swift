@@ -1,0 +1,148 @@
+import Synchronization
+
+/// What waits for an observer that runs elsewhere. There are tasks only while something waits.
+final class ObserverMailbox: ObserverQueue {
+    typealias Handler = @Sendable (Turn) async throws -> Void
+
+    /// The observer in whose call the current task is.
+    @TaskLocal static var current: ObserverMailbox?
+
+    /// How many calls are made before others get a turn on the same thread.
+    private static let callsPerTurn = 64
+
+    private struct State {
+        var mailbox: Mailbox<LocalNotification>
+        /// How many tasks take from the mailbox.
+        var tasks = 0
+    }
+
+    private let state: Lock<State>
+    private let delivery: ObserverDelivery
+    private let place: SourcePlace
+    private let isOnce: Bool
+    private let isOver = Atomic(false)
+    private weak let center: LocalCenter?
+    private let registration = Atomic<UInt64>(0)
+    private let slot = Atomic<Int32>(-1)
+
+    init(_ delivery: ObserverDelivery, isOnce: Bool, place: SourcePlace, center: LocalCenter) {
+        state = Lock(State(mailbox: Mailbox(delivery.buffering, takesOne: isOnce)))
+        self.delivery = delivery
+        self.isOnce = isOnce
+        self.place = place
+        self.center = center
+    }
+
+    func registered(_ registration: UInt64, slot: Int32) {
+        self.registration.store(registration, ordering: .relaxed)
+        self.slot.store(slot, ordering: .releasing)
+    }
+
+    var lostCount: Int { state.withLock { $0.mailbox.lostCount } }
+}
+
+// MARK: - In
+
+extension ObserverMailbox {
+    func put(_ notification: LocalNotification) {
+        put(notification) { $0.put(notification) }
+    }
+
+    func put(_ notification: LocalNotification, for post: WaitingPost) {
+        put(notification) { $0.put(notification, for: post) { post.mayWait(in: self) } }
+    }
+
+    private func put(
+        _ notification: LocalNotification,
+        _ body: (inout Mailbox<LocalNotification>) -> Mailbox<LocalNotification>.Put
+    ) {
+        if let accepts = delivery.accepts, !accepts(notification) { return }
+        let (put, needsTask) = state.withLock { state in
+            let put = body(&state.mailbox)
+            let needsTask = state.tasks < delivery.executor.concurrency && !state.mailbox.isEmpty
+            if needsTask { state.tasks += 1 }
+            return (put, needsTask)
+        }
+        if needsTask { startTask() }
+        // What had to go goes without the lock.
+        withExtendedLifetime(put) {}
+    }
+
+    func withdraw(_ post: WaitingPost) {
+        let withdrawn = state.withLock { $0.mailbox.withdraw(post) }
+        for poster in withdrawn { poster.post.finished(in: self) }
+    }
+
+    func close() {
+        isOver.store(true, ordering: .releasing)
+        let leftovers = state.withLock { $0.mailbox.close() }
+        for poster in leftovers.posters { poster.post.finished(in: self) }
+    }
+}
+
+// MARK: - Out
+
+extension ObserverMailbox {
+    /// Detached: it runs for many posters, so that no one's task-local values, priority or cancellation are its own. It keeps
+    /// the center for as long as something waits.
+    private func startTask() {
+        // There is one: somebody is posting in it.
+        guard let center else { return }
+        if delivery.isOnMain {
+            Task.detached { await self.deliverAllOnMain(in: center) }
+        } else {
+            Task.detached(executorPreference: delivery.executor.executor) { await self.deliverAll(in: center) }
+        }
+    }
+
+    @MainActor private func deliverAllOnMain(in center: LocalCenter) async {
+        await deliverAll(in: center)
+    }
+
+    nonisolated(nonsending) private func deliverAll(in center: LocalCenter) async {
+        await Self.$current.withValue(self) {
+            var calls = 0
+            while let notification = take() {
+                do {
+                    try await delivery.handler(Turn(notification: notification, mailbox: self, center: center))
+                } catch {
+                    center.report(error, at: place, for: notification)
+                }
+                calls += 1
+                if calls % Self.callsPerTurn == 0 { await Task.yield() }
+            }
+        }
+    }
+
+    private func take() -> LocalNotification? {
+        let taken = state.withLock { state in
+            let taken = state.mailbox.take()
+            if taken == nil { state.tasks -= 1 }
+            return taken
+        }
+        taken?.admitted?.finished(in: self)
+        return taken?.element
+    }
+
+    /// A notification whose turn it is.
+    struct Turn: Sendable {
+        let notification: LocalNotification
+        fileprivate let mailbox: ObserverMailbox
+        fileprivate let center: LocalCenter
+
+        /// Whether the call may begin. To be asked where the observer runs, so that whoever ends the observation there can be
+        /// sure that no call follows.
+        func begins() -> Bool {
+            guard mailbox.isOnce else { return !mailbox.isOver.load(ordering: .acquiring) }
+            let isFirst = !mailbox.isOver.exchange(true, ordering: .acquiringAndReleasing)
+            if isFirst { endObservation() }
+            return isFirst
+        }
+
+        /// Ends the observation, because there is nobody to call.
+        func endObservation() {
+            center.end(
+                mailbox.registration.load(ordering: .relaxed), slot: mailbox.slot.load(ordering: .acquiring))
+        }
+    }
+}

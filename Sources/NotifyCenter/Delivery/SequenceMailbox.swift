@@ -1,0 +1,113 @@
+import DequeModule
+
+/// What waits for the reader of a sequence.
+final class SequenceMailbox<Element: Sendable>: ObserverQueue {
+    private struct State {
+        var mailbox: Mailbox<Element>
+        /// Nobody waits while there is something to read.
+        var readers: Deque<CheckedContinuation<Element?, Never>> = []
+        /// The task that has read last.
+        var reader: Int?
+    }
+
+    private enum Step {
+        case end
+        case element(Mailbox<Element>.Taken)
+        case suspended
+    }
+
+    private let state: Lock<State>
+    private let convert: @Sendable (LocalNotification) -> Element?
+
+    init(_ buffering: Buffering, isOnce: Bool, convert: @escaping @Sendable (LocalNotification) -> Element?) {
+        state = Lock(State(mailbox: Mailbox(buffering, takesOne: isOnce)))
+        self.convert = convert
+    }
+
+    var lostCount: Int { state.withLock { $0.mailbox.lostCount } }
+
+    func registered(_ registration: UInt64, slot: Int32) {}
+}
+
+// MARK: - In
+
+extension SequenceMailbox {
+    func put(_ element: Element) {
+        put { $0.mailbox.put(element) }
+    }
+
+    func put(_ notification: LocalNotification, for post: WaitingPost) {
+        guard let element = convert(notification) else { return }
+        // The reader makes no room while it waits for it.
+        let poster = Self.currentTask
+        put { state in
+            let isReader = poster != nil && poster == state.reader
+            return state.mailbox.put(element, for: post) { !isReader && post.mayWait(in: self) }
+        }
+    }
+
+    private func put(_ body: (inout State) -> Mailbox<Element>.Put) {
+        let (put, reader, taken) = state.withLock { state in
+            let put = body(&state)
+            guard !state.readers.isEmpty, let taken = state.mailbox.take() else {
+                return (put, CheckedContinuation<Element?, Never>?.none, Mailbox<Element>.Taken?.none)
+            }
+            return (put, state.readers.popFirst(), taken)
+        }
+        if let reader { reader.resume(returning: taken?.element) }
+        // What had to go goes without the lock.
+        withExtendedLifetime(put) {}
+    }
+
+    func withdraw(_ post: WaitingPost) {
+        let withdrawn = state.withLock { $0.mailbox.withdraw(post) }
+        for poster in withdrawn { poster.post.finished(in: self) }
+    }
+
+    func close() {
+        let (leftovers, readers) = state.withLock { state in
+            defer { state.readers = [] }
+            return (state.mailbox.close(), state.readers)
+        }
+        for reader in readers { reader.resume(returning: nil) }
+        for poster in leftovers.posters { poster.post.finished(in: self) }
+    }
+}
+
+// MARK: - Out
+
+extension SequenceMailbox {
+    /// The next element, or nil after the end. Who waits is woken by ``close()``, which also comes first if the task is
+    /// cancelled.
+    func next(isolation: isolated (any Actor)?) async -> Element? {
+        let reader = Self.currentTask
+        let step = self.step(reader)
+        if case .suspended = step {
+            return await withCheckedContinuation { continuation in
+                let step = self.step(reader, continuation)
+                if case .suspended = step { return }
+                continuation.resume(returning: finish(step))
+            }
+        }
+        return finish(step)
+    }
+
+    /// Takes an element, or leaves the continuation for the next one if there is a continuation.
+    private func step(_ reader: Int?, _ continuation: CheckedContinuation<Element?, Never>? = nil) -> Step {
+        state.withLock { state in
+            state.reader = reader
+            if let taken = state.mailbox.take() { return .element(taken) }
+            if state.mailbox.isClosed { return .end }
+            if let continuation { state.readers.append(continuation) }
+            return .suspended
+        }
+    }
+
+    private func finish(_ step: Step) -> Element? {
+        guard case .element(let taken) = step else { return nil }
+        taken.admitted?.finished(in: self)
+        return taken.element
+    }
+
+    private static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
+}

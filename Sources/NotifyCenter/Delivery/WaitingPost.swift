@@ -1,0 +1,86 @@
+import Synchronization
+
+/// A post that waits until all mailboxes that had no room for it have some.
+final class WaitingPost: Sendable {
+    private struct State {
+        /// How many mailboxes have no room yet.
+        var outstanding = 0
+        var queues: [any ObserverQueue] = []
+        var continuation: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Lock(State())
+    /// The observer that posts, if it is posted in a call of one: it takes nothing out of its mailbox meanwhile.
+    private let poster = ObserverMailbox.current
+
+    /// Whether the post may wait for room in the queue, which it then does. It may not if that would be for ever, because the
+    /// queue's observer waits for the one that posts. Called under the queue's lock.
+    func mayWait(in queue: any ObserverQueue) -> Bool {
+        if let poster, !WaitGraph.shared.add(from: poster, to: queue) { return false }
+        state.withLock { state in
+            state.outstanding += 1
+            state.queues.append(queue)
+        }
+        return true
+    }
+
+    /// There was room in the queue, or there is no use in waiting for it any more. Called once for each ``mayWait(in:)``.
+    func finished(in queue: any ObserverQueue) {
+        if let poster { WaitGraph.shared.remove(from: poster, to: queue) }
+        let continuation = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            state.outstanding -= 1
+            return state.outstanding == 0 ? state.continuation.take() : nil
+        }
+        continuation?.resume()
+    }
+
+    /// Waits. Returns soon if the task is cancelled: what is not in by then is lost.
+    nonisolated(nonsending) func wait() async {
+        if state.withLock({ $0.outstanding == 0 }) { return }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDone = state.withLock { state in
+                    if state.outstanding > 0 { state.continuation = continuation }
+                    return state.outstanding == 0
+                }
+                if isDone { continuation.resume() }
+            }
+        } onCancel: {
+            for queue in state.withLock(\.queues) { queue.withdraw(self) }
+        }
+    }
+}
+
+/// Which observers wait for room in which queues, so that none waits for itself through others.
+final class WaitGraph: Sendable {
+    static let shared = WaitGraph()
+
+    private let edges = Lock<[ObjectIdentifier: [ObjectIdentifier: Int]]>([:])
+
+    /// Adds an edge, unless it would close a circle.
+    func add(from: any ObserverQueue, to: any ObserverQueue) -> Bool {
+        let (from, to) = (ObjectIdentifier(from), ObjectIdentifier(to))
+        return edges.withLock { edges in
+            var seen: Set<ObjectIdentifier> = []
+            var next = [to]
+            while let node = next.popLast() {
+                if node == from { return false }
+                guard seen.insert(node).inserted, let targets = edges[node] else { continue }
+                next.append(contentsOf: targets.keys)
+            }
+            edges[from, default: [:]][to, default: 0] += 1
+            return true
+        }
+    }
+
+    func remove(from: any ObserverQueue, to: any ObserverQueue) {
+        let (from, to) = (ObjectIdentifier(from), ObjectIdentifier(to))
+        edges.withLock { edges in
+            guard let count = edges[from]?[to] else { return }
+            edges[from]?[to] = count > 1 ? count - 1 : nil
+            if edges[from]?.isEmpty == true { edges[from] = nil }
+        }
+    }
+
+    var isEmpty: Bool { edges.withLock(\.isEmpty) }
+}

@@ -1,0 +1,115 @@
+import DequeModule
+import Testing
+
+@testable import NotifyCenter
+
+@Suite struct MailboxTests {
+    private func drain(_ mailbox: inout Mailbox<Int>) -> [Int] {
+        var taken: [Int] = []
+        while let next = mailbox.take() { taken.append(next.element) }
+        return taken
+    }
+
+    @Test(arguments: [1, 2, 3, 64, 1_000]) func theOldestGoForTheNewest(limit: Int) {
+        for count in [limit - 1, limit, limit + 1, 3 * limit] {
+            var mailbox = Mailbox<Int>(.dropOldest(limit: limit))
+            var replaced: [Int] = []
+            for value in 0..<count {
+                if case .replaced(let old) = mailbox.put(value) { replaced.append(old) }
+            }
+            let lost = max(0, count - limit)
+            #expect(mailbox.lostCount == lost)
+            #expect(replaced == Array(0..<lost))
+            #expect(drain(&mailbox) == Array(lost..<count))
+        }
+    }
+
+    @Test(arguments: [1, 2, 3, 64, 1_000], [Buffering.dropNewest, Buffering.wait])
+    func theNewestFindNoRoom(limit: Int, buffering: @Sendable (Int) -> Buffering) {
+        for count in [limit - 1, limit, limit + 1, 3 * limit] {
+            var mailbox = Mailbox<Int>(buffering(limit))
+            for value in 0..<count { _ = mailbox.put(value) }
+            #expect(mailbox.lostCount == max(0, count - limit))
+            #expect(drain(&mailbox) == Array(0..<min(count, limit)))
+        }
+    }
+
+    @Test func whoWaitsGetsInInOrderAndBeforeOthers() {
+        var mailbox = Mailbox<Int>(.wait(limit: 2))
+        let posts = (0..<3).map { _ in WaitingPost() }
+        for value in 0..<2 { _ = mailbox.put(value) }
+        for (index, post) in posts.enumerated() {
+            guard case .waiting = mailbox.put(2 + index, for: post, mayWait: { true }) else {
+                Issue.record("does not wait")
+                return
+            }
+        }
+        let first = mailbox.take()
+        #expect(first?.element == 0)
+        #expect(first?.admitted === posts[0])
+        // There is room for those who wait, and for nobody else.
+        _ = mailbox.put(100)
+        #expect(mailbox.lostCount == 1)
+        #expect(drain(&mailbox) == [1, 2, 3, 4])
+    }
+
+    @Test func whoWaitsNoLongerIsCounted() {
+        var mailbox = Mailbox<Int>(.wait(limit: 1))
+        let post = WaitingPost()
+        _ = mailbox.put(0)
+        _ = mailbox.put(1, for: post) { true }
+        _ = mailbox.put(2, for: WaitingPost()) { true }
+        _ = mailbox.put(3, for: post) { true }
+        #expect(mailbox.withdraw(post).map(\.element) == [1, 3])
+        #expect(mailbox.withdraw(post).isEmpty)
+        #expect(mailbox.lostCount == 2)
+        #expect(drain(&mailbox) == [0, 2])
+    }
+
+    @Test func whoMayNotWaitIsLost() {
+        var mailbox = Mailbox<Int>(.wait(limit: 1))
+        _ = mailbox.put(0, for: WaitingPost()) { false }
+        #expect(mailbox.lostCount == 0)
+        _ = mailbox.put(1, for: WaitingPost()) { false }
+        #expect(mailbox.lostCount == 1)
+        #expect(drain(&mailbox) == [0])
+    }
+
+    @Test func othersThanThoseThatWaitAskNobody() {
+        for buffering in [Buffering.dropOldest(limit: 1), .dropNewest(limit: 1)] {
+            var mailbox = Mailbox<Int>(buffering)
+            for value in 0..<3 {
+                _ = mailbox.put(value, for: WaitingPost()) {
+                    Issue.record("asked")
+                    return true
+                }
+            }
+            #expect(mailbox.lostCount == 2)
+        }
+    }
+
+    @Test func oneThatTakesOneTakesNoOther() {
+        var mailbox = Mailbox<Int>(.dropOldest(limit: 1), takesOne: true)
+        for value in 0..<3 { _ = mailbox.put(value) }
+        #expect(drain(&mailbox) == [0])
+        _ = mailbox.put(3)
+        #expect(drain(&mailbox) == [])
+        #expect(mailbox.lostCount == 0)
+    }
+
+    @Test func aClosedOneHandsBackWhatWaitsAndTakesNothing() {
+        var mailbox = Mailbox<Int>(.wait(limit: 2))
+        for value in 0..<2 { _ = mailbox.put(value) }
+        let post = WaitingPost()
+        _ = mailbox.put(2, for: post) { true }
+        let leftovers = mailbox.close()
+        #expect(Array(leftovers.elements) == [0, 1])
+        #expect(leftovers.posters.map(\.element) == [2])
+        _ = mailbox.put(3)
+        _ = mailbox.put(4, for: post) { true }
+        #expect(mailbox.isClosed)
+        #expect(drain(&mailbox) == [])
+        #expect(mailbox.lostCount == 0)
+        #expect(mailbox.close().elements.isEmpty)
+    }
+}

@@ -1,0 +1,234 @@
+import Synchronization
+import Testing
+
+@testable import NotifyCenter
+
+@Suite(.timeLimit(.minutes(1))) struct NotificationSequenceTests {
+    private static let name = NotificationName(literal: "orders.created")
+    private let center = LocalCenter()
+    private let name = Self.name
+
+    private struct Paid: NotificationMessage {
+        static let notificationName = NotificationSequenceTests.name
+        let order: Int
+    }
+
+    private func post(_ numbers: Range<Int>) {
+        for number in numbers { center.post(name, payload: number) }
+    }
+
+    private func read(_ count: Int, _ sequence: NotificationSequence<LocalNotification>) async -> [Int] {
+        var numbers: [Int] = []
+        var iterator = sequence.makeAsyncIterator()
+        while numbers.count < count, let notification = await iterator.next() {
+            numbers.append(notification.payload as? Int ?? -1)
+        }
+        return numbers
+    }
+
+    @Test func whatIsPostedBeforeTheFirstReadIsThere() async throws {
+        let sequence = center.notifications(for: name)
+        let pattern = try center.notifications(for: "orders.*")
+        let messages = center.messages(of: Paid.self)
+        #expect(center.observationCount == 3)
+        post(0..<3)
+        center.post(Paid(order: 3))
+        center.post(name, payload: Paid(order: 4))
+        #expect(await read(4, sequence) == [0, 1, 2, -1])
+        #expect(await read(5, pattern) == [0, 1, 2, -1, -1])
+        var iterator = messages.makeAsyncIterator()
+        #expect(await iterator.next()?.order == 3)
+        #expect(await iterator.next(isolation: nil)?.order == 4)
+    }
+
+    @Test func anObjectIsAskedFor() async {
+        let sequence = center.notifications(for: name, object: "a")
+        center.post(name, object: "b", payload: 1)
+        center.post(name, object: "a", payload: 2)
+        #expect(await read(1, sequence) == [2])
+    }
+
+    @Test func aBrokenPatternIsRefused() {
+        #expect(throws: NameError.self) { try center.notifications(for: "a..b") }
+        #expect(center.observationCount == 0)
+    }
+
+    @Test(arguments: 0..<50) func aReaderThatWaitsGetsWhatIsPosted(round: Int) async {
+        let sequence = center.notifications(for: name)
+        async let numbers = read(500, sequence)
+        if round % 2 == 0 { await Task.yield() }
+        post(0..<500)
+        #expect(await numbers == Array(0..<500))
+        #expect(sequence.lostCount == 0)
+    }
+
+    @Test(arguments: 0..<10) func everyPostersOrderHolds(round: Int) async {
+        let posts = 500
+        let sequence = center.notifications(for: .every, buffering: .dropNewest(limit: 4 * posts))
+        async let numbers = read(4 * posts, sequence)
+        await withTaskGroup(of: Void.self) { group in
+            for poster in 0..<4 {
+                group.addTask { [center, name] in
+                    for number in 0..<posts { center.post(name, payload: poster * posts + number) }
+                }
+            }
+        }
+        let all = await numbers
+        for poster in 0..<4 {
+            let range = poster * posts..<(poster + 1) * posts
+            #expect(all.filter(range.contains) == Array(range))
+        }
+    }
+
+    @Test(arguments: [4, 5, 6, 20]) func whatFindsNoRoomIsCounted(count: Int) async {
+        let oldest = center.notifications(for: name, buffering: .dropOldest(limit: 5))
+        let newest = center.notifications(for: name, buffering: .dropNewest(limit: 5))
+        let waiting = center.notifications(for: name, buffering: .wait(limit: 5))
+        post(0..<count)
+        let lost = max(0, count - 5)
+        #expect([oldest, newest, waiting].map(\.lostCount) == [lost, lost, lost])
+        let all = Array(0..<count)
+        #expect(await read(min(5, count), oldest) == Array(all.suffix(5)))
+        #expect(await read(min(5, count), newest) == Array(all.prefix(5)))
+        #expect(await read(min(5, count), waiting) == Array(all.prefix(5)))
+    }
+
+    @Test func stickyOnesComeFirst() async {
+        center.postSticky(name, payload: 1)
+        let sequence = center.notifications(for: name)
+        let without = center.notifications(for: name, options: .withoutSticky)
+        post(2..<3)
+        #expect(await read(2, sequence) == [1, 2])
+        #expect(await read(1, without) == [2])
+    }
+
+    @Test func onceIsOne() async {
+        let sequence = center.notifications(for: name, options: .once)
+        post(0..<3)
+        #expect(center.observationCount == 1)
+        #expect(await read(3, sequence) == [0])
+        #expect(center.observationCount == 0)
+        #expect(sequence.lostCount == 0)
+    }
+
+    // MARK: The end
+
+    @Test func itEndsAsTheSequenceGoes() async {
+        var sequence: NotificationSequence<LocalNotification>? = center.notifications(for: name)
+        var iterator = sequence?.makeAsyncIterator()
+        sequence = nil
+        post(0..<1)
+        #expect(await iterator?.next() != nil)
+        #expect(center.observationCount == 1)
+        iterator = nil
+        #expect(center.observationCount == 0)
+    }
+
+    @Test func itEndsAsTheLoopEnds() async {
+        let name = self.name
+        let center = self.center
+        let gate = Gate()
+        async let number: Int? = {
+            for await notification in center.notifications(for: name) {
+                return notification.payload as? Int
+            }
+            return nil
+        }()
+        async let posting: Void = {
+            #expect(await eventually { center.observationCount == 1 })
+            center.post(name, payload: 7)
+            gate.open()
+        }()
+        #expect(await number == 7)
+        await posting
+        #expect(center.observationCount == 0)
+    }
+
+    @Test func itsCenterAndWhatWaitsGoWithIt() async {
+        final class Payload: Sendable {}
+        var payload: Payload? = Payload()
+        var center: LocalCenter? = LocalCenter()
+        let watched = [WeakBox(payload), WeakBox(center)]
+        var sequence = center?.notifications(for: name)
+        center?.post(name, payload: payload)
+        center = nil
+        payload = nil
+        #expect(watched.allSatisfy { $0.object != nil })
+        #expect(sequence?.lostCount == 0)
+        sequence = nil
+        #expect(watched.allSatisfy { $0.object == nil })
+    }
+
+    @Test(arguments: 0..<100) func aCancelledReaderEnds(round: Int) async {
+        let sequence = center.notifications(for: name)
+        let reader = Task {
+            var count = 0
+            for await _ in sequence { count += 1 }
+            return count
+        }
+        // Before it begins, as it suspends, or after it has.
+        for _ in 0..<round % 5 { await Task.yield() }
+        reader.cancel()
+        _ = await reader.value
+        #expect(center.observationCount == 0)
+        post(0..<3)
+        #expect(await read(1, sequence) == [])
+    }
+
+    @Test func aReaderThatIsCancelledBeforeItReadsGetsNothing() async {
+        let sequence = center.notifications(for: name)
+        post(0..<3)
+        let gate = Gate()
+        let reader = Task {
+            await gate.pass()
+            return await read(3, sequence)
+        }
+        reader.cancel()
+        gate.open()
+        #expect(await reader.value == [])
+        #expect(center.observationCount == 0)
+    }
+
+    @Test func itCanBeEndedFromElsewhere() async {
+        let sequence = center.notifications(for: name)
+        let reader = Task { await read(10, sequence) }
+        await Task.yield()
+        sequence.cancel()
+        #expect(await reader.value == [])
+        #expect(center.observationCount == 0)
+    }
+
+    @Test func removingAllEndsIt() async {
+        let sequence = center.notifications(for: name)
+        let reader = Task { await read(10, sequence) }
+        await Task.yield()
+        center.removeAllObservations()
+        #expect(await reader.value == [])
+    }
+
+    @Test func severalReadersShare() async {
+        let sequence = center.notifications(for: name)
+        let seen = Collector<Int>()
+        let readers = (0..<3).map { _ in
+            Task { for await notification in sequence { seen.add(notification.payload as? Int ?? -1) } }
+        }
+        post(0..<300)
+        #expect(await seen.values(300).sorted() == Array(0..<300))
+        sequence.cancel()
+        for reader in readers { await reader.value }
+    }
+
+    @Test @MainActor func readingStaysOnTheReadersActor() async {
+        var iterator = center.notifications(for: name).makeAsyncIterator()
+        post(0..<1)
+        _ = await iterator.next()
+        MainActor.assertIsolated()
+        let reader = Task { @MainActor in
+            let result = await iterator.next(isolation: MainActor.shared)
+            MainActor.assertIsolated()
+            return result != nil
+        }
+        post(1..<2)
+        #expect(await reader.value)
+    }
+}

@@ -1,0 +1,185 @@
+import Testing
+
+@testable import NotifyCenter
+
+@Suite(.timeLimit(.minutes(1))) struct ObserveOnActorTests {
+    private static let name = NotificationName(literal: "orders.created")
+    private let center = LocalCenter()
+    private let name = Self.name
+
+    private struct Paid: NotificationMessage {
+        static let notificationName = ObserveOnActorTests.name
+        let order: Int
+    }
+
+    private actor Ledger {
+        private(set) var numbers: [Int] = []
+        let seen: Collector<Int>
+
+        init(_ seen: Collector<Int>) { self.seen = seen }
+
+        func note(_ number: Int) {
+            numbers.append(number)
+            seen.add(number)
+        }
+
+        /// Posts and cancels in one step of the actor.
+        func postAndCancel(_ observation: Observation, _ center: LocalCenter, _ name: NotificationName) -> Int {
+            for number in 0..<10 { center.post(name, payload: number) }
+            observation.cancel()
+            return numbers.count
+        }
+    }
+
+    @MainActor private final class Screen {
+        private(set) var numbers: [Int] = []
+        let seen: Collector<Int>
+
+        init(_ seen: Collector<Int>) { self.seen = seen }
+
+        func show(_ number: Int) {
+            numbers.append(number)
+            seen.add(number)
+        }
+    }
+
+    private func post(_ numbers: Range<Int>) {
+        for number in numbers { center.post(name, payload: number) }
+    }
+
+    // MARK: An actor
+
+    @Test(arguments: 0..<20) func anActorIsIsolatedInItsClosure(round: Int) async throws {
+        let seen = Collector<Int>()
+        let ledger = Ledger(seen)
+        center.observe(name, on: ledger) { ledger, notification in
+            ledger.assertIsolated()
+            ledger.note(notification.payload as? Int ?? -1)
+        }
+        center.observe(Paid.self, on: ledger) { ledger, paid in
+            ledger.assertIsolated()
+            await Task.yield()
+            ledger.assertIsolated()
+            ledger.note(paid.order + 1_000)
+        }
+        try center.observe("orders.*", on: ledger) { ledger, _ in ledger.note(2_000) }
+        post(0..<100)
+        center.post(Paid(order: 1))
+        let values = await seen.values(100 + 1 + 1 + 101)
+        #expect(values.filter { $0 < 1_000 } == Array(0..<100) + [-1] || values.filter { $0 < 0 } == [-1])
+        #expect(values.filter { 0..<1_000 ~= $0 } == Array(0..<100))
+        #expect(values.filter { 1_000..<2_000 ~= $0 } == [1_001])
+        #expect(values.count { $0 == 2_000 } == 101)
+        #expect(await ledger.numbers == values)
+    }
+
+    @Test(arguments: 0..<20) func anActorIsHeldWeaklyAndTakesWhatWaits(round: Int) async {
+        let (begun, gate, seen) = (Gate(), Gate(), Collector<Int>())
+        var ledger: Ledger? = Ledger(seen)
+        let watched = WeakBox(ledger)
+        if let ledger {
+            center.observe(name, on: ledger) { ledger, notification in
+                begun.open()
+                await gate.pass()
+                ledger.note(notification.payload as? Int ?? -1)
+            }
+        }
+        post(0..<10)
+        await begun.pass()
+        ledger = nil
+        gate.open()
+        #expect(await eventually { watched.object == nil })
+        #expect(await eventually { center.state.withLock { $0.core.registrationCount } == 0 })
+        #expect(seen.values == [0])
+    }
+
+    @Test(arguments: 0..<100) func noCallBeginsOnTheActorAfterItHasEndedTheObservation(round: Int) async {
+        let ledger = Ledger(Collector())
+        let observation = center.observe(name, on: ledger) { ledger, notification in
+            ledger.note(notification.payload as? Int ?? -1)
+        }
+        let count = await ledger.postAndCancel(observation, center, name)
+        for _ in 0..<20 { await Task.yield() }
+        #expect(await ledger.numbers.count == count)
+    }
+
+    // MARK: The main actor
+
+    @Test @MainActor func theMainActorRunsItsObservers() async throws {
+        let seen = Collector<Int>()
+        let screen = Screen(seen)
+        var tokens = [
+            center.observe(name, on: MainActor.shared) { notification in
+                MainActor.assertIsolated()
+                screen.show(notification.payload as? Int ?? -1)
+            }
+        ]
+        tokens.append(
+            center.observe(Paid.self, on: .shared) { paid in
+                await Task.yield()
+                screen.show(paid.order)
+            })
+        tokens.append(try center.observe("orders.*", on: MainActor.shared) { _ in screen.show(-2) })
+        post(0..<200)
+        center.post(Paid(order: 300))
+        // Nothing runs on the main actor while this does.
+        #expect(seen.values == [])
+        let values = await seen.values(200 + 1 + 1 + 201)
+        #expect(values.filter { 0..<200 ~= $0 } == Array(0..<200))
+        #expect(values.count { $0 == 300 } == 1)
+        #expect(screen.numbers == values)
+        for token in tokens { token.cancel() }
+    }
+
+    @Test @MainActor func noCallBeginsOnTheMainActorAfterItHasEndedTheObservation() async {
+        let screen = Screen(Collector())
+        for round in 0..<100 {
+            let token = center.observe(name, on: MainActor.shared) { _ in screen.show(round) }
+            post(0..<5)
+            for _ in 0..<round % 4 { await Task.yield() }
+            token.cancel()
+            let count = screen.numbers.count
+            for _ in 0..<10 { await Task.yield() }
+            #expect(screen.numbers.count == count)
+        }
+    }
+
+    @Test @MainActor func anOwnerOnTheMainActor() async throws {
+        let seen = Collector<Int>()
+        var screen: Screen? = Screen(seen)
+        let watched = WeakBox(screen)
+        if let screen {
+            center.observe(name, owner: screen, on: MainActor.shared) { screen, notification in
+                screen.show(notification.payload as? Int ?? -1)
+            }
+            center.observe(Paid.self, owner: screen, on: MainActor.shared) { screen, paid in screen.show(paid.order) }
+            try center.observe("orders.*", owner: screen, on: MainActor.shared) { screen, _ in
+                await Task.yield()
+                screen.show(100)
+            }
+        }
+        post(0..<3)
+        let values = await seen.values(6)
+        #expect(values.filter { $0 < 100 } == [0, 1, 2])
+        post(3..<5)
+        screen = nil
+        #expect(await eventually { watched.object == nil && center.observationCount == 0 })
+        #expect(seen.values.count == 6)
+    }
+
+    @Test @MainActor func othersGetTheirTurnOnTheMainActorWhileMuchWaits() async {
+        let seen = Collector<Int>()
+        let token = center.observe(name, on: MainActor.shared, buffering: .dropNewest(limit: 100_000)) { _ in
+            seen.add(0)
+        }
+        post(0..<100_000)
+        await Task.yield()
+        var turns = 0
+        while seen.values.count < 100_000 && turns < 3 {
+            turns += 1
+            await Task.yield()
+        }
+        #expect(turns == 3)
+        token.cancel()
+    }
+}
