@@ -97,9 +97,12 @@ let package = Package(
                 "NotifyClient", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
 
-        .testTarget(name: "NotifyCenterTests", dependencies: ["NotifyCenter"]),
-        .testTarget(name: "NotifyFoundationTests", dependencies: ["NotifyFoundation", "NotifyCenter"]),
-        .testTarget(name: "NotifyBroadcastTests", dependencies: ["NotifyBroadcast", "NotifyCenter"]),
+        .target(name: "TestSupport", path: "Tests/TestSupport"),
+        .testTarget(name: "NotifyCenterTests", dependencies: ["NotifyCenter", "TestSupport"]),
+        .testTarget(
+            name: "NotifyFoundationTests", dependencies: ["NotifyFoundation", "NotifyCenter", "TestSupport"]),
+        .testTarget(
+            name: "NotifyBroadcastTests", dependencies: ["NotifyBroadcast", "NotifyCenter", "TestSupport"]),
         .testTarget(
             name: "NotifyMacroExpansionTests",
             dependencies: [
@@ -136,7 +139,7 @@ let package = Package(
         .testTarget(
             name: "NotifyClientTests",
             dependencies: [
-                "NotifyClient", "NotifyWire", "NotifyCenter",
+                "NotifyClient", "NotifyWire", "NotifyCenter", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ]),
@@ -158,7 +161,7 @@ let package = Package(
 
 // What the sanitizers and the center's benchmarks need, without all that the others depend on.
 if Context.environment["IN_PROCESS_ONLY"] != nil {
-    let kept = ["NotifyCenter", "NotifyFoundation"]
+    let kept = ["NotifyCenter", "NotifyFoundation", "TestSupport"]
     package.products.removeAll { !kept.contains($0.name) }
     package.targets.removeAll { target in !kept.contains { [$0, "\($0)Tests"].contains(target.name) } }
 }

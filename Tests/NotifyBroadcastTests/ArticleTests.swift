@@ -1,5 +1,6 @@
 import Foundation
 import NotifyBroadcast
+import TestSupport
 import Testing
 
 // The code of the article, compiled. A test compares it with what the article shows.
@@ -56,13 +57,9 @@ func delegate(to feed: Feed) {
 
 @Suite struct ArticleTests {
     @Test func `the article shows the code that is compiled here`() throws {
-        let here = URL(fileURLWithPath: #filePath)
-        let root = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        let path = "Sources/NotifyBroadcast/NotifyBroadcast.docc/NotifyBroadcast.md"
-        let shown = try Self.blocks(of: root.appendingPathComponent(path), from: "```swift", to: "```")
-        let compiled = try Self.blocks(of: here, from: "// snippet", to: "// end")
+        let shown = try ArticleCode.shown(in: "Sources/NotifyBroadcast/NotifyBroadcast.docc/NotifyBroadcast.md")
         #expect(shown.count > 0)
-        #expect(shown == compiled)
+        #expect(try shown == ArticleCode.compiled())
     }
 
     @Test func `what the article says happens`() throws {
@@ -77,22 +74,5 @@ func delegate(to feed: Feed) {
         try travel(to: orders)
         #expect(follow(with: Feed()) == ["new"])
         #expect(office.journal.entries == ["42 Delft"])
-    }
-
-    /// The lines between two marks, each time they occur.
-    private static func blocks(of file: URL, from start: String, to end: String) throws -> [[String]] {
-        var blocks: [[String]] = []
-        var isInside = false
-        for line in try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n") {
-            if isInside, line == end {
-                isInside = false
-            } else if isInside {
-                blocks[blocks.count - 1].append(line)
-            } else if line == start {
-                isInside = true
-                blocks.append([])
-            }
-        }
-        return blocks
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import NotifyClient
+import TestSupport
 import Testing
 
 /// The code of the first tutorial, compiled, and compared with what the article shows.
@@ -60,29 +61,8 @@ import Testing
     }
 
     @Test func `the article shows the code that is compiled here`() throws {
-        let here = URL(fileURLWithPath: #filePath)
-        let root = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        let article = root.appendingPathComponent("Sources/NotifyClient/NotifyClient.docc/GettingStarted.md")
-        let shown = try Self.blocks(of: article, from: "```swift", to: "```")
-        let compiled = try Self.blocks(of: here, from: "        // snippet", to: "        // end")
+        let shown = try ArticleCode.shown(in: "Sources/NotifyClient/NotifyClient.docc/GettingStarted.md")
         #expect(shown.count > 0)
-        #expect(shown == compiled.map { $0.map { String($0.dropFirst(8)) } })
-    }
-
-    /// The lines between two marks, each time they occur.
-    private static func blocks(of file: URL, from start: String, to end: String) throws -> [[String]] {
-        var blocks: [[String]] = []
-        var isInside = false
-        for line in try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n") {
-            if isInside, line == end {
-                isInside = false
-            } else if isInside {
-                blocks[blocks.count - 1].append(line)
-            } else if line == start {
-                isInside = true
-                blocks.append([])
-            }
-        }
-        return blocks
+        #expect(try shown == ArticleCode.compiled())
     }
 }

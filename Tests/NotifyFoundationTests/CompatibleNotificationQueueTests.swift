@@ -1,0 +1,150 @@
+import Foundation
+import NotifyFoundation
+import Testing
+
+/// What Foundation documents of its notification queue. Each test runs the run loop of a thread of its own.
+@Suite struct CompatibleNotificationQueueTests {
+    private static let here = NSNotification.Name("here")
+    private static let there = NSNotification.Name("there")
+
+    /// What is posted, on a thread that enqueues and then runs its run loop until nothing is left for it to do.
+    private func posted(
+        mode: RunLoop.Mode = .default,
+        sourceLocation: SourceLocation = #_sourceLocation,
+        _ body: @escaping @Sendable (CompatibleNotificationQueue, Journal) -> Void
+    ) -> [String] {
+        let journal = Journal()
+        let done = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            let center = CompatibleNotificationCenter()
+            _ = center.addObserver(forName: nil, object: nil, queue: nil) {
+                journal.note("\($0.name.rawValue) \($0.object ?? "-")")
+            }
+            body(CompatibleNotificationQueue(notificationCenter: center), journal)
+            journal.note("loop")
+            self.run(in: mode)
+            done.signal()
+        }
+        #expect(done.wait(timeout: .now() + 30) == .success, sourceLocation: sourceLocation)
+        return journal.take()
+    }
+
+    /// Runs the run loop until a timer that was added last has fired, and what it left to be done is done.
+    private func run(in mode: RunLoop.Mode) {
+        let isOver = Later<Bool>()
+        let timer = Timer(fire: Date(timeIntervalSinceNow: 0.01), interval: 0, repeats: false) { _ in
+            RunLoop.current.perform(inModes: [mode]) { isOver.value = true }
+        }
+        RunLoop.current.add(timer, forMode: mode)
+        while isOver.value == nil { _ = RunLoop.current.run(mode: mode, before: Date(timeIntervalSinceNow: 1)) }
+    }
+
+    @Test(arguments: [CompatibleNotificationQueue.PostingStyle.asap, .whenIdle])
+    func `what waits is posted by the run loop, first in first out`(style: CompatibleNotificationQueue.PostingStyle) {
+        let notes = posted { queue, _ in
+            for n in 1...3 {
+                queue.enqueue(Notification(name: Self.here, object: n), postingStyle: style)
+            }
+        }
+        #expect(notes == ["loop", "here 1", "here 2", "here 3"])
+    }
+
+    @Test func `now posts before the call returns, and in place of what waits`() {
+        let notes = posted { queue, journal in
+            queue.enqueue(Notification(name: Self.here, object: 1), postingStyle: .asap)
+            queue.enqueue(Notification(name: Self.here, object: 1), postingStyle: .now)
+            journal.note("returned")
+        }
+        #expect(notes == ["here 1", "returned", "loop"])
+    }
+
+    @Test func `what is to come soon comes before what is to come when the loop is idle`() {
+        let notes = posted { queue, _ in
+            queue.enqueue(Notification(name: Self.here, object: "idle"), postingStyle: .whenIdle)
+            queue.enqueue(Notification(name: Self.here, object: "soon"), postingStyle: .asap)
+        }
+        #expect(notes == ["loop", "here soon", "here idle"])
+    }
+
+    @Test func `joined by name and object: only what is the same in both, the new one last`() {
+        let notes = posted { queue, _ in
+            for (name, object) in [(Self.here, 1), (Self.here, 2), (Self.there, 1), (Self.here, 1)] {
+                queue.enqueue(Notification(name: name, object: object), postingStyle: .asap)
+            }
+        }
+        #expect(notes == ["loop", "here 2", "there 1", "here 1"])
+    }
+
+    @Test func `joined by name or by object alone, or not at all`() {
+        func enqueueAll(_ mask: CompatibleNotificationQueue.NotificationCoalescing) -> [String] {
+            posted { queue, _ in
+                for (name, object) in [(Self.here, 1), (Self.here, 2), (Self.there, 1), (Self.here, 2)] {
+                    queue.enqueue(
+                        Notification(name: name, object: object), postingStyle: .asap, coalesceMask: mask,
+                        forModes: nil)
+                }
+            }
+        }
+        #expect(enqueueAll(.onName) == ["loop", "there 1", "here 2"])
+        #expect(enqueueAll(.onSender) == ["loop", "there 1", "here 2"])
+        #expect(enqueueAll([]) == ["loop", "here 1", "here 2", "there 1", "here 2"])
+    }
+
+    @Test func `what is dequeued is not posted`() {
+        let notes = posted { queue, _ in
+            queue.enqueue(Notification(name: Self.here, object: 1), postingStyle: .asap)
+            queue.enqueue(Notification(name: Self.here, object: 2), postingStyle: .whenIdle)
+            queue.enqueue(Notification(name: Self.there, object: 1), postingStyle: .asap)
+            queue.dequeueNotifications(matching: Notification(name: Self.here, object: 7), coalesceMask: .onName)
+            queue.dequeueNotifications(matching: Notification(name: Self.there, object: 1), coalesceMask: [])
+        }
+        #expect(notes == ["loop", "there 1"])
+    }
+
+    @Test func `what is for another mode waits until the loop runs in it`() {
+        let mode = RunLoop.Mode("a mode of our own")
+        let notes = posted { queue, journal in
+            queue.enqueue(
+                Notification(name: Self.here), postingStyle: .asap, coalesceMask: [], forModes: [mode])
+            queue.enqueue(Notification(name: Self.there), postingStyle: .asap)
+            self.run(in: .default)
+            journal.note("other mode")
+            self.run(in: mode)
+        }
+        #expect(notes == ["there -", "other mode", "here -", "loop"])
+    }
+
+    @Test func `an observer may enqueue what is posted in the next turn`() {
+        let notes = posted { queue, journal in
+            nonisolated(unsafe) let queue = queue
+            let center = CompatibleNotificationCenter()
+            let second = CompatibleNotificationQueue(notificationCenter: center)
+            _ = center.addObserver(forName: nil, object: nil, queue: nil) { _ in
+                queue.enqueue(Notification(name: Self.there), postingStyle: .asap)
+            }
+            second.enqueue(Notification(name: Self.here), postingStyle: .asap)
+            self.run(in: .default)
+            journal.note("ran")
+        }
+        #expect(notes == ["there -", "ran", "loop"])
+    }
+
+    @Test func `each thread has a default queue of its own`() {
+        let queues = Later<[ObjectIdentifier]>()
+        let done = DispatchSemaphore(value: 0)
+        // Kept, so that no other one can be made at its address.
+        let mine = CompatibleNotificationQueue.default
+        Thread.detachNewThread {
+            queues.value = [
+                ObjectIdentifier(CompatibleNotificationQueue.default),
+                ObjectIdentifier(CompatibleNotificationQueue.default),
+            ]
+            done.signal()
+        }
+        #expect(done.wait(timeout: .now() + 30) == .success)
+        #expect(queues.value?.count == 2)
+        #expect(queues.value?[0] == queues.value?[1])
+        #expect(queues.value?.contains(ObjectIdentifier(mine)) == false)
+        #expect(mine === CompatibleNotificationQueue.default)
+    }
+}

@@ -1,0 +1,34 @@
+import Foundation
+
+/// The Swift code that an article shows, and the code of a test that is to be the same.
+public enum ArticleCode {
+    /// The blocks of Swift code in an article, a path within the repository.
+    public static func shown(in article: String) throws -> [[String]] {
+        let here = URL(filePath: #filePath)
+        let repository = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        return try blocks(of: repository.appending(path: article), from: "```swift", to: "```")
+    }
+
+    /// The code between `// snippet` and `// end` in a source file, each time they occur.
+    public static func compiled(in file: String = #filePath) throws -> [[String]] {
+        try blocks(of: URL(filePath: file), from: "// snippet", to: "// end")
+    }
+
+    /// The lines between two marks, without the first one's indentation.
+    private static func blocks(of file: URL, from start: String, to end: String) throws -> [[String]] {
+        var blocks: [[String]] = []
+        var indentation: Int?
+        for line in try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n") {
+            let text = line.drop { $0 == " " }
+            if indentation != nil, text == end {
+                indentation = nil
+            } else if let indentation {
+                blocks[blocks.count - 1].append(String(line.dropFirst(indentation)))
+            } else if text == start {
+                indentation = line.count - text.count
+                blocks.append([])
+            }
+        }
+        return blocks
+    }
+}
