@@ -61,11 +61,12 @@ extension LocalCenter {
     /// - Returns: A token that ends it when it goes or is cancelled.
     public func intercept(_ interceptor: @escaping Interceptor) -> InterceptionToken {
         let id = state.withLock { state in
-            let entries = state.interceptors.entries
-            let id = (entries.last?.id ?? 0) + 1
-            state.interceptors = InterceptorChain(entries + [(id, interceptor)])
+            // Never one that a token has had, which may be cancelled again.
+            state.lastInterceptor += 1
+            let entry = (id: state.lastInterceptor, interceptor: interceptor)
+            state.interceptors = InterceptorChain(state.interceptors.entries + [entry])
             set(Feature.interceptors, to: true)
-            return id
+            return entry.id
         }
         return InterceptionToken(center: self, id: id)
     }

@@ -35,14 +35,6 @@ extension LocalCenter {
             names.observedNames, object: object, owner: owner, place: SourcePlace(fileID: fileID, line: line),
             receiver: receiver)
     }
-
-    /// Ends the observations of an owner that are for this name and this object. Nil stands for any.
-    package func removeObservations(of owner: AnyObject, name: NotificationName?, object: NotificationObject?) {
-        let owned = state.withLock { state in
-            state.owners.all(of: ObjectIdentifier(owner)).compactMap { state.observers[$0] }
-        }
-        for observer in owned where observer.observes(name, object: object) { end(observer) }
-    }
 }
 
 extension Observation {
@@ -51,6 +43,6 @@ extension Observation {
         guard center === self.center else { return }
         let observer = center.state.withLock { $0.observers[slot] }
         guard let observer, observer.registration == registration else { return }
-        if observer.observes(name, object: object) { center.end(observer) }
+        if observer.observes(name?.observedNames, object: object) { center.end(observer) }
     }
 }

@@ -66,6 +66,20 @@ extension LocalCenter {
         }
     }
 
+    /// Observes the names that a pattern, or a name, stands for, with a method of the owner.
+    ///
+    /// - Throws: ``NameError`` if the pattern breaks a rule.
+    @discardableResult
+    public func observe<Owner: AnyObject & Sendable>(
+        _ pattern: String, object: NotificationObject? = nil, owner: Owner,
+        options: ObservationOptions = ObservationOptions(), fileID: StaticString = #fileID, line: UInt = #line,
+        calling method: @escaping @Sendable (Owner) -> (LocalNotification) throws -> Void
+    ) throws(NameError) -> Observation {
+        observe(
+            try NamePattern(pattern), object: object, owner: owner, options: options, fileID: fileID, line: line,
+            calling: method)
+    }
+
     /// Observes a type of message with a method of the owner, named as it stands in the type.
     @discardableResult
     public func observe<Owner: AnyObject & Sendable, Message: NotificationMessage>(

@@ -138,13 +138,21 @@ extension LocalCenter {
         end(observer.registration, slot: observer.slot)
     }
 
-    /// Ends all observations that were made with this owner. Calls that have begun on another thread may still finish; no
-    /// other begins.
-    public func removeObservations(of owner: some AnyObject & Sendable) {
+    /// Ends observations that were made with this owner. Calls that have begun on another thread may still finish; no other
+    /// begins.
+    ///
+    /// - Parameters:
+    ///   - owner: Whose observations.
+    ///   - names: If not nil, only those of just these names: a pattern stands for those that were made with it.
+    ///   - object: If not nil, only those that ask for this object.
+    public func removeObservations(
+        of owner: some AnyObject, names: (any NotificationNames)? = nil, object: NotificationObject? = nil
+    ) {
         let owned = state.withLock { state in
             state.owners.all(of: ObjectIdentifier(owner)).compactMap { state.observers[$0] }
         }
-        for observer in owned { end(observer) }
+        let names = names?.observedNames
+        for observer in owned where observer.observes(names, object: object) { end(observer) }
     }
 
     /// Ends all observations.

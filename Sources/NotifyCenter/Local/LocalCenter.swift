@@ -53,6 +53,7 @@ extension LocalCenter {
         var additionsUntilPruning = LocalCenter.smallestPruningInterval
         var hooks = CenterHooks()
         var interceptors = InterceptorChain()
+        var lastInterceptor: UInt64 = 0
         var sticky = StickyNotifications()
         var attachments: [ObjectIdentifier: any AnyObject & Sendable] = [:]
     }

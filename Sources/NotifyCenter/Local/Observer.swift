@@ -100,8 +100,8 @@ extension Observer {
     func isOwned(by object: Receiver.Owner) -> Bool { owner === object }
 
     /// Whether this is what it asks for. Nil stands for anything, also for an observation that asks for no object.
-    func observes(_ name: NotificationName?, object: NotificationObject?) -> Bool {
-        if let name, names != name.observedNames { return false }
+    func observes(_ names: ObservedNames?, object: NotificationObject?) -> Bool {
+        if let names, names != self.names { return false }
         guard let object else { return true }
         guard let objectKey, objectKey.isSame(as: object.key) else { return false }
         return filter?.accepts(object) ?? true

@@ -90,7 +90,7 @@ extension CompatibleNotificationCenter {
         if let token = observer as? ObserverToken {
             token.observation.cancel(in: center, name: name, object: object)
         } else if type(of: observer) is AnyClass {
-            center.removeObservations(of: observer as AnyObject, name: name, object: object)
+            center.removeObservations(of: observer as AnyObject, names: name, object: object)
         }
     }
 }
