@@ -5,9 +5,10 @@ extension LocalCenter {
     /// anything is waited for, and a full mailbox holds nobody up but the poster. It does not wait until observers elsewhere
     /// have run.
     ///
-    /// If the task is cancelled, it returns soon; what found no room by then is lost and counted. So is what could only wait
-    /// for ever: a notification posted in the call of an observer, or in a task that it began, for which there is room only
-    /// after this call, or after one that waits for it in turn.
+    /// If the task is cancelled, it returns soon; what found no room by then is lost and counted. So is what might wait for
+    /// ever: what is posted in the call of an observer, or in a task that it began, does not wait for room before this
+    /// observer, nor before one that itself waits for this one; and what the reader of a sequence posts between two reads
+    /// does not wait for room in this sequence.
     ///
     /// - Parameters:
     ///   - name: What the notification is about.

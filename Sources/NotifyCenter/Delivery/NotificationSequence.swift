@@ -19,25 +19,41 @@ public struct NotificationSequence<Element: Sendable>: AsyncSequence, Sendable {
     /// How many were lost because too many waited to be read.
     public var lostCount: Int { subscription.mailbox.lostCount }
 
+    /// The observation that fills the sequence, by which it can be paused.
+    public var observation: Observation { subscription.token.observation }
+
     /// Ends the sequence, also for who waits in it.
     public func cancel() { subscription.token.cancel() }
 
     /// Begins to read where the last reader was.
-    public func makeAsyncIterator() -> Iterator { Iterator(subscription: subscription) }
+    public func makeAsyncIterator() -> Iterator { Iterator(reader: SequenceReader(subscription)) }
 
     /// Reads one after another.
     public struct Iterator: AsyncIteratorProtocol {
-        fileprivate let subscription: SequenceSubscription<Element>
+        fileprivate let reader: SequenceReader<Element>
 
         /// The next one, for which it waits, or nil if the sequence has ended.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-            await subscription.next(isolation: actor)
+            await reader.subscription.next(isolation: actor)
         }
 
         /// The next one, for which it waits, or nil if the sequence has ended.
         nonisolated(nonsending) public mutating func next() async -> Element? {
-            await subscription.next(isolation: #isolation)
+            await reader.subscription.next(isolation: #isolation)
         }
+    }
+}
+
+/// Somebody who reads a sequence, until the iterator goes.
+private final class SequenceReader<Element: Sendable>: Sendable {
+    let subscription: SequenceSubscription<Element>
+
+    init(_ subscription: SequenceSubscription<Element>) {
+        self.subscription = subscription
+    }
+
+    deinit {
+        subscription.mailbox.readerLeft()
     }
 }
 

@@ -33,6 +33,8 @@ final class ObserverMailbox: ObserverQueue {
         self.center = center
     }
 
+    func accepts(_ notification: LocalNotification) -> Bool { delivery.accepts?(notification) ?? true }
+
     func registered(_ registration: UInt64, slot: Int32) {
         self.registration.store(registration, ordering: .relaxed)
         self.slot.store(slot, ordering: .releasing)
@@ -56,7 +58,7 @@ extension ObserverMailbox {
         _ notification: LocalNotification,
         _ body: (inout Mailbox<LocalNotification>) -> Mailbox<LocalNotification>.Put
     ) {
-        if let accepts = delivery.accepts, !accepts(notification) { return }
+        guard accepts(notification) else { return }
         let (put, needsTask) = state.withLock { state in
             let put = body(&state.mailbox)
             let needsTask = state.tasks < delivery.executor.concurrency && !state.mailbox.isEmpty
@@ -89,14 +91,12 @@ extension ObserverMailbox {
         // There is one: somebody is posting in it.
         guard let center else { return }
         if delivery.isOnMain {
-            Task.detached { await self.deliverAllOnMain(in: center) }
+            // It begins there, without a way round, so that observers on the main actor begin in the order of their calls.
+            let work: @MainActor @Sendable () async -> Void = { await self.deliverAll(in: center) }
+            Task.detached(operation: work)
         } else {
             Task.detached(executorPreference: delivery.executor.executor) { await self.deliverAll(in: center) }
         }
-    }
-
-    @MainActor private func deliverAllOnMain(in center: LocalCenter) async {
-        await deliverAll(in: center)
     }
 
     nonisolated(nonsending) private func deliverAll(in center: LocalCenter) async {

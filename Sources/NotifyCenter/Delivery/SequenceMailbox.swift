@@ -6,7 +6,7 @@ final class SequenceMailbox<Element: Sendable>: ObserverQueue {
         var mailbox: Mailbox<Element>
         /// Nobody waits while there is something to read.
         var readers: Deque<CheckedContinuation<Element?, Never>> = []
-        /// The task that has read last.
+        /// The task that has read last, unless it has stopped reading. Another one may come to have the same number.
         var reader: Int?
     }
 
@@ -25,6 +25,8 @@ final class SequenceMailbox<Element: Sendable>: ObserverQueue {
     }
 
     var lostCount: Int { state.withLock { $0.mailbox.lostCount } }
+
+    func accepts(_ notification: LocalNotification) -> Bool { convert(notification) != nil }
 
     func registered(_ registration: UInt64, slot: Int32) {}
 }
@@ -107,6 +109,11 @@ extension SequenceMailbox {
         guard case .element(let taken) = step else { return nil }
         taken.admitted?.finished(in: self)
         return taken.element
+    }
+
+    /// Who has read does not read any more.
+    func readerLeft() {
+        state.withLock { $0.reader = nil }
     }
 
     private static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }

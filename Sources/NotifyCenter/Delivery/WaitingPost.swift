@@ -50,37 +50,3 @@ final class WaitingPost: Sendable {
         }
     }
 }
-
-/// Which observers wait for room in which queues, so that none waits for itself through others.
-final class WaitGraph: Sendable {
-    static let shared = WaitGraph()
-
-    private let edges = Lock<[ObjectIdentifier: [ObjectIdentifier: Int]]>([:])
-
-    /// Adds an edge, unless it would close a circle.
-    func add(from: any ObserverQueue, to: any ObserverQueue) -> Bool {
-        let (from, to) = (ObjectIdentifier(from), ObjectIdentifier(to))
-        return edges.withLock { edges in
-            var seen: Set<ObjectIdentifier> = []
-            var next = [to]
-            while let node = next.popLast() {
-                if node == from { return false }
-                guard seen.insert(node).inserted, let targets = edges[node] else { continue }
-                next.append(contentsOf: targets.keys)
-            }
-            edges[from, default: [:]][to, default: 0] += 1
-            return true
-        }
-    }
-
-    func remove(from: any ObserverQueue, to: any ObserverQueue) {
-        let (from, to) = (ObjectIdentifier(from), ObjectIdentifier(to))
-        edges.withLock { edges in
-            guard let count = edges[from]?[to] else { return }
-            edges[from]?[to] = count > 1 ? count - 1 : nil
-            if edges[from]?.isEmpty == true { edges[from] = nil }
-        }
-    }
-
-    var isEmpty: Bool { edges.withLock(\.isEmpty) }
-}

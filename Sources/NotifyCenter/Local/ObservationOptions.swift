@@ -23,7 +23,7 @@ public struct ObservationOptions: Sendable {
     }
 
     /// Takes the place of an earlier observation with the same key and owner (or without owner, as this one). The earlier
-    /// one ends in the same moment, so that no post reaches both or neither.
+    /// one ends in the same moment, so that no post reaches both or neither; what waits for it elsewhere is dropped.
     public static func key(_ key: String) -> ObservationOptions {
         var options = ObservationOptions()
         options.key = key

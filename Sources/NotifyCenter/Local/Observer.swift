@@ -51,7 +51,7 @@ final class Observer: Sendable {
         filter = ObjectFilter(object)
         objectKey = object?.key
         var flags: Flags = []
-        // What waits in a queue has not been had yet: the queue takes one, and ends the observation with its call.
+        // A queue ends the observation with the call for the one that it took, which has still to come.
         if options.isOnce && queue == nil { flags.insert(.once) }
         if filter != nil { flags.insert(.filtersObject) }
         if owner != nil { flags.insert(.owned) }
@@ -127,6 +127,8 @@ extension Observer {
     }
 
     private func deliverCarefully(_ notification: LocalNotification, in center: LocalCenter) {
+        // What brings no such message is not the one that it waits for.
+        if let messages, currentFlags.contains(.once), !messages.accepts(notification) { return }
         withTurn(object: notification.object, in: center) { owner in
             do {
                 if let owner { try callOwned(owner, notification) } else { try call(notification) }

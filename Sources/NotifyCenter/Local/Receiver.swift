@@ -17,6 +17,9 @@ protocol ObserverQueue: AnyObject, Sendable {
     /// How many found no room.
     var lostCount: Int { get }
 
+    /// Whether the observer has any use for the notification.
+    func accepts(_ notification: LocalNotification) -> Bool
+
     /// The observation has begun, under the center's lock.
     func registered(_ registration: UInt64, slot: Int32)
 
@@ -65,6 +68,9 @@ extension Receiver {
 /// What an observer of a type of message does with a message of this very type.
 protocol MessageReceiving: AnyObject, Sendable {
     var type: ObjectIdentifier { get }
+
+    /// Whether the notification brings such a message.
+    func accepts(_ notification: LocalNotification) -> Bool
 }
 
 final class MessageReceiver<Message: Sendable>: MessageReceiving {
@@ -80,4 +86,6 @@ final class MessageReceiver<Message: Sendable>: MessageReceiving {
     }
 
     var type: ObjectIdentifier { ObjectIdentifier(Message.self) }
+
+    func accepts(_ notification: LocalNotification) -> Bool { notification.payload is Message }
 }

@@ -1,0 +1,216 @@
+import Dispatch
+import Testing
+
+@testable import NotifyCenter
+
+/// What holds wherever an observer runs.
+@Suite(.timeLimit(.minutes(1))) struct EveryPlaceTests {
+    enum Place: CaseIterable {
+        case poster, owner, serially, ownerSerially, concurrently, queue, actor, mainActor, ownerOnMainActor, sequence
+
+        var keepsOrder: Bool { self != .concurrently }
+    }
+
+    private final class Owner: Sendable {}
+    private actor Ledger {}
+
+    private struct Paid: NotificationMessage {
+        static let notificationName = NotificationName(literal: "orders.created")
+        let order: Int
+    }
+
+    private let center = LocalCenter()
+    private let name = Paid.notificationName
+    private let journal = Collector<Int>()
+    // They live as long as the test.
+    private let owner = Owner()
+    private let ledger = Ledger()
+
+    /// Begins to note down the numbers that are posted. A key is one among those without owner, or of the same owner.
+    private func observe(
+        _ place: Place, object: NotificationObject? = nil, _ options: ObservationOptions = ObservationOptions(),
+        adding increment: Int = 0
+    ) -> Observing {
+        let note = { @Sendable [journal] (notification: LocalNotification) in
+            journal.add((notification.payload as? Int ?? -1) + increment)
+        }
+        switch place {
+        case .poster: return Observing(center.observe(name, object: object, options: options, using: note))
+        case .owner:
+            return Observing(center.observe(name, object: object, owner: owner, options: options) { note($1) })
+        case .serially:
+            return Observing(center.observe(name, object: object, options: options, on: .serially, using: note))
+        case .ownerSerially:
+            return Observing(
+                center.observe(name, object: object, owner: owner, options: options, on: .serially) { note($1) })
+        case .concurrently:
+            return Observing(center.observe(name, object: object, options: options, on: .concurrently, using: note))
+        case .queue:
+            let queue = DispatchQueue(label: "observer")
+            return Observing(
+                center.observe(
+                    name, object: object, options: options, on: .queue { queue.async(execute: $0) }, using: note))
+        case .actor:
+            return Observing(center.observe(name, object: object, options: options, on: ledger) { note($1) })
+        case .mainActor:
+            return Observing(
+                center.observe(name, object: object, options: options, on: MainActor.shared) { note($0) })
+        case .ownerOnMainActor:
+            return Observing(
+                center.observe(name, object: object, owner: owner, options: options, on: MainActor.shared) {
+                    note($1)
+                })
+        case .sequence:
+            let sequence = center.notifications(for: name, object: object, options: options)
+            return Observing(sequence.observation, Task { for await notification in sequence { note(notification) } })
+        }
+    }
+
+    /// The numbers noted down, as soon as there are so many: in order, where order is kept.
+    private func numbers(_ count: Int, _ place: Place) async -> [Int] {
+        let values = await journal.values(count)
+        return place.keepsOrder ? values : values.sorted()
+    }
+
+    @Test(arguments: Place.allCases) func whatIsPostedArrives(place: Place) async {
+        let observing = observe(place)
+        for number in 0..<200 { center.post(name, payload: number) }
+        #expect(await numbers(200, place) == Array(0..<200))
+        #expect(observing.observation.isActive)
+        observing.end()
+        #expect(!observing.observation.isActive)
+        #expect(center.observationCount == 0)
+    }
+
+    @Test(arguments: Place.allCases) func anObjectIsAskedFor(place: Place) async {
+        let (one, other) = (Owner(), Owner())
+        let all: [(NotificationObject, NotificationObject)] = [
+            ("a", "b"), (.init(value: 1), .init(value: 2)), (.init(instance: one), .init(instance: other)),
+        ]
+        let observing = all.enumerated().map { observe(place, object: $1.0, adding: $0 * 10) }
+        for (right, wrong) in all {
+            center.post(name, object: wrong, payload: 1)
+            center.post(name, payload: 2)
+            center.post(name, object: right, payload: 3)
+        }
+        #expect(await journal.values(3).sorted() == [3, 13, 23])
+        for observing in observing { observing.end() }
+    }
+
+    @Test(arguments: Place.allCases) func anotherWithTheSameKeyTakesItsPlace(place: Place) async {
+        let earlier = observe(place, .key("key"))
+        center.post(name, payload: 0)
+        _ = await journal.values(1)
+        let later = observe(place, .key("key"), adding: 10)
+        #expect(!earlier.observation.isActive)
+        #expect(center.observationCount == 1)
+        center.post(name, payload: 1)
+        #expect(await numbers(2, place) == [0, 11])
+        later.end()
+    }
+
+    @Test(arguments: Place.allCases) func onceIsOnce(place: Place) async {
+        let observing = observe(place, .once)
+        for number in 0..<3 { center.post(name, payload: number) }
+        #expect(await journal.values(1) == [0])
+        #expect(await eventually { !observing.observation.isActive })
+        center.post(name, payload: 3)
+        let last = observe(.serially)
+        center.post(name, payload: 4)
+        #expect(await journal.values(2) == [0, 4])
+        last.end()
+    }
+
+    @Test(arguments: Place.allCases) func whatIsPostedWhilePausedIsNotMadeUpFor(place: Place) async {
+        let observing = observe(place)
+        center.post(name, payload: 0)
+        observing.observation.pause()
+        center.post(name, payload: 1)
+        await center.postWaiting(name, payload: 2)
+        observing.observation.resume()
+        center.post(name, payload: 3)
+        #expect(await numbers(2, place) == [0, 3])
+        observing.end()
+    }
+
+    @Test(arguments: Place.allCases) func stickyOnesComeFirst(place: Place) async {
+        center.postSticky(name, payload: 1)
+        let observing = observe(place)
+        let without = observe(place, .withoutSticky, adding: 10)
+        center.post(name, payload: 2)
+        #expect(await journal.values(3).sorted() == [1, 2, 12])
+        observing.end()
+        without.end()
+    }
+
+    @Test(arguments: Place.allCases) func aStickyOneMayBeTheOnlyOne(place: Place) async {
+        center.postSticky(name, payload: 1)
+        let observing = observe(place, .once)
+        center.post(name, payload: 2)
+        #expect(await journal.values(1) == [1])
+        #expect(await eventually { !observing.observation.isActive })
+    }
+
+    /// Where there is one line for all, they stand in it by priority.
+    @Test(arguments: [Place.poster, .owner, .mainActor, .ownerOnMainActor])
+    @MainActor func thoseOfHigherPriorityComeFirst(place: Place) async {
+        let observing = [1, 3, 2].map { observe(place, .priority($0), adding: Int($0)) }
+        center.post(name, payload: 0)
+        #expect(await journal.values(3) == [3, 2, 1])
+        for observing in observing { observing.end() }
+    }
+
+    @Test func theQueueGetsThoseOfHigherPriorityFirst() async {
+        let queue = DispatchQueue(label: "observers")
+        let tokens = [1, 3, 2].map { priority in
+            center.observe(name, options: .priority(priority), on: .queue { queue.async(execute: $0) }) {
+                [journal] _ in journal.add(Int(priority))
+            }
+        }
+        center.post(name)
+        #expect(await journal.values(3) == [3, 2, 1])
+        for token in tokens { token.cancel() }
+    }
+
+    // MARK: Messages
+
+    @Test func onceIsAMessageOfTheType() async {
+        let collector = Collector<Int>()
+        let tokens = [
+            center.observe(Paid.self, options: .once) { collector.add($0.order) },
+            center.observe(Paid.self, options: .once, on: .serially) { collector.add($0.order) },
+            center.observe(Paid.self, options: .once, on: MainActor.shared) { collector.add($0.order) },
+        ]
+        center.observe(Paid.self, owner: owner, options: .once) { collector.add($1.order) }
+        center.observe(Paid.self, owner: owner, options: .once, on: .serially) { collector.add($1.order) }
+        center.observe(Paid.self, options: .once, on: ledger) { collector.add($1.order) }
+        let messages = center.messages(of: Paid.self, options: .once)
+        center.post(name, payload: "something else")
+        #expect(center.observationCount == 7)
+        center.post(Paid(order: 1))
+        center.post(Paid(order: 2))
+        #expect(await collector.values(6) == [1, 1, 1, 1, 1, 1])
+        var iterator = messages.makeAsyncIterator()
+        #expect(await iterator.next()?.order == 1)
+        #expect(await iterator.next() == nil)
+        #expect(center.observationCount == 0)
+        withExtendedLifetime(tokens) {}
+    }
+}
+
+/// An observation, and what keeps it.
+private struct Observing: Sendable {
+    let observation: Observation
+    private let token: ObservationToken?
+    private let reader: Task<Void, Never>?
+
+    init(_ token: ObservationToken) {
+        (observation, self.token, reader) = (token.observation, token, nil)
+    }
+
+    init(_ observation: Observation, _ reader: Task<Void, Never>? = nil) {
+        (self.observation, token, self.reader) = (observation, nil, reader)
+    }
+
+    func end() { observation.cancel() }
+}
