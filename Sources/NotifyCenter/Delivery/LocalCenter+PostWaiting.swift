@@ -14,7 +14,7 @@ extension LocalCenter {
     ///   - name: What the notification is about.
     ///   - object: What it concerns.
     ///   - payload: Handed to the observers as it is.
-    ///   - sticky: Whether it stays for those who observe later. See ``postSticky(_:object:payload:)``.
+    ///   - sticky: Whether it stays for those who observe later. See ``postSticky(_:object:payload:)-(NotificationName,_,_)``.
     nonisolated(nonsending) public func postWaiting(
         _ name: NotificationName, object: NotificationObject? = nil, payload: (any Sendable)? = nil,
         sticky: Bool = false

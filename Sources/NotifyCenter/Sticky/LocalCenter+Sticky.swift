@@ -9,14 +9,23 @@ extension LocalCenter {
         postSticky(LocalNotification(name: name, object: object, payload: payload))
     }
 
-    /// Posts a message that stays. See ``postSticky(_:object:payload:)``.
+    /// Posts by name what stays. See ``postSticky(_:object:payload:)-(NotificationName,_,_)``.
+    ///
+    /// - Throws: ``NameError`` if the name breaks a rule.
+    public func postSticky(
+        _ name: String, object: NotificationObject? = nil, payload: (any Sendable)? = nil
+    ) throws(NameError) {
+        postSticky(try NotificationName(name), object: object, payload: payload)
+    }
+
+    /// Posts a message that stays. See ``postSticky(_:object:payload:)-(NotificationName,_,_)``.
     public func postSticky<Message: NotificationMessage>(_ message: Message) {
         postSticky(
             LocalNotification(
                 name: Message.notificationName, object: message.notificationObject, payload: message))
     }
 
-    /// Posts a notification that stays. See ``postSticky(_:object:payload:)``.
+    /// Posts a notification that stays. See ``postSticky(_:object:payload:)-(NotificationName,_,_)``.
     public func postSticky(_ notification: LocalNotification) {
         intercepted(notification) { notification in
             guard let list = storeSticky(notification) else { return reportUnobserved(notification) }
