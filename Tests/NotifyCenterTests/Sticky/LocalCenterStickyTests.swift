@@ -1,0 +1,218 @@
+import Testing
+
+@testable import NotifyCenter
+
+@Suite struct LocalCenterStickyTests {
+    private let center = LocalCenter()
+    private let journal = Journal()
+    private let name = NotificationName(literal: "battery.level")
+
+    private func note(_ label: String) -> @Sendable (LocalNotification) -> Void {
+        { [journal] notification in
+            let parts = [label, notification.object?.text, notification.payload.map { "\($0)" }]
+            journal.note(parts.compactMap(\.self).joined(separator: " "))
+        }
+    }
+
+    // MARK: Who gets it
+
+    @Test func `a sticky post reaches those who observe already, once`() {
+        let token = center.observe(name, using: note("early"))
+        center.postSticky(name, payload: 80)
+        #expect(journal.take() == ["early 80"])
+        token.cancel()
+    }
+
+    @Test func `a new observer gets the last one at once, and then what comes`() {
+        center.postSticky(name, payload: 80)
+        center.postSticky(name, payload: 79)
+        let token = center.observe(name, using: note("new"))
+        #expect(journal.take() == ["new 79"])
+        center.postSticky(name, payload: 78)
+        #expect(journal.take() == ["new 78"])
+        token.cancel()
+    }
+
+    @Test func `posts that are not sticky are not kept, and do not replace what is`() {
+        center.postSticky(name, payload: 80)
+        center.post(name, payload: 1)
+        let token = center.observe(name, using: note("new"))
+        #expect(journal.take() == ["new 80"])
+        token.cancel()
+    }
+
+    @Test func `the last one is kept for each name and object`() {
+        let other = NotificationName(literal: "battery.state")
+        center.postSticky(name, payload: 1)
+        center.postSticky(name, object: "left", payload: 2)
+        center.postSticky(name, object: "right", payload: 3)
+        center.postSticky(other, object: "left", payload: 4)
+        center.postSticky(name, object: "left", payload: 5)
+        let any = center.observe(name, using: note("any"))
+        #expect(journal.take() == ["any 1", "any right 3", "any left 5"])
+        let left = center.observe(name, object: "left", using: note("left"))
+        #expect(journal.take() == ["left left 5"])
+        let nobody = center.observe(name, object: "middle", using: note("nobody"))
+        #expect(journal.take() == [])
+        withExtendedLifetime((any, left, nobody)) {}
+    }
+
+    @Test func `an observer of patterns gets what matches, in order of posting, and each once`() throws {
+        for (index, name) in ["a.1", "b.1", "a.2", "a.2.x"].enumerated() {
+            center.postSticky(try NotificationName(name), payload: index)
+        }
+        let tokens = [
+            try center.observe("a.*", using: note("star")),
+            center.observe([try NamePattern("*.2"), try NamePattern("a.2")], using: note("overlap")),
+            center.observe(.every, using: note("every")),
+        ]
+        let all = ["every 0", "every 1", "every 2", "every 3"]
+        #expect(journal.take() == ["star 0", "star 2", "overlap 2"] + all)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func `an observer may do without`() {
+        center.postSticky(name, payload: 80)
+        let token = center.observe(name, options: .withoutSticky, using: note("without"))
+        #expect(journal.take() == [])
+        center.postSticky(name, payload: 79)
+        #expect(journal.take() == ["without 79"])
+        token.cancel()
+    }
+
+    @Test func `one that observes once ends with what it gets at once`() {
+        center.postSticky(name, object: "left", payload: 1)
+        center.postSticky(name, object: "right", payload: 2)
+        let token = center.observe(name, options: .once, using: note("once"))
+        #expect(!token.observation.isActive)
+        center.post(name)
+        #expect(journal.take() == ["once left 1"])
+    }
+
+    @Test func `an owner's closure gets it with the owner`() {
+        let owner = Thing()
+        center.postSticky(name, payload: 80)
+        center.observe(name, owner: owner) { [journal, id = ObjectIdentifier(owner)] handed, notification in
+            #expect(ObjectIdentifier(handed) == id)
+            journal.note("\(notification.payload as? Int ?? 0)")
+        }
+        #expect(journal.take() == ["80"])
+    }
+
+    @Test func `what a new observer throws at it is told`() {
+        center.hooks.failed = { [journal] in journal.note("\($0.notification.name) \($0.error)") }
+        center.postSticky(name)
+        let token = center.observe(name) { _ in throw NameError(.empty, byteOffset: 0, tokenIndex: 0, isPattern: false)
+        }
+        #expect(journal.take() == ["battery.level the name is empty"])
+        token.cancel()
+    }
+
+    // MARK: Typed
+
+    @Test func `a typed observer gets the last message of its type`() {
+        center.postSticky(OrderPaid(amount: 1))
+        center.postSticky(OrderPaid(amount: 2))
+        center.postSticky(OrderPaid(amount: 3, order: "17"))
+        let all = center.observe(OrderPaid.self) { [journal] in journal.note("all \($0.amount)") }
+        #expect(journal.take() == ["all 2", "all 3"])
+        let one = center.observe(OrderPaid.self, object: "17") { [journal] in journal.note("17 \($0.amount)") }
+        #expect(journal.take() == ["17 3"])
+        let abroad = center.observe(OrderPaidAbroad.self) { [journal] _ in journal.note("abroad") }
+        #expect(journal.take() == [])
+        withExtendedLifetime((all, one, abroad)) {}
+    }
+
+    @Test func `messages are read and taken back by type`() {
+        center.postSticky(OrderPaid(amount: 1))
+        center.postSticky(OrderPaid(amount: 2, order: "17"))
+        #expect(center.stickyMessage(OrderPaid.self)?.amount == 1)
+        #expect(center.stickyMessage(OrderPaid.self, object: "17")?.amount == 2)
+        #expect(center.stickyMessage(OrderPaid.self, object: "18") == nil)
+        #expect(center.stickyMessage(OrderPaidAbroad.self) == nil)
+        #expect(center.removeSticky(OrderPaid.self)?.amount == 1)
+        #expect(center.removeSticky(OrderPaid.self) == nil)
+        #expect(center.stickyMessage(OrderPaid.self, object: "17")?.amount == 2)
+    }
+
+    // MARK: Reading and taking back
+
+    @Test func `what stays is read without observing`() {
+        #expect(center.stickyNotification(name) == nil)
+        center.postSticky(name, payload: 80)
+        center.postSticky(name, object: "left", payload: 70)
+        #expect(center.stickyNotification(name)?.payload as? Int == 80)
+        #expect(center.stickyNotification(name, object: "left")?.payload as? Int == 70)
+        #expect(center.stickyNotification(name, object: "right") == nil)
+    }
+
+    @Test func `what is taken back reaches nobody any more`() {
+        center.postSticky(name, payload: 80)
+        center.postSticky(name, object: "left", payload: 70)
+        #expect(center.removeSticky(name)?.payload as? Int == 80)
+        #expect(center.removeSticky(name) == nil)
+        let first = center.observe(name, using: note("first"))
+        #expect(journal.take() == ["first left 70"])
+        center.removeAllSticky()
+        let second = center.observe(name, using: note("second"))
+        #expect(journal.take() == [])
+        withExtendedLifetime((first, second)) {}
+    }
+
+    @Test func `a payload and an object are let go when they are replaced, taken back or cleared`() {
+        func post(_ payload: Thing?, object: Thing? = nil) -> Weak<Thing> {
+            center.postSticky(name, object: object.map { NotificationObject(instance: $0) }, payload: payload)
+            return Weak(payload ?? object)
+        }
+        let replaced = post(Thing())
+        #expect(!replaced.isGone)
+        let removed = post(Thing())
+        #expect(replaced.isGone)
+        center.removeSticky(name)
+        #expect(removed.isGone)
+        let object = post(nil, object: Thing())
+        #expect(!object.isGone)
+        center.removeAllSticky()
+        #expect(object.isGone)
+    }
+
+    @Test func `a payload may use the center as it goes`() {
+        final class Careful: Sendable {
+            let center: LocalCenter
+            init(_ center: LocalCenter) { self.center = center }
+            deinit { center.removeAllSticky() }
+        }
+        center.postSticky(name, payload: Careful(center))
+        center.postSticky(name, payload: Careful(center))
+        center.removeSticky(name)
+        center.postSticky(name, payload: Careful(center))
+        center.removeAllSticky()
+        #expect(center.stickyNotification(name) == nil)
+    }
+
+    // MARK: At the same time
+
+    @Test func `who begins while others post gets each value at most once, and misses none that comes later`() async {
+        for _ in 0..<200 {
+            let center = LocalCenter()
+            let seen = Lock<[Int]>([])
+            await onThreads(2) { [name] thread in
+                if thread == 0 {
+                    for value in 1...20 { center.postSticky(name, payload: value) }
+                } else {
+                    let token = center.observe(name) { notification in
+                        seen.withLock { $0.append(notification.payload as? Int ?? 0) }
+                    }
+                    // The token stays until the poster is done.
+                    while (center.stickyNotification(name)?.payload as? Int ?? 0) < 20 {}
+                    withExtendedLifetime(token) {}
+                }
+            }
+            let values = seen.withLock { $0 }
+            #expect(Set(values).count == values.count, "\(values)")
+            // Whether the last was still on its way when the token went, nobody can say.
+            let missed = (values.min() ?? 20)...20
+            #expect(missed.dropLast().allSatisfy { values.contains($0) }, "\(values)")
+        }
+    }
+}
