@@ -17,7 +17,8 @@ extension LocalCenter {
         // What is left for after the lock: calls, and letting go of what may call the center as it goes.
         var leftover = Leftover()
         state.withLock { state in state.register(observer, object: object, owner: owner, cache: cache, &leftover) }
-        leftover.replaced?.end()
+        // Posts that have begun do not reach the new one, so the one that it replaces is still called for them.
+        if leftover.replaced?.queue != nil { leftover.replaced?.end() }
         if let others = leftover.others { finish(others, for: observer) }
         return Observation(center: self, registration: observer.registration, slot: observer.slot)
     }

@@ -1,9 +1,11 @@
 /// How somebody observes: `.once`, or several things together: `[.key("progress"), .priority(1)]`.
 public struct ObservationOptions: Sendable {
-    var priority: Int32 = 0
+    private var statedPriority: Int32?
     var key: String?
     var isOnce = false
     var wantsSticky = true
+
+    var priority: Int32 { statedPriority ?? 0 }
 
     /// Nothing out of the ordinary.
     public init() {}
@@ -18,12 +20,13 @@ public struct ObservationOptions: Sendable {
     /// Higher is called first; equal ones are called in order of registration. 0 if nothing is said.
     public static func priority(_ priority: Int32) -> ObservationOptions {
         var options = ObservationOptions()
-        options.priority = priority
+        options.statedPriority = priority
         return options
     }
 
     /// Takes the place of an earlier observation with the same key and owner (or without owner, as this one). The earlier
-    /// one ends in the same moment, so that no post reaches both or neither; what waits for it elsewhere is dropped.
+    /// one ends in the same moment, so that no post reaches both or neither: one that has begun before still calls the
+    /// earlier, unless that runs elsewhere. What waits for it elsewhere is dropped.
     public static func key(_ key: String) -> ObservationOptions {
         var options = ObservationOptions()
         options.key = key
@@ -42,7 +45,7 @@ extension ObservationOptions: ExpressibleByArrayLiteral {
     /// All of these together. Of two that say the same thing differently, the last holds.
     public init(arrayLiteral elements: ObservationOptions...) {
         for element in elements {
-            if element.priority != 0 { priority = element.priority }
+            statedPriority = element.statedPriority ?? statedPriority
             if let key = element.key { self.key = key }
             isOnce = isOnce || element.isOnce
             wantsSticky = wantsSticky && element.wantsSticky

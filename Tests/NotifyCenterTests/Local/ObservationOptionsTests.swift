@@ -1,0 +1,238 @@
+import Synchronization
+import Testing
+
+@testable import NotifyCenter
+
+@Suite struct ObservationOptionsTests {
+    private let center = LocalCenter()
+    private let journal = Journal()
+    private let name = NotificationName(literal: "orders.paid")
+
+    private func observe(_ label: String, _ options: ObservationOptions) -> ObservationToken {
+        center.observe(name, options: options) { [journal] _ in journal.note(label) }
+    }
+
+    private func posting() -> [String] {
+        center.post(name)
+        return journal.take()
+    }
+
+    // MARK: Once
+
+    @Test func `once is one call, after which the observation has ended`() {
+        let once = observe("once", .once)
+        let always = observe("always", [])
+        #expect(once.observation.isActive)
+        #expect(posting() == ["once", "always"])
+        #expect(!once.observation.isActive)
+        #expect(center.observationCount == 1)
+        #expect(posting() == ["always"])
+        withExtendedLifetime((once, always)) {}
+    }
+
+    @Test func `a post of another object, or while it is paused, is not the one`() {
+        let token = center.observe(name, object: NotificationObject(value: 1), options: .once) { [journal] _ in
+            journal.note("once")
+        }
+        center.post(name, object: NotificationObject(value: 2))
+        #expect(posting() == [])
+        token.pause()
+        center.post(name, object: NotificationObject(value: 1))
+        #expect(journal.take() == [])
+        token.resume()
+        center.post(name, object: NotificationObject(value: 1))
+        #expect(journal.take() == ["once"])
+        token.cancel()
+    }
+
+    @Test func `once is not called again by a post from inside it`() {
+        let token = center.observe(name, options: .once) { [center, name, journal] _ in
+            journal.note("once")
+            center.post(name)
+        }
+        #expect(posting() == ["once"])
+        token.cancel()
+    }
+
+    @Test func `once of an owner and of a typed message`() {
+        let owner = Thing()
+        center.observe(OrderPaid.self, owner: owner, options: .once) { [journal] _, _ in journal.note("typed") }
+        center.observe(name, owner: owner, options: .once) { [journal] _, _ in journal.note("by name") }
+        center.post(OrderPaid(amount: 1))
+        center.post(OrderPaid(amount: 2))
+        #expect(journal.take() == ["typed", "by name"])
+        #expect(center.observationCount == 0)
+    }
+
+    @Test func `what captured goes with the one call`() {
+        var captured: Thing? = Thing()
+        let gone = Weak(captured)
+        let token = center.observe(name, options: .once) { [captured] _ in withExtendedLifetime(captured) {} }
+        captured = nil
+        center.post(name)
+        #expect(gone.isGone)
+        token.cancel()
+    }
+
+    @Test func `of posts at the same time exactly one calls it`() async {
+        let calls = Atomic(0)
+        let rounds = 5_000
+        let names = (0..<rounds).map { NotificationName(unchecked: "n\($0)") }
+        let tokens = names.map { name in
+            center.observe(name, options: .once) { _ in calls.wrappingAdd(1, ordering: .relaxed) }
+        }
+        await onThreads(4) { [center] _ in for name in names { center.post(name) } }
+        #expect(calls.load(ordering: .relaxed) == rounds)
+        #expect(center.observationCount == 0)
+        withExtendedLifetime(tokens) {}
+    }
+
+    // MARK: Priority
+
+    @Test func `higher priorities come first, equal ones in order of registration`() throws {
+        let tokens = [
+            observe("1", []), observe("2", .priority(-5)), observe("3", .priority(5)), observe("4", .priority(0)),
+            try center.observe("orders.*", options: .priority(5)) { [journal] _ in journal.note("5") },
+            observe("6", .priority(.max)), observe("7", .priority(.min)),
+        ]
+        #expect(posting() == ["6", "3", "5", "1", "4", "2", "7"])
+        withExtendedLifetime(tokens) {}
+    }
+
+    // MARK: Keys
+
+    @Test func `a key takes the place of an earlier observation`() {
+        let first = observe("first", .key("k"))
+        let other = observe("other", .key("another"))
+        let second = observe("second", .key("k"))
+        #expect(!first.observation.isActive)
+        #expect(posting() == ["other", "second"])
+        #expect(center.observationCount == 2)
+        first.cancel()
+        #expect(posting() == ["other", "second"])
+        withExtendedLifetime((other, second)) {}
+    }
+
+    @Test func `a key holds whatever is observed`() throws {
+        let first = observe("first", .key("k"))
+        let second = try center.observe("a.*", object: "17", options: .key("k")) { [journal] _ in journal.note("second")
+        }
+        #expect(posting() == [])
+        try center.post("a.b", object: "17")
+        #expect(journal.take() == ["second"])
+        withExtendedLifetime((first, second)) {}
+    }
+
+    @Test func `a key that is free again replaces nobody`() {
+        let first = observe("first", .key("k"))
+        first.cancel()
+        let unrelated = observe("unrelated", [])
+        let second = observe("second", .key("k"))
+        #expect(posting() == ["unrelated", "second"])
+        withExtendedLifetime((unrelated, second)) {}
+    }
+
+    @Test func `a key is that of one owner, or of those without`() {
+        let (owner, other) = (Thing(), Thing())
+        func observe(_ label: String, owner: Thing) {
+            center.observe(name, owner: owner, options: .key("k")) { [journal] _, _ in journal.note(label) }
+        }
+        observe("owner", owner: owner)
+        observe("other", owner: other)
+        let token = self.observe("nobody's", .key("k"))
+        #expect(posting() == ["owner", "other", "nobody's"])
+        observe("owner again", owner: owner)
+        #expect(posting() == ["other", "nobody's", "owner again"])
+        withExtendedLifetime((owner, other, token)) {}
+    }
+
+    @Test func `keys of owners that are gone do not come back with another one at the same address`() {
+        var addresses: Set<ObjectIdentifier> = []
+        for round in 0..<1_000 {
+            let owner = Thing()
+            addresses.insert(ObjectIdentifier(owner))
+            center.observe(name, owner: owner, options: .key("k")) { [journal] _, _ in journal.note("\(round)") }
+            center.observe(name, owner: owner, options: .key("l")) { [journal] _, _ in journal.note("\(round)") }
+            #expect(posting() == ["\(round)", "\(round)"])
+        }
+        // Or else this says nothing.
+        #expect(addresses.count < 1_000)
+        #expect(center.observationCount == 0)
+        #expect(center.state.withLock { $0.keys.count } == 0)
+    }
+
+    @Test func `no post reaches both the one that is replaced and the one that replaces it, or neither`() async {
+        let rounds = 2_000
+        let isDone = Atomic(false)
+        let wrong = Atomic(0)
+        let posts = Atomic(0)
+        final class Count: Sendable {
+            let calls = Atomic(0)
+        }
+        let token = Later<ObservationToken>()
+        token.value = center.observe(name, options: .key("k")) {
+            ($0.payload as? Count)?.calls.wrappingAdd(1, ordering: .relaxed)
+        }
+        await onThreads(2) { [center, name] thread in
+            if thread == 0 {
+                for _ in 0..<rounds {
+                    token.value = center.observe(name, options: .key("k")) {
+                        ($0.payload as? Count)?.calls.wrappingAdd(1, ordering: .relaxed)
+                    }
+                }
+                isDone.store(true, ordering: .releasing)
+            } else {
+                while !isDone.load(ordering: .acquiring) {
+                    let count = Count()
+                    center.post(name, payload: count)
+                    posts.wrappingAdd(1, ordering: .relaxed)
+                    if count.calls.load(ordering: .relaxed) != 1 { wrong.wrappingAdd(1, ordering: .relaxed) }
+                }
+            }
+        }
+        #expect(wrong.load(ordering: .relaxed) == 0, "of \(posts.load(ordering: .relaxed)) posts")
+        #expect(center.observationCount == 1)
+        token.value = nil
+    }
+
+    @Test func `what is replaced during a post still gets it, and nothing after it`() {
+        let replacing = Later<ObservationToken>()
+        let first = center.observe(name) { [center, name, journal] _ in
+            if replacing.value == nil {
+                replacing.value = center.observe(name, options: .key("k")) { _ in journal.note("replacing") }
+            }
+        }
+        let replaced = observe("replaced", .key("k"))
+        #expect(posting() == ["replaced"])
+        #expect(posting() == ["replacing"])
+        #expect(!replaced.observation.isActive)
+        replacing.value = nil
+        withExtendedLifetime(first) {}
+    }
+
+    // MARK: Together
+
+    @Test func `an array says several things at once`() {
+        let low = observe("low", [])
+        let both = observe("both", [.once, .priority(1), .key("k"), .withoutSticky])
+        #expect(posting() == ["both", "low"])
+        #expect(posting() == ["low"])
+        let options: ObservationOptions = [.once, .priority(1), .key("k"), .withoutSticky]
+        #expect(options.isOnce && options.priority == 1 && options.key == "k" && !options.wantsSticky)
+        withExtendedLifetime((low, both)) {}
+    }
+
+    @Test func `of two that say the same thing differently the last holds`() {
+        let options: ObservationOptions = [.priority(5), .key("a"), .once, .priority(0), .key("b")]
+        #expect(options.priority == 0)
+        #expect(options.key == "b")
+        #expect(options.isOnce)
+        let nested: ObservationOptions = [[.priority(5), .key("a")], [.once], .withoutSticky]
+        #expect(nested.priority == 5 && nested.key == "a" && nested.isOnce && !nested.wantsSticky)
+    }
+
+    @Test func `an empty array says nothing`() {
+        let options: ObservationOptions = []
+        #expect(options.priority == 0 && options.key == nil && !options.isOnce && options.wantsSticky)
+    }
+}
