@@ -51,8 +51,8 @@ extension LocalCenter {
                 } else {
                     observers(of: notification.name, object: notification.object)
                 }
-            guard let list else { return reportUnobserved(notification) }
-            for observer in list.observers { observer.deliver(notification, for: post, in: self) }
+            reportIfUnobserved(notification, by: list)
+            for observer in list?.observers ?? [] { observer.deliver(notification, for: post, in: self) }
         }
         await post.wait()
     }

@@ -6,7 +6,7 @@
 ///
 /// Hooks are called on the thread on which it happened. They may call the center.
 public struct CenterHooks: Sendable {
-    /// Called for each post that reaches no observer.
+    /// Called for each post that reaches no observer. One that is paused, or whose owner is gone, is not reached.
     public var unobserved: (@Sendable (LocalNotification) -> Void)?
 
     /// Called for each error that an observer throws; the others get the notification all the same. Unless it is set, a line
@@ -37,7 +37,9 @@ extension LocalCenter {
         }
     }
 
-    func reportUnobserved(_ notification: LocalNotification) {
+    /// Tells of a post that reaches nobody. Before the observers are called: one of them may end others.
+    func reportIfUnobserved(_ notification: LocalNotification, by list: ObserverList?) {
+        if let list, list.observers.contains(where: { $0.isReached(by: notification) }) { return }
         hooks.unobserved?(notification)
     }
 

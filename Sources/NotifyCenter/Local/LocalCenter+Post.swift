@@ -79,10 +79,9 @@ extension LocalCenter {
     @inline(never)
     func postCarefully(_ notification: LocalNotification) {
         intercepted(notification) { notification in
-            guard let list = observers(of: notification.name, object: notification.object) else {
-                return reportUnobserved(notification)
-            }
-            list.deliver(notification, in: self)
+            let list = observers(of: notification.name, object: notification.object)
+            reportIfUnobserved(notification, by: list)
+            list?.deliver(notification, in: self)
         }
     }
 }

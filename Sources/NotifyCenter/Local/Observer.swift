@@ -95,6 +95,12 @@ extension Observer {
     /// Whether what it depends on is gone.
     var isOrphaned: Bool { isOwned && owner == nil || filter?.isGone == true }
 
+    /// Whether it would be called now.
+    func isReached(by notification: LocalNotification) -> Bool {
+        guard currentFlags.isDisjoint(with: [.ended, .paused]), !isOrphaned else { return false }
+        return filter?.accepts(notification.object) ?? true
+    }
+
     var isOwned: Bool { currentFlags.contains(.owned) }
 
     func isOwned(by object: Receiver.Owner) -> Bool { owner === object }

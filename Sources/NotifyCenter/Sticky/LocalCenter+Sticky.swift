@@ -28,8 +28,9 @@ extension LocalCenter {
     /// Posts a notification that stays. See ``postSticky(_:object:payload:)-(NotificationName,_,_)``.
     public func postSticky(_ notification: LocalNotification) {
         intercepted(notification) { notification in
-            guard let list = storeSticky(notification) else { return reportUnobserved(notification) }
-            list.deliver(notification, in: self)
+            let list = storeSticky(notification)
+            reportIfUnobserved(notification, by: list)
+            list?.deliver(notification, in: self)
         }
     }
 

@@ -1,0 +1,219 @@
+import Testing
+
+@testable import NotifyCenter
+
+@Suite struct CenterHooksTests {
+    private let center = LocalCenter()
+    private let journal = Journal()
+    private let name = NotificationName(literal: "orders.paid")
+
+    private struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private func note(_ label: String) -> @Sendable (LocalNotification) -> Void {
+        { [journal] _ in journal.note(label) }
+    }
+
+    // MARK: Unobserved
+
+    @Test func `a post that nobody observes is told, with what it carries`() throws {
+        center.hooks.unobserved = { [journal] in
+            journal.note("\($0.name) \($0.object?.text ?? "-") \($0.payload.map { "\($0)" } ?? "-")")
+        }
+        let others = [center.observe(NotificationName(literal: "other"), using: note("other"))]
+        let object = center.observe(name, object: "17", using: note("17"))
+        center.post(name, object: "18", payload: 1)
+        try center.post("orders.lost")
+        center.post(LocalNotification(name: name))
+        center.post(OrderPaid(amount: 7))
+        center.postSticky(name, payload: 2)
+        #expect(
+            journal.take() == [
+                "orders.paid 18 1", "orders.lost - -", "orders.paid - -",
+                "orders.paid - OrderPaid(amount: 7, order: nil)",
+                "orders.paid - 2",
+            ])
+        center.post(name, object: "17")
+        #expect(journal.take() == ["17"])
+        withExtendedLifetime((others, object)) {}
+    }
+
+    @Test func `who is gone, has ended or is paused does not observe`() {
+        center.hooks.unobserved = { [journal] _ in journal.note("unobserved") }
+        var owner: Thing? = Thing()
+        if let owner { center.observe(name, owner: owner) { [journal] _, _ in journal.note("owner") } }
+        center.post(name)
+        #expect(journal.take() == ["owner"])
+        owner = nil
+        center.post(name)
+        #expect(journal.take() == ["unobserved"])
+        #expect(center.observationCount == 0)
+
+        let token = center.observe(name, using: note("observer"))
+        token.pause()
+        center.post(name)
+        #expect(journal.take() == ["unobserved"])
+        token.resume()
+        center.post(name)
+        token.cancel()
+        center.post(name)
+        #expect(journal.take() == ["observer", "unobserved"])
+    }
+
+    @Test func `with the hook taken away nothing is told`() {
+        center.hooks.unobserved = { [journal] _ in journal.note("unobserved") }
+        center.hooks.unobserved = nil
+        center.post(name)
+        #expect(journal.take() == [])
+        #expect(center.takesShortWay)
+    }
+
+    @Test func `a hook may observe what it was told of`() {
+        let token = Later<ObservationToken>()
+        center.hooks.unobserved = { [center, journal] notification in
+            journal.note("unobserved")
+            token.value = center.observe(notification.name) { _ in journal.note("observer") }
+        }
+        center.post(name)
+        center.post(name)
+        #expect(journal.take() == ["unobserved", "observer"])
+        token.value = nil
+        center.hooks.unobserved = nil
+    }
+
+    // MARK: Failed
+
+    @Test func `an observer that throws is told of, and the others are called all the same`() {
+        center.hooks.failed = { [journal] failure in
+            let payload = failure.notification.payload as? Int ?? 0
+            journal.note("\(failure.error) \(failure.notification.name) \(payload)")
+        }
+        let first = center.observe(name) { _ in throw Failure(description: "first") }
+        let second = center.observe(name, using: note("second"))
+        let third = center.observe(name) { _ in throw Failure(description: "third") }
+        let owner = Thing()
+        center.observe(name, owner: owner) { _, _ in throw Failure(description: "owned") }
+        let last = center.observe(name, using: note("last"))
+        let notes = ["first orders.paid 7", "second", "third orders.paid 7", "owned orders.paid 7", "last"]
+        center.post(name, payload: 7)
+        #expect(journal.take() == notes)
+        center.post(name, payload: 7)
+        #expect(journal.take() == notes)
+        withExtendedLifetime((first, second, third, last)) {}
+    }
+
+    @Test func `a typed observer that throws is told of with the message as payload`() {
+        center.hooks.failed = { [journal] in
+            journal.note("\($0.error) \(($0.notification.payload as? OrderPaid)?.amount ?? 0)")
+        }
+        let owner = Thing()
+        let token = center.observe(OrderPaid.self) { _ in throw Failure(description: "closure") }
+        center.observe(OrderPaid.self, owner: owner) { _, _ in throw Failure(description: "owned") }
+        let last = center.observe(name, using: note("last"))
+        center.post(OrderPaid(amount: 7))
+        #expect(journal.take() == ["closure 7", "owned 7", "last"])
+        center.post(name, payload: OrderPaid(amount: 8))
+        #expect(journal.take() == ["closure 8", "owned 8", "last"])
+        withExtendedLifetime((token, last)) {}
+    }
+
+    @Test func `a failure says where the observer was registered`() {
+        center.hooks.failed = { [journal] in journal.note("\($0)") }
+        let line = #line + 1
+        let token = center.observe(name) { _ in throw Failure(description: "no money") }
+        center.post(name)
+        let place = "NotifyCenterTests/CenterHooksTests.swift:\(line)"
+        #expect(journal.take() == ["NotifyCenter: the observer of \(place) failed at 'orders.paid': no money"])
+        token.cancel()
+    }
+
+    @Test func `what throws once has had its turn`() {
+        center.hooks.failed = { [journal] _ in journal.note("failed") }
+        let token = center.observe(name, options: .once) { _ in throw Failure(description: "once") }
+        center.post(name)
+        center.post(name)
+        #expect(journal.take() == ["failed"])
+        #expect(!token.observation.isActive)
+    }
+
+    // MARK: Repeated
+
+    /// One place in the source.
+    private func observe(_ name: NotificationName, owner: Thing, object: NotificationObject? = nil, key: String? = nil)
+    {
+        center.observe(name, object: object, owner: owner, options: key.map { .key($0) } ?? []) { _, _ in }
+    }
+
+    @Test func `the same observation again and again is told once for each owner and place`() {
+        center.hooks.repeated = { [journal] in journal.note("\($0.ownerType) \($0.names)") }
+        let owner = Thing()
+        for _ in 0..<OwnerIndex.repetitions - 1 { observe(name, owner: owner) }
+        #expect(journal.take() == [])
+        observe(name, owner: owner)
+        #expect(journal.take() == ["Thing orders.paid"])
+        for _ in 0..<100 { observe(name, owner: owner) }
+        #expect(journal.take() == [])
+
+        for _ in 0..<100 { center.observe(name, owner: owner) { _, _ in } }
+        #expect(journal.take() == ["Thing orders.paid"])
+        let other = Thing()
+        for _ in 0..<100 { observe(name, owner: other) }
+        #expect(journal.take() == ["Thing orders.paid"])
+    }
+
+    @Test func `observations that differ are no repetition`() throws {
+        center.hooks.repeated = { [journal] in journal.note("\($0)") }
+        let owner = Thing()
+        for index in 0..<100 { observe(try NotificationName("n.\(index)"), owner: owner) }
+        for index in 0..<100 { observe(name, owner: owner, object: "\(index)") }
+        for index in 0..<100 { observe(name, owner: owner, key: "\(index)") }
+        for _ in 0..<100 { observe(name, owner: Thing()) }
+        for _ in 0..<100 {
+            let token = center.observe(name) { _ in }
+            token.cancel()
+        }
+        #expect(journal.take() == [])
+    }
+
+    @Test func `a repetition says who, what and where`() {
+        center.hooks.repeated = { [journal] in journal.note("\($0)") }
+        let owner = Thing()
+        let line = #line + 1
+        for _ in 0..<OwnerIndex.repetitions { center.observe([NamePattern.everyName], owner: owner) { _, _ in } }
+        let place = "NotifyCenterTests/CenterHooksTests.swift:\(line)"
+        #expect(
+            journal.take() == [
+                "NotifyCenter: a Thing observes '>' again and again at \(place); give the observation a key, "
+                    + "or make it once"
+            ])
+    }
+
+    // MARK: The hooks themselves
+
+    @Test func `hooks may use the center, also as they go`() {
+        final class Careful: Sendable {
+            let center: LocalCenter
+            init(_ center: LocalCenter) { self.center = center }
+            deinit { center.removeAllObservations() }
+        }
+        let careful = Careful(center)
+        center.hooks.failed = { failure in careful.center.removeAllSticky() }
+        let token = center.observe(name) { _ in throw Failure(description: "") }
+        center.post(name)
+        #expect(center.observationCount == 1)
+        center.hooks = CenterHooks()
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func `what a hook captured goes with it`() {
+        var captured: Thing? = Thing()
+        let gone = Weak(captured)
+        center.hooks.unobserved = { [captured] _ in withExtendedLifetime(captured) {} }
+        captured = nil
+        center.post(name)
+        #expect(!gone.isGone)
+        center.hooks = CenterHooks()
+        #expect(gone.isGone)
+    }
+}
