@@ -41,7 +41,8 @@ struct PostBacklog: Sendable {
     }
 
     mutating func remove(matching notification: LocalNotification, joining: PostQueue.Joining) -> [LocalNotification] {
-        Self.remove(from: &soon, matching: notification, joining, after: 0)
+        if joining.isEmpty { return [] }
+        return Self.remove(from: &soon, matching: notification, joining, after: 0)
             + Self.remove(from: &idle, matching: notification, joining, after: 0)
     }
 
@@ -60,6 +61,7 @@ extension PostBacklog {
         _ notification: LocalNotification, _ style: PostQueue.PostingStyle, joining: PostQueue.Joining,
         keeping: PostQueue.Keeping
     ) -> Addition? {
+        if joining.isEmpty { return nil }
         if let first = soon.firstIndex(where: { $0.isSame(as: notification, joining) }) {
             var dropped: [LocalNotification] = []
             if keeping == .latest { dropped.append(soon[first].replace(by: notification)) }
@@ -92,7 +94,6 @@ extension PostBacklog {
 
 extension PostBacklog.Entry {
     fileprivate func isSame(as other: LocalNotification, _ joining: PostQueue.Joining) -> Bool {
-        if joining.isEmpty { return false }
         if joining.contains(.name) && notification.name != other.name { return false }
         return !joining.contains(.object) || notification.object == other.object
     }
