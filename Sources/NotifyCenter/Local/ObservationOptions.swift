@@ -4,6 +4,7 @@ public struct ObservationOptions: Sendable {
     var key: String?
     var isOnce = false
     var wantsSticky = true
+    var pacing: Pacing?
 
     var priority: Int32 { statedPriority ?? 0 }
 
@@ -49,6 +50,7 @@ extension ObservationOptions: ExpressibleByArrayLiteral {
             if let key = element.key { self.key = key }
             isOnce = isOnce || element.isOnce
             wantsSticky = wantsSticky && element.wantsSticky
+            if let pacing = element.pacing { self.pacing = pacing }
         }
     }
 }

@@ -11,6 +11,7 @@ final class Observer: Sendable {
         static let once = Flags(rawValue: 4)
         static let filtersObject = Flags(rawValue: 8)
         static let owned = Flags(rawValue: 16)
+        static let paced = Flags(rawValue: 32)
     }
 
     // What a call needs comes first, so that it shares a cache line.
@@ -27,6 +28,7 @@ final class Observer: Sendable {
     let options: ObservationOptions
     let place: SourcePlace
     let queue: (any ObserverQueue)?
+    private let pacer: Pacer?
     /// Who the owner is, also when it is gone.
     let ownerIdentifier: ObjectIdentifier?
 
@@ -48,6 +50,7 @@ final class Observer: Sendable {
         messages = receiver.messages
         messageType = receiver.messages?.type
         queue = receiver.queue
+        pacer = options.pacing.map { Pacer($0) }
         filter = ObjectFilter(object)
         objectKey = object?.key
         var flags: Flags = []
@@ -55,6 +58,7 @@ final class Observer: Sendable {
         if options.isOnce && queue == nil { flags.insert(.once) }
         if filter != nil { flags.insert(.filtersObject) }
         if owner != nil { flags.insert(.owned) }
+        if pacer != nil { flags.insert(.paced) }
         self.flags = Atomic(flags.rawValue)
     }
 
@@ -76,6 +80,7 @@ extension Observer {
     func end() -> Bool {
         queue?.close()
         let before = flags.bitwiseOr(Flags.ended.rawValue, ordering: .acquiringAndReleasing).oldValue
+        if Flags(rawValue: before).contains(.paced) { pacer?.close() }
         return !Flags(rawValue: before).contains(.ended)
     }
 
@@ -135,12 +140,14 @@ extension Observer {
     private func deliverCarefully(_ notification: LocalNotification, in center: LocalCenter) {
         // What brings no such message is not the one that it waits for.
         if let messages, currentFlags.contains(.once), !messages.accepts(notification) { return }
-        withTurn(object: notification.object, in: center) { owner in
-            do {
-                if let owner { try callOwned(owner, notification) } else { try call(notification) }
-            } catch {
-                center.report(error, of: self, for: notification)
-            }
+        withTurn(notification, object: notification.object, in: center) { call(notification, owner: $0, in: center) }
+    }
+
+    private func call(_ notification: LocalNotification, owner: Receiver.Owner?, in center: LocalCenter) {
+        do {
+            if let owner { try callOwned(owner, notification) } else { try call(notification) }
+        } catch {
+            center.report(error, of: self, for: notification)
         }
     }
 
@@ -155,7 +162,8 @@ extension Observer {
         do {
             try receiver._withUnsafeGuaranteedRef { receiver in
                 if flags.load(ordering: .acquiring) == 0 { return try receiver.call(message) }
-                try withTurn(object: object, in: center) { owner in
+                let notification = { LocalNotification(name: name, object: object, payload: message) }
+                try withTurn(notification(), object: object, in: center) { owner in
                     if let owner, let callOwned = receiver.callOwned {
                         try callOwned(owner, message)
                     } else {
@@ -169,11 +177,14 @@ extension Observer {
         }
     }
 
-    /// Calls the body, with the owner if there is one, unless the observer may not be called. Ends it where this is its last
-    /// call, or what it depends on is gone.
+    /// Calls the body, with the owner if there is one, unless the observer may not be called now. Ends it where this is its
+    /// last call, or what it depends on is gone.
+    ///
+    /// - Parameter notification: What an observer with a pace may be called with later.
     @inline(__always)
     func withTurn(
-        object: NotificationObject?, in center: LocalCenter, _ body: (Receiver.Owner?) throws -> Void
+        _ notification: @autoclosure () -> LocalNotification, object: NotificationObject?, in center: LocalCenter,
+        _ body: (Receiver.Owner?) throws -> Void
     ) rethrows {
         let flags = currentFlags
         if flags.contains(.ended) || flags.contains(.paused) { return }
@@ -182,6 +193,12 @@ extension Observer {
             if filter.isGone { center.end(self) }
             return
         }
+        if flags.contains(.paced) && !isDue(notification(), in: center) { return }
+        try withOwner(flags, in: center, body)
+    }
+
+    @inline(__always)
+    private func withOwner(_ flags: Flags, in center: LocalCenter, _ body: (Receiver.Owner?) throws -> Void) rethrows {
         var owner: Receiver.Owner?
         if flags.contains(.owned) {
             owner = self.owner
@@ -193,5 +210,24 @@ extension Observer {
             center.end(self)
         }
         try body(owner)
+    }
+}
+
+// MARK: - Calls at a pace
+
+extension Observer {
+    /// Whether the observer is to be called now. Otherwise it may be later, or not.
+    @inline(never)
+    private func isDue(_ notification: LocalNotification, in center: LocalCenter) -> Bool {
+        // What the observer has no use for must not take the place of what it waits for.
+        let isOfUse = messages?.accepts(notification) ?? queue?.accepts(notification) ?? true
+        return isOfUse && pacer?.admits(notification, for: self, in: center) != false
+    }
+
+    /// Calls the observer with what has become due, also if it was paused since the post.
+    func deliverDue(_ notification: LocalNotification, in center: LocalCenter) {
+        let flags = currentFlags
+        if flags.contains(.ended) { return }
+        withOwner(flags, in: center) { call(notification, owner: $0, in: center) }
     }
 }

@@ -1,0 +1,302 @@
+import Testing
+
+@testable import NotifyCenter
+
+@Suite struct PaceTests {
+    /// A pace with its timer, over times and payloads that are numbers.
+    private struct Run {
+        private var pace: Pace
+        private var wakeUp: Duration?
+        private(set) var now = Duration.zero
+        private(set) var delivered: [String] = []
+
+        init(_ rule: Pace.Rule) { pace = Pace(rule) }
+
+        var isTimerRunning: Bool { wakeUp != nil }
+
+        /// Runs the timer up to a time.
+        mutating func advance(to time: Int) {
+            let time = Duration.milliseconds(time)
+            while let wakeUp, wakeUp <= time {
+                now = max(now, wakeUp)
+                runTimer()
+            }
+            now = max(now, time)
+        }
+
+        mutating func post(_ payload: Int, at time: Int) {
+            advance(to: time)
+            arrive(payload)
+        }
+
+        @discardableResult
+        mutating func arrive(_ payload: Int) -> Int? {
+            let (arrival, dropped) = pace.arrived(note(payload), at: now)
+            switch arrival {
+            case .deliver: deliver(note(payload))
+            case .nothing: break
+            case .startTimer:
+                #expect(wakeUp == nil, "one timer at most")
+                wakeUp = now
+                runTimer()
+            }
+            return dropped?.payload as? Int
+        }
+
+        mutating func runTimer(during call: (inout Run) -> Void = { _ in }) {
+            while true {
+                switch pace.timerIsDue(at: now) {
+                case .sleep(let due):
+                    #expect(due > now)
+                    wakeUp = due
+                    return
+                case .deliver(let notification):
+                    deliver(notification)
+                    call(&self)
+                case .stop:
+                    wakeUp = nil
+                    return
+                }
+            }
+        }
+
+        mutating func call(taking duration: Int, _ body: (inout Run) -> Void) {
+            now = wakeUp ?? now
+            runTimer { run in
+                body(&run)
+                run.now += .milliseconds(duration)
+            }
+        }
+
+        mutating func failTimer() {
+            wakeUp = nil
+            pace.timerFailed()
+        }
+
+        mutating func close() -> (isTimerSleeping: Bool, dropped: Int?) {
+            let (isTimerSleeping, dropped) = pace.close()
+            return (isTimerSleeping, dropped?.payload as? Int)
+        }
+
+        private mutating func deliver(_ notification: LocalNotification) {
+            delivered.append("\(notification.payload as? Int ?? -1) at \(Int(now / .milliseconds(1)))")
+        }
+
+        private func note(_ payload: Int) -> LocalNotification {
+            LocalNotification(name: NotificationName(literal: "a"), payload: payload)
+        }
+    }
+
+    private let debounced = Pace.Rule.debounced(.milliseconds(100))
+    private let latest = Pace.Rule.throttled(.milliseconds(100), latest: true)
+    private let first = Pace.Rule.throttled(.milliseconds(100), latest: false)
+
+    // MARK: Debounce
+
+    @Test func aBurstIsItsLastOne() {
+        var run = Run(debounced)
+        run.post(1, at: 0)
+        run.post(2, at: 99)
+        run.post(3, at: 198)
+        run.advance(to: 297)
+        #expect(run.delivered == [])
+        run.advance(to: 1_000)
+        #expect(run.delivered == ["3 at 298"])
+        #expect(!run.isTimerRunning)
+    }
+
+    @Test func eachBurstHasItsOwnLastOne() {
+        var run = Run(debounced)
+        for (payload, time) in [(1, 0), (2, 50), (3, 151), (4, 260), (5, 1_000)] { run.post(payload, at: time) }
+        run.advance(to: 2_000)
+        #expect(run.delivered == ["2 at 150", "3 at 251", "4 at 360", "5 at 1100"])
+    }
+
+    @Test func exactlyTheIntervalLaterIsTooLateForTheBurst() {
+        var run = Run(debounced)
+        run.post(1, at: 0)
+        run.post(2, at: 100)
+        run.advance(to: 200)
+        #expect(run.delivered == ["1 at 100", "2 at 200"])
+    }
+
+    @Test func aTimerThatWakesLateFindsThatTheBurstGoesOn() {
+        var run = Run(debounced)
+        run.post(1, at: 0)
+        run.advance(to: 99)
+        run.arrive(2)
+        run.advance(to: 150)
+        #expect(run.delivered == [])
+        run.advance(to: 199)
+        #expect(run.delivered == ["2 at 199"])
+    }
+
+    @Test func aClockThatWasReadInAnotherOrderShortensNothing() {
+        var pace = Pace(debounced)
+        let note = LocalNotification(name: NotificationName(literal: "a"))
+        _ = pace.arrived(note, at: .milliseconds(50))
+        _ = pace.arrived(note, at: .milliseconds(40))
+        guard case .sleep(let due) = pace.timerIsDue(at: .milliseconds(50)) else {
+            Issue.record("it has to sleep")
+            return
+        }
+        #expect(due == .milliseconds(150))
+    }
+
+    @Test func withoutIntervalTheTimerDeliversAtOnce() {
+        var run = Run(.debounced(.zero))
+        run.post(1, at: 5)
+        run.post(2, at: 5)
+        #expect(run.delivered == ["1 at 5", "2 at 5"])
+    }
+
+    // MARK: Throttle
+
+    @Test func theFirstComesAtOnceAndThenTheLatestOfEachInterval() {
+        var run = Run(latest)
+        for (payload, time) in [(1, 10), (2, 20), (3, 109), (4, 120), (5, 130)] { run.post(payload, at: time) }
+        run.advance(to: 1_000)
+        #expect(run.delivered == ["1 at 10", "3 at 110", "5 at 210"])
+        #expect(!run.isTimerRunning)
+    }
+
+    @Test func theFirstComesAtOnceAndThenTheFirstOfEachInterval() {
+        var run = Run(first)
+        for (payload, time) in [(1, 10), (2, 20), (3, 109), (4, 120), (5, 130)] { run.post(payload, at: time) }
+        run.advance(to: 1_000)
+        #expect(run.delivered == ["1 at 10", "2 at 110", "4 at 210"])
+    }
+
+    @Test func afterAQuietIntervalTheNextComesAtOnce() {
+        for rule in [latest, first] {
+            var run = Run(rule)
+            for (payload, time) in [(1, 0), (2, 100), (3, 150), (4, 300), (5, 401)] { run.post(payload, at: time) }
+            run.advance(to: 1_000)
+            #expect(run.delivered == ["1 at 0", "2 at 100", "3 at 200", "4 at 300", "5 at 401"])
+        }
+    }
+
+    @Test func nothingIsDeliveredWhileTheTimerCalls() {
+        for (rule, payload) in [(latest, 5), (first, 3)] {
+            var run = Run(rule)
+            run.post(1, at: 0)
+            run.post(2, at: 10)
+            var isFirstCall = true
+            run.call(taking: 500) { run in
+                guard isFirstCall else { return }
+                isFirstCall = false
+                for payload in 3...5 { run.arrive(payload) }
+            }
+            #expect(run.delivered == ["1 at 0", "2 at 100", "\(payload) at 600"])
+        }
+    }
+
+    // MARK: Both
+
+    @Test func whatIsReplacedIsHandedOut() {
+        var run = Run(debounced)
+        #expect(run.arrive(1) == nil)
+        #expect(run.arrive(2) == 1)
+        run = Run(latest)
+        #expect(run.arrive(1) == nil)
+        #expect(run.arrive(2) == nil)
+        #expect(run.arrive(3) == 2)
+        run = Run(first)
+        #expect(run.arrive(1) == nil)
+        #expect(run.arrive(2) == nil)
+        #expect(run.arrive(3) == nil)
+    }
+
+    @Test func afterTheEndNothingComes() {
+        for rule in [debounced, latest, first] {
+            var run = Run(rule)
+            run.arrive(1)
+            run.arrive(2)
+            let (isTimerSleeping, dropped) = run.close()
+            #expect(isTimerSleeping)
+            #expect(dropped == 2)
+            let before = run.delivered
+            run.post(3, at: 1_000)
+            run.advance(to: 2_000)
+            #expect(run.delivered == before)
+            #expect(!run.isTimerRunning)
+            #expect(run.close() == (false, nil))
+        }
+    }
+
+    @Test func aTimerThatCallsDoesNotSleep() {
+        for rule in [debounced, latest, first] {
+            var run = Run(rule)
+            run.arrive(1)
+            run.arrive(2)
+            var closing: (isTimerSleeping: Bool, dropped: Int?) = (true, nil)
+            run.call(taking: 1) { run in
+                run.arrive(3)
+                closing = run.close()
+            }
+            #expect(closing == (false, 3))
+            #expect(!run.isTimerRunning)
+        }
+    }
+
+    @Test func aTimerThatFailedIsStartedAgain() {
+        var run = Run(debounced)
+        run.post(1, at: 0)
+        run.failTimer()
+        run.post(2, at: 150)
+        run.advance(to: 250)
+        #expect(run.delivered == ["2 at 250"])
+        run = Run(latest)
+        run.post(1, at: 0)
+        run.post(2, at: 10)
+        run.failTimer()
+        run.post(3, at: 150)
+        run.post(4, at: 160)
+        run.advance(to: 1_000)
+        #expect(run.delivered == ["1 at 0", "3 at 150", "4 at 250"])
+    }
+
+    // MARK: Any times
+
+    @Test func anyTimesGiveWhatTheRuleSays() {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        print("PaceTests: seed \(seed)")
+        var random = SplitMix(state: seed)
+        for _ in 0..<500 {
+            var times: [Int] = []
+            for _ in 0..<30 { times.append((times.last ?? 0) + Int.random(in: 0...150, using: &random)) }
+            for (rule, expected) in [
+                (debounced, Self.debounce(times)),
+                (latest, Self.throttle(times, latest: true)),
+                (first, Self.throttle(times, latest: false)),
+            ] {
+                var run = Run(rule)
+                for (payload, time) in times.enumerated() { run.post(payload, at: time) }
+                run.advance(to: 10_000)
+                #expect(run.delivered == expected, "\(rule) at \(times)")
+            }
+        }
+    }
+
+    private static func debounce(_ times: [Int]) -> [String] {
+        times.indices
+            .filter { $0 + 1 == times.count || times[$0 + 1] - times[$0] >= 100 }
+            .map { "\($0) at \(times[$0] + 100)" }
+    }
+
+    private static func throttle(_ times: [Int], latest: Bool) -> [String] {
+        var calls: [String] = []
+        var next = 0
+        var open = 0
+        while next < times.count {
+            let isLate = times[next] >= open
+            let call = isLate ? times[next] : open
+            // What came in the interval before the call, or the one that is called at once.
+            let end = isLate ? next + 1 : times[next...].firstIndex { $0 >= open } ?? times.count
+            calls.append("\(latest ? end - 1 : next) at \(call)")
+            next = end
+            open = call + 100
+        }
+        return calls
+    }
+}

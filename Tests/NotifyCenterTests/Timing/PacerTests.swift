@@ -1,0 +1,447 @@
+import Synchronization
+import Testing
+
+@testable import NotifyCenter
+
+@Suite(.timeLimit(.minutes(1))) struct PacerTests {
+    private let center = LocalCenter()
+    private let clock = ManualClock()
+    private let calls = Calls()
+    private let name = NotificationName(literal: "changed")
+    private let other = NotificationName(literal: "other")
+
+    private final class Owner: Sendable {}
+
+    private struct Edited: NotificationMessage {
+        static let notificationName = NotificationName(literal: "changed")
+        let line: Int
+    }
+
+    private var debounced: ObservationOptions { .debounced(for: .milliseconds(100), clock: clock) }
+    private var throttled: ObservationOptions { .throttled(for: .milliseconds(100), clock: clock) }
+
+    private func advance(to milliseconds: Int) { clock.advance(to: .milliseconds(milliseconds)) }
+
+    private func isSlept(until milliseconds: Int) async { await clock.isSlept(until: .milliseconds(milliseconds)) }
+
+    private func observe(_ options: ObservationOptions) -> ObservationToken {
+        center.observe(name, options: options) { [calls] in calls.note($0) }
+    }
+
+    // MARK: When
+
+    @Test func aDebouncedOneGetsTheLastOfABurst() async {
+        let token = observe(debounced)
+        center.post(name, payload: 1)
+        await isSlept(until: 100)
+        advance(to: 60)
+        center.post(name, payload: 2)
+        advance(to: 100)
+        await isSlept(until: 160)
+        #expect(calls.noted == [])
+        advance(to: 160)
+        #expect(await calls.next(1) == ["changed 2"])
+        advance(to: 1_000)
+        center.post(name, payload: 3)
+        await isSlept(until: 1_100)
+        advance(to: 1_100)
+        #expect(await calls.next(1) == ["changed 3"])
+        token.cancel()
+    }
+
+    @Test func aThrottledOneGetsTheFirstAtOnceAndThenTheLatest() async {
+        let token = observe(throttled)
+        for payload in 1...3 { center.post(name, payload: payload) }
+        #expect(calls.noted == ["changed 1"])
+        await isSlept(until: 100)
+        advance(to: 100)
+        #expect(await calls.next(2) == ["changed 1", "changed 3"])
+        advance(to: 200)
+        center.post(name, payload: 4)
+        #expect(await calls.next(1) == ["changed 4"])
+        token.cancel()
+    }
+
+    @Test func aThrottledOneMayGetTheFirstOfTheInterval() async {
+        let token = observe(.throttled(for: .milliseconds(100), latest: false, clock: clock))
+        for payload in 1...3 { center.post(name, payload: payload) }
+        await isSlept(until: 100)
+        advance(to: 100)
+        #expect(await calls.next(2) == ["changed 1", "changed 2"])
+        token.cancel()
+    }
+
+    @Test func withoutIntervalEverythingIsDeliveredAtOnce() {
+        let token = observe(.throttled(for: .zero, clock: clock))
+        for payload in 1...3 { center.post(name, payload: payload) }
+        #expect(calls.noted == ["changed 1", "changed 2", "changed 3"])
+        token.cancel()
+    }
+
+    @Test func timesAreThoseOfTheClockIfNothingIsSaid() async {
+        let token = observe(.debounced(for: .nanoseconds(1)))
+        center.post(name, payload: 1)
+        #expect(await calls.next(1) == ["changed 1"])
+        token.cancel()
+    }
+
+    @Test func eachObservationHasItsOwnPace() async {
+        let options = throttled
+        let first = observe(options)
+        center.post(name, payload: 1)
+        let second = observe(options)
+        center.post(name, payload: 2)
+        #expect(calls.noted == ["changed 1", "changed 2"])
+        await isSlept(until: 100)
+        advance(to: 100)
+        #expect(await calls.next(3) == ["changed 1", "changed 2", "changed 2"])
+        first.cancel()
+        second.cancel()
+    }
+
+    @Test func namesAndObjectsOfAnObservationShareAPace() async {
+        let token = center.observe(.every, options: debounced) { [calls] in calls.note($0) }
+        center.post(name, object: "a", payload: 1)
+        center.post(other, object: "b", payload: 2)
+        await isSlept(until: 100)
+        advance(to: 100)
+        #expect(await calls.next(1) == ["other of b 2"])
+        token.cancel()
+    }
+
+    @Test func anObserverMayPostToItself() async {
+        let token = center.observe(name, options: throttled) { [calls, center] in
+            calls.note($0)
+            if let payload = $0.payload as? Int, payload < 3 { center.post($0.name, payload: payload + 1) }
+        }
+        center.post(name, payload: 1)
+        for (time, payload) in [(100, 2), (200, 3)] {
+            #expect(await calls.next(1) == ["changed \(payload - 1)"])
+            await isSlept(until: time)
+            advance(to: time)
+        }
+        #expect(await calls.next(1) == ["changed 3"])
+        token.cancel()
+    }
+
+    // MARK: Together with other options
+
+    @Test func anOwnerIsHandedOver() async {
+        let owner = Owner()
+        center.observe(name, owner: owner, options: debounced) { [calls] handed, notification in
+            calls.note(notification, "by \(ObjectIdentifier(handed))")
+        }
+        center.post(name, payload: 1)
+        await isSlept(until: 100)
+        advance(to: 100)
+        #expect(await calls.next(1) == ["changed 1 by \(ObjectIdentifier(owner))"])
+    }
+
+    @Test func whatWaitsDoesNotKeepTheOwner() async {
+        var owner: Owner? = Owner()
+        weak let watched = owner
+        if let owner { center.observe(name, owner: owner, options: debounced) { [calls] in calls.note($1) } }
+        center.post(name)
+        await isSlept(until: 100)
+        owner = nil
+        #expect(watched == nil)
+        let token = observe(debounced)
+        center.post(name, payload: 1)
+        advance(to: 100)
+        #expect(await calls.next(1) == ["changed 1"])
+        #expect(center.observationCount == 1)
+        token.cancel()
+    }
+
+    @Test func theDelayedCallOfAGoneOwnerEndsTheObservation() async {
+        final class Captured: Sendable {
+            let gone: Calls
+            init(_ gone: Calls) { self.gone = gone }
+            deinit { gone.note("gone") }
+        }
+        var owner: Owner? = Owner()
+        if let owner {
+            center.observe(name, owner: owner, options: debounced) { [captured = Captured(calls)] _, _ in
+                withExtendedLifetime(captured) {}
+            }
+        }
+        center.post(name)
+        await isSlept(until: 100)
+        owner = nil
+        #expect(calls.noted == [])
+        advance(to: 100)
+        #expect(await calls.next(1) == ["gone"])
+    }
+
+    @Test func onceIsTheEndOfTheFirstBurst() async {
+        let token = observe([debounced, .once])
+        center.post(name, payload: 1)
+        center.post(name, payload: 2)
+        await isSlept(until: 100)
+        advance(to: 100)
+        #expect(await calls.next(1) == ["changed 2"])
+        #expect(!token.observation.isActive)
+        center.post(name, payload: 3)
+        #expect(clock.sleeperCount == 0)
+    }
+
+    @Test func onceIsTheFirstThatIsThrottled() {
+        let token = observe([throttled, .once])
+        for payload in 1...3 { center.post(name, payload: payload) }
+        #expect(calls.noted == ["changed 1"])
+        #expect(!token.observation.isActive)
+    }
+
+    @Test func aPauseKeepsAwayWhatIsPostedInIt() async {
+        let token = observe(debounced)
+        center.post(name, payload: 1)
+        await isSlept(until: 100)
+        token.pause()
+        advance(to: 50)
+        center.post(name, payload: 2)
+        advance(to: 100)
+        #expect(await calls.next(1) == ["changed 1"])
+        token.resume()
+        center.post(name, payload: 3)
+        await isSlept(until: 200)
+        advance(to: 200)
+        #expect(await calls.next(1) == ["changed 3"])
+        token.cancel()
+    }
+
+    @Test func otherObjectsDoNotCount() async {
+        let owner = Owner()
+        let token = center.observe(name, object: NotificationObject(instance: owner), options: debounced) {
+            [calls] in calls.note("\($0.payload as? Int ?? -1)")
+        }
+        center.post(name, object: NotificationObject(instance: owner), payload: 1)
+        await isSlept(until: 100)
+        advance(to: 50)
+        center.post(name, object: NotificationObject(instance: Owner()), payload: 2)
+        center.post(name, payload: 3)
+        advance(to: 100)
+        #expect(await calls.next(1) == ["1"])
+        token.cancel()
+    }
+
+    @Test func messagesAreLeftAloneByOtherPostsOfTheirName() async {
+        let token = center.observe(Edited.self, options: debounced) { [calls] in calls.note("line \($0.line)") }
+        center.post(Edited(line: 1))
+        center.post(name, payload: Edited(line: 2))
+        await isSlept(until: 100)
+        advance(to: 50)
+        center.post(name, payload: "no message")
+        advance(to: 100)
+        #expect(await calls.next(1) == ["line 2"])
+        token.cancel()
+    }
+
+    @Test func messagesReachOwnersAtTheirPace() async {
+        let owner = Owner()
+        center.observe(Edited.self, owner: owner, options: throttled) { [calls] _, message in
+            calls.note("line \(message.line)")
+        }
+        for line in 1...3 { center.post(Edited(line: line)) }
+        #expect(calls.noted == ["line 1"])
+        await isSlept(until: 100)
+        advance(to: 100)
+        #expect(await calls.next(2) == ["line 1", "line 3"])
+    }
+
+    @Test func aKeyTakesTheirPlaceFromThoseThatWait() async {
+        let first = observe([debounced, .key("key")])
+        center.post(name, payload: 1)
+        await isSlept(until: 100)
+        let second = observe([debounced, .key("key")])
+        #expect(clock.sleeperCount == 0)
+        #expect(!first.observation.isActive)
+        center.post(name, payload: 2)
+        await isSlept(until: 100)
+        advance(to: 100)
+        #expect(await calls.next(1) == ["changed 2"])
+        second.cancel()
+    }
+
+    @Test func whatIsDeliveredAtOnceKeepsToThePriorities() {
+        let low = center.observe(name, options: [.priority(-1), throttled]) { [calls] _ in calls.note("low") }
+        let plain = center.observe(name) { [calls] _ in calls.note("plain") }
+        let high = center.observe(name, options: [throttled, .priority(1)]) { [calls] _ in calls.note("high") }
+        center.post(name)
+        #expect(calls.noted == ["high", "plain", "low"])
+        for token in [low, plain, high] { token.cancel() }
+    }
+
+    @Test func theLastOptionOfTwoHolds() {
+        let token = observe([debounced, throttled])
+        center.post(name, payload: 1)
+        #expect(calls.noted == ["changed 1"])
+        token.cancel()
+    }
+
+    @Test func stickyOnesAreABurst() async {
+        center.postSticky(name, payload: 1)
+        center.postSticky(other, payload: 2)
+        let token = center.observe(.every, options: debounced) { [calls] in calls.note($0) }
+        await isSlept(until: 100)
+        #expect(calls.noted == [])
+        advance(to: 100)
+        #expect(await calls.next(1) == ["other 2"])
+        token.cancel()
+    }
+
+    @Test func whatTheDelayedCallThrowsIsReported() async {
+        struct Failure: Error {}
+        center.hooks.failed = { [calls] in calls.note($0.notification, "failed") }
+        let token = center.observe(name, options: debounced) { _ in throw Failure() }
+        center.post(name, payload: 1)
+        await isSlept(until: 100)
+        advance(to: 100)
+        #expect(await calls.next(1) == ["changed 1 failed"])
+        token.cancel()
+    }
+
+    // MARK: The end
+
+    @Test func whatWaitsIsDroppedWithTheObservation() async {
+        for options in [debounced, throttled] {
+            let token = observe(options)
+            center.post(name)
+            _ = calls.take()
+            var payload: Owner? = Owner()
+            weak let watched = payload
+            center.post(name, payload: payload)
+            payload = nil
+            await isSlept(until: 100)
+            #expect(watched != nil)
+            token.cancel()
+            #expect(watched == nil)
+            #expect(clock.sleeperCount == 0)
+        }
+        advance(to: 1_000)
+        #expect(calls.noted == [])
+    }
+
+    @Test func whatWaitsIsDroppedWithTheCenter() async {
+        var center: LocalCenter? = LocalCenter()
+        weak let watchedCenter = center
+        let owner = Owner()
+        center?.observe(name, owner: owner, options: debounced) { [calls] in calls.note($1) }
+        var payload: Owner? = Owner()
+        weak let watched = payload
+        center?.post(name, payload: payload)
+        payload = nil
+        await isSlept(until: 100)
+        center = nil
+        #expect(watchedCenter == nil)
+        #expect(watched == nil)
+        #expect(clock.sleeperCount == 0)
+    }
+
+    @Test func whatIsReplacedGoesAtOnce() async {
+        final class Payload: Sendable {
+            let goodbye: @Sendable () -> Void
+            init(_ goodbye: @escaping @Sendable () -> Void) { self.goodbye = goodbye }
+            deinit { goodbye() }
+        }
+        let token = observe(debounced)
+        // It comes back as it goes.
+        center.post(name, payload: Payload { [center, name] in center.post(name, payload: 3) })
+        center.post(name, payload: 2)
+        await isSlept(until: 100)
+        advance(to: 100)
+        #expect(await calls.next(1) == ["changed 3"])
+        token.cancel()
+    }
+
+    @Test func anObserverMayEndItselfInTheDelayedCall() async {
+        let token = Later<ObservationToken>()
+        token.value = center.observe(name, options: debounced) { [calls] in
+            token.value?.cancel()
+            calls.note($0, Task.isCancelled ? "cancelled" : "goes on")
+        }
+        center.post(name, payload: 1)
+        await isSlept(until: 100)
+        advance(to: 100)
+        #expect(await calls.next(1) == ["changed 1 goes on"])
+        center.post(name, payload: 2)
+        #expect(clock.sleeperCount == 0)
+        #expect(calls.noted == [])
+    }
+
+    // MARK: Many threads
+
+    @Test func fromManyThreadsTheLastOneComes() async {
+        let tokens = [debounced, throttled].map { options in
+            center.observe(name, options: options) { [calls] in
+                if $0.payload as? String == "last" { calls.note($0) }
+            }
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for thread in 0..<3 {
+                group.addTask { [center, name, clock] in
+                    for index in 0..<500 {
+                        center.post(name, payload: index)
+                        if thread == 0 { clock.advance(to: .milliseconds(index * 20)) }
+                    }
+                }
+            }
+            group.addTask { [center, name, debounced, throttled] in
+                for _ in 0..<500 {
+                    center.observe(name, options: debounced) { _ in }.cancel()
+                    center.observe(name, options: throttled) { _ in }.cancel()
+                }
+            }
+        }
+        center.post(name, payload: "last")
+        // Timers that have not come to sleep yet begin when the time is over.
+        advance(to: 20_000)
+        #expect(await calls.next(2) == ["changed last", "changed last"])
+        for token in tokens { token.cancel() }
+        #expect(clock.sleeperCount == 0)
+    }
+}
+
+/// What observers noted down, and a way to wait for it.
+private final class Calls: Sendable {
+    private struct State {
+        var notes: [String] = []
+        var waiting: (count: Int, continuation: CheckedContinuation<Void, Never>)?
+    }
+
+    private let state = Mutex(State())
+
+    var noted: [String] { state.withLock { $0.notes } }
+
+    func note(_ notification: LocalNotification, _ text: String = "") {
+        let object = notification.object.map { " of \($0)" } ?? ""
+        let payload = notification.payload.map { " \($0)" } ?? ""
+        note(notification.name.string + object + payload + (text.isEmpty ? "" : " ") + text)
+    }
+
+    func note(_ text: String) {
+        let waiting = state.withLock { state in
+            state.notes.append(text)
+            return state.waiting.map(\.count) == state.notes.count ? state.waiting.take() : nil
+        }
+        waiting?.continuation.resume()
+    }
+
+    func take() -> [String] {
+        state.withLock { state in
+            defer { state.notes = [] }
+            return state.notes
+        }
+    }
+
+    /// Takes everything, as soon as there is so much.
+    func next(_ count: Int) async -> [String] {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if state.notes.count < count { state.waiting = (count, continuation) }
+                return state.notes.count >= count
+            }
+            if isThere { continuation.resume() }
+        }
+        return take()
+    }
+}
