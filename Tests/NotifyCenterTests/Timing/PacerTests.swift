@@ -1,4 +1,3 @@
-import Synchronization
 import Testing
 
 @testable import NotifyCenter
@@ -6,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct PacerTests {
     private let center = LocalCenter()
     private let clock = ManualClock()
-    private let calls = Calls()
+    private let calls = Collector<String>()
     private let name = NotificationName(literal: "changed")
     private let other = NotificationName(literal: "other")
 
@@ -38,27 +37,27 @@ import Testing
         center.post(name, payload: 2)
         advance(to: 100)
         await isSlept(until: 160)
-        #expect(calls.noted == [])
+        #expect(calls.values == [])
         advance(to: 160)
-        #expect(await calls.next(1) == ["changed 2"])
+        #expect(await calls.values(1) == ["changed 2"])
         advance(to: 1_000)
         center.post(name, payload: 3)
         await isSlept(until: 1_100)
         advance(to: 1_100)
-        #expect(await calls.next(1) == ["changed 3"])
+        #expect(await calls.values(2) == ["changed 2", "changed 3"])
         token.cancel()
     }
 
     @Test func aThrottledOneGetsTheFirstAtOnceAndThenTheLatest() async {
         let token = observe(throttled)
         for payload in 1...3 { center.post(name, payload: payload) }
-        #expect(calls.noted == ["changed 1"])
+        #expect(calls.values == ["changed 1"])
         await isSlept(until: 100)
         advance(to: 100)
-        #expect(await calls.next(2) == ["changed 1", "changed 3"])
+        #expect(await calls.values(2) == ["changed 1", "changed 3"])
         advance(to: 200)
         center.post(name, payload: 4)
-        #expect(await calls.next(1) == ["changed 4"])
+        #expect(await calls.values(3) == ["changed 1", "changed 3", "changed 4"])
         token.cancel()
     }
 
@@ -67,21 +66,21 @@ import Testing
         for payload in 1...3 { center.post(name, payload: payload) }
         await isSlept(until: 100)
         advance(to: 100)
-        #expect(await calls.next(2) == ["changed 1", "changed 2"])
+        #expect(await calls.values(2) == ["changed 1", "changed 2"])
         token.cancel()
     }
 
     @Test func withoutIntervalEverythingIsDeliveredAtOnce() {
         let token = observe(.throttled(for: .zero, clock: clock))
         for payload in 1...3 { center.post(name, payload: payload) }
-        #expect(calls.noted == ["changed 1", "changed 2", "changed 3"])
+        #expect(calls.values == ["changed 1", "changed 2", "changed 3"])
         token.cancel()
     }
 
     @Test func timesAreThoseOfTheClockIfNothingIsSaid() async {
         let token = observe(.debounced(for: .nanoseconds(1)))
         center.post(name, payload: 1)
-        #expect(await calls.next(1) == ["changed 1"])
+        #expect(await calls.values(1) == ["changed 1"])
         token.cancel()
     }
 
@@ -91,10 +90,10 @@ import Testing
         center.post(name, payload: 1)
         let second = observe(options)
         center.post(name, payload: 2)
-        #expect(calls.noted == ["changed 1", "changed 2"])
+        #expect(calls.values == ["changed 1", "changed 2"])
         await isSlept(until: 100)
         advance(to: 100)
-        #expect(await calls.next(3) == ["changed 1", "changed 2", "changed 2"])
+        #expect(await calls.values(3) == ["changed 1", "changed 2", "changed 2"])
         first.cancel()
         second.cancel()
     }
@@ -105,7 +104,7 @@ import Testing
         center.post(other, object: "b", payload: 2)
         await isSlept(until: 100)
         advance(to: 100)
-        #expect(await calls.next(1) == ["other of b 2"])
+        #expect(await calls.values(1) == ["other of b 2"])
         token.cancel()
     }
 
@@ -115,12 +114,11 @@ import Testing
             if let payload = $0.payload as? Int, payload < 3 { center.post($0.name, payload: payload + 1) }
         }
         center.post(name, payload: 1)
-        for (time, payload) in [(100, 2), (200, 3)] {
-            #expect(await calls.next(1) == ["changed \(payload - 1)"])
+        for time in [100, 200] {
             await isSlept(until: time)
             advance(to: time)
         }
-        #expect(await calls.next(1) == ["changed 3"])
+        #expect(await calls.values(3) == ["changed 1", "changed 2", "changed 3"])
         token.cancel()
     }
 
@@ -134,7 +132,7 @@ import Testing
         center.post(name, payload: 1)
         await isSlept(until: 100)
         advance(to: 100)
-        #expect(await calls.next(1) == ["changed 1 by \(ObjectIdentifier(owner))"])
+        #expect(await calls.values(1) == ["changed 1 by \(ObjectIdentifier(owner))"])
     }
 
     @Test func whatWaitsDoesNotKeepTheOwner() async {
@@ -148,16 +146,16 @@ import Testing
         let token = observe(debounced)
         center.post(name, payload: 1)
         advance(to: 100)
-        #expect(await calls.next(1) == ["changed 1"])
+        #expect(await calls.values(1) == ["changed 1"])
         #expect(center.observationCount == 1)
         token.cancel()
     }
 
     @Test func theDelayedCallOfAGoneOwnerEndsTheObservation() async {
         final class Captured: Sendable {
-            let gone: Calls
-            init(_ gone: Calls) { self.gone = gone }
-            deinit { gone.note("gone") }
+            let gone: Collector<String>
+            init(_ gone: Collector<String>) { self.gone = gone }
+            deinit { gone.add("gone") }
         }
         var owner: Owner? = Owner()
         if let owner {
@@ -168,9 +166,9 @@ import Testing
         center.post(name)
         await isSlept(until: 100)
         owner = nil
-        #expect(calls.noted == [])
+        #expect(calls.values == [])
         advance(to: 100)
-        #expect(await calls.next(1) == ["gone"])
+        #expect(await calls.values(1) == ["gone"])
     }
 
     @Test func onceIsTheEndOfTheFirstBurst() async {
@@ -179,7 +177,7 @@ import Testing
         center.post(name, payload: 2)
         await isSlept(until: 100)
         advance(to: 100)
-        #expect(await calls.next(1) == ["changed 2"])
+        #expect(await calls.values(1) == ["changed 2"])
         #expect(!token.observation.isActive)
         center.post(name, payload: 3)
         #expect(clock.sleeperCount == 0)
@@ -188,7 +186,7 @@ import Testing
     @Test func onceIsTheFirstThatIsThrottled() {
         let token = observe([throttled, .once])
         for payload in 1...3 { center.post(name, payload: payload) }
-        #expect(calls.noted == ["changed 1"])
+        #expect(calls.values == ["changed 1"])
         #expect(!token.observation.isActive)
     }
 
@@ -200,19 +198,19 @@ import Testing
         advance(to: 50)
         center.post(name, payload: 2)
         advance(to: 100)
-        #expect(await calls.next(1) == ["changed 1"])
+        #expect(await calls.values(1) == ["changed 1"])
         token.resume()
         center.post(name, payload: 3)
         await isSlept(until: 200)
         advance(to: 200)
-        #expect(await calls.next(1) == ["changed 3"])
+        #expect(await calls.values(2) == ["changed 1", "changed 3"])
         token.cancel()
     }
 
     @Test func otherObjectsDoNotCount() async {
         let owner = Owner()
         let token = center.observe(name, object: NotificationObject(instance: owner), options: debounced) {
-            [calls] in calls.note("\($0.payload as? Int ?? -1)")
+            [calls] in calls.add("\($0.payload as? Int ?? -1)")
         }
         center.post(name, object: NotificationObject(instance: owner), payload: 1)
         await isSlept(until: 100)
@@ -220,32 +218,32 @@ import Testing
         center.post(name, object: NotificationObject(instance: Owner()), payload: 2)
         center.post(name, payload: 3)
         advance(to: 100)
-        #expect(await calls.next(1) == ["1"])
+        #expect(await calls.values(1) == ["1"])
         token.cancel()
     }
 
     @Test func messagesAreLeftAloneByOtherPostsOfTheirName() async {
-        let token = center.observe(Edited.self, options: debounced) { [calls] in calls.note("line \($0.line)") }
+        let token = center.observe(Edited.self, options: debounced) { [calls] in calls.add("line \($0.line)") }
         center.post(Edited(line: 1))
         center.post(name, payload: Edited(line: 2))
         await isSlept(until: 100)
         advance(to: 50)
         center.post(name, payload: "no message")
         advance(to: 100)
-        #expect(await calls.next(1) == ["line 2"])
+        #expect(await calls.values(1) == ["line 2"])
         token.cancel()
     }
 
     @Test func messagesReachOwnersAtTheirPace() async {
         let owner = Owner()
         center.observe(Edited.self, owner: owner, options: throttled) { [calls] _, message in
-            calls.note("line \(message.line)")
+            calls.add("line \(message.line)")
         }
         for line in 1...3 { center.post(Edited(line: line)) }
-        #expect(calls.noted == ["line 1"])
+        #expect(calls.values == ["line 1"])
         await isSlept(until: 100)
         advance(to: 100)
-        #expect(await calls.next(2) == ["line 1", "line 3"])
+        #expect(await calls.values(2) == ["line 1", "line 3"])
     }
 
     @Test func aKeyTakesTheirPlaceFromThoseThatWait() async {
@@ -258,23 +256,23 @@ import Testing
         center.post(name, payload: 2)
         await isSlept(until: 100)
         advance(to: 100)
-        #expect(await calls.next(1) == ["changed 2"])
+        #expect(await calls.values(1) == ["changed 2"])
         second.cancel()
     }
 
     @Test func whatIsDeliveredAtOnceKeepsToThePriorities() {
-        let low = center.observe(name, options: [.priority(-1), throttled]) { [calls] _ in calls.note("low") }
-        let plain = center.observe(name) { [calls] _ in calls.note("plain") }
-        let high = center.observe(name, options: [throttled, .priority(1)]) { [calls] _ in calls.note("high") }
+        let low = center.observe(name, options: [.priority(-1), throttled]) { [calls] _ in calls.add("low") }
+        let plain = center.observe(name) { [calls] _ in calls.add("plain") }
+        let high = center.observe(name, options: [throttled, .priority(1)]) { [calls] _ in calls.add("high") }
         center.post(name)
-        #expect(calls.noted == ["high", "plain", "low"])
+        #expect(calls.values == ["high", "plain", "low"])
         for token in [low, plain, high] { token.cancel() }
     }
 
     @Test func theLastOptionOfTwoHolds() {
         let token = observe([debounced, throttled])
         center.post(name, payload: 1)
-        #expect(calls.noted == ["changed 1"])
+        #expect(calls.values == ["changed 1"])
         token.cancel()
     }
 
@@ -283,9 +281,9 @@ import Testing
         center.postSticky(other, payload: 2)
         let token = center.observe(.every, options: debounced) { [calls] in calls.note($0) }
         await isSlept(until: 100)
-        #expect(calls.noted == [])
+        #expect(calls.values == [])
         advance(to: 100)
-        #expect(await calls.next(1) == ["other 2"])
+        #expect(await calls.values(1) == ["other 2"])
         token.cancel()
     }
 
@@ -296,8 +294,67 @@ import Testing
         center.post(name, payload: 1)
         await isSlept(until: 100)
         advance(to: 100)
-        #expect(await calls.next(1) == ["changed 1 failed"])
+        #expect(await calls.values(1) == ["changed 1 failed"])
         token.cancel()
+    }
+
+    // MARK: Elsewhere
+
+    @Test(arguments: [ObserverExecutor.serially, .concurrently])
+    func anObserverElsewhereIsCalledThere(on executor: ObserverExecutor) async {
+        let token = center.observe(name, options: throttled, on: executor) { [calls] in
+            await Task.yield()
+            calls.note($0)
+        }
+        for payload in 1...3 { center.post(name, payload: payload) }
+        #expect(await calls.values(1) == ["changed 1"])
+        await isSlept(until: 100)
+        advance(to: 100)
+        #expect(await calls.values(2) == ["changed 1", "changed 3"])
+        token.cancel()
+    }
+
+    @Test @MainActor func anObserverOnTheMainActorGetsTheEndOfABurstOnce() async {
+        let token = center.observe(Edited.self, options: [debounced, .once], on: MainActor.shared) { [calls] message in
+            MainActor.assertIsolated()
+            calls.add("line \(message.line)")
+        }
+        center.post(Edited(line: 1))
+        center.post(Edited(line: 2))
+        center.post(name, payload: "no message")
+        await isSlept(until: 100)
+        advance(to: 100)
+        #expect(await calls.values(1) == ["line 2"])
+        #expect(!token.observation.isActive)
+    }
+
+    @Test func aPostThatMayWaitDoesNotWaitForThePace() async {
+        let gate = Gate()
+        let token = center.observe(name, options: throttled, buffering: .wait(limit: 1)) { [calls] in
+            calls.note($0)
+            await gate.pass()
+        }
+        for payload in 1...3 { await center.postWaiting(name, payload: payload) }
+        await isSlept(until: 100)
+        advance(to: 100)
+        gate.open()
+        #expect(await calls.values(2) == ["changed 1", "changed 3"])
+        #expect(token.observation.lostCount == 0)
+        token.cancel()
+    }
+
+    @Test func aSequenceIsReadAtItsPace() async {
+        let messages = center.messages(of: Edited.self, options: throttled)
+        for line in 1...3 { center.post(Edited(line: line)) }
+        center.post(name, payload: "no message")
+        await isSlept(until: 100)
+        advance(to: 100)
+        var lines: [Int] = []
+        for await message in messages {
+            lines.append(message.line)
+            if lines.count == 2 { break }
+        }
+        #expect(lines == [1, 3])
     }
 
     // MARK: The end
@@ -306,7 +363,6 @@ import Testing
         for options in [debounced, throttled] {
             let token = observe(options)
             center.post(name)
-            _ = calls.take()
             var payload: Owner? = Owner()
             weak let watched = payload
             center.post(name, payload: payload)
@@ -318,7 +374,7 @@ import Testing
             #expect(clock.sleeperCount == 0)
         }
         advance(to: 1_000)
-        #expect(calls.noted == [])
+        #expect(calls.values == ["changed"])
     }
 
     @Test func whatWaitsIsDroppedWithTheCenter() async {
@@ -349,7 +405,7 @@ import Testing
         center.post(name, payload: 2)
         await isSlept(until: 100)
         advance(to: 100)
-        #expect(await calls.next(1) == ["changed 3"])
+        #expect(await calls.values(1) == ["changed 3"])
         token.cancel()
     }
 
@@ -362,10 +418,10 @@ import Testing
         center.post(name, payload: 1)
         await isSlept(until: 100)
         advance(to: 100)
-        #expect(await calls.next(1) == ["changed 1 goes on"])
+        #expect(await calls.values(1) == ["changed 1 goes on"])
         center.post(name, payload: 2)
         #expect(clock.sleeperCount == 0)
-        #expect(calls.noted == [])
+        #expect(calls.values.count == 1)
     }
 
     // MARK: Many threads
@@ -395,53 +451,16 @@ import Testing
         center.post(name, payload: "last")
         // Timers that have not come to sleep yet begin when the time is over.
         advance(to: 20_000)
-        #expect(await calls.next(2) == ["changed last", "changed last"])
+        #expect(await calls.values(2) == ["changed last", "changed last"])
         for token in tokens { token.cancel() }
         #expect(clock.sleeperCount == 0)
     }
 }
 
-/// What observers noted down, and a way to wait for it.
-private final class Calls: Sendable {
-    private struct State {
-        var notes: [String] = []
-        var waiting: (count: Int, continuation: CheckedContinuation<Void, Never>)?
-    }
-
-    private let state = Mutex(State())
-
-    var noted: [String] { state.withLock { $0.notes } }
-
-    func note(_ notification: LocalNotification, _ text: String = "") {
+extension Collector<String> {
+    fileprivate func note(_ notification: LocalNotification, _ text: String = "") {
         let object = notification.object.map { " of \($0)" } ?? ""
         let payload = notification.payload.map { " \($0)" } ?? ""
-        note(notification.name.string + object + payload + (text.isEmpty ? "" : " ") + text)
-    }
-
-    func note(_ text: String) {
-        let waiting = state.withLock { state in
-            state.notes.append(text)
-            return state.waiting.map(\.count) == state.notes.count ? state.waiting.take() : nil
-        }
-        waiting?.continuation.resume()
-    }
-
-    func take() -> [String] {
-        state.withLock { state in
-            defer { state.notes = [] }
-            return state.notes
-        }
-    }
-
-    /// Takes everything, as soon as there is so much.
-    func next(_ count: Int) async -> [String] {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                if state.notes.count < count { state.waiting = (count, continuation) }
-                return state.notes.count >= count
-            }
-            if isThere { continuation.resume() }
-        }
-        return take()
+        add(notification.name.string + object + payload + (text.isEmpty ? "" : " ") + text)
     }
 }
