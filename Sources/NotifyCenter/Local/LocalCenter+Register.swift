@@ -18,7 +18,7 @@ extension LocalCenter {
         var leftover = Leftover()
         state.withLock { state in state.register(observer, object: object, owner: owner, cache: cache, &leftover) }
         // Posts that have begun do not reach the new one, so the one that it replaces is still called for them.
-        if leftover.replaced?.queue != nil { leftover.replaced?.end() }
+        if leftover.replaced?.keepsWaiting == true { leftover.replaced?.end() }
         if let others = leftover.others { finish(others, for: observer) }
         return Observation(center: self, registration: observer.registration, slot: observer.slot)
     }

@@ -6,13 +6,13 @@ public struct Observation: Sendable {
     let slot: Int32
 
     /// Ends the observation. A call that has begun on another thread may still finish; no other begins, also of posts that
-    /// are in progress, and what waits for an observer that runs elsewhere is dropped. Ending it again does nothing.
+    /// are in progress, and what waits for the observer is dropped. Ending it again does nothing.
     public func cancel() {
         center.end(registration, slot: slot)
     }
 
     /// Keeps what is posted from now on from the observer, until ``resume()``. It is not made up for. What has been posted
-    /// before and waits for an observer that runs elsewhere, or for a reader, is still delivered.
+    /// before and waits for the observer, or for a reader, is still delivered.
     public func pause() {
         observer?.setPaused(true)
     }

@@ -27,7 +27,7 @@ public struct ObservationOptions: Sendable {
 
     /// Takes the place of an earlier observation with the same key and owner (or without owner, as this one). The earlier
     /// one ends in the same moment, so that no post reaches both or neither: one that has begun before still calls the
-    /// earlier, unless that runs elsewhere. What waits for it elsewhere is dropped.
+    /// earlier, unless that runs elsewhere or at a pace. What waits for the earlier is dropped.
     public static func key(_ key: String) -> ObservationOptions {
         var options = ObservationOptions()
         options.key = key

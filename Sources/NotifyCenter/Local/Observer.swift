@@ -86,6 +86,9 @@ extension Observer {
 
     var isPaused: Bool { currentFlags.contains(.paused) }
 
+    /// Whether posts may wait for it.
+    var keepsWaiting: Bool { queue != nil || pacer != nil }
+
     func setPaused(_ isPaused: Bool) {
         if isPaused {
             flags.bitwiseOr(Flags.paused.rawValue, ordering: .acquiringAndReleasing)

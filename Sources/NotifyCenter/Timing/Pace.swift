@@ -50,8 +50,9 @@ struct Pace: Sendable {
 
 extension Pace {
     /// A notification has come. Hands out the one that it takes the place of, which is to go without a lock.
-    mutating func arrived(_ notification: LocalNotification, at now: Duration) -> (Arrival, dropped: LocalNotification?)
-    {
+    mutating func arrived(
+        _ notification: LocalNotification, at now: Duration
+    ) -> (Arrival, dropped: LocalNotification?) {
         if isClosed { return (.nothing, nil) }
         let dropped = pending
         switch rule {
@@ -60,7 +61,7 @@ extension Pace {
             // Two threads may come in another order than they have read the clock.
             due = max(due, now + interval)
         case .throttled(let interval, let latest):
-            if timer == .stopped && now >= due {
+            if timer == .stopped && now >= due || interval <= .zero {
                 pending = nil
                 due = now + interval
                 return (.deliver, dropped)

@@ -61,7 +61,7 @@ extension ObservationOptions {
         for interval: Duration, latest: Bool = true, clock: any Clock<Duration> = ContinuousClock()
     ) -> ObservationOptions {
         var options = ObservationOptions()
-        if interval > .zero { options.pacing = Pacing(.throttled(interval, latest: latest), clock: clock) }
+        options.pacing = Pacing(.throttled(interval, latest: latest), clock: clock)
         return options
     }
 }
