@@ -1,0 +1,104 @@
+import Testing
+
+@testable import NotifyCenter
+
+/// Pausing, resuming and ending. Where tokens and owners end an observation, see `LocalCenterTests`.
+@Suite struct ObservationTests {
+    private let center = LocalCenter()
+    private let journal = Journal()
+    private let name = NotificationName(literal: "orders.paid")
+
+    private func observe(_ label: String) -> ObservationToken {
+        center.observe(name) { [journal] in journal.note("\(label) \($0.payload as? Int ?? 0)") }
+    }
+
+    @Test func `what is posted during a pause is not made up for`() {
+        let (paused, other) = (observe("paused"), observe("other"))
+        paused.pause()
+        center.post(name, payload: 1)
+        #expect(journal.take() == ["other 1"])
+        paused.resume()
+        #expect(journal.take() == [])
+        center.post(name, payload: 2)
+        #expect(journal.take() == ["paused 2", "other 2"])
+        withExtendedLifetime((paused, other)) {}
+    }
+
+    @Test func `pausing and resuming are switches and do not count`() {
+        let token = observe("observer")
+        token.resume()
+        token.pause()
+        token.pause()
+        center.post(name, payload: 1)
+        token.resume()
+        center.post(name, payload: 2)
+        #expect(journal.take() == ["observer 2"])
+        token.cancel()
+    }
+
+    @Test func `a paused observation goes on, and keeps its place`() {
+        let (first, second) = (observe("first"), observe("second"))
+        first.pause()
+        #expect(first.observation.isActive)
+        #expect(center.observationCount == 2)
+        first.resume()
+        center.post(name)
+        #expect(journal.take() == ["first 0", "second 0"])
+        withExtendedLifetime((first, second)) {}
+    }
+
+    @Test func `who is paused before its turn in a post is not called for it`() {
+        let victim = Later<ObservationToken>()
+        let first = center.observe(name) { _ in victim.value?.pause() }
+        victim.value = observe("victim")
+        center.post(name)
+        #expect(journal.take() == [])
+        withExtendedLifetime(first) {}
+        victim.value = nil
+    }
+
+    @Test func `an observation of an owner and of a type can be paused`() {
+        let owner = Thing()
+        let observations = [
+            center.observe(name, owner: owner) { [journal] _, _ in journal.note("name") },
+            center.observe(OrderPaid.self, owner: owner) { [journal] _, _ in journal.note("type") },
+        ]
+        for observation in observations { observation.pause() }
+        center.post(OrderPaid(amount: 1))
+        #expect(journal.take() == [])
+        for observation in observations { observation.resume() }
+        center.post(OrderPaid(amount: 1))
+        #expect(journal.take() == ["name", "type"])
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test func `letting go of an owner's observation does nothing, and cancelling it ends it before the owner goes`() {
+        let owner = Thing()
+        var observation: Observation? = center.observe(name, owner: owner) { [journal] _, _ in journal.note("owner") }
+        let copy = observation
+        observation = nil
+        center.post(name)
+        #expect(journal.take() == ["owner"])
+        copy?.cancel()
+        #expect(copy?.isActive == false)
+        center.post(name)
+        #expect(journal.take() == [])
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test func `what has ended cannot be paused, resumed or ended again, nor touch who came after it`() {
+        let ended = observe("ended")
+        ended.cancel()
+        let next = observe("next")
+        ended.pause()
+        ended.cancel()
+        center.post(name)
+        #expect(journal.take() == ["next 0"])
+        next.pause()
+        ended.resume()
+        center.post(name)
+        #expect(journal.take() == [])
+        #expect(!ended.observation.isActive && next.observation.isActive)
+        #expect(ended.observation.lostCount == 0)
+    }
+}

@@ -1,0 +1,152 @@
+import Testing
+
+@testable import NotifyCenter
+
+/// Observations that belong to an owner. That owners are weak and may die at any time, see `LocalCenterTests`.
+@Suite struct OwnerTests {
+    private let center = LocalCenter()
+    private let journal = Journal()
+    private let name = NotificationName(literal: "orders.paid")
+
+    /// Has methods that are named as they stand in the type.
+    private final class Controller: Sendable {
+        let journal: Journal
+        let label: String
+
+        init(_ label: String, _ journal: Journal) {
+            self.label = label
+            self.journal = journal
+        }
+
+        func didPay(_ notification: LocalNotification) { journal.note("\(label) \(notification.name)") }
+        func didPayMessage(_ message: OrderPaid) { journal.note("\(label) \(message.amount)") }
+        func refuses(_ notification: LocalNotification) throws { throw Refused() }
+    }
+
+    private struct Refused: Error {}
+
+    // MARK: Methods
+
+    @Test func `a method of the owner, by name, by pattern, by type and with an object`() throws {
+        let owner = Controller("owner", journal)
+        center.observe(name, owner: owner, calling: Controller.didPay)
+        try center.observe("a.*", owner: owner, calling: Controller.didPay)
+        center.observe(OrderPaid.self, object: "17", owner: owner, calling: Controller.didPayMessage)
+        center.post(OrderPaid(amount: 5, order: "17"))
+        #expect(journal.take() == ["owner orders.paid", "owner 5"])
+        center.post(OrderPaid(amount: 6))
+        try center.post("a.b")
+        #expect(journal.take() == ["owner orders.paid", "owner a.b"])
+    }
+
+    @Test func `a method keeps nobody, and is each owner's own`() {
+        var first: Controller? = Controller("first", journal)
+        let gone = Weak(first)
+        let second = Controller("second", journal)
+        if let first { center.observe(name, owner: first, calling: Controller.didPay) }
+        center.observe(name, owner: second, calling: Controller.didPay)
+        center.post(name)
+        #expect(journal.take() == ["first orders.paid", "second orders.paid"])
+        first = nil
+        #expect(gone.isGone)
+        center.post(name)
+        #expect(journal.take() == ["second orders.paid"])
+        #expect(center.observationCount == 1)
+    }
+
+    @Test func `what a method throws is told`() {
+        center.hooks.failed = { [journal] in journal.note("failed \(type(of: $0.error))") }
+        let owner = Controller("owner", journal)
+        center.observe(name, owner: owner, calling: Controller.refuses)
+        center.observe(name, owner: owner, calling: Controller.didPay)
+        center.post(name)
+        #expect(journal.take() == ["failed Refused", "owner orders.paid"])
+    }
+
+    // MARK: Ending
+
+    @Test func `all that an owner has ends at once, and nobody else's`() throws {
+        let (owner, other) = (Controller("owner", journal), Controller("other", journal))
+        for each in [owner, other, owner] {
+            center.observe(name, owner: each, calling: Controller.didPay)
+            try center.observe("orders.>", object: "17", owner: each, calling: Controller.didPay)
+            center.observe(OrderPaid.self, owner: each, calling: Controller.didPayMessage)
+        }
+        let token = center.observe(name) { [journal] _ in journal.note("token") }
+        center.removeObservations(of: owner)
+        #expect(center.observationCount == 4)
+        center.post(OrderPaid(amount: 1, order: "17"))
+        #expect(journal.take() == ["other orders.paid", "other orders.paid", "other 1", "token"])
+        center.removeObservations(of: owner)
+        center.removeObservations(of: Thing())
+        #expect(center.observationCount == 4)
+        token.cancel()
+    }
+
+    @Test func `those of just these names, or of this object, may be ended alone`() throws {
+        let owner = Controller("owner", journal)
+        let pattern = try NamePattern("orders.*")
+        center.observe(name, owner: owner, calling: Controller.didPay)
+        center.observe(name, object: "17", owner: owner, calling: Controller.didPay)
+        center.observe(pattern, owner: owner, calling: Controller.didPay)
+        center.removeObservations(of: owner, names: NotificationName(literal: "orders"))
+        center.removeObservations(of: owner, object: "18")
+        #expect(center.observationCount == 3)
+        center.removeObservations(of: owner, object: "17")
+        #expect(center.observations.map(\.object) == [nil, nil])
+        center.removeObservations(of: owner, names: pattern)
+        #expect(center.observations.map(\.names) == ["orders.paid"])
+        center.removeObservations(of: owner, names: name)
+        #expect(center.observationCount == 0)
+    }
+
+    @Test func `an owner may end its observations as it goes`() {
+        final class Tidy: Sendable {
+            let center: LocalCenter
+            init(_ center: LocalCenter) { self.center = center }
+            deinit { center.removeObservations(of: self) }
+        }
+        var owner: Tidy? = Tidy(center)
+        if let owner { center.observe(name, owner: owner) { [journal] _, _ in journal.note("called") } }
+        owner = nil
+        #expect(center.state.withLock { $0.core.registrationCount } == 0)
+        center.post(name)
+        #expect(journal.take() == [])
+    }
+
+    // MARK: Reuse of an address
+
+    @Test func `a new owner at the address of one that is gone inherits nothing`() {
+        var addresses: Set<ObjectIdentifier> = []
+        var reused = 0
+        for round in 0..<1_000 {
+            let owner = Thing()
+            if !addresses.insert(ObjectIdentifier(owner)).inserted { reused += 1 }
+            center.observe(name, owner: owner) { [journal] _, _ in journal.note("\(round)") }
+            // Never posted: only additions and removals can end it.
+            center.observe(NotificationName(literal: "never"), owner: owner) { _, _ in }
+            center.post(name)
+            #expect(journal.take() == ["\(round)"])
+            if round % 2 == 0 {
+                center.removeObservations(of: owner)
+                center.post(name)
+                #expect(journal.take() == [])
+            }
+        }
+        // Or else this says nothing.
+        #expect(reused > 0)
+        #expect(center.observationCount == 0)
+    }
+
+    @Test func `an owner may own in several centers`() {
+        let owner = Controller("owner", journal)
+        let other = LocalCenter()
+        center.observe(name, owner: owner, calling: Controller.didPay)
+        other.observe(name, owner: owner, calling: Controller.didPay)
+        other.removeObservations(of: owner)
+        other.post(name)
+        #expect(journal.take() == [])
+        center.post(name)
+        #expect(journal.take() == ["owner orders.paid"])
+    }
+}
