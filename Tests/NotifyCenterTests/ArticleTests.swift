@@ -96,6 +96,17 @@ func markSoon(_ queue: PostQueue) {
 // end
 
 // snippet
+func observeAtAPace(_ feed: Feed, in center: LocalCenter) {
+    center.observe(UserDidFollow.self, owner: feed, options: .debounced(for: .milliseconds(200))) { feed, message in
+        feed.show("the last for now: \(message.user)")
+    }
+    center.observe(UserDidFollow.self, owner: feed, options: .throttled(for: .seconds(1))) { feed, message in
+        feed.show("one a second: \(message.user)")
+    }
+}
+// end
+
+// snippet
 func signIn(_ user: String, in center: LocalCenter) -> UserDidFollow? {
     center.postSticky(UserDidFollow(user: user))
     return center.stickyMessage(UserDidFollow.self)
