@@ -142,7 +142,7 @@ extension Observer {
 
     private func deliverCarefully(_ notification: LocalNotification, in center: LocalCenter) {
         // What brings no such message is not the one that it waits for.
-        if let messages, currentFlags.contains(.once), !messages.accepts(notification) { return }
+        if currentFlags.contains(.once), let messages, !messages.accepts(notification) { return }
         withTurn(notification, object: notification.object, in: center) { call(notification, owner: $0, in: center) }
     }
 

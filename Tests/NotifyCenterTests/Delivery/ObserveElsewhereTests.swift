@@ -267,6 +267,21 @@ import Testing
         #expect(journal.values == [])
     }
 
+    @Test func whatWaitsGoesWithItsKey() {
+        let work = Mutex<[@Sendable () -> Void]>([])
+        let executor = ObserverExecutor.queue { job in work.withLock { $0.append(job) } }
+        let tokens = [0, 10].map { increment in
+            let token = center.observe(name, options: .key("key"), on: executor) { [journal] in
+                journal.add(($0.payload as? Int ?? -1) + increment)
+            }
+            post(0..<2)
+            return token
+        }
+        while let job = work.withLock({ $0.popLast() }) { job() }
+        #expect(journal.values == [10, 11])
+        #expect(tokens.map(\.observation.isActive) == [false, true])
+    }
+
     @Test func stickyOnesGoThroughTheMailbox() async throws {
         center.postSticky(name, object: "1", payload: 1)
         center.postSticky(name, object: "2", payload: 2)

@@ -246,6 +246,27 @@ import Testing
         #expect(number(await iterator.next()) == 2)
     }
 
+    @Test func whoHasReadBeforeWaitsLikeOthers() async {
+        let sequence = center.notifications(for: name, options: .priority(1), buffering: .wait(limit: 1))
+        center.post(name, payload: 0)
+        do {
+            var iterator = sequence.makeAsyncIterator()
+            #expect(number(await iterator.next()) == 0)
+        }
+        center.post(name, payload: 1)
+        let isPosted = Gate()
+        let signal = center.observe(name) { _ in isPosted.open() }
+        let reading = Task {
+            await isPosted.pass()
+            var iterator = sequence.makeAsyncIterator()
+            return [number(await iterator.next()), number(await iterator.next())]
+        }
+        await center.postWaiting(name, payload: 2)
+        #expect(await reading.value == [1, 2])
+        #expect(sequence.lostCount == 0)
+        signal.cancel()
+    }
+
     @Test @MainActor func observersOnThePosterRunOnThePostersActor() async {
         let token = center.observe(name) { _ in MainActor.assertIsolated() }
         await center.postWaiting(name)
