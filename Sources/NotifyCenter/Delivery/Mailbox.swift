@@ -21,7 +21,7 @@ struct Mailbox<Element: Sendable>: Sendable {
 
     /// An element, and the post that got room by it.
     typealias Taken = (element: Element, admitted: WaitingPost?)
-    typealias Leftovers = (elements: Deque<Element>, posters: [Poster])
+    typealias Leftovers = (elements: Deque<Element>, posters: Deque<Poster>)
 
     /// The most room that an empty mailbox keeps.
     private static var keptRoom: Int { 64 }
@@ -86,8 +86,8 @@ struct Mailbox<Element: Sendable>: Sendable {
     }
 
     /// A post waits no longer. Hands back what it did not get in.
-    mutating func withdraw(_ post: WaitingPost) -> [Poster] {
-        let withdrawn = Array(posters.filter { $0.post === post })
+    mutating func withdraw(_ post: WaitingPost) -> Deque<Poster> {
+        let withdrawn = posters.filter { $0.post === post }
         posters.removeAll { $0.post === post }
         lostCount += withdrawn.count
         return withdrawn
@@ -98,6 +98,6 @@ struct Mailbox<Element: Sendable>: Sendable {
         isClosed = true
         takesMore = false
         defer { (elements, posters) = ([], []) }
-        return (elements, Array(posters))
+        return (elements, posters)
     }
 }

@@ -1,3 +1,4 @@
+import DequeModule
 import Synchronization
 
 /// What waits for an observer that runs elsewhere. There are tasks only while something waits.

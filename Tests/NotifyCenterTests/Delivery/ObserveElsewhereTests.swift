@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test func nothingRunsBeforeTheQueueRunsIt() async {
-        let work = Mutex<[@Sendable () -> Void]>([])
+        let work = Lock<[@Sendable () -> Void]>([])
         let token = center.observe(name, on: .queue { job in work.withLock { $0.append(job) } }) { [journal] in
             journal.add($0.payload as? Int ?? -1)
         }
@@ -256,7 +256,7 @@ import Testing
     }
 
     @Test func onceCanBeCancelledWhileItWaits() {
-        let work = Mutex<[@Sendable () -> Void]>([])
+        let work = Lock<[@Sendable () -> Void]>([])
         let token = center.observe(name, options: .once, on: .queue { job in work.withLock { $0.append(job) } }) {
             [journal] _ in journal.add(0)
         }
@@ -268,7 +268,7 @@ import Testing
     }
 
     @Test func whatWaitsGoesWithItsKey() {
-        let work = Mutex<[@Sendable () -> Void]>([])
+        let work = Lock<[@Sendable () -> Void]>([])
         let executor = ObserverExecutor.queue { job in work.withLock { $0.append(job) } }
         let tokens = [0, 10].map { increment in
             let token = center.observe(name, options: .key("key"), on: executor) { [journal] in

@@ -1,4 +1,4 @@
-import Synchronization
+@testable import NotifyCenter
 
 /// What was collected, in order, and a way to wait for it. Suites that wait have a time limit.
 final class Collector<Value: Sendable>: Sendable {
@@ -7,7 +7,7 @@ final class Collector<Value: Sendable>: Sendable {
         var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     var values: [Value] { state.withLock(\.values) }
 
