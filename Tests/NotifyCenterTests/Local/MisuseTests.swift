@@ -1,0 +1,229 @@
+import Synchronization
+import Testing
+
+@testable import NotifyCenter
+
+/// What a center puts up with: none of it stops the program, leaks, or changes the order for others.
+@Suite struct MisuseTests {
+    private let center = LocalCenter()
+    private let journal = Journal()
+    private let name = NotificationName(literal: "orders.paid")
+
+    private struct Failure: Error {}
+
+    private func observe(_ label: String) -> ObservationToken {
+        center.observe(name) { [journal] _ in journal.note(label) }
+    }
+
+    // MARK: Throwing
+
+    @Test func aHandlerThatThrowsLeavesEveryoneElseInPlace() {
+        let failures = Atomic(0)
+        center.hooks.failed = { [center, name] _ in
+            // The hook itself may post, and may end what failed.
+            failures.wrappingAdd(1, ordering: .relaxed)
+            center.post(NotificationName(literal: "failed"))
+            _ = center.observe(name) { _ in }
+        }
+        let tokens = (0..<10).map { index in
+            center.observe(name) { [journal] _ in
+                if index % 3 == 0 { throw Failure() }
+                journal.note("\(index)")
+            }
+        }
+        for _ in 0..<2 {
+            center.post(name)
+            #expect(journal.take() == ["1", "2", "4", "5", "7", "8"])
+        }
+        #expect(failures.load(ordering: .relaxed) == 8)
+        withExtendedLifetime(tokens) {}
+    }
+
+    // MARK: Removing during a post
+
+    @Test func anOwnerThatDiesDuringThePostIsNotCalledAndTheOthersAre() {
+        let owners = Later<[Thing]>()
+        owners.value = (0..<5).map { _ in Thing() }
+        let gone = owners.value?.map { Weak($0) } ?? []
+        var tokens = [observe("first")]
+        for (index, owner) in (owners.value ?? []).enumerated() {
+            center.observe(name, owner: owner) { [journal] _, _ in
+                journal.note("\(index)")
+                // The one that is being called stays until it returns; the others go at once.
+                if index == 2 { owners.value = nil }
+            }
+        }
+        tokens.append(observe("last"))
+        center.post(name)
+        #expect(journal.take() == ["first", "0", "1", "2", "last"])
+        #expect(gone.count { !$0.isGone } == 0)
+        center.post(name)
+        #expect(journal.take() == ["first", "last"])
+        #expect(center.observationCount == 2)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func anObserverThatRemovesItselfGoesAndTheOthersStayInOrder() {
+        let own = Later<ObservationToken>()
+        let captured = Later<Thing>()
+        captured.value = Thing()
+        let gone = Weak(captured.value)
+        let first = observe("first")
+        own.value = center.observe(name) { [journal, thing = captured.value] _ in
+            own.value = nil
+            // What it captured is there until it returns.
+            journal.note("self \(thing == nil ? "gone" : "there")")
+        }
+        captured.value = nil
+        let last = observe("last")
+        center.post(name)
+        #expect(journal.take() == ["first", "self there", "last"])
+        #expect(gone.isGone)
+        center.post(name)
+        #expect(journal.take() == ["first", "last"])
+        withExtendedLifetime((first, last)) {}
+    }
+
+    @Test func anObserverThatRemovesAnotherLeavesTheRestInOrder() {
+        let tokens = Later<[ObservationToken]>()
+        tokens.value = (0..<6).map { index in
+            center.observe(name) { [journal] _ in
+                journal.note("\(index)")
+                // One that was called already, and one that was not.
+                if index == 2 {
+                    tokens.value?[0].cancel()
+                    tokens.value?[4].cancel()
+                }
+            }
+        }
+        center.post(name)
+        #expect(journal.take() == ["0", "1", "2", "3", "5"])
+        center.post(name)
+        #expect(journal.take() == ["1", "2", "3", "5"])
+        tokens.value = nil
+    }
+
+    @Test func anObserverThatRemovesEverybodyIsTheLastToBeCalled() throws {
+        let owner = Thing()
+        var tokens = [observe("first")]
+        center.observe(name, owner: owner) { [journal] _, _ in journal.note("owned") }
+        tokens.append(
+            try center.observe("orders.*") { [center, journal] _ in
+                journal.note("remover")
+                center.removeAllObservations()
+            })
+        tokens.append(observe("last"))
+        center.observe(name, owner: owner) { [journal] _, _ in journal.note("owned last") }
+        center.post(name)
+        #expect(journal.take() == ["first", "owned", "remover"])
+        #expect(center.observationCount == 0)
+        center.post(name)
+        #expect(journal.take() == [])
+        let next = observe("next")
+        center.post(name)
+        #expect(journal.take() == ["next"])
+        withExtendedLifetime((owner, tokens, next)) {}
+    }
+
+    @Test func anOwnerThatRemovesItselfDuringThePost() {
+        let owner = Thing()
+        let first = observe("first")
+        for index in 0..<3 {
+            center.observe(name, owner: owner) { [center, journal] owner, _ in
+                journal.note("\(index)")
+                if index == 1 { center.removeObservations(of: owner) }
+            }
+        }
+        let last = observe("last")
+        center.post(name)
+        #expect(journal.take() == ["first", "0", "1", "last"])
+        #expect(center.observationCount == 2)
+        withExtendedLifetime((first, last)) {}
+    }
+
+    // MARK: Posting from inside
+
+    enum Way: CaseIterable {
+        case byName, typed, sticky, intercepted
+    }
+
+    @Test(arguments: Way.allCases)
+    func postingTheSameNameFromInsideAThousandTimesDeep(_ way: Way) {
+        let depth = Later<Int>()
+        depth.value = 0
+        let post = { @Sendable [center, name] in
+            switch way {
+            case .byName, .intercepted: center.post(name)
+            case .typed: center.post(OrderPaid(amount: 0))
+            case .sticky: center.postSticky(name)
+            }
+        }
+        let interceptor = way == .intercepted ? center.intercept { $1($0) } : nil
+        let owner = Thing()
+        center.observe(name, owner: owner) { [journal] _, _ in
+            let current = (depth.value ?? 0) + 1
+            depth.value = current
+            if current < 1_000 { post() }
+            journal.note("\(current)")
+        }
+        let other = observe("other")
+        post()
+        let notes = journal.take()
+        #expect(notes.count == 2_000)
+        #expect(notes.enumerated().allSatisfy { $1 == ($0 % 2 == 0 ? "\(1_000 - $0 / 2)" : "other") })
+        withExtendedLifetime((interceptor, other)) {}
+    }
+
+    // MARK: A million
+
+    @Test func aMillionObservationsOfOneOwner() {
+        var owner: Thing? = Thing()
+        let gone = Weak(owner)
+        center.hooks.repeated = { _ in }
+        let calls = Atomic(0)
+        // Each sees that it comes in its turn.
+        let disorder = Atomic(0)
+        for index in 0..<1_000_000 {
+            guard let owner else { return }
+            center.observe(name, owner: owner) { _, _ in
+                let turn = calls.wrappingAdd(1, ordering: .relaxed).oldValue
+                if turn % 1_000_000 != index { disorder.wrappingAdd(1, ordering: .relaxed) }
+            }
+        }
+        center.post(name)
+        #expect(calls.load(ordering: .relaxed) == 1_000_000)
+        #expect(disorder.load(ordering: .relaxed) == 0)
+        #expect(center.observationCount == 1_000_000)
+        if let owner { center.removeObservations(of: owner) }
+        #expect(center.observationCount == 0)
+        center.post(name)
+        #expect(calls.load(ordering: .relaxed) == 1_000_000)
+        owner = nil
+        #expect(gone.isGone)
+    }
+
+    // MARK: Cycles
+
+    @Test func aTokenThatItsOwnClosureHoldsEndsWhenItIsCancelled() {
+        let token = Later<ObservationToken>()
+        let gone = { [center, name] in
+            let captured = Thing()
+            token.value = center.observe(name) { _ in withExtendedLifetime((captured, token)) {} }
+            return Weak(captured)
+        }()
+        center.post(name)
+        #expect(!gone.isGone)
+        token.value?.cancel()
+        #expect(gone.isGone)
+    }
+
+    @Test func aCenterThatOnlyItsObserversHoldGoesWithThem() {
+        var center: LocalCenter? = LocalCenter()
+        let gone = Weak(center)
+        var owner: Thing? = Thing()
+        if let center, let owner { center.observe(name, owner: owner) { _, _ in } }
+        center = nil
+        owner = nil
+        #expect(gone.isGone)
+    }
+}

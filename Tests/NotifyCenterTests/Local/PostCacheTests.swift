@@ -1,0 +1,113 @@
+import Synchronization
+import Testing
+
+@testable import NotifyCenter
+
+@Suite struct PostCacheTests {
+    /// A cache that closures and `#expect` can hold, under the lock that a center puts around its changes.
+    private final class Cache: Sendable {
+        private let cache = PostCache()
+        private let changes = Mutex(())
+
+        /// What is known, or nil.
+        func find(_ name: NotificationName, _ object: NotificationObject? = nil) -> ObserverList?? {
+            switch cache.find(name, object: object?.key) {
+            case .unknown: .none
+            case .nobody: .some(nil)
+            case .observers(let list): list
+            }
+        }
+
+        func knows(_ name: NotificationName, _ object: NotificationObject? = nil) -> Bool {
+            if case .some = find(name, object) { true } else { false }
+        }
+
+        func list(_ name: NotificationName, _ object: NotificationObject? = nil) -> ObserverList? {
+            find(name, object) ?? nil
+        }
+
+        func insert(
+            _ list: ObserverList?, _ name: NotificationName, _ object: NotificationObject? = nil, limit: Int = 16_384
+        ) {
+            _ = changes.withLock { _ in cache.insert(list, for: name, object: object?.key, limit: limit) }
+        }
+
+        func drop(_ names: some NotificationNames, _ object: NotificationObject? = nil) {
+            var dropped = PostTable.Dropped()
+            changes.withLock { _ in cache.drop(names.observedNames, object: object?.key, into: &dropped) }
+        }
+    }
+
+    private let cache = Cache()
+    private let names = (0..<200).map { NotificationName(unchecked: "n.\($0)") }
+
+    @Test func `what was put in is found`() {
+        let list = ObserverList([])
+        #expect(!cache.knows(names[0]))
+        cache.insert(list, names[0])
+        cache.insert(nil, names[1], "x")
+        #expect(cache.list(names[0]) === list)
+        #expect(cache.knows(names[1], "x") && cache.list(names[1], "x") == nil)
+        #expect(!cache.knows(names[1]))
+    }
+
+    @Test func `a change of a name drops this name alone`() {
+        for name in names { cache.insert(nil, name) }
+        cache.drop(names[7])
+        #expect(names.filter { !cache.knows($0) } == [names[7]])
+    }
+
+    @Test func `a change of a name and an object drops these alone`() {
+        for object in ["x", "y"] { cache.insert(nil, names[0], NotificationObject(object)) }
+        cache.drop(names[0], "x")
+        #expect(!cache.knows(names[0], "x"))
+        #expect(cache.knows(names[0], "y"))
+    }
+
+    @Test func `a change of patterns drops everything`() {
+        for name in names { cache.insert(nil, name) }
+        cache.drop(NamePattern(literal: "n.*"))
+        #expect(names.allSatisfy { !cache.knows($0) })
+    }
+
+    @Test func `no more is kept than there is room for`() {
+        for name in names { cache.insert(nil, name, limit: 64) }
+        let count = names.count { cache.knows($0) }
+        #expect(count > 0 && count <= 64)
+        #expect(names.last.map { cache.knows($0) } == true)
+    }
+
+    @Test func `what is kept goes with the cache`() {
+        var cache: Cache? = Cache()
+        var list: ObserverList? = ObserverList([])
+        let gone = Weak(list)
+        cache?.insert(list, names[0])
+        list = nil
+        #expect(!gone.isGone)
+        cache = nil
+        #expect(gone.isGone)
+    }
+
+    /// Who drops an answer while others look must not find it again: whoever holds the shard then empties it.
+    @Test func `what was dropped is not found by anybody who looks afterwards, whatever others are doing`() async {
+        let isDone = Atomic(false)
+        let stale = Atomic(0)
+        let name = names[0]
+        let lists = (0..<2).map { _ in ObserverList([]) }
+        await onThreads(3) { [cache] thread in
+            if thread == 0 {
+                for round in 0..<20_000 {
+                    cache.insert(lists[round % 2], name)
+                    if round % 3 == 0 { cache.drop(NamePattern.everyName) } else { cache.drop(name) }
+                    if cache.knows(name) { stale.wrappingAdd(1, ordering: .relaxed) }
+                }
+                isDone.store(true, ordering: .releasing)
+            } else {
+                while !isDone.load(ordering: .acquiring) { _ = cache.find(name) }
+            }
+        }
+        #expect(stale.load(ordering: .relaxed) == 0)
+        cache.insert(lists[0], name)
+        #expect(cache.list(name) === lists[0])
+    }
+}

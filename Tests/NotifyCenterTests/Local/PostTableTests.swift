@@ -1,0 +1,158 @@
+import Testing
+
+@testable import NotifyCenter
+
+@Suite struct PostTableTests {
+    /// A table that `#expect` can look into: the macro copies what it looks at, which a table does not allow.
+    private final class Table {
+        private var table = PostTable()
+
+        var count: Int { table.count }
+
+        func find(_ name: NotificationName, _ object: NotificationObject? = nil) -> Found {
+            switch table.find(name, object: object?.key) {
+            case .unknown: .unknown
+            case .nobody: .nobody
+            case .observers(let list): .observers(ObjectIdentifier(list))
+            }
+        }
+
+        func insert(_ list: ObserverList?, _ name: NotificationName, _ object: NotificationObject? = nil) {
+            table.insert(list, for: name, object: object?.key)
+        }
+
+        func remove(_ name: NotificationName, _ object: NotificationObject? = nil) -> PostTable.Dropped {
+            var dropped = PostTable.Dropped()
+            table.remove(name, object: object?.key, into: &dropped)
+            return dropped
+        }
+
+        func removeAll() -> PostTable.Dropped {
+            var dropped = PostTable.Dropped()
+            table.removeAll(into: &dropped)
+            return dropped
+        }
+    }
+
+    private enum Found: Equatable {
+        case unknown
+        case nobody
+        case observers(ObjectIdentifier)
+    }
+
+    private let table = Table()
+    private let name = NotificationName(literal: "a")
+
+    @Test func `an empty table knows nothing`() {
+        #expect(table.find(name) == .unknown)
+        _ = table.remove(name)
+        _ = table.removeAll()
+        #expect(table.count == 0)
+    }
+
+    @Test func `that a post reaches nobody is an answer`() {
+        table.insert(nil, name)
+        #expect(table.find(name) == .nobody)
+        #expect(table.find(name, "x") == .unknown)
+        _ = table.remove(name)
+        #expect(table.find(name) == .unknown)
+    }
+
+    @Test func `a later answer takes the place of an earlier one`() {
+        let (one, two) = (ObserverList([]), ObserverList([]))
+        table.insert(one, name)
+        table.insert(two, name)
+        #expect(table.count == 1)
+        #expect(table.find(name) == .observers(ObjectIdentifier(two)))
+    }
+
+    @Test func `what has a name and an object is not taken for another name`() {
+        table.insert(nil, NotificationName(literal: "ab"))
+        table.insert(nil, name, "b")
+        #expect(table.find(name) == .unknown)
+        #expect(table.find(NotificationName(literal: "ab"), "b") == .unknown)
+        #expect(table.find(name, NotificationObject(value: "b")) == .unknown)
+    }
+
+    @Test func `a change of one object leaves the others, one of all objects does not`() {
+        for object in ["x", "y"] { table.insert(nil, name, NotificationObject(object)) }
+        table.insert(nil, name)
+        _ = table.remove(name, "x")
+        #expect(table.find(name, "x") == .unknown)
+        #expect(table.find(name, "y") == .nobody)
+        #expect(table.find(name) == .nobody)
+        _ = table.remove(name)
+        #expect(table.find(name, "y") == .unknown)
+        #expect(table.find(name) == .unknown)
+    }
+
+    @Test func `what is dropped is handed out, and kept until that goes`() {
+        var lists = (0..<3).map { _ in ObserverList([]) }
+        let gone = lists.map { Weak($0) }
+        for (index, list) in lists.enumerated() { table.insert(list, NotificationName(unchecked: "n\(index)")) }
+        lists = []
+        var dropped: PostTable.Dropped? = table.remove(NotificationName(unchecked: "n1"))
+        #expect(gone.map(\.isGone) == [false, false, false])
+        withExtendedLifetime(dropped) {}
+        dropped = nil
+        #expect(gone.map(\.isGone) == [false, true, false])
+        dropped = table.removeAll()
+        #expect(gone.map(\.isGone) == [false, true, false])
+        withExtendedLifetime(dropped) {}
+        dropped = nil
+        #expect(gone.map(\.isGone) == [true, true, true])
+    }
+
+    // MARK: Against a dictionary
+
+    private struct Key: Hashable {
+        let name: String
+        let object: String?
+    }
+
+    @Test(arguments: [4, 40, 4_000])
+    func `agrees with a dictionary, growing and shrinking`(names: Int) {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        print("PostTableTests: \(names) names, seed \(seed)")
+        var random = SplitMix(state: seed)
+        var model: [Key: Found] = [:]
+        let lists = (0..<7).map { _ in ObserverList([]) }
+        for step in 0..<40_000 {
+            let isGrowing = step / 8_000 % 2 == 0
+            let text = "name.\(Int.random(in: 0..<names, using: &random))"
+            // Without objects in the first part: then a change of a name drops this alone.
+            let object = step < 16_000 ? nil : [nil, nil, "x", "y"].randomElement(using: &random) ?? nil
+            let (name, filter) = (NotificationName(unchecked: text), object.map { NotificationObject($0) })
+            let key = Key(name: text, object: object)
+            switch Int.random(in: 0..<(isGrowing ? 4 : 8), using: &random) {
+            case 0, 1:
+                let list = Int.random(in: 0..<8, using: &random)
+                table.insert(list < 7 ? lists[list] : nil, name, filter)
+                model[key] = list < 7 ? .observers(ObjectIdentifier(lists[list])) : .nobody
+            case 2 where !isGrowing, 4, 5:
+                _ = table.remove(name, filter)
+                if object == nil && model.keys.contains(where: { $0.object != nil }) {
+                    model = [:]
+                } else {
+                    model[key] = nil
+                }
+            default: break
+            }
+            let (found, expected) = (table.find(name, filter), model[key] ?? .unknown)
+            guard found == expected && table.count == model.count else {
+                Issue.record("seed \(seed), step \(step), \(key): \(found), not \(expected)")
+                return
+            }
+            if step % 1_000 == 0 { check(model, "seed \(seed), step \(step)") }
+        }
+        check(model, "seed \(seed), end")
+        withExtendedLifetime(lists) {}
+    }
+
+    private func check(_ model: [Key: Found], _ place: String) {
+        let wrong = model.first { key, expected in
+            table.find(NotificationName(unchecked: key.name), key.object.map { NotificationObject($0) }) != expected
+        }
+        #expect(wrong == nil, "\(place)")
+    }
+}
