@@ -10,21 +10,39 @@ extension IntegrationTests {
             readme = try String(contentsOfFile: Programs.repository + "/README.md", encoding: .utf8)
         }
 
-        /// The text between the fences of the first block in a language.
-        private func block(_ language: String) throws -> String {
-            let fence = try #require(readme.range(of: "```\(language)\n"))
-            let end = try #require(readme[fence.upperBound...].range(of: "```\n"))
-            return String(readme[fence.upperBound..<end.lowerBound])
+        /// What is between the fences of the blocks in a language.
+        private func blocks(_ language: String) -> [String] {
+            readme.components(separatedBy: "```\(language)\n").dropFirst().compactMap {
+                $0.components(separatedBy: "```\n").first
+            }
         }
 
-        @Test func theSwiftExampleIsTheOneThatCompilesHere() throws {
-            let file = Programs.repository + "/Tests/Integration/ReadmeExample.swift"
-            #expect(try block("swift") == String(contentsOfFile: file, encoding: .utf8))
+        @Test func theSwiftExamplesAreThoseThatCompileHere() throws {
+            let compiled = try ["ReadmeExample", "ReadmeCenterExample"].map {
+                try String(
+                    contentsOfFile: Programs.repository + "/Tests/Integration/\($0).swift", encoding: .utf8)
+            }
+            #expect(blocks("swift") == compiled)
+        }
+
+        @Test func everyTestOfTheFiveDesignsIsThere() throws {
+            let table = try #require(readme.components(separatedBy: "## Five designs").last)
+            var rows = 0
+            var tests = ""
+            for line in table.split(separator: "\n") where line.hasPrefix("|") {
+                if let file = line.firstMatch(of: /\[tests\]\((.*?)\)/) {
+                    tests = try String(contentsOfFile: Programs.repository + "/" + file.output.1, encoding: .utf8)
+                }
+                guard let name = line.firstMatch(of: /`([^`]*)` \|$/)?.output.1 else { continue }
+                #expect(tests.contains("func \(name)(") || tests.contains("func `\(name)`("), "\(name)")
+                rows += 1
+            }
+            #expect(rows > 30)
         }
 
         @Test func theShellSessionGoesAsWritten() async throws {
             let daemon = try await Daemon.start()
-            let commands = try block("console").components(separatedBy: "$ ").dropFirst()
+            let commands = try #require(blocks("console").first).components(separatedBy: "$ ").dropFirst()
             #expect(commands.count == 5)
             for text in commands {
                 let lines = text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
