@@ -6,6 +6,8 @@ public struct BroadcastError: Error, CustomStringConvertible {
         case receiversThrew
         /// A call was decoded whose name the protocol does not know.
         case unknownCall
+        /// A call was decoded whose arguments are too few, too many or of other types.
+        case wrongArguments
     }
 
     /// Which kind it is.
@@ -14,7 +16,7 @@ public struct BroadcastError: Error, CustomStringConvertible {
     /// What happened, for people.
     public let message: String
 
-    /// What the receivers threw, in the order in which they were called.
+    /// What the receivers threw, in the order in which they were called, or why an argument could not be decoded.
     public let errors: [any Error]
 
     /// The message.

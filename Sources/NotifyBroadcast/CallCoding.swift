@@ -10,6 +10,7 @@ public final class CallDecoder {
     public let name: String
     private let decoder: any Decoder
     private var arguments: (any UnkeyedDecodingContainer)?
+    private var position = 0
 
     /// Reads the name.
     public init(_ decoder: any Decoder) throws {
@@ -18,15 +19,28 @@ public final class CallDecoder {
     }
 
     /// The next argument.
-    public func next<Argument: Decodable>() throws -> Argument {
-        var rest: any UnkeyedDecodingContainer
-        if let arguments {
-            rest = arguments
-        } else {
-            rest = try decoder.container(keyedBy: CallKey.self).nestedUnkeyedContainer(forKey: .arguments)
+    public func next<Argument: Decodable>() throws(BroadcastError) -> Argument {
+        position += 1
+        do {
+            var rest = try arguments ?? list()
+            defer { arguments = rest }
+            return try rest.decode(Argument.self)
+        } catch {
+            throw BroadcastError(
+                code: .wrongArguments, message: "argument \(position) of '\(name)' is no \(Argument.self): \(error)",
+                errors: [error])
         }
-        defer { arguments = rest }
-        return try rest.decode(Argument.self)
+    }
+
+    /// Sees to it that no argument is left. A call without arguments may come without a list of them.
+    public func end() throws(BroadcastError) {
+        if let rest = arguments ?? (try? list()), !rest.isAtEnd {
+            throw BroadcastError(code: .wrongArguments, message: "'\(name)' takes no more than \(position) arguments")
+        }
+    }
+
+    private func list() throws -> any UnkeyedDecodingContainer {
+        try decoder.container(keyedBy: CallKey.self).nestedUnkeyedContainer(forKey: .arguments)
     }
 
     /// The error for a name that the protocol does not know.

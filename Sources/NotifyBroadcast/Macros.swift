@@ -64,11 +64,11 @@ public macro Broadcast() = #externalMacro(module: "NotifyMacros", type: "Broadca
 ///
 /// `OrderEventsCall` is an enumeration with a case for each method, named like the members of the method set, and is
 /// `Codable`. Its `name` is the method's with its labels, or what ``Topic(_:)`` says. Decoding a name that the protocol
-/// does not know throws a ``BroadcastError`` with the code `unknownCall`. The broadcaster's `dispatch` hands a call to
-/// the receivers.
+/// does not know throws a ``BroadcastError`` with the code `unknownCall`, and arguments that do not fit one with the code
+/// `wrongArguments`. The broadcaster's `dispatch` hands a call to the receivers.
 ///
-/// Everything a call carries has to be `Codable`; results, `inout`, closures, generic parameters, properties and
-/// subscripts cannot travel and are refused.
+/// Everything a call carries has to be `Codable`; results, `inout`, closures, tuples, generic parameters, properties,
+/// subscripts and methods with their own `@available` cannot travel and are refused.
 @attached(peer, names: suffixed(Broadcaster), suffixed(Methods), suffixed(Call))
 @attached(extension, names: arbitrary)
 public macro Broadcast(_ form: BroadcastForm) = #externalMacro(module: "NotifyMacros", type: "BroadcastMacro")
@@ -85,7 +85,7 @@ public let codable = BroadcastForm.codable
 /// Marks a requirement of a ``Broadcast()`` protocol that receivers need not have: by default it does nothing.
 ///
 /// The default of a method with a result gives what does not change the combined one: an empty array with `.collect`,
-/// nil with `.first`, the initial value with `.reduce`.
+/// nil with `.first`, the initial value with `.reduce` (which should therefore be neutral, such as 0 for a sum).
 @attached(peer)
 public macro Optional() = #externalMacro(module: "NotifyMacros", type: "OptionalMacro")
 

@@ -10,13 +10,11 @@ open class BroadcastMacro: PeerMacro, ExtensionMacro {
         of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
     ) -> [DeclSyntax] {
-        var reader = ProtocolReader(attribute: node)
-        guard let model = reader.read(declaration) else {
-            for diagnostic in reader.diagnostics { context.diagnose(diagnostic) }
-            return []
-        }
-        // Warnings.
+        var reader = ProtocolReader(attribute: node, isOutermost: context.lexicalContext.isEmpty)
+        let model = reader.read(declaration)
+        // Also warnings, which keep nothing from being made.
         for diagnostic in reader.diagnostics { context.diagnose(diagnostic) }
+        guard let model else { return [] }
         var declarations = [model.broadcaster, model.methodSet]
         if model.isCodable { declarations.append(model.call) }
         return declarations.map { DeclSyntax(stringLiteral: $0) }
@@ -29,7 +27,7 @@ open class BroadcastMacro: PeerMacro, ExtensionMacro {
         in context: some MacroExpansionContext
     ) -> [ExtensionDeclSyntax] {
         // What is wrong was said when the peers were made.
-        var reader = ProtocolReader(attribute: node)
+        var reader = ProtocolReader(attribute: node, isOutermost: context.lexicalContext.isEmpty)
         guard let text = reader.read(declaration)?.defaults(extending: type.trimmedDescription) else { return [] }
         return DeclSyntax(stringLiteral: text).as(ExtensionDeclSyntax.self).map { [$0] } ?? []
     }

@@ -25,6 +25,29 @@ extension FixIt {
             with: DeclSyntax(stringLiteral: "\(attribute) \(declaration.trimmedDescription)"))
     }
 
+    /// Offers to take an attribute away.
+    static func removing(_ attribute: AttributeSyntax, from declaration: DeclSyntax) -> FixIt? {
+        func reduced(_ declaration: some WithAttributesSyntax) -> Syntax {
+            Syntax(declaration.with(\.attributes, declaration.attributes.filter { $0.id != attribute.id }))
+        }
+        guard let reduced = declaration.asProtocol((any WithAttributesSyntax).self).map({ reduced($0) }) else {
+            return nil
+        }
+        let name = attribute.attributeName.trimmedDescription
+        return FixIt("remove '@\(name)'", replacing: Syntax(declaration), with: reduced)
+    }
+
+    /// Offers to take a modifier away.
+    static func removing(_ modifier: DeclModifierSyntax, from declaration: DeclSyntax) -> FixIt? {
+        func reduced(_ declaration: some WithModifiersSyntax) -> Syntax {
+            Syntax(declaration.with(\.modifiers, declaration.modifiers.filter { $0.id != modifier.id }))
+        }
+        guard let reduced = declaration.asProtocol((any WithModifiersSyntax).self).map({ reduced($0) }) else {
+            return nil
+        }
+        return FixIt("remove '\(modifier.name.text)'", replacing: Syntax(declaration), with: reduced)
+    }
+
     /// Offers to inherit one more protocol.
     static func inheriting(_ name: String, in declaration: ProtocolDeclSyntax) -> FixIt {
         guard let clause = declaration.inheritanceClause else {

@@ -1,3 +1,4 @@
+import SwiftDiagnostics
 public import SwiftSyntax
 public import SwiftSyntaxMacros
 
@@ -11,8 +12,18 @@ open class MarkerMacro: PeerMacro {
         let surroundings = context.lexicalContext.first?.as(ProtocolDeclSyntax.self)
         if surroundings?.attributes.contains(where: { $0.name == "Broadcast" }) != true {
             let marker = node.attributeName.trimmedDescription
-            context.diagnose(Problem.markerOutside(marker).diagnostic(at: node))
+            context.diagnose(
+                Problem.markerOutside(marker).diagnostic(at: node, fixIts: fixIts(removing: node, from: declaration)))
         }
         return []
+    }
+
+    private static func fixIts(
+        removing node: AttributeSyntax, from declaration: some DeclSyntaxProtocol
+    ) -> [FixIt] {
+        // The compiler hands over the attribute apart from the declaration: it is the one that reads the same.
+        let attributes = declaration.asProtocol((any WithAttributesSyntax).self)?.attributes ?? []
+        let same = attributes.first { $0.trimmedDescription == node.trimmedDescription }?.as(AttributeSyntax.self)
+        return same.flatMap { FixIt.removing($0, from: DeclSyntax(declaration)) }.map { [$0] } ?? []
     }
 }

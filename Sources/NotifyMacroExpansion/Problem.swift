@@ -15,9 +15,11 @@ enum Problem: DiagnosticMessage {
     case staticMember
     case operatorMember
     case mutating
+    case optionalModifier
     case otherMember
     case conditional
     case nonisolated
+    case hiddenDefaults
     case reservedName(String)
     case tooManyMethods(Int)
 
@@ -33,6 +35,7 @@ enum Problem: DiagnosticMessage {
     case consumed(String, by: String)
 
     case markerOutside(String)
+    case repeated(String)
     case topicWithoutForm
     case topicNotLiteral
     case duplicateTopic(String)
@@ -78,9 +81,11 @@ extension Problem {
         case .staticMember: "a static member cannot be broadcast: receivers are instances"
         case .operatorMember: "an operator cannot be broadcast: receivers are instances"
         case .mutating: "a mutating method cannot be broadcast: receivers are instances of classes"
+        case .optionalModifier: "'optional' is of Objective-C"
         case .otherMember: "only methods, properties and subscripts can be broadcast"
         case .conditional: "'#if' hides what is required: put it around the whole protocol"
         case .nonisolated: "a nonisolated requirement is called from anywhere: the receivers must be 'Sendable'"
+        case .hiddenDefaults: "an extension with empty defaults would not see a private protocol inside of a type"
         case .reservedName(let name): "'\(name)' is the broadcaster's own: give the requirement another name"
         case .tooManyMethods(let count):
             "\(count) requirements are too many to choose from: split the protocol (at most 64)"
@@ -109,6 +114,7 @@ extension Problem {
         case .variadic(let name): "'\(name)' is variadic and cannot be handed on: take an array"
         case .consumed(let name, let specifier): "'\(name)' is '\(specifier)': only one receiver could have it"
         case .markerOutside(let marker): "'@\(marker)' belongs on a requirement of a '@Broadcast' protocol"
+        case .repeated(let marker): "there is another '@\(marker)' in front of this"
         case .topicWithoutForm: "'@Topic' names a call that travels, which needs '@Broadcast(codable)'"
         case .topicNotLiteral: "a topic is a string literal without interpolation that is not empty"
         case .duplicateTopic(let name): "two calls travel as '\(name)': name one of them with '@Topic'"

@@ -6,13 +6,13 @@ extension ProtocolModel {
         let members = requirements.map { $0.implementation(in: self) } + (isCodable ? [dispatch] : [])
         return """
             /// Hands each call of `\(name)` to every receiver that is registered, in order of registration.
-            \(access)final class \(broadcasterName): \(name), NotifyBroadcast.Broadcaster {
+            \(attributes)\(level)\(isolation)final class \(broadcasterName): \(name), NotifyBroadcast.Broadcaster {
                 private let receivers = NotifyBroadcast.BroadcastReceivers<any \(name)>()
 
                 \(access)nonisolated init() {}
 
                 /// How many receivers live.
-                \(access)var receiverCount: Int {
+                \(access)var receiverCount: Swift.Int {
                     receivers.count
                 }
 
@@ -42,10 +42,10 @@ extension ProtocolModel {
         }
         return """
             /// Methods of `\(name)`, to register receivers for.
-            \(access)nonisolated struct \(methodSetName): OptionSet, Sendable {
-                \(access)let rawValue: UInt64
+            \(attributes)\(level)nonisolated struct \(methodSetName): Swift.OptionSet, Swift.Sendable {
+                \(access)let rawValue: Swift.UInt64
 
-                \(access)init(rawValue: UInt64) {
+                \(access)init(rawValue: Swift.UInt64) {
                     self.rawValue = rawValue
                 }\(members.map { "\n\n\($0)" }.joined())
             }
@@ -57,7 +57,7 @@ extension ProtocolModel {
         let members = requirements.filter(\.isOptional).map { $0.emptyDefault(access: access) }
         if members.isEmpty { return nil }
         return """
-            extension \(type) {
+            \(attributes)extension \(type) {
             \(members.map { indented($0) }.joined(separator: "\n\n"))
             }
             """

@@ -3,31 +3,32 @@
 extension ProtocolModel {
     /// The enumeration of calls, and how they are encoded.
     var call: String {
-        let conformances = isSendable ? "Codable, Sendable" : "Codable"
+        let conformances = isSendable ? "Swift.Codable, Swift.Sendable" : "Swift.Codable"
         let cases = requirements.map { "    case \($0.memberName)\($0.payload)" }
         let names = requirements.map { "        case .\($0.memberName): \($0.topic.literal)" }
         return """
             /// A call of `\(name)` that can travel.
-            \(access)nonisolated enum \(callName): \(conformances) {
+            \(attributes)\(level)nonisolated enum \(callName): \(conformances) {
             \(cases.joined(separator: "\n"))
 
                 /// The name under which the call travels.
-                \(access)var name: String {
+                \(access)var name: Swift.String {
                     switch self {
             \(names.joined(separator: "\n"))
                     }
                 }
 
-                \(access)init(from decoder: any Decoder) throws {
+                \(access)init(from decoder: any Swift.Decoder) throws {
                     let call = try NotifyBroadcast.CallDecoder(decoder)
                     switch call.name {
             \(indented(indented(requirements.map(\.decoding).joined(separator: "\n"))))
                     default:
-                        throw call.unknownName(in: \(name.literal))
+                        throw call.unknownName(in: \(name.withoutBackticks.literal))
                     }
+                    try call.end()
                 }
 
-                \(access)func encode(to encoder: any Encoder) throws {
+                \(access)func encode(to encoder: any Swift.Encoder) throws {
                     let call = NotifyBroadcast.CallEncoder(encoder, name: name)
                     switch self {
             \(indented(indented(requirements.map(\.encoding).joined(separator: "\n"))))
@@ -64,7 +65,7 @@ extension Requirement {
     }
 
     fileprivate var decoding: String {
-        let values = parameters.map { ($0.label.map { "\($0): " } ?? "") + "call.next()" }
+        let values = parameters.map { $0.labelled("call.next()") }
         let value = values.isEmpty ? "" : "(\(values.joined(separator: ", ")))"
         return """
             case \(topic.literal):
@@ -80,9 +81,7 @@ extension Requirement {
     }
 
     fileprivate var dispatching: String {
-        let arguments = zip(parameters, values).map { parameter, value in
-            parameter.label.map { "\($0): \(value)" } ?? value
-        }
+        let arguments = zip(parameters, values).map { $0.labelled($1) }
         return """
             case .\(memberName)\(bindings):
                 \(effects.call)self.\(name)(\(arguments.joined(separator: ", ")))
@@ -102,14 +101,6 @@ extension Requirement {
 extension String {
     /// As a string literal.
     fileprivate var literal: String {
-        let escaped = map { character in
-            switch character {
-            case "\\", "\"": "\\\(character)"
-            case "\n": "\\n"
-            case "\r": "\\r"
-            default: "\(character)"
-            }
-        }
-        return "\"\(escaped.joined())\""
+        "\"\(unicodeScalars.map { $0.escaped(asASCII: false) }.joined())\""
     }
 }

@@ -1,15 +1,24 @@
+import SwiftParser
+
 /// A protocol that can be broadcast.
 struct ProtocolModel {
+    /// As it is written, with backticks.
     let name: String
-    /// `public `, `package `, `fileprivate ` or nothing.
+    /// What is in front of each declaration beside the protocol, each followed by a space: `@available` and the like...
+    let attributes: String
+    /// ... its access level ...
+    let level: String
+    /// ... and `nonisolated`, where the protocol says so.
+    let isolation: String
+    /// What is in front of their members: `public `, `package ` or nothing.
     let access: String
     let isSendable: Bool
     let isCodable: Bool
     let requirements: [Requirement]
 
-    var broadcasterName: String { "\(name)Broadcaster" }
-    var methodSetName: String { "\(name)Methods" }
-    var callName: String { "\(name)Call" }
+    var broadcasterName: String { "\(name.withoutBackticks)Broadcaster" }
+    var methodSetName: String { "\(name.withoutBackticks)Methods" }
+    var callName: String { "\(name.withoutBackticks)Call" }
 }
 
 /// A method, property or subscript of the protocol.
@@ -29,7 +38,7 @@ struct Requirement {
     let genericConstraints: String
     let effects: Effects
     /// Nil where nothing is returned.
-    let result: String?
+    let result: Result?
     let hasSetter: Bool
     let rule: CombinationRule?
     let isOptional: Bool
@@ -43,21 +52,34 @@ extension Requirement {
 
     /// Name and labels, such as `userDidFollow(_:at:)`.
     var fullName: String {
-        let bare = name.filter { $0 != "`" }
-        return kind == .property ? bare : "\(bare)(\(parameters.map { "\($0.label ?? "_"):" }.joined()))"
+        let name = name.withoutBackticks
+        return kind == .property ? name : "\(name)(\(parameters.map { "\($0.label ?? "_"):" }.joined()))"
     }
 
     /// The name, with the labels as words: `moved(to:)` is `movedTo`.
     var labelledName: String {
-        let labels = parameters.compactMap(\.label).map { $0.filter { $0 != "`" } }
+        let labels = parameters.compactMap { $0.label?.withoutBackticks }
         if labels.isEmpty { return name }
-        return name.filter { $0 != "`" } + labels.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+        return name.withoutBackticks + labels.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }
 
     /// A name that no parameter has, to be used in a body.
     func local(_ name: String) -> String {
         parameters.contains { $0.name == name } ? local("\(name)_") : name
     }
+}
+
+/// The type of what a requirement gives.
+struct Result {
+    /// In the requirement.
+    let type: String
+    /// Of a variable that holds one: without `sending`, and with `?` for `!`.
+    let valueType: String
+    let isOptional: Bool
+}
+
+extension String {
+    var withoutBackticks: String { filter { $0 != "`" } }
 }
 
 /// `async` and `throws`.
@@ -89,7 +111,16 @@ struct Parameter {
     }
 
     /// In a call.
-    var labelledArgument: String { label.map { "\($0): \(argument)" } ?? argument }
+    var labelledArgument: String { labelled(argument) }
+
+    /// A value in the place of the argument.
+    func labelled(_ value: String) -> String {
+        guard let label else { return value }
+        // Keywords but one need no backticks there, and the compiler warns of them.
+        let bare = label.withoutBackticks
+        let isPlain = bare != "inout" && (bare == "self" || bare.isValidSwiftIdentifier(for: .memberAccess))
+        return "\(isPlain ? bare : label): \(value)"
+    }
 }
 
 /// How results are combined.

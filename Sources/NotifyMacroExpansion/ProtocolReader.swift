@@ -1,15 +1,19 @@
 import SwiftDiagnostics
 import SwiftSyntax
+import SwiftSyntaxBuilder
 
 /// Reads a protocol, and gathers what is wrong with it.
 struct ProtocolReader {
     let attribute: AttributeSyntax
+    /// Whether the protocol is in no other type.
+    let isOutermost: Bool
     var diagnostics: [Diagnostic] = []
     var isSendable = false
     var isCodable = false
 
-    init(attribute: AttributeSyntax) {
+    init(attribute: AttributeSyntax, isOutermost: Bool) {
         self.attribute = attribute
+        self.isOutermost = isOutermost
     }
 
     /// The protocol, if nothing is wrong with it but for warnings.
@@ -30,14 +34,19 @@ struct ProtocolReader {
         var requirements = readings.compactMap(\.requirement)
         Self.distinguish(&requirements)
         if isCodable { checkTopics(readings) }
+        if !isOutermost, requirements.contains(where: \.isOptional) { checkDefaults(of: declaration) }
         if requirements.count > 64 { report(.tooManyMethods(requirements.count), at: declaration.name) }
-        if isCodable, declaration.memberBlock.members.isEmpty {
+        if isCodable, diagnostics.isEmpty, requirements.isEmpty {
             report(.noCalls(declaration.name.text), at: declaration.name)
         }
         if diagnostics.contains(where: { $0.diagMessage.severity == .error }) { return nil }
         return ProtocolModel(
-            name: declaration.name.text, access: Self.access(of: declaration), isSendable: isSendable,
-            isCodable: isCodable, requirements: requirements)
+            name: declaration.name.text, attributes: Self.attributes(of: declaration),
+            level: Self.modifier(of: declaration, among: .public, .package, .internal, .fileprivate, .private),
+            isolation: Self.modifier(of: declaration, among: .nonisolated),
+            // Below 'internal' a member has the level of its type without saying so.
+            access: Self.modifier(of: declaration, among: .public, .package),
+            isSendable: isSendable, isCodable: isCodable, requirements: requirements)
     }
 
     private mutating func report(_ problem: Problem, at node: some SyntaxProtocol, fixIts: [FixIt] = []) {
@@ -52,7 +61,9 @@ extension ProtocolReader {
         guard let form = attribute.arguments?.as(LabeledExprListSyntax.self)?.first?.expression else { return }
         let name = form.trimmedDescription
         isCodable = ["codable", ".codable", "BroadcastForm.codable", "NotifyBroadcast.codable"].contains(name)
-        if !isCodable { report(.unknownForm(name), at: form) }
+        if isCodable { return }
+        let fix = FixIt("replace with 'codable'", replacing: form, with: ExprSyntax("codable"))
+        report(.unknownForm(name), at: form, fixIts: [fix])
     }
 
     private mutating func readHead(of declaration: ProtocolDeclSyntax) {
@@ -84,16 +95,27 @@ extension ProtocolReader {
         return composition.elements.map(\.type.trimmedDescription)
     }
 
-    private static func access(of declaration: ProtocolDeclSyntax) -> String {
-        for modifier in declaration.modifiers {
-            switch modifier.name.tokenKind {
-            case .keyword(.public), .keyword(.package), .keyword(.fileprivate): return "\(modifier.name.text) "
-            // Beside a private protocol; its members must be visible to the file, as those of the protocol are.
-            case .keyword(.private): return "fileprivate "
-            default: break
-            }
+    /// Where and to whom the protocol is there, so is what is beside it.
+    private static func attributes(of declaration: ProtocolDeclSyntax) -> String {
+        let shared: Set = ["available", "_spi"]
+        return declaration.attributes.filter { $0.name.map(shared.contains) ?? false }
+            .map { "\($0.trimmedDescription) " }.joined()
+    }
+
+    /// What is private inside of a type is not there for an extension, which is outside.
+    private mutating func checkDefaults(of declaration: ProtocolDeclSyntax) {
+        guard let modifier = declaration.modifiers.first(where: { $0.name.tokenKind == .keyword(.private) }) else {
+            return
         }
-        return ""
+        let shown = modifier.with(\.name.tokenKind, .keyword(.fileprivate))
+        let fix = FixIt("replace 'private' with 'fileprivate'", replacing: modifier, with: shown)
+        report(.hiddenDefaults, at: modifier, fixIts: [fix])
+    }
+
+    private static func modifier(of declaration: ProtocolDeclSyntax, among keywords: Keyword...) -> String {
+        let kinds = keywords.map { TokenKind.keyword($0) }
+        let modifier = declaration.modifiers.first { kinds.contains($0.name.tokenKind) }
+        return modifier.map { "\($0.trimmedDescription) " } ?? ""
     }
 }
 
@@ -102,17 +124,17 @@ extension ProtocolReader {
 extension ProtocolReader {
     /// Gives each requirement a name of its own: the plain one, or with labels, or with a number.
     private static func distinguish(_ requirements: inout [Requirement]) {
-        let plain = Dictionary(grouping: requirements, by: \.name)
-        var taken: Set<String> = []
-        for index in requirements.indices {
-            let requirement = requirements[index]
-            let isAlone = plain[requirement.name]?.count == 1
-            let name = isAlone ? requirement.name : requirement.labelledName
+        let sharers = Dictionary(grouping: requirements, by: \.name)
+        let isAlone = requirements.map { sharers[$0.name]?.count == 1 }
+        // A name that one method has is not for the labelled form of another.
+        var taken = Set(zip(requirements, isAlone).filter(\.1).map(\.0.name.withoutBackticks))
+        for index in requirements.indices where !isAlone[index] {
+            let name = requirements[index].labelledName
             var unique = name
             var number = 1
-            while !taken.insert(unique).inserted {
+            while !taken.insert(unique.withoutBackticks).inserted {
                 number += 1
-                unique = "\(name)\(number)"
+                unique = "\(name.withoutBackticks)\(number)"
             }
             requirements[index].memberName = unique
         }

@@ -26,21 +26,25 @@ extension Requirement {
         let head = "\(prefix)\(access)"
         switch kind {
         case .method:
-            let arrow = result.map { " -> \($0)" } ?? ""
+            let arrow = result.map { " -> \($0.type)" } ?? ""
             let signature = "func \(name)\(genericParameters)(\(parameters))\(effects.specifiers)\(arrow)"
             return "\(head)\(signature)\(genericConstraints) \(block(getter))"
         case .property:
-            return "\(head)var \(name): \(result ?? "Void") \(block(accessors(getter, setter)))"
+            return "\(head)var \(name): \(result?.type ?? "Swift.Void") \(block(accessors(getter, setter)))"
         case .subscript:
-            let signature = "subscript\(genericParameters)(\(parameters)) -> \(result ?? "Void")"
+            let signature = "subscript\(genericParameters)(\(parameters)) -> \(result?.type ?? "Swift.Void")"
             return "\(head)\(signature)\(genericConstraints) \(block(accessors(getter, setter)))"
         }
     }
 
     private func accessors(_ getter: String, _ setter: String) -> String {
         let get = "get\(effects.specifiers) \(block(getter))"
-        return hasSetter ? "\(get)\nset \(block(setter))" : get
+        if !hasSetter { return get }
+        return "\(get)\nset\(newValue == "newValue" ? "" : "(\(newValue))") \(block(setter))"
     }
+
+    /// What a setter is given. A subscript's parameter may have that name.
+    private var newValue: String { local("newValue") }
 
     private func block(_ body: String) -> String {
         body.isEmpty ? "{\n}" : "{\n\(indented(body))\n}"
@@ -68,7 +72,7 @@ extension Requirement {
 
     private func assignments(of set: String) -> String {
         let receiver = local("receiver")
-        return loop(over: set, receiver: receiver, "\(access(to: receiver)) = newValue")
+        return loop(over: set, receiver: receiver, "\(access(to: receiver)) = \(newValue)")
     }
 
     private func calls(of set: String) -> String {
@@ -81,7 +85,7 @@ extension Requirement {
         }
         let attempt = "do \(block(statement)) catch \(block("\(failures).append(error)"))"
         return lines(
-            before, "var \(failures): [any Error] = []", loop(over: set, receiver: receiver, attempt),
+            before, "var \(failures): [any Swift.Error] = []", loop(over: set, receiver: receiver, attempt),
             "try NotifyBroadcast.BroadcastError.check(\(failures))", after)
     }
 
@@ -89,22 +93,23 @@ extension Requirement {
     private func combination(
         of call: String, as answers: String, answer: String, combine: String
     ) -> (before: String, statement: String, after: String) {
-        let result = result ?? "Void"
+        let type = result?.valueType ?? "Swift.Void"
         switch rule {
         case nil:
             return ("", call, "")
         case .collect:
-            return ("var \(answers): \(result) = []", "\(answers) += \(call)", "return \(answers)")
+            return ("var \(answers): \(type) = []", "\(answers) += \(call)", "return \(answers)")
         case .first:
             return ("", "if let \(answer) = \(call) \(block("return \(answer)"))", "return nil")
         case .firstOr(let other):
-            let isOptional = result.hasSuffix("?")
-            let statement = isOptional ? "if let \(answer) = \(call) \(block("return \(answer)"))" : "return \(call)"
+            let statement =
+                result?.isOptional == true
+                ? "if let \(answer) = \(call) \(block("return \(answer)"))" : "return \(call)"
             return ("", statement, "return \(other)")
         case .reduce(let initial, let function):
             let before = lines(
-                "let \(combine): (\(result), \(result)) -> \(result) = (\(function))",
-                "var \(answer): \(result) = \(initial)")
+                "let \(combine): (\(type), \(type)) -> \(type) = (\(function))",
+                "var \(answer): \(type) = \(initial)")
             return (before, "\(answer) = \(combine)(\(answer), \(call))", "return \(answer)")
         }
     }

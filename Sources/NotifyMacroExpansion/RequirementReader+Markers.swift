@@ -13,24 +13,28 @@ extension RequirementReader {
     /// Reads `@Optional`, `@Combine` and `@Topic`, and checks that they fit the requirement.
     mutating func readMarkers(_ parts: RequirementParts) -> Markers {
         var markers = Markers()
-        var hasRule = false
-        for case .attribute(let attribute) in parts.attributes {
-            switch AttributeListSyntax.Element.attribute(attribute).name {
-            case "Optional": markers.isOptional = true
-            case "Topic": markers.topic = readTopic(attribute)
-            case "Combine":
-                hasRule = true
-                markers.rule = readRule(attribute, for: parts.type)
-            default: break
-            }
-        }
+        let optional = marker("Optional", of: parts.attributes)
+        let combine = marker("Combine", of: parts.attributes)
+        markers.isOptional = optional != nil
+        if let topic = marker("Topic", of: parts.attributes) { markers.topic = readTopic(topic) }
+        if let combine { markers.rule = readRule(combine, for: parts.type) }
         if isCodable, let type = parts.type {
             report(.untransportable("a result"), at: type)
-        } else if let type = parts.type, !hasRule {
+        } else if let type = parts.type, combine == nil {
             report(.resultWithoutRule, at: type, fixIts: fixIts(addingRuleFor: type))
         }
-        if markers.isOptional, case .firstOr = markers.rule { report(.optionalWithAnswer, at: declaration) }
+        if let optional, case .firstOr = markers.rule {
+            report(.optionalWithAnswer, at: optional, fixIts: removing(optional))
+        }
         return markers
+    }
+
+    /// The one attribute of that name.
+    private mutating func marker(_ name: String, of attributes: AttributeListSyntax) -> AttributeSyntax? {
+        // Not filter, which gives copies that are nowhere in the file.
+        let markers = attributes.compactMap { $0.name == name ? $0.as(AttributeSyntax.self) : nil }
+        for repeated in markers.dropFirst() { report(.repeated(name), at: repeated, fixIts: removing(repeated)) }
+        return markers.first
     }
 
     private mutating func readTopic(_ attribute: AttributeSyntax) -> String? {
@@ -55,7 +59,7 @@ extension RequirementReader {
 extension RequirementReader {
     private mutating func readRule(_ attribute: AttributeSyntax, for type: TypeSyntax?) -> CombinationRule? {
         guard let type else {
-            report(.ruleWithoutResult, at: attribute, fixIts: [removing(attribute)].compactMap { $0 })
+            report(.ruleWithoutResult, at: attribute, fixIts: removing(attribute))
             return nil
         }
         guard let argument = attribute.arguments?.as(LabeledExprListSyntax.self)?.first?.expression,
@@ -65,7 +69,7 @@ extension RequirementReader {
             return nil
         }
         switch rule {
-        case .collect where type.isOptional || type.is(TupleTypeSyntax.self) || type.isKnownScalar:
+        case .collect where type.isNoArray:
             report(.collectsNoArray(type.trimmedDescription), at: argument)
         case .first where !type.isOptional:
             let answer = ExprSyntax(stringLiteral: ".first(or: <#answer without receivers#>)")
@@ -97,7 +101,7 @@ extension RequirementReader {
     }
 
     private func fixIts(addingRuleFor type: TypeSyntax) -> [FixIt] {
-        if type.is(ArrayTypeSyntax.self) { return [.adding(attribute: "@Combine(.collect)", to: declaration)] }
+        if type.bare.is(ArrayTypeSyntax.self) { return [.adding(attribute: "@Combine(.collect)", to: declaration)] }
         if type.isOptional { return [.adding(attribute: "@Combine(.first)", to: declaration)] }
         return [
             .adding(attribute: "@Combine(.first(or: <#answer without receivers#>))", to: declaration),
@@ -105,23 +109,7 @@ extension RequirementReader {
         ]
     }
 
-    private func removing(_ attribute: AttributeSyntax) -> FixIt? {
-        // Only methods have no result.
-        guard let method = declaration.as(FunctionDeclSyntax.self) else { return nil }
-        let others = method.attributes.filter { $0.id != attribute.id }
-        let name = attribute.attributeName.trimmedDescription
-        return FixIt("remove '@\(name)'", replacing: method, with: method.with(\.attributes, others))
-    }
-}
-
-extension TypeSyntax {
-    fileprivate var isOptional: Bool {
-        if self.is(OptionalTypeSyntax.self) || self.is(ImplicitlyUnwrappedOptionalTypeSyntax.self) { return true }
-        return self.as(IdentifierTypeSyntax.self)?.name.text == "Optional"
-    }
-
-    /// What is surely no array. Others the compiler checks, as they may be aliases of one.
-    fileprivate var isKnownScalar: Bool {
-        ["Bool", "Int", "UInt", "Double", "Float"].contains(trimmedDescription)
+    private func removing(_ attribute: AttributeSyntax) -> [FixIt] {
+        FixIt.removing(attribute, from: declaration).map { [$0] } ?? []
     }
 }

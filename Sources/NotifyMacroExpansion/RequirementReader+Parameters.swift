@@ -15,7 +15,7 @@ extension RequirementReader {
         let name = Self.usable(second ?? first) ?? "argument\(index + 1)"
         if parameter.ellipsis != nil { reportVariadic(parameter, name: name) }
         let type = parameter.type
-        let valueType = type.as(AttributedTypeSyntax.self)?.baseType ?? type
+        let valueType = (type.as(AttributedTypeSyntax.self)?.baseType ?? type).withoutImplicitUnwrapping
         return Parameter(
             label: label, name: name, type: type.trimmedDescription, valueType: valueType.trimmedDescription,
             argument: argument(name, of: type))
@@ -23,7 +23,8 @@ extension RequirementReader {
 
     /// The name, if an expression may use it as it is.
     private static func usable(_ name: String) -> String? {
-        name.hasPrefix("`") || name.isValidSwiftIdentifier(for: .variableName) ? name : nil
+        if name == "`self`" { return nil }
+        return name.hasPrefix("`") || name.isValidSwiftIdentifier(for: .variableName) ? name : nil
     }
 
     private mutating func argument(_ name: String, of type: TypeSyntax) -> String {
@@ -76,6 +77,24 @@ extension RequirementReader {
 
 private final class UntransportableFinder: SyntaxVisitor {
     var found: (Syntax, String)?
+
+    override func visit(_ node: TupleTypeSyntax) -> SyntaxVisitorContinueKind {
+        // Parentheses around a single type are none.
+        if node.elements.count == 1 { return .visitChildren }
+        found = found ?? (Syntax(node), "a tuple")
+        return .skipChildren
+    }
+
+    override func visit(_ node: MetatypeTypeSyntax) -> SyntaxVisitorContinueKind {
+        found = found ?? (Syntax(node), "a type")
+        return .skipChildren
+    }
+
+    override func visit(_ node: IdentifierTypeSyntax) -> SyntaxVisitorContinueKind {
+        let names: Set = ["Any", "AnyObject"]
+        if names.contains(node.name.text) { found = found ?? (Syntax(node), "a value of any type") }
+        return .visitChildren
+    }
 
     override func visit(_ node: SimpleTypeSpecifierSyntax) -> SyntaxVisitorContinueKind {
         if node.specifier.tokenKind == .keyword(.inout) { found = found ?? (Syntax(node), "an 'inout' parameter") }

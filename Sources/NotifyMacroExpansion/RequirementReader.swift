@@ -55,6 +55,10 @@ extension RequirementReader {
         if isCodable, let clause = method.genericParameterClause {
             report(.untransportable("a generic call"), at: clause)
         }
+        // The broadcaster hands it on, and so would have to be as old or as new.
+        if isCodable, let attribute = method.attributes.first(where: { $0.name == "available" }) {
+            report(.untransportable("a call with its own '@available'"), at: attribute)
+        }
         read(
             .init(
                 kind: .method, name: method.name.text, attributes: method.attributes, modifiers: method.modifiers,
@@ -104,7 +108,7 @@ extension RequirementReader {
             report(.rethrowing, at: specifier, fixIts: [fix])
         }
         switch clause.type?.trimmedDescription {
-        case nil, "any Error", "any Swift.Error": break
+        case nil, "any Error", "any Swift.Error", "Error", "Swift.Error": break
         case "Never": effects.isThrowing = false
         default:
             let plain = ThrowsClauseSyntax(throwsSpecifier: .keyword(.throws))
@@ -144,16 +148,25 @@ extension RequirementReader {
             prefix: Self.prefix(parts.attributes, parts.modifiers),
             genericParameters: parts.genericParameters?.trimmedDescription ?? "", parameters: parameters,
             genericConstraints: parts.constraints.map { " \($0.trimmedDescription)" } ?? "", effects: parts.effects,
-            result: parts.type?.trimmedDescription, hasSetter: parts.hasSetter, rule: markers.rule,
+            result: parts.type.map(Result.init), hasSetter: parts.hasSetter, rule: markers.rule,
             isOptional: markers.isOptional, givenTopic: markers.topic)
         let fullName = requirement.fullName
         let reserved: Set = [
-            "receivers", "receiverCount", "register(_:)", "register(_:for:)", "unregister(_:)", "unregister(_:for:)",
+            "receivers", "receivers()", "receiverCount", "receiverCount()", "register(_:)", "register(_:for:)",
+            "unregister(_:)", "unregister(_:for:)",
         ]
-        if reserved.contains(fullName) || isCodable && fullName == "dispatch(_:)" {
+        // 'Methods.self' and 'Methods.Type' are no members, with backticks neither.
+        let unreachable: Set = ["self", "Type", "Protocol"]
+        if reserved.contains(fullName) || unreachable.contains(parts.name.withoutBackticks)
+            || isCodable && fullName == "dispatch(_:)"
+        {
             report(.reservedName(fullName), at: declaration)
         }
         self.requirement = requirement
+    }
+
+    private func removing(_ modifier: DeclModifierSyntax) -> [FixIt] {
+        FixIt.removing(modifier, from: declaration).map { [$0] } ?? []
     }
 
     /// Answers whether reading on makes sense.
@@ -161,10 +174,14 @@ extension RequirementReader {
         for modifier in modifiers {
             switch modifier.name.tokenKind {
             case .keyword(.static), .keyword(.class):
-                report(.staticMember, at: modifier)
+                report(.staticMember, at: modifier, fixIts: removing(modifier))
                 return false
-            case .keyword(.mutating): report(.mutating, at: modifier)
-            case .keyword(.nonisolated) where !isSendable:
+            case .keyword(.mutating): report(.mutating, at: modifier, fixIts: removing(modifier))
+            case .keyword(.optional):
+                let fix = FixIt("replace with '@Optional'", replacing: modifier, with: TokenSyntax("@Optional"))
+                report(.optionalModifier, at: modifier, fixIts: [fix])
+            // 'nonisolated(nonsending)' is called where the caller is.
+            case .keyword(.nonisolated) where !isSendable && modifier.detail == nil:
                 report(.nonisolated, at: modifier, fixIts: [.inheriting("Sendable", in: parent)])
             default: break
             }
@@ -176,7 +193,8 @@ extension RequirementReader {
         let finder = SelfFinder(viewMode: .sourceAccurate)
         finder.walk(declaration)
         for found in finder.found {
-            let type = "any \(parent.name.text)"
+            var type = "any \(parent.name.text)"
+            if found.parent?.is(OptionalTypeSyntax.self) == true { type = "(\(type))" }
             let fix = FixIt("replace 'Self' with '\(type)'", replacing: found, with: TypeSyntax(stringLiteral: type))
             report(.selfType, at: found, fixIts: [fix])
         }
@@ -206,7 +224,8 @@ private final class SelfFinder: SyntaxVisitor {
 extension TypeSyntax {
     /// Nil for `Void`, in each of its spellings.
     fileprivate var nonVoid: TypeSyntax? {
-        if self.as(TupleTypeSyntax.self)?.elements.isEmpty == true { return nil }
-        return ["Void", "Swift.Void"].contains(trimmedDescription) ? nil : self
+        let bare = bare
+        if bare.as(TupleTypeSyntax.self)?.elements.isEmpty == true { return nil }
+        return ["Void", "Swift.Void"].contains(bare.trimmedDescription) ? nil : self
     }
 }

@@ -48,11 +48,29 @@ import Testing
         #expect(error?.message == "OrderEvents has no call named 'orderLost(_:)'")
     }
 
-    @Test(arguments: [
-        "{}", #"{"name":"orders.paid"}"#, #"{"name":"orderCreated(_:at:)","arguments":[1]}"#,
-        #"{"name":"orders.paid","arguments":["one"]}"#,
-    ])
-    func `a call that is cut or of other types is refused`(_ text: String) {
+    @Test(arguments: ["{}", #"{"name":7}"#, "[]", #""closed()""#])
+    func `what is no call is refused`(_ text: String) {
         #expect(throws: DecodingError.self) { try decode(text) }
+    }
+
+    @Test(arguments: [
+        (#"{"name":"orders.paid"}"#, "argument 1 of 'orders.paid' is no Optional<Int>"),
+        (#"{"name":"orderCreated(_:at:)","arguments":[]}"#, "argument 1 of 'orderCreated(_:at:)' is no Int"),
+        (#"{"name":"orderCreated(_:at:)","arguments":[1]}"#, "argument 2 of 'orderCreated(_:at:)' is no String"),
+        (#"{"name":"orderCreated(_:at:)","arguments":[1,2]}"#, "argument 2 of 'orderCreated(_:at:)' is no String"),
+        (#"{"name":"orders.paid","arguments":["one"]}"#, "argument 1 of 'orders.paid' is no Optional<Int>"),
+        (#"{"name":"orders.paid","arguments":7}"#, "argument 1 of 'orders.paid' is no Optional<Int>"),
+        (#"{"name":"orders.paid","arguments":[1,2]}"#, "'orders.paid' takes no more than 1 arguments"),
+        (#"{"name":"closed()","arguments":[1]}"#, "'closed()' takes no more than 0 arguments"),
+    ])
+    func `arguments that do not fit are told`(_ text: String, _ message: String) {
+        let error = #expect(throws: BroadcastError.self) { try decode(text) }
+        #expect(error?.code == .wrongArguments)
+        #expect(error?.message.hasPrefix(message) == true, "\(error?.message ?? "")")
+    }
+
+    @Test(arguments: [#"{"name":"closed()"}"#, #"{"name":"closed()","arguments":[]}"#])
+    func `a call without arguments needs no list of them`(_ text: String) throws {
+        #expect(try decode(text).name == "closed()")
     }
 }

@@ -25,7 +25,7 @@ import Testing
                     }
 
                     /// How many receivers live.
-                    public var receiverCount: Int {
+                    public var receiverCount: Swift.Int {
                         receivers.count
                     }
 
@@ -49,10 +49,10 @@ import Testing
                 }
 
                 /// Methods of `P`, to register receivers for.
-                public nonisolated struct PMethods: OptionSet, Sendable {
-                    public let rawValue: UInt64
+                public nonisolated struct PMethods: Swift.OptionSet, Swift.Sendable {
+                    public let rawValue: Swift.UInt64
 
-                    public init(rawValue: UInt64) {
+                    public init(rawValue: Swift.UInt64) {
                         self.rawValue = rawValue
                     }
 
@@ -73,12 +73,12 @@ import Testing
                 """)
         let call = """
             /// A call of `P` that can travel.
-            nonisolated enum PCall: Codable, Sendable {
+            nonisolated enum PCall: Swift.Codable, Swift.Sendable {
                 case f(Int, at: Int)
                 case g
 
                 /// The name under which the call travels.
-                var name: String {
+                var name: Swift.String {
                     switch self {
                     case .f:
                         "f(_:at:)"
@@ -87,7 +87,7 @@ import Testing
                     }
                 }
 
-                init(from decoder: any Decoder) throws {
+                init(from decoder: any Swift.Decoder) throws {
                     let call = try NotifyBroadcast.CallDecoder(decoder)
                     switch call.name {
                     case "f(_:at:)":
@@ -97,9 +97,10 @@ import Testing
                     default:
                         throw call.unknownName(in: "P")
                     }
+                    try call.end()
                 }
 
-                func encode(to encoder: any Encoder) throws {
+                func encode(to encoder: any Swift.Encoder) throws {
                     let call = NotifyBroadcast.CallEncoder(encoder, name: name)
                     switch self {
                     case .f(let x, let y):
@@ -124,16 +125,46 @@ import Testing
         #expect(expanded.contains(dispatch), "\(expanded)")
     }
 
+    /// Below `internal` members have the level of their type without saying so.
     @Test(arguments: [
-        ("public", "public "), ("package", "package "), ("fileprivate", "fileprivate "), ("private", "fileprivate "),
-        ("internal", ""), ("", ""),
+        ("public ", "public "), ("package ", "package "), ("fileprivate ", ""), ("private ", ""), ("internal ", ""),
+        ("", ""),
     ])
-    func `the access of the protocol is that of the broadcaster`(modifier: String, access: String) {
-        let expanded = expansion(of: "@Broadcast \(modifier) protocol P: AnyObject { @Optional func f() }")
-        #expect(expanded.contains("\n\(access)final class PBroadcaster"))
-        #expect(expanded.contains("\n\(access)nonisolated struct PMethods"))
-        #expect(expanded.contains("\n    \(access)func register("))
-        #expect(expanded.contains("extension P {\n    \(access)func f() {\n    }\n}"), "\(expanded)")
+    func `the access of the protocol is that of the broadcaster`(level: String, ofMembers: String) {
+        let expanded = expansion(of: "@Broadcast(codable) \(level)protocol P: AnyObject { @Optional func f() }")
+        #expect(expanded.contains("\n\(level)final class PBroadcaster"))
+        #expect(expanded.contains("\n\(level)nonisolated struct PMethods"))
+        #expect(expanded.contains("\n\(level)nonisolated enum PCall"))
+        #expect(expanded.contains("\n    \(ofMembers)func register("))
+        #expect(expanded.contains("extension P {\n    \(ofMembers)func f() {\n    }\n}"), "\(expanded)")
+    }
+
+    @Test func `where and to whom the protocol is there, so is what is beside it`() {
+        let attributes = "@available(macOS 99, *) @_spi(Own)"
+        let source = "@MainActor \(attributes) @Broadcast(codable) public protocol P: AnyObject { @Optional func f() }"
+        let expanded = expansion(of: source)
+        for declaration in ["final class P", "nonisolated struct P", "nonisolated enum P"] {
+            #expect(expanded.contains("\n\(attributes) public \(declaration)"), "\(expanded)")
+        }
+        #expect(expanded.contains("\n\(attributes) extension P {"), "\(expanded)")
+    }
+
+    @Test func `the broadcaster of a nonisolated protocol is nonisolated`() {
+        let expanded = expansion(of: "@Broadcast nonisolated protocol P: AnyObject { func f() }")
+        #expect(expanded.contains("\nnonisolated final class PBroadcaster"), "\(expanded)")
+    }
+
+    @Test func `backticks of a protocol's name are not in the names made of it`() {
+        let expanded = expansion(of: "@Broadcast(codable) protocol `in`: AnyObject { func f() }")
+        for text in ["class inBroadcaster: `in`,", "struct inMethods:", "enum inCall:", "unknownName(in: \"in\")"] {
+            #expect(expanded.contains(text), "\(expanded)")
+        }
+    }
+
+    @Test func `what a topic holds is escaped`() {
+        let expanded = expansion(
+            of: #"@Broadcast(codable) protocol P: AnyObject { @Topic("a\"\\\r\n") func f() }"#)
+        #expect(expanded.contains(#"case "a\"\\\r\n":"#), "\(expanded)")
     }
 
     @Test func `a topic without a form that travels is warned of`() {
@@ -181,6 +212,10 @@ import Testing
             becomes: loop(
                 "func f(_ argument1: Int, c argument2: Int)", "receiver.f(argument1, c: argument2)"))
         expect("func f(in: Int)", becomes: loop("func f(in argument1: Int)", "receiver.f(in: argument1)"))
+        expect("func f(`let`: Int)", becomes: loop("func f(`let`: Int)", "receiver.f(let: `let`)"))
+        expect("func f(`inout`: Int)", becomes: loop("func f(`inout`: Int)", "receiver.f(`inout`: `inout`)"))
+        expect("func f(`self`: Int)", becomes: loop("func f(`self` argument1: Int)", "receiver.f(self: argument1)"))
+        expect("func f(self: Int)", becomes: loop("func f(self argument1: Int)", "receiver.f(self: argument1)"))
         expect("func f(_ a: inout Int)", becomes: loop("func f(_ a: inout Int)", "receiver.f(&a)"))
         expect("func f(_ a: borrowing A)", becomes: loop("func f(_ a: borrowing A)", "receiver.f(a)"))
         expect("func f(_ a: some A)", becomes: loop("func f(_ a: some A)", "receiver.f(a)"))
@@ -188,7 +223,7 @@ import Testing
             "func f(_ a: @autoclosure () throws -> Int) throws",
             becomes: """
                 func f(_ a: @autoclosure () throws -> Int) throws {
-                    var failures: [any Error] = []
+                    var failures: [any Swift.Error] = []
                     for receiver in receivers[PMethods.f] {
                         do {
                             try receiver.f(try a())
@@ -264,6 +299,79 @@ import Testing
                     return answer
                 }
                 """)
+    }
+
+    @Test func `how an optional is written makes no difference`() {
+        for type in ["Int?", "Int!", "Optional<Int>", "Swift.Optional<Int>", "(Int?)", "sending Int?"] {
+            for (rule, answer) in [(".first", "nil"), (".first(or: 1)", "1")] {
+                expect(
+                    "@Combine(\(rule)) func f() -> \(type)",
+                    becomes: """
+                        func f() -> \(type) {
+                            for receiver in receivers[PMethods.f] {
+                                if let answer = receiver.f() {
+                                    return answer
+                                }
+                            }
+                            return \(answer)
+                        }
+                        """)
+            }
+        }
+    }
+
+    @Test func `a variable that holds a result is of a type that a variable can have`() {
+        for (type, plain) in [("Int!", "Int?"), ("sending Int", "Int")] {
+            expect(
+                "@Combine(.reduce(1, f)) func f() -> \(type)",
+                becomes: """
+                    func f() -> \(type) {
+                        let combine: (\(plain), \(plain)) -> \(plain) = (f)
+                        var answer: \(plain) = 1
+                        for receiver in receivers[PMethods.f] {
+                            answer = combine(answer, receiver.f())
+                        }
+                        return answer
+                    }
+                    """)
+        }
+    }
+
+    @Test func `a subscript's parameter may be called as what a setter is given`() {
+        let expanded = expansion(
+            of: """
+                @Broadcast protocol P: AnyObject {
+                    @Combine(.first(or: 1)) subscript(newValue: Int) -> Int { get set }
+                }
+                """)
+        let setter = """
+                    set(newValue_) {
+                        for receiver in receivers[PMethods.`subscript`] {
+                            receiver[newValue] = newValue_
+                        }
+                    }
+            """
+        #expect(expanded.contains(setter), "\(expanded)")
+    }
+
+    @Test func `members of the method set have names of their own`() {
+        let expanded = expansion(
+            of: """
+                @Broadcast protocol P: AnyObject {
+                    func moved(to x: Int)
+                    func moved(by x: Int)
+                    func moved(by x: Double)
+                    func movedTo()
+                    func `in`(_ x: Int)
+                    func `in`(_ x: Double)
+                    @Combine(.collect) subscript(x: Int) -> [Int] { get }
+                    @Combine(.collect) subscript(x: Double) -> [Int] { get }
+                }
+                """)
+        let pattern = #/static var (\S+): PMethods/#
+        let names = expanded.matches(of: pattern).map { String($0.1) }
+        #expect(
+            names == ["movedTo2", "movedBy", "movedBy2", "movedTo", "`in`", "in2", "`subscript`", "subscript2"])
     }
 
     @Test func `properties and subscripts`() {

@@ -7,7 +7,9 @@ import Testing
     @Test(arguments: [
         Refusal("@Broadcast struct S {}", "'@Broadcast' belongs on a protocol", at: 1, 1),
         Refusal(
-            "@Broadcast(other) protocol P: AnyObject {}", "'@Broadcast' takes 'codable', not 'other'", at: 1, 12),
+            "@Broadcast(other) protocol P: AnyObject {\n    func f()\n}", "'@Broadcast' takes 'codable', not 'other'",
+            at: 1,
+            12, fix: "replace with 'codable'", fixed: "@Broadcast(codable) protocol P: AnyObject {\n    func f()\n}"),
         Refusal(
             "@Broadcast protocol P {}", "'P' must inherit 'AnyObject': its receivers are held weakly", at: 1, 21,
             fix: "add 'AnyObject'", fixed: "@Broadcast protocol P: AnyObject {}"),
@@ -33,6 +35,20 @@ import Testing
             "a protocol with a 'where' clause cannot be broadcast", at: 1, 34),
         Refusal(
             "@Broadcast(codable) protocol P: AnyObject {}", "'P' has no calls that could travel", at: 1, 30),
+        Refusal(
+            "@Broadcast(codable) protocol P: AnyObject {\n    typealias A = Int\n}",
+            "'P' has no calls that could travel", at: 1, 30),
+        Refusal(
+            "enum E {\n    @Broadcast private protocol P: AnyObject {\n        @Optional func f()\n    }\n}",
+            "an extension with empty defaults would not see a private protocol inside of a type", at: 2, 16,
+            fix: "replace 'private' with 'fileprivate'",
+            fixed: """
+                enum E {
+                    @Broadcast fileprivate protocol P: AnyObject {
+                        @Optional func f()
+                    }
+                }
+                """),
     ])
     func `protocols that cannot be broadcast`(_ refusal: Refusal) {
         refusal.check()
@@ -49,8 +65,15 @@ import Testing
     @Test(arguments: [
         Refusal(
             "protocol P {\n    @Optional func f()\n}",
-            "'@Optional' belongs on a requirement of a '@Broadcast' protocol", at: 2, 5),
-        Refusal("@Topic(\"t\") func f() {}", "'@Topic' belongs on a requirement of a '@Broadcast' protocol", at: 1, 1),
+            "'@Optional' belongs on a requirement of a '@Broadcast' protocol", at: 2, 5, fix: "remove '@Optional'",
+            fixed: "protocol P {\n    func f()\n}"),
+        Refusal(
+            "@Topic(\"t\") func f() {}", "'@Topic' belongs on a requirement of a '@Broadcast' protocol", at: 1, 1,
+            fix: "remove '@Topic'", fixed: "func f() {}"),
+        Refusal(
+            "@Combine(.first) var x: Int { 1 }", "'@Combine' belongs on a requirement of a '@Broadcast' protocol",
+            at: 1,
+            1, fix: "remove '@Combine'", fixed: "var x: Int { 1 }"),
     ])
     func `marks outside of a broadcast protocol`(_ refusal: Refusal) {
         refusal.check()

@@ -8,31 +8,67 @@ import Testing
             member: "associatedtype A", "the associated type 'A' cannot be broadcast: it is another for each receiver",
             column: 1),
         Refusal(member: "init()", "an initializer cannot be broadcast: receivers exist already", column: 1),
-        Refusal(member: "static func f()", "a static member cannot be broadcast: receivers are instances", column: 1),
         Refusal(
-            member: "static var x: Int { get }", "a static member cannot be broadcast: receivers are instances",
-            column: 1),
+            member: "static func f()", "a static member cannot be broadcast: receivers are instances", column: 1,
+            fix: "remove 'static'", fixed: "func f()"),
+        Refusal(
+            member: "@available(*, deprecated) class func f()",
+            "a static member cannot be broadcast: receivers are instances", column: 27, fix: "remove 'class'",
+            fixed: "@available(*, deprecated) func f()"),
+        Refusal(
+            member: "static var x: [Int] { get }", "a static member cannot be broadcast: receivers are instances",
+            column: 1, fix: "remove 'static'"),
+        Refusal(
+            member: "static subscript(x: Int) -> [Int] { get }",
+            "a static member cannot be broadcast: receivers are instances", column: 1, fix: "remove 'static'"),
         Refusal(
             member: "static func == (a: Int, b: Int)", "an operator cannot be broadcast: receivers are instances",
             column: 13),
         Refusal(
             member: "mutating func f()",
-            "a mutating method cannot be broadcast: receivers are instances of classes", column: 1),
+            "a mutating method cannot be broadcast: receivers are instances of classes", column: 1,
+            fix: "remove 'mutating'", fixed: "func f()"),
+        Refusal(
+            member: "optional func f()", "'optional' is of Objective-C", column: 1, fix: "replace with '@Optional'",
+            fixed: "@Optional func f()"),
+        Refusal(
+            member: "@Optional @Optional func f()", "there is another '@Optional' in front of this", column: 11,
+            fix: "remove '@Optional'", fixed: "@Optional func f()"),
         Refusal(
             member: "func f(_ other: Self)", "'Self' cannot be broadcast: it is another type for each receiver",
             column: 17, fix: "replace 'Self' with 'any P'", fixed: "func f(_ other: any P)"),
+        Refusal(
+            member: "func f(_ other: Self?)", "'Self' cannot be broadcast: it is another type for each receiver",
+            column: 17, fix: "replace 'Self' with '(any P)'", fixed: "func f(_ other: (any P)?)"),
         Refusal(
             member: "nonisolated func f()",
             "a nonisolated requirement is called from anywhere: the receivers must be 'Sendable'", column: 1,
             fix: "add 'Sendable'"),
         Refusal(
             member: "#if A\n    #endif", "'#if' hides what is required: put it around the whole protocol", column: 1),
-        Refusal(
-            member: "func register(_ x: Int)",
-            "'register(_:)' is the broadcaster's own: give the requirement another name", column: 1),
     ])
     func `members that cannot be broadcast`(_ refusal: Refusal) {
         refusal.check()
+    }
+
+    @Test(arguments: [
+        ("func register(_ x: Int)", "register(_:)"), ("func register(_ x: Int, for y: Int)", "register(_:for:)"),
+        ("func unregister(_ x: Int)", "unregister(_:)"), ("func receivers()", "receivers()"),
+        ("@Combine(.collect) var receivers: [Int] { get }", "receivers"), ("func receiverCount()", "receiverCount()"),
+        ("func `self`()", "self()"), ("func `Type`()", "Type()"),
+    ])
+    func `names that are taken`(member: String, name: String) {
+        Refusal(
+            member: member, "'\(name)' is the broadcaster's own: give the requirement another name", column: 1
+        ).check()
+    }
+
+    @Test func `the name of what takes a call that travels is taken where there is one`() {
+        Refusal(
+            member: "func dispatch(_ x: Int)",
+            "'dispatch(_:)' is the broadcaster's own: give the requirement another name", column: 1, codable: true
+        ).check()
+        #expect(expansion(of: "@Broadcast protocol P: AnyObject { func dispatch(_ x: Int) }").contains("PBroadcaster"))
     }
 
     @Test(arguments: [
@@ -77,13 +113,27 @@ import Testing
         Refusal(
             member: "@Combine(.collect) func f() -> Int", "'.collect' joins arrays, and 'Int' is none", column: 10),
         Refusal(
+            member: "@Combine(.collect) func f() -> [Int: Int]", "'.collect' joins arrays, and '[Int: Int]' is none",
+            column: 10),
+        Refusal(
+            member: "@Combine(.collect) func f() -> Set<Int>", "'.collect' joins arrays, and 'Set<Int>' is none",
+            column: 10),
+        Refusal(
+            member: "@Combine(.collect) func f() -> [Int]?", "'.collect' joins arrays, and '[Int]?' is none", column: 10
+        ),
+        Refusal(
+            member: "@Combine(.collect) @Combine(.first) func f() -> [Int]",
+            "there is another '@Combine' in front of this", column: 20, fix: "remove '@Combine'",
+            fixed: "@Combine(.collect) func f() -> [Int]"),
+        Refusal(
             member: "@Combine(.first) func f() -> Int", "'.first' may find no answer, and 'Int' is not optional",
             column: 10, fix: "use '.first(or:)'",
             fixed: "@Combine(.first(or: <#answer without receivers#>)) func f() -> Int"),
         Refusal(
             member: "@Optional @Combine(.first(or: 1)) func f() -> Int",
-            "with '.first(or:)' an empty default would pass for an answer: write the default in an extension", column: 1
-        ),
+            "with '.first(or:)' an empty default would pass for an answer: write the default in an extension",
+            column: 1,
+            fix: "remove '@Optional'", fixed: "@Combine(.first(or: 1)) func f() -> Int"),
     ])
     func `results that are not combined`(_ refusal: Refusal) {
         refusal.check()
@@ -114,6 +164,9 @@ import Testing
         ("func f() -> Int", "a result", 13), ("func f(_ x: inout Int)", "an 'inout' parameter", 13),
         ("func f(_ x: () -> Void)", "a closure", 13), ("func f<T>(_ x: T)", "a generic call", 7),
         ("func f(_ x: some Codable)", "a generic call", 13), ("func f(_ x: [any A])", "a value of any type", 14),
+        ("func f(_ x: (Int, Int))", "a tuple", 13), ("func f(_ x: Int.Type)", "a type", 13),
+        ("func f(_ x: Any)", "a value of any type", 13), ("func f(_ x: AnyObject?)", "a value of any type", 13),
+        ("@available(*, deprecated) func f()", "a call with its own '@available'", 1),
         ("var x: Int { get }", "a property", 1), ("subscript(i: Int) -> Int { get }", "a subscript", 1),
     ])
     func `what cannot travel`(member: String, what: String, column: Int) {
