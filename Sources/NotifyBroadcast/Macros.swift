@@ -86,6 +86,8 @@ public let codable = BroadcastForm.codable
 ///
 /// The default of a method with a result gives what does not change the combined one: an empty array with `.collect`,
 /// nil with `.first`, the initial value with `.reduce` (which should therefore be neutral, such as 0 for a sum).
+///
+/// A class that receives for two protocols that have the same optional method writes it: the defaults of both would fit.
 @attached(peer)
 public macro Optional() = #externalMacro(module: "NotifyMacros", type: "OptionalMacro")
 

@@ -1,3 +1,4 @@
+import Foundation
 import NotifyBroadcast
 import Synchronization
 import Testing
@@ -114,33 +115,6 @@ private final class Answerer: Questions {
         #expect(try questions.failingColor() == "red")
         withExtendedLifetime((failing, answering)) {}
     }
-
-    @Test func `optional methods are skipped where they are not written`() async throws {
-        final class Bare: Optionals {
-            func required() {}
-        }
-        final class Full: Optionals {
-            let stored = Mutex<String?>("red")
-            func required() {}
-            func titles() -> [String] { ["full"] }
-            func factor() async throws -> Int { 3 }
-            var color: String? {
-                get { stored.withLock { $0 } }
-                set { stored.withLock { $0 = newValue } }
-            }
-        }
-        let optionals = OptionalsBroadcaster()
-        let (bare, full) = (Bare(), Full())
-        optionals.register(bare)
-        optionals.register(full)
-        optionals.didAppear()
-        optionals.required()
-        #expect(optionals.titles() == ["full"])
-        #expect(optionals.color == "red")
-        optionals.color = "blue"
-        #expect(full.color == "blue")
-        #expect(try await optionals.factor() == 3)
-    }
 }
 
 // MARK: - Parameters
@@ -194,5 +168,49 @@ private final class Answerer: Questions {
         parameters.moved(by: 2)
         parameters.moved(by: 2.5)
         #expect(journal.take() == ["to 1", "by 2.5"])
+    }
+
+    @Test func `words of the language and names of the broadcaster's own code are parameters as any`() throws {
+        final class Taker: WordEvents {
+            let journal: Journal
+            init(_ journal: Journal) { self.journal = journal }
+            func `default`(in a: Int, `let` b: Int, `inout` c: Int, self d: Int) { journal.note("\([a, b, c, d])") }
+            func `init`(call: Int, name: Int, encoder: Int, decoder: Int) {
+                journal.note("\([call, name, encoder, decoder])")
+            }
+            func name(receiver: Int, receivers: Int, failures: Int, error: Int) {
+                journal.note("\([receiver, receivers, failures, error])")
+            }
+            func encode(to place: Int) { journal.note("to \(place)") }
+            func generic(_ number: Int!) { journal.note("\(number ?? 0)") }
+        }
+        let journal = Journal()
+        let taker = Taker(journal)
+        let words = WordEventsBroadcaster()
+        words.register(taker)
+        let calls: [WordEventsCall] = [
+            .default(in: 1, let: 2, `inout`: 3, self: 4), .`init`(call: 5, name: 6, encoder: 7, decoder: 8),
+            .name(receiver: 1, receivers: 2, failures: 3, error: 4), .encode(to: 9), .generic(nil),
+        ]
+        let data = try JSONEncoder().encode(calls)
+        for call in try JSONDecoder().decode([WordEventsCall].self, from: data) { try words.dispatch(call) }
+        #expect(journal.take() == ["[1, 2, 3, 4]", "[5, 6, 7, 8]", "[1, 2, 3, 4]", "to 9", "0"])
+    }
+
+    @available(*, deprecated) @Test func `what is deprecated is handed on without a warning`() {
+        final class Old: OldEvents {
+            let journal: Journal
+            init(_ journal: Journal) { self.journal = journal }
+            func old() { journal.note("old") }
+            func new(_ first: Int, second: [Int]) { journal.note("\(first) \(second)") }
+        }
+        let journal = Journal()
+        let old = Old(journal)
+        let events = OldEventsBroadcaster()
+        events.register(old)
+        events.old()
+        events.older()
+        events.new(1, second: [2])
+        #expect(journal.take() == ["old", "1 [2]"])
     }
 }

@@ -10,6 +10,10 @@ import NotifyBroadcast
     func userDidLeave()
 }
 
+@Broadcast protocol ValueEvents: AnyObject, Sendable {
+    func changed(_ value: [String: [Int?]], then body: () -> Void)
+}
+
 /// Each way to combine, and each kind of requirement.
 @Broadcast protocol Questions: AnyObject, Sendable {
     @Combine(.collect) func titles() -> [String]
@@ -48,6 +52,50 @@ import NotifyBroadcast
 @MainActor @Broadcast protocol ViewEvents: AnyObject {
     func didTap(_ place: Int)
     func didLoad() async
+}
+
+/// Bound to an actor, but for one method.
+@MainActor @Broadcast protocol WindowEvents: AnyObject, Sendable {
+    func didTap(_ place: Int)
+    nonisolated func didClose()
+}
+
+/// Bound to no actor, but for one method.
+@Broadcast protocol MixedEvents: AnyObject, Sendable {
+    func happened()
+    @MainActor func showed(_ place: Int)
+}
+
+@globalActor actor Press {
+    static let shared = Press()
+}
+
+@Press @Broadcast(codable) protocol PressEvents: AnyObject {
+    func printed(_ pages: Int)
+}
+
+/// Actors can receive what is asynchronous.
+@Broadcast protocol SlowEvents: AnyObject, Sendable {
+    func happened(_ number: Int) async
+}
+
+/// Words of the language, and names that the broadcaster's own code uses.
+@Broadcast(codable) protocol WordEvents: AnyObject, Sendable {
+    func `default`(in: Int, `let`: Int, `inout`: Int, self: Int)
+    func `init`(call: Int, name: Int, encoder: Int, decoder: Int)
+    func name(receiver: Int, receivers: Int, failures: Int, error: Int) throws
+    func encode(to place: Int)
+    func generic(_ number: Int!)
+}
+
+@Broadcast protocol OldEvents: AnyObject, Sendable {
+    @available(*, deprecated) func old()
+    @Optional @available(*, deprecated) func older()
+    /// Comments are
+    func new(
+        _ first: Int,  // between
+        /* all */ second: [Int  // parts
+            ])  // of it
 }
 
 /// Neither Sendable nor bound.

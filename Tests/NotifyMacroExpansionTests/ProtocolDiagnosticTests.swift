@@ -62,6 +62,12 @@ import Testing
         ).check()
     }
 
+    @Test func `as many methods as a set holds`() {
+        let members = (1...64).map { "    func f\($0)()\n" }.joined()
+        let expanded = expansion(of: "@Broadcast protocol P: AnyObject {\n\(members)}")
+        #expect(expanded.contains("static var f64: PMethods {\n        PMethods(rawValue: 1 << 63)\n"))
+    }
+
     @Test(arguments: [
         Refusal(
             "protocol P {\n    @Optional func f()\n}",

@@ -1,0 +1,46 @@
+import NotifyBroadcast
+
+protocol PlayerDelegate: Sendable {
+    func didStart(_ track: String)
+    func mayStop() throws -> Bool
+}
+
+final class Screen: PlayerDelegate {
+    let name: String
+    let journal: Journal
+    let onStart: @Sendable (Screen) -> Void
+    let failure: Failure?
+
+    init(
+        _ name: String, _ journal: Journal, failure: Failure? = nil,
+        onStart: @escaping @Sendable (Screen) -> Void = { _ in }
+    ) {
+        self.name = name
+        self.journal = journal
+        self.failure = failure
+        self.onStart = onStart
+    }
+
+    func didStart(_ track: String) {
+        journal.note("\(name): \(track)")
+        onStart(self)
+    }
+
+    func mayStop() throws -> Bool {
+        journal.note("\(name): stop?")
+        if let failure { throw failure }
+        return name != "b"
+    }
+}
+
+/// Cannot be held weakly.
+struct Value: PlayerDelegate {
+    func didStart(_ track: String) {}
+    func mayStop() throws -> Bool { true }
+}
+
+/// A multicast delegate that is a delegate itself.
+final class PlayerDelegates: MulticastDelegate<any PlayerDelegate>, PlayerDelegate, @unchecked Sendable {
+    func didStart(_ track: String) { invoke { $0.didStart(track) } }
+    func mayStop() throws -> Bool { try allSatisfy { try $0.mayStop() } }
+}
