@@ -1,0 +1,117 @@
+import Testing
+
+@testable import NotifyCenter
+
+/// What an advanced `NSNotificationCenter` has, and each of its faults avoided.
+@Suite struct AdvancedCenterDesignTests {
+    private let center = LocalCenter()
+    private let journal = Journal()
+    private let name = NotificationName(literal: "service.ready")
+
+    /// A handler's owner, which knows the center.
+    private final class Service: Sendable {
+        let label: String
+        let journal: Journal
+
+        init(_ label: String, _ journal: Journal) {
+            self.label = label
+            self.journal = journal
+        }
+
+        func start(in center: LocalCenter) {
+            center.observe(AdvancedCenterDesignTests.ready, owner: self) { service, _ in
+                service.journal.note(service.label)
+            }
+        }
+    }
+
+    private static let ready = NotificationName(literal: "service.ready")
+
+    // MARK: Features
+
+    @Test func observersNeedNoRemoval() {
+        var service: Service? = Service("service", journal)
+        service?.start(in: center)
+        center.post(name)
+        service = nil
+        center.post(name)
+        #expect(journal.take() == ["service"])
+        #expect(center.observationCount == 0)
+    }
+
+    @Test func blockObserversEndWithTheirToken() {
+        var token: ObservationToken? = center.observe(name) { [journal] _ in journal.note("block") }
+        center.post(name)
+        withExtendedLifetime(token) {}
+        token = nil
+        center.post(name)
+        #expect(journal.take() == ["block"])
+    }
+
+    @Test func interceptionBeforeAndAfterEveryPost() {
+        let interception = center.intercept { [journal] notification, next in
+            journal.note("before")
+            next(notification)
+            journal.note("after")
+        }
+        let token = center.observe(name) { [journal] _ in journal.note("observer") }
+        center.post(name)
+        #expect(journal.take() == ["before", "observer", "after"])
+        withExtendedLifetime((interception, token)) {}
+    }
+
+    @Test func handlersBelongToAnOwner() {
+        let (one, two) = (Service("one", journal), Service("two", journal))
+        one.start(in: center)
+        two.start(in: center)
+        center.post(name)
+        #expect(journal.take() == ["one", "two"])
+        center.removeObservations(of: one)
+        center.post(name)
+        #expect(journal.take() == ["two"])
+    }
+
+    // MARK: Faults
+
+    @Test func faultAHandlerThatCapturedItsOwnerLivedForEver() {
+        var service: Service? = Service("service", journal)
+        let gone = Weak(service)
+        service?.start(in: center)
+        center.post(name)
+        #expect(journal.take() == ["service"])
+        service = nil
+        #expect(gone.isGone)
+    }
+
+    @Test func faultRegisteringTwiceSilentlyReplaced() {
+        let service = Service("service", journal)
+        service.start(in: center)
+        service.start(in: center)
+        center.post(name)
+        #expect(journal.take() == ["service", "service"])
+        // Only who says so replaces.
+        for label in ["first", "second"] {
+            center.observe(name, owner: service, options: .key("handler")) { [journal] _, _ in journal.note(label) }
+        }
+        center.post(name)
+        #expect(journal.take() == ["service", "service", "second"])
+    }
+
+    @Test func faultOnlyOneOfThePostMethodsCouldBeIntercepted() throws {
+        let interception = center.intercept { [journal] notification, next in
+            journal.note(notification.payload.map { "\($0)" } ?? "-")
+            next(notification)
+        }
+        center.post(name, payload: "by name")
+        try center.post(name.string, payload: "by string")
+        center.post(LocalNotification(name: name, payload: "by value"))
+        center.post(OrderPaid(amount: 1))
+        center.postSticky(name, payload: "sticky")
+        center.post(name, object: nil, message: "of another library")
+        #expect(
+            journal.take() == [
+                "by name", "by string", "by value", "OrderPaid(amount: 1, order: nil)", "sticky", "of another library",
+            ])
+        interception.cancel()
+    }
+}

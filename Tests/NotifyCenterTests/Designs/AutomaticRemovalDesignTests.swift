@@ -1,0 +1,80 @@
+import Testing
+
+@testable import NotifyCenter
+
+/// What a post and register center with automatic removal has, and the fault that it admits avoided.
+@Suite struct AutomaticRemovalDesignTests {
+    private let center = LocalCenter()
+    private let journal = Journal()
+    private let name = NotificationName(literal: "screen.shown")
+
+    /// Something that is made again and again, and registers as it is made.
+    private final class Screen: Sendable {
+        let number: Int
+        let journal: Journal
+
+        init(_ number: Int, _ journal: Journal, center: LocalCenter) {
+            self.number = number
+            self.journal = journal
+            center.observe(NotificationName(literal: "screen.shown"), owner: self, calling: Screen.shown)
+        }
+
+        func shown(_ notification: LocalNotification) { journal.note("screen \(number)") }
+    }
+
+    // MARK: Features
+
+    @Test func twoCallsAreEnough() throws {
+        let owner = Thing()
+        try center.observe("screen.shown", owner: owner) { [journal] _, notification in
+            journal.note(notification.payload as? String ?? "-")
+        }
+        try center.post("screen.shown", payload: "hello")
+        #expect(journal.take() == ["hello"])
+    }
+
+    @Test func removalIsAutomatic() {
+        var screen: Screen? = Screen(1, journal, center: center)
+        let gone = Weak(screen)
+        center.post(name)
+        screen = nil
+        #expect(gone.isGone)
+        center.post(name)
+        #expect(journal.take() == ["screen 1"])
+        #expect(center.observationCount == 0)
+    }
+
+    // MARK: The fault
+
+    @Test func faultHandlersOfInstancesThatAreGoneStackedUp() {
+        for number in 0..<100 {
+            let screen = Screen(number, journal, center: center)
+            center.post(name)
+            #expect(journal.take() == ["screen \(number)"])
+            withExtendedLifetime(screen) {}
+        }
+        center.post(name)
+        #expect(journal.take() == [])
+        #expect(center.observationCount == 0)
+    }
+
+    @Test func faultTheHandlerOfTheFirstInstanceRanForAll() {
+        let screens = (1...3).map { Screen($0, journal, center: center) }
+        center.post(name)
+        #expect(journal.take() == ["screen 1", "screen 2", "screen 3"])
+        withExtendedLifetime(screens) {}
+    }
+
+    @Test func oneThatRegistersAgainAndAgainIsWarnedOfOrSaysAKey() {
+        center.hooks.repeated = { [journal] in journal.note("\($0.ownerType)") }
+        let owner = Thing()
+        for _ in 0..<20 { center.observe(name, owner: owner) { _, _ in } }
+        #expect(journal.take() == ["Thing"])
+        let other = Thing()
+        for round in 0..<20 {
+            center.observe(name, owner: other, options: .key("shown")) { [journal] _, _ in journal.note("\(round)") }
+        }
+        center.post(name)
+        #expect(journal.take() == ["19"])
+    }
+}

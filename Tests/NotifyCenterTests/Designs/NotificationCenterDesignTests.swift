@@ -1,0 +1,168 @@
+import Testing
+
+@testable import NotifyCenter
+
+/// What a from-scratch `NSNotificationCenter` has, and each of its faults avoided. `queue:` and what else belongs to
+/// Foundation's shape is in `NotifyFoundationTests`.
+@Suite struct NotificationCenterDesignTests {
+    private let center = LocalCenter()
+    private let journal = Journal()
+    private let name = NotificationName(literal: "user.followed")
+
+    private final class Controller: Sendable {
+        let journal: Journal
+
+        init(_ journal: Journal) { self.journal = journal }
+
+        func didFollow(_ notification: LocalNotification) { journal.note("method \(notification.name)") }
+    }
+
+    private func note(_ label: String) -> @Sendable (LocalNotification) -> Void {
+        { [journal] _ in journal.note(label) }
+    }
+
+    // MARK: Features
+
+    @Test func defaultAndOwnInstances() {
+        #expect(LocalCenter.default === LocalCenter.default)
+        // Unlike any that another test may use.
+        let name = NotificationName(literal: "NotificationCenterDesignTests.own")
+        let token = LocalCenter.default.observe(name, using: note("default"))
+        let own = center.observe(name, using: note("own"))
+        center.post(name)
+        #expect(journal.take() == ["own"])
+        LocalCenter.default.post(name)
+        #expect(journal.take() == ["default"])
+        withExtendedLifetime((token, own)) {}
+    }
+
+    @Test func postByValueOrByNameObjectAndUserInfo() {
+        let token = center.observe(name) { [journal] notification in
+            let info = notification.payload as? [String: Int] ?? [:]
+            journal.note("\(notification.name) \(notification.object?.text ?? "-") \(info["age"] ?? 0)")
+        }
+        let (young, old) = (["age": 30], ["age": 40])
+        center.post(name, object: "alice", payload: young)
+        center.post(LocalNotification(name: name, object: "bob", payload: old))
+        center.post(name)
+        #expect(journal.take() == ["user.followed alice 30", "user.followed bob 40", "user.followed - 0"])
+        token.cancel()
+    }
+
+    @Test func observeWithAMethodOrAClosure() {
+        let controller = Controller(journal)
+        center.observe(name, owner: controller, calling: Controller.didFollow)
+        let token = center.observe(name, using: note("closure"))
+        center.post(name)
+        #expect(journal.take() == ["method user.followed", "closure"])
+        withExtendedLifetime((controller, token)) {}
+    }
+
+    @Test func removeByObserverByNameByObject() {
+        let controller = Controller(journal)
+        let other = NotificationName(literal: "user.left")
+        center.observe(name, owner: controller, calling: Controller.didFollow)
+        center.observe(other, owner: controller, calling: Controller.didFollow)
+        center.observe(other, object: "alice", owner: controller, calling: Controller.didFollow)
+        center.removeObservations(of: controller, names: other, object: "alice")
+        #expect(center.observations.map(\.names) == ["user.followed", "user.left"])
+        center.removeObservations(of: controller, names: name)
+        #expect(center.observations.map(\.names) == ["user.left"])
+        center.removeObservations(of: controller)
+        #expect(center.observations.isEmpty)
+    }
+
+    // MARK: Faults
+
+    @Test func faultABlockWithoutAQueueNeverFired() {
+        let token = center.observe(name, using: note("fired"))
+        center.post(name)
+        #expect(journal.take() == ["fired"])
+        token.cancel()
+    }
+
+    @Test func faultABlockCouldNotBeRemoved() {
+        let token = center.observe(name, using: note("block"))
+        let other = center.observe(name, using: note("other"))
+        token.cancel()
+        center.post(name)
+        #expect(journal.take() == ["other"])
+        other.cancel()
+    }
+
+    @Test func faultTheObjectFilterWasIgnored() {
+        let (alice, bob) = (Thing(), Thing())
+        let tokens = [
+            center.observe(name, object: NotificationObject(instance: alice), using: note("alice")),
+            center.observe(name, object: "text", using: note("text")), center.observe(name, using: note("any")),
+        ]
+        center.post(name, object: NotificationObject(instance: alice))
+        #expect(journal.take() == ["alice", "any"])
+        center.post(name, object: NotificationObject(instance: bob))
+        #expect(journal.take() == ["any"])
+        center.post(name, object: "text")
+        #expect(journal.take() == ["text", "any"])
+        center.post(name)
+        #expect(journal.take() == ["any"])
+        withExtendedLifetime((alice, bob, tokens)) {}
+    }
+
+    @Test func faultObserversWereHeldStrongly() {
+        var controller: Controller? = Controller(journal)
+        let gone = Weak(controller)
+        if let controller { center.observe(name, owner: controller, calling: Controller.didFollow) }
+        controller = nil
+        #expect(gone.isGone)
+        center.post(name)
+        #expect(journal.take() == [])
+    }
+
+    @Test func faultObjectsWereHeldStrongly() {
+        var object: Thing? = Thing()
+        let gone = Weak(object)
+        let token = object.map { center.observe(name, object: NotificationObject(instance: $0), using: note("called")) }
+        if let object { center.post(name, object: NotificationObject(instance: object)) }
+        object = nil
+        #expect(gone.isGone)
+        #expect(journal.take() == ["called"])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func faultRemovingWhileEnumeratingCrashed() {
+        let tokens = Later<[ObservationToken]>()
+        tokens.value = (0..<100).map { index in
+            center.observe(name) { [journal] _ in
+                journal.note("\(index)")
+                // Itself, one that has been called, and one that has not.
+                for removed in [index, index - 1, index + 1] where (0..<100).contains(removed) {
+                    tokens.value?[removed].cancel()
+                }
+            }
+        }
+        center.post(name)
+        #expect(journal.take() == (0..<50).map { "\($0 * 2)" })
+        #expect(center.observationCount == 0)
+        tokens.value = nil
+    }
+
+    @Test func faultNoNameWasDroppedAlthoughItMeansEveryName() throws {
+        let token = center.observe(.every) { [journal] in journal.note($0.name.string) }
+        center.post(name)
+        try center.post("anything.else")
+        center.post(NotificationName(unchecked: "UIKeyboard did show"))
+        #expect(journal.take() == ["user.followed", "anything.else", "UIKeyboard did show"])
+        token.cancel()
+    }
+
+    @Test func faultDeadEntriesStayed() {
+        for round in 0..<10_000 {
+            let controller = Controller(journal)
+            // Names that are never posted, so that no post can find out.
+            let name = NotificationName(unchecked: "n\(round)")
+            center.observe(name, owner: controller, calling: Controller.didFollow)
+        }
+        #expect(center.state.withLock { $0.core.registrationCount } <= 2 * LocalCenter.smallestPruningInterval)
+        #expect(center.observations.isEmpty)
+        #expect(center.state.withLock { $0.core.footprint } == 0)
+    }
+}
