@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import NotifyCenter
@@ -17,6 +18,8 @@ import Testing
         case postsMayNest
         case aNestedPostSeesWhatChanged
         case changesTakeEffectOnNamesAlreadyPosted
+        case observersRunOnThePostersThreadBeforeThePostReturns
+        case noLockIsHeldWhileObserversRun
     }
 
     @Test(arguments: centers, Promise.allCases)
@@ -35,6 +38,8 @@ import Testing
         case .postsMayNest: try check.nesting()
         case .aNestedPostSeesWhatChanged: try check.changesSeenInside()
         case .changesTakeEffectOnNamesAlreadyPosted: try check.churn()
+        case .observersRunOnThePostersThreadBeforeThePostReturns: try check.synchronous()
+        case .noLockIsHeldWhileObserversRun: try check.noLock()
         }
         // Nothing is left, neither of what observers captured: some captured the center.
         #expect(check.center.observationCount == 0)
@@ -188,5 +193,31 @@ private struct Check<Center: ConformingCenter> {
             #expect(try posting(name, object: "o") == [])
         }
         #expect(center.observationCount == 0)
+    }
+
+    func synchronous() throws {
+        let poster = ObjectIdentifier(Thread.current)
+        let handle = try center.observe("a") { [journal] _, _ in
+            journal.note(ObjectIdentifier(Thread.current) == poster ? "poster" : "other")
+        }
+        #expect(try posting("a") == ["poster"])
+        center.end(handle)
+    }
+
+    func noLock() throws {
+        let name = try NotificationName("b")
+        let first = try center.observe("a") { [center, journal] _, _ in
+            let isDone = DispatchSemaphore(value: 0)
+            Thread.detachNewThread {
+                let handle = center.observe([.everyName], object: nil, priority: 0) { name, _ in journal.note(name) }
+                center.post(name, object: nil)
+                center.end(handle)
+                isDone.signal()
+            }
+            // Only where a lock is held does it take so long.
+            journal.note(isDone.wait(timeout: .now() + 60) == .success ? "free" : "locked")
+        }
+        #expect(try posting("a") == ["b", "free"])
+        center.end(first)
     }
 }

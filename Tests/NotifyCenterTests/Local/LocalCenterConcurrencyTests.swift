@@ -43,6 +43,61 @@ import Testing
         #expect(center.observationCount == 0)
     }
 
+    /// Everything that changes what a post does, at once, on names that all share.
+    @Test func everythingAtOnceFromManyThreads() async {
+        let center = LocalCenter()
+        center.hooks.repeated = { _ in }
+        center.hooks.failed = { _ in }
+        let names = (0..<4).map { NotificationName(unchecked: "n.\($0)") }
+        let calls = Atomic(0)
+        let priorities: [ObservationOptions] = [.priority(1), .priority(-1), .priority(0)]
+        let steady = priorities.map { options in
+            center.observe(.every, options: [options, .withoutSticky]) { _ in
+                calls.wrappingAdd(1, ordering: .relaxed)
+            }
+        }
+        let shared = Counter()
+        let (rounds, posters) = (500, 2)
+        await onThreads(posters + 6) { thread in
+            for round in 0..<rounds {
+                let name = names[(round + thread) % names.count]
+                switch thread {
+                case 0..<posters:
+                    if round % 2 == 0 { center.post(name, object: "\(round % 3)") } else { center.postSticky(name) }
+                case posters:
+                    let token = center.observe(NamePattern(literal: "n.*"), options: .once) { _ in }
+                    token.pause()
+                    token.resume()
+                case posters + 1:
+                    center.observe(name, owner: shared, options: .key("\(round % 2)")) { owner, _ in owner.increment() }
+                case posters + 2:
+                    let owner = Counter()
+                    center.observe(name, object: NotificationObject(instance: owner), owner: owner) { _, _ in }
+                    center.observe(OrderPaid.self, owner: owner) { _, _ in }
+                    if round % 2 == 0 { center.removeObservations(of: owner) }
+                case posters + 3:
+                    let interception = center.intercept { notification, next in next(notification) }
+                    if round % 2 == 0 { interception.cancel() }
+                case posters + 4:
+                    if round % 8 == 0 { center.removeAllSticky() } else { center.removeSticky(name) }
+                    _ = center.stickyNotification(name)
+                default:
+                    if round % 2 == 0 { center.hooks.unobserved = nil } else { center.hooks.unobserved = { _ in } }
+                    _ = center.observations
+                }
+            }
+        }
+        // Whatever others do, each post reaches who is there all the time, once.
+        #expect(calls.load(ordering: .relaxed) == steady.count * posters * rounds)
+        #expect(center.observationCount == steady.count + 2)
+        center.removeObservations(of: shared)
+        center.removeAllSticky()
+        for token in steady { token.cancel() }
+        #expect(center.observationCount == 0)
+        #expect(center.state.withLock { $0.core.footprint } == 0)
+        #expect(center.state.withLock { $0.keys.count } == 0)
+    }
+
     private final class Counter: Sendable {
         private let count = Atomic(0)
         func increment() { count.wrappingAdd(1, ordering: .relaxed) }
