@@ -76,6 +76,8 @@ import Testing
             #expect(queue.count == 1)
         }
         again.cancel()
+        executor.endTurn()
+        #expect(queue.count == 0)
     }
 
     @Test func whatWaitsIsIdlePostsOnlyWhenNothingIsUrgent() {
@@ -203,6 +205,8 @@ import Testing
         queue.enqueue(first, object: NotificationObject(instance: windows.1), payload: 2)
         #expect(queue.enqueue(first, object: NotificationObject(instance: windows.0), payload: 3) == .joined)
         #expect(queue.count == 2)
+        executor.endTurn()
+        #expect(queue.count == 0)
     }
 
     @Test func anIdleOneBecomesUrgentIfAnUrgentOneJoins() {
@@ -327,6 +331,8 @@ import Testing
         executor.endTurn()
         #expect(journal.take() == ["first", "third 1", "second"])
         #expect(queue.enqueue(first, object: "more") == .queued)
+        executor.endTurn()
+        #expect(journal.take() == ["first of more"])
     }
 
     // MARK: Messages, centers, executors
