@@ -1,4 +1,4 @@
-import Synchronization
+import NotifyCenter
 
 /// The receivers of a broadcaster: weak, in order of registration, each with the methods it wants.
 ///
@@ -8,7 +8,7 @@ import Synchronization
 /// receivers run. What is added during an iteration is not part of it; what is removed before its turn came is left
 /// out.
 public final class BroadcastReceivers<Receiver> {
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Makes an empty list.
     public init() {}
