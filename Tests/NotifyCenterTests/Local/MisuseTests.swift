@@ -37,6 +37,8 @@ import Testing
         }
         #expect(failures.load(ordering: .relaxed) == 8)
         withExtendedLifetime(tokens) {}
+        // The hook holds the center, which holds the hook.
+        center.hooks = CenterHooks()
     }
 
     // MARK: Removing during a post
@@ -172,6 +174,8 @@ import Testing
         #expect(notes.count == 2_000)
         #expect(notes.enumerated().allSatisfy { $1 == ($0 % 2 == 0 ? "\(1_000 - $0 / 2)" : "other") })
         withExtendedLifetime((interceptor, other)) {}
+        // The observer holds the center, which holds the observer.
+        center.removeAllObservations()
     }
 
     // MARK: A million
