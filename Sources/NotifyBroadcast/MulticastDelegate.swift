@@ -71,9 +71,11 @@ open class MulticastDelegate<T> {
     private static func object(of delegate: T) -> AnyObject {
         // As Any, because for a T that is a protocol the type would be that of the protocol.
         let type = type(of: delegate as Any)
-        precondition(
-            type is AnyClass,
-            "\(type) cannot be a delegate: a delegate is held weakly and has to be an instance of a class, not a value")
+        // Not a precondition, whose message an optimized build leaves out.
+        guard type is AnyClass else {
+            let rule = "a delegate is held weakly and has to be an instance of a class, not a value"
+            fatalError("\(type) cannot be a delegate: \(rule)")
+        }
         return delegate as AnyObject
     }
 }

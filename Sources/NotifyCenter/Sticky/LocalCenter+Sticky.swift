@@ -2,7 +2,8 @@ extension LocalCenter {
     /// Posts a notification that stays: whoever begins to observe later gets the last one of each name and object at once.
     ///
     /// It stays until another one with the same name and object takes its place, or it is removed. As long as it stays, so
-    /// do its payload and its object.
+    /// do its payload and its object. An observer that begins while another thread posts gets both, perhaps the newer one
+    /// first; ``stickyNotification(_:object:)`` always has the newest.
     public func postSticky(
         _ name: NotificationName, object: NotificationObject? = nil, payload: (any Sendable)? = nil
     ) {
