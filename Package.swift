@@ -116,16 +116,20 @@ let package = Package(
             ]),
         .testTarget(
             name: "NotifyWireTests",
-            dependencies: ["NotifyWire", "NotifyCenter", .product(name: "NIOCore", package: "swift-nio")]),
+            dependencies: [
+                "NotifyWire", "NotifyCenter", "TestSupport", .product(name: "NIOCore", package: "swift-nio"),
+            ]),
         .testTarget(
             name: "NotifyBrokerTests",
             dependencies: [
-                "NotifyBroker", "NotifyCenter", "NotifyWire", .product(name: "NIOCore", package: "swift-nio"),
+                "NotifyBroker", "NotifyCenter", "NotifyWire", "TestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
             ]),
         .testTarget(
             name: "NotifyStoreTests",
             dependencies: [
-                "NotifyStore", "NotifyCenter", "NotifyWire", .product(name: "NIOCore", package: "swift-nio"),
+                "NotifyStore", "NotifyCenter", "NotifyWire", "TestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         .testTarget(
@@ -152,7 +156,7 @@ let package = Package(
         .testTarget(
             name: "Integration",
             dependencies: [
-                "NotifyClient", "NotifyWire", "NotifyCenter", "notifyd", "notifyctl",
+                "NotifyClient", "NotifyWire", "NotifyCenter", "notifyd", "notifyctl", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             exclude: ["PythonClient"]),

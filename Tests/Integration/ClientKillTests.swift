@@ -1,6 +1,7 @@
 import Foundation
 import NotifyCenter
 import NotifyClient
+import TestSupport
 import Testing
 
 extension IntegrationTests {

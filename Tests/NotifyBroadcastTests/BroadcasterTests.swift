@@ -1,6 +1,7 @@
 import NotifyBroadcast
 import NotifyCenter
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct BroadcasterTests {

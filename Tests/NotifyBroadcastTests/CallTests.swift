@@ -1,5 +1,6 @@
 import Foundation
 import NotifyBroadcast
+import TestSupport
 import Testing
 
 @Suite struct CallTests {

@@ -1,5 +1,6 @@
 import NotifyBroadcast
 import Synchronization
+import TestSupport
 import Testing
 
 private final class Answerer: Questions {

@@ -1,5 +1,6 @@
 import NotifyBroadcast
 import NotifyCenter
+import TestSupport
 import Testing
 
 /// Where broadcasters and receivers are: everywhere, on an actor, or where they were made.

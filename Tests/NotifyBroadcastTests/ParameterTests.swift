@@ -1,5 +1,6 @@
 import Foundation
 import NotifyBroadcast
+import TestSupport
 import Testing
 
 /// What is handed on, and under which names.

@@ -1,3 +1,5 @@
+import TestSupport
+
 /// Receives for two protocols that share a method.
 final class Person: UserEvents, ShopEvents {
     let name: String

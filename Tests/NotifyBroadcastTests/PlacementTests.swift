@@ -1,4 +1,5 @@
 public import NotifyBroadcast
+import TestSupport
 import Testing
 
 // A broadcaster is where its protocol is, and seen by whoever sees that.

@@ -1,4 +1,5 @@
 import NotifyBroadcast
+import TestSupport
 
 protocol PlayerDelegate: Sendable {
     func didStart(_ track: String)

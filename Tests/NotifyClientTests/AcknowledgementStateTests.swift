@@ -1,4 +1,5 @@
 import NotifyWire
+import TestSupport
 import Testing
 
 @testable import NotifyClient
@@ -110,7 +111,7 @@ import Testing
     @Test func `random life agrees with a model`() {
         let seed = UInt64.random(in: .min ... .max)
         print("AcknowledgementStateTests seed \(seed)")
-        var random = SplitMix(seed)
+        var random = SeededGenerator(seed: seed)
         var state = AcknowledgementState(window: 16)
         state.attached(cursor: 0, isNew: false)
         var next: UInt64 = 0
@@ -149,22 +150,5 @@ import Testing
                 #expect(heard == acknowledged)
             }
         }
-    }
-}
-
-/// A small random number generator with a seed.
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import NotifyCenter
 import NotifyFoundation
+import TestSupport
 import Testing
 
 /// What the from-scratch notification center got wrong, and what Foundation documents.

@@ -1,5 +1,6 @@
 import Foundation
 import NotifyFoundation
+import TestSupport
 import Testing
 
 /// What Foundation documents of its notification queue. Each test runs the run loop of a thread of its own.

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import NotifyFoundation
+import TestSupport
 import Testing
 
 /// Observers that run on an operation queue: they have run when `post` returns, and nobody waits for himself.

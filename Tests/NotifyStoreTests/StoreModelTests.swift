@@ -2,6 +2,7 @@ import NIOCore
 import NotifyCenter
 import NotifyStore
 import NotifyWire
+import TestSupport
 import Testing
 
 /// Random commits, failures, pages and restarts against a plain array.

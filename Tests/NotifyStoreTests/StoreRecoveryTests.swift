@@ -2,6 +2,7 @@ import Foundation
 import NotifyCenter
 import NotifyStore
 import NotifyWire
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))

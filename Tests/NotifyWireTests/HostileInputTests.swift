@@ -1,6 +1,7 @@
 import NIOCore
 import NotifyCenter
 import NotifyWire
+import TestSupport
 import Testing
 
 /// Bytes from somebody who means harm: every reader either succeeds or throws a `WireError`, and none reads outside.

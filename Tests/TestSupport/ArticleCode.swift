@@ -1,16 +1,16 @@
 import Foundation
 
 /// The Swift code that an article shows, and the code of a test that is to be the same.
-public enum ArticleCode {
+package enum ArticleCode {
     /// The blocks of Swift code in an article, a path within the repository.
-    public static func shown(in article: String) throws -> [[String]] {
+    package static func shown(in article: String) throws -> [[String]] {
         let here = URL(filePath: #filePath)
         let repository = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         return try blocks(of: repository.appending(path: article), from: "```swift", to: "```")
     }
 
     /// The code between `// snippet` and `// end` in a source file, each time they occur.
-    public static func compiled(in file: String = #filePath) throws -> [[String]] {
+    package static func compiled(in file: String = #filePath) throws -> [[String]] {
         try blocks(of: URL(filePath: file), from: "// snippet", to: "// end")
     }
 

@@ -1,5 +1,6 @@
 import NotifyBroadcast
 import Synchronization
+import TestSupport
 import Testing
 
 /// What `MulticastDelegate<T>` had and has, and what was wrong with it.

@@ -1,6 +1,7 @@
 import NotifyBroadcast
 import NotifyCenter
 import Synchronization
+import TestSupport
 import Testing
 
 /// What a typed proxy had, and what was wrong with it.

@@ -1,6 +1,7 @@
 @testable import NotifyBroker
 import NotifyCenter
 import NotifyWire
+import TestSupport
 
 /// A broker among clients, a store and a clock that all do what chance says, with every limit small.
 final class Simulation {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import NotifyCenter
@@ -30,7 +31,7 @@ import Testing
     }
 
     private struct Inputs {
-        var random: SplitMix
+        var random: SeededGenerator
 
         mutating func name() -> String {
             let tokens = ["a", "b", "c", "notifyd", "a-longer-token"]
@@ -57,7 +58,7 @@ import Testing
     func agreesWithTheModel(cacheLimit: Int) throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("CenterCoreModelTests: cache limit \(cacheLimit), seed \(seed)")
-        var inputs = Inputs(random: SplitMix(state: seed))
+        var inputs = Inputs(random: SeededGenerator(seed: seed))
         var model = Model(reserved: "notifyd")
         let core = TestCore(cacheLimit: cacheLimit, reserved: "notifyd")
 
@@ -99,7 +100,7 @@ import Testing
     @Test func cachedAnswersAreDroppedOnlyByWhatMatches() throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("CenterCoreModelTests: seed \(seed)")
-        var inputs = Inputs(random: SplitMix(state: seed))
+        var inputs = Inputs(random: SeededGenerator(seed: seed))
         for _ in 0..<2_000 {
             let core = TestCore()
             let (name, object) = (inputs.name(), inputs.object())

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import NotifyCenter
@@ -40,7 +41,7 @@ import Testing
     @Test func `agrees with the model`() {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("OwnerIndexTests: seed \(seed)")
-        var random = SplitMix(state: seed)
+        var random = SeededGenerator(seed: seed)
         var index = OwnerIndex()
         let owners = (0..<5).map { _ in Thing() }
         let ids = owners.map { ObjectIdentifier($0) }

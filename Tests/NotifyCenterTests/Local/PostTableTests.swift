@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import NotifyCenter
@@ -114,7 +115,7 @@ import Testing
     func `agrees with a dictionary, growing and shrinking`(names: Int) {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("PostTableTests: \(names) names, seed \(seed)")
-        var random = SplitMix(state: seed)
+        var random = SeededGenerator(seed: seed)
         var model: [Key: Found] = [:]
         let lists = (0..<7).map { _ in ObserverList([]) }
         for step in 0..<40_000 {

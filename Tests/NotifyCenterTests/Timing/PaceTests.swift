@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import NotifyCenter
@@ -261,7 +262,7 @@ import Testing
     @Test func anyTimesGiveWhatTheRuleSays() {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("PaceTests: seed \(seed)")
-        var random = SplitMix(state: seed)
+        var random = SeededGenerator(seed: seed)
         for _ in 0..<500 {
             var times: [Int] = []
             for _ in 0..<30 { times.append((times.last ?? 0) + Int.random(in: 0...150, using: &random)) }

@@ -1,0 +1,3 @@
+struct Failure: Error, Equatable {
+    let name: String
+}
