@@ -130,6 +130,73 @@ import Testing
         #expect(notes == ["there -", "ran", "loop"])
     }
 
+    @Test(arguments: [CompatibleNotificationQueue.PostingStyle.asap, .whenIdle])
+    func `a payload may enqueue as it goes`(style: CompatibleNotificationQueue.PostingStyle) {
+        let notes = posted { queue, _ in
+            nonisolated(unsafe) let queue = queue
+            func enqueue(_ number: Int) {
+                let last = AtEnd { queue.enqueue(Notification(name: Self.there, object: number), postingStyle: style) }
+                queue.enqueue(Notification(name: Self.here, userInfo: ["last": last]), postingStyle: style)
+            }
+            enqueue(1)
+            enqueue(2)
+            queue.dequeueNotifications(matching: Notification(name: Self.here), coalesceMask: .onName)
+            enqueue(3)
+        }
+        #expect(notes == ["loop", "there 1", "there 2", "here -", "there 3"])
+    }
+
+    @Test func `comparing and hashing an object may enqueue`() {
+        let notes = posted { queue, _ in
+            nonisolated(unsafe) let queue = queue
+            var numbers = (1...).makeIterator()
+            let enqueueAnother = {
+                let number = numbers.next() ?? 0
+                queue.enqueue(
+                    Notification(name: Self.there, object: "\(number)"), postingStyle: .asap, coalesceMask: .onName,
+                    forModes: nil)
+            }
+            for _ in 1...2 {
+                queue.enqueue(Notification(name: Self.here, object: Busy(enqueueAnother)), postingStyle: .asap)
+            }
+            #expect(numbers.next() ?? 0 > 3)
+        }
+        #expect(notes.filter { $0.hasPrefix("here") } == ["here busy"])
+    }
+
+    /// Does something as it goes.
+    private final class AtEnd {
+        private let body: () -> Void
+
+        init(_ body: @escaping () -> Void) {
+            self.body = body
+        }
+
+        deinit {
+            body()
+        }
+    }
+
+    /// A value that does something whenever it is looked at. All are equal.
+    private struct Busy: Hashable, CustomStringConvertible {
+        private let body: () -> Void
+
+        init(_ body: @escaping () -> Void) {
+            self.body = body
+        }
+
+        static func == (left: Busy, right: Busy) -> Bool {
+            left.body()
+            return true
+        }
+
+        func hash(into hasher: inout Hasher) {
+            body()
+        }
+
+        var description: String { "busy" }
+    }
+
     @Test func `each thread has a default queue of its own`() {
         let queues = Later<[ObjectIdentifier]>()
         let done = DispatchSemaphore(value: 0)

@@ -66,21 +66,32 @@ extension CompatibleNotificationQueue {
         forModes modes: [RunLoop.Mode]?
     ) {
         let modes = modes ?? [.default]
-        dequeueNotifications(matching: notification, coalesceMask: coalesceMask)
+        let pending = PendingNotification(notification)
+        dequeue(like: pending, in: coalesceMask)
         switch postingStyle {
         case .now:
             if modes.accept(RunLoop.current.currentMode) { center.post(notification) }
         case .asap:
-            for mode in soon.append(notification, modes: modes) { schedulePosts(soonIn: mode) }
+            for mode in soon.append(pending, modes: modes) { schedulePosts(soonIn: mode) }
         case .whenIdle:
-            for mode in idle.append(notification, modes: modes) { schedulePosts(idleIn: mode) }
+            for mode in idle.append(pending, modes: modes) { schedulePosts(idleIn: mode) }
         }
     }
 
     /// Takes out the notifications that wait and are the same as this one in all that the mask says. With `[]` none is.
     public func dequeueNotifications(matching notification: Notification, coalesceMask: NotificationCoalescing) {
-        soon.removeAll(like: notification, in: coalesceMask)
-        idle.removeAll(like: notification, in: coalesceMask)
+        dequeue(like: PendingNotification(notification), in: coalesceMask)
+    }
+
+    private func dequeue(like pending: PendingNotification, in mask: NotificationCoalescing) {
+        if mask.isDisjoint(with: [.onName, .onSender]) { return }
+        for list in [\CompatibleNotificationQueue.soon, \.idle] {
+            // Comparing, and letting go of what is taken out, may run code that comes back to this queue.
+            let waiting = self[keyPath: list].entries
+            let numbers = Set(waiting.lazy.filter { $0.pending.isSame(as: pending, in: mask) }.map(\.number))
+            let taken = self[keyPath: list].take(numbers)
+            withExtendedLifetime(taken) {}
+        }
     }
 }
 
@@ -104,13 +115,13 @@ extension CompatibleNotificationQueue {
             queue.idle.scheduledModes.remove(mode)
             let current = RunLoop.current.currentMode ?? mode
             queue.postSoon(in: current)
-            for notification in queue.idle.takeAll(in: current) { queue.center.post(notification) }
+            for entry in queue.idle.takeAll(in: current) { queue.center.post(entry.pending.notification) }
         }
         addTimer(for: mode, post)
     }
 
     private func postSoon(in mode: RunLoop.Mode) {
-        for notification in soon.takeAll(in: mode) { center.post(notification) }
+        for entry in soon.takeAll(in: mode) { center.post(entry.pending.notification) }
     }
 
     private func addTimer(for mode: RunLoop.Mode, _ body: @escaping @Sendable () -> Void) {
