@@ -92,6 +92,37 @@ import Testing
         center.removeObserver(token)
     }
 
+    private final class Plain: Sendable {
+        let journal: Journal
+
+        init(_ journal: Journal) { self.journal = journal }
+
+        func note(_ notification: Notification) { journal.note("plain \(notification.userInfo?["n"] ?? "-")") }
+    }
+
+    /// What is of the main actor itself must not compile here.
+    @MainActor private final class Isolated {
+        nonisolated let journal: Journal
+
+        init(_ journal: Journal) { self.journal = journal }
+
+        nonisolated func note(_ notification: Notification) { journal.note("isolated") }
+    }
+
+    @Test @MainActor
+    func `a method that belongs to no actor observes, also from the main actor, until its object goes`() {
+        var plain: Plain? = Plain(journal)
+        var isolated: Isolated? = Isolated(journal)
+        if let plain { center.addObserver(plain, calling: Plain.note, name: name, object: nil) }
+        if let isolated { center.addObserver(isolated, calling: Isolated.note, name: nil, object: nil) }
+        center.post(name: name, object: nil, userInfo: ["n": 3])
+        center.post(name: other, object: nil)
+        #expect(journal.take() == ["plain 3", "isolated", "isolated"])
+        (plain, isolated) = (nil, nil)
+        center.post(name: name, object: nil)
+        #expect(journal.take() == [])
+    }
+
     @Test func `observers may be removed and added while others are called`() {
         let removal = Later<@Sendable () -> Void>()
         let remover = center.addObserver(forName: name, object: nil, queue: nil) { [center, journal, name] _ in

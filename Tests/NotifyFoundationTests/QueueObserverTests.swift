@@ -4,7 +4,8 @@ import NotifyFoundation
 import TestSupport
 import Testing
 
-/// Observers that run on an operation queue: they have run when `post` returns, and nobody waits for himself.
+/// Observers that run on an operation queue: they have run when `post` returns, and nobody waits for himself, also not
+/// through others whom a post waits for.
 @Suite struct QueueObserverTests {
     private let center = CompatibleNotificationCenter()
     private let journal = Journal()
@@ -73,7 +74,7 @@ import Testing
         #expect(journal.take() == ["called"])
     }
 
-    @Test func `two serial queues that post to each other do not wait for ever`() {
+    @Test func `a post from one serial queue to another and from there back does not wait for ever`() {
         let (first, second) = (serialQueue(), serialQueue())
         let back = NSNotification.Name("back")
         observe(name, on: second) { [center, journal] _ in

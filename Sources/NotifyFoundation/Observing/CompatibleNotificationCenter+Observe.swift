@@ -13,7 +13,9 @@ extension CompatibleNotificationCenter {
     ///     never equal. (Foundation boxes values, so that there an observer that asks for one is never called.)
     ///   - queue: Where the block runs, or nil for the thread of the poster. `post` returns when it has run. If the poster
     ///     is on this queue already, the block runs at once; if a post from this queue waits, directly or through others,
-    ///     for the poster, it runs there. What it must not do is wait for the poster in other ways. The queue is kept.
+    ///     for the poster, it runs there. What it must not do is wait for the poster in other ways. Nor must operations of
+    ///     two serial queues post to blocks on each other's queue at the same moment: each waits for the other's queue to
+    ///     become free, for ever, as with Foundation's center. The queue is kept.
     ///   - block: Called for each post, so perhaps by several threads at once.
     /// - Returns: What ``removeObserver(_:)`` takes. Letting go of it removes nothing.
     public func addObserver(
@@ -49,7 +51,9 @@ extension CompatibleNotificationCenter {
     ///
     /// - Parameters:
     ///   - observer: Whose method it is. It is held weakly and needs no removal.
-    ///   - method: The method, as it is named in the type. It is called on the threads of posters.
+    ///   - method: The method, as it is named in the type. It is called on the threads of posters, so it must belong to no
+    ///     actor. The compiler refuses methods of the main actor as ambiguous, and those of an actor's instances; it cannot
+    ///     tell those of other global actors. Such code observes with a block, and `queue: .main` or one that starts a task.
     ///   - name: The name, or nil for every name.
     ///   - object: As in ``addObserver(forName:object:queue:using:)``.
     ///   - fileID: Where this is written, for diagnostics.
@@ -70,6 +74,19 @@ extension CompatibleNotificationCenter {
                 .every, object: object, owner: observer, converting: { PostedNotification($0) }, fileID: fileID,
                 line: line, using: body)
         }
+    }
+
+    /// Makes a method of the main actor ambiguous, and so refused: the name of a method alone says nothing of its actor, and
+    /// the other way of observing would take it and call it on any thread. One that is marked as unavailable would not be
+    /// considered.
+    @available(*, deprecated, message: "methods of the main actor cannot run on posters' threads; use a block")
+    public func addObserver<MainActorObserver: AnyObject & Sendable>(
+        _ observer: MainActorObserver,
+        calling methodOfMainActor:
+            @escaping @MainActor @Sendable (MainActorObserver) -> @MainActor (Notification) -> Void,
+        name: NSNotification.Name?, object: Any?, fileID: StaticString = #fileID, line: UInt = #line
+    ) {
+        preconditionFailure("methods of the main actor cannot run on posters' threads; use a block")
     }
 }
 
