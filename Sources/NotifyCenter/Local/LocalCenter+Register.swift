@@ -24,7 +24,10 @@ extension LocalCenter {
     }
 
     private func finish(_ others: Leftover.Others, for observer: Observer) {
-        for notification in others.sticky { observer.deliver(notification, in: self) }
+        // The observer gets by itself what takes the place of one of these, so an older one must not come after it.
+        for entry in others.sticky where state.withLock({ $0.sticky.contains(entry) }) {
+            observer.deliver(entry.notification, in: self)
+        }
         for observer in others.ofGoneOwner { end(observer) }
         if let repeated = others.repeated { hooks.repeated(repeated) }
         if others.isPruningDue { endOrphans() }
@@ -34,7 +37,7 @@ extension LocalCenter {
     struct Leftover {
         /// What comes with few registrations.
         struct Others {
-            var sticky: [LocalNotification] = []
+            var sticky: [StickyNotifications.Entry] = []
             var ofGoneOwner: [Observer] = []
             var repeated: RepeatedObservation?
             var isPruningDue = false

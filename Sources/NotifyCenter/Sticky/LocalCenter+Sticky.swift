@@ -2,8 +2,13 @@ extension LocalCenter {
     /// Posts a notification that stays: whoever begins to observe later gets the last one of each name and object at once.
     ///
     /// It stays until another one with the same name and object takes its place, or it is removed. As long as it stays, so
-    /// do its payload and its object. An observer that begins while another thread posts gets both, perhaps the newer one
-    /// first; ``stickyNotification(_:object:)`` always has the newest.
+    /// do its payload and its object. A new observer is not given what has been replaced or taken back by the time its turn
+    /// comes, be it in the call for another one; whoever posts the newer one calls the observer for that. Between the look
+    /// whether it stays and the call nothing is locked: what another thread replaces or takes back just then is still
+    /// delivered, so that the observer may get the newer one first, or at the same time; the same goes for the order in
+    /// which both come into a mailbox. ``stickyNotification(_:object:)`` always has the newest.
+    ///
+    /// An object that is a value is compared under the center's lock: see ``NotificationObject/init(value:)``.
     public func postSticky(
         _ name: NotificationName, object: NotificationObject? = nil, payload: (any Sendable)? = nil
     ) {

@@ -14,7 +14,8 @@
 ///
 /// The queue hands the executor one job for each turn in which something waits. What is enqueued while that job posts is
 /// posted in the next turn. What waits is kept, with payload and object, and is posted even if nobody holds the queue any
-/// more. Several queues may post to one center. All members may be called on any thread, also by observers.
+/// more. Several queues may post to one center. All members may be called on any thread, also by observers, but not by the
+/// `==` and `hash(into:)` of a value that is an object: see ``NotificationObject/init(value:)``.
 ///
 /// It does what Foundation's `NotificationQueue` does, with its documented rule for what is joined: the first stays.
 public final class PostQueue: Sendable {

@@ -1,3 +1,5 @@
+import Dispatch
+import Foundation
 import TestSupport
 import Testing
 
@@ -72,6 +74,18 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
+    @Test func `an observer of patterns and an object gets what has both`() throws {
+        for (index, name) in ["a.1", "b.1", "a.2"].enumerated() {
+            let name = try NotificationName(name)
+            center.postSticky(name, object: "left", payload: index)
+            center.postSticky(name, object: "right", payload: index)
+            center.postSticky(name, payload: index)
+        }
+        let token = try center.observe("a.*", object: "left", using: note("a"))
+        #expect(journal.take() == ["a left 0", "a left 2"])
+        token.cancel()
+    }
+
     @Test func `an observer may do without`() {
         center.postSticky(name, payload: 80)
         let token = center.observe(name, options: .withoutSticky, using: note("without"))
@@ -106,6 +120,58 @@ import Testing
         let token = center.observe(name) { _ in throw NameError(.empty, byteOffset: 0, tokenIndex: 0, isPattern: false)
         }
         #expect(journal.take() == ["battery.level the name is empty"])
+        token.cancel()
+    }
+
+    // MARK: What changes while a new observer gets what stays
+
+    /// Begins to observe what stays for "left" and "right", of which the first changes the second one.
+    private func observe(changingAtLeft change: @escaping @Sendable () -> Void) -> ObservationToken {
+        center.postSticky(name, object: "left", payload: 1)
+        center.postSticky(name, object: "right", payload: 1)
+        return center.observe(name) { [note = note("new")] notification in
+            note(notification)
+            if notification.object == "left" { change() }
+        }
+    }
+
+    @Test func `what is replaced before its turn is left out, so that the newest is the last`() {
+        let token = observe { [center, name] in center.postSticky(name, object: "right", payload: 2) }
+        #expect(journal.take() == ["new left 1", "new right 2"])
+        token.cancel()
+    }
+
+    @Test func `what is replaced on another thread before its turn is left out`() {
+        let token = observe { [center, name] in
+            let isPosted = DispatchSemaphore(value: 0)
+            Thread.detachNewThread {
+                center.postSticky(name, object: "right", payload: 2)
+                isPosted.signal()
+            }
+            #expect(isPosted.wait(timeout: .now() + 60) == .success)
+        }
+        #expect(journal.take() == ["new left 1", "new right 2"])
+        token.cancel()
+    }
+
+    @Test func `what is taken back before its turn is left out`() {
+        let token = observe { [center, name] in center.removeSticky(name, object: "right") }
+        #expect(journal.take() == ["new left 1"])
+        token.cancel()
+    }
+
+    @Test func `everything that is taken back before its turn is left out`() {
+        let token = observe { [center] in center.removeAllSticky() }
+        #expect(journal.take() == ["new left 1"])
+        token.cancel()
+    }
+
+    @Test func `what is taken back and posted again before its turn comes once`() {
+        let token = observe { [center, name] in
+            center.removeSticky(name, object: "right")
+            center.postSticky(name, object: "right", payload: 1)
+        }
+        #expect(journal.take() == ["new left 1", "new right 1"])
         token.cancel()
     }
 
@@ -191,6 +257,32 @@ import Testing
         #expect(center.stickyNotification(name) == nil)
     }
 
+    @Test func `a value goes with the notification that it came with`() {
+        let account = Account(1, in: center)
+        func post() -> Weak<Account> {
+            let equal = Account(1, in: center)
+            center.postSticky(name, object: NotificationObject(value: equal))
+            return Weak(equal)
+        }
+        let replaced = post()
+        let last = post()
+        #expect(replaced.isGone)
+        #expect(!last.isGone)
+        center.removeSticky(name, object: NotificationObject(value: account))
+        #expect(last.isGone)
+    }
+
+    @Test func `a value may use the center as it goes`() {
+        func post() { center.postSticky(name, object: NotificationObject(value: Account(1, in: center))) }
+        post()
+        post()
+        center.removeSticky(name, object: NotificationObject(value: Account(1, in: center)))
+        post()
+        post()
+        center.removeAllSticky()
+        #expect(center.stickyNotification(name, object: NotificationObject(value: Account(1, in: center))) == nil)
+    }
+
     // MARK: At the same time
 
     @Test func `who begins while others post gets each value at most once, and misses none that comes later`() async {
@@ -216,4 +308,21 @@ import Testing
             #expect(missed.dropLast().allSatisfy { values.contains($0) }, "\(values)")
         }
     }
+}
+
+/// A value that uses the center as it goes. Those with the same number are equal.
+private final class Account: Hashable, Sendable {
+    private let number: Int
+    private let center: LocalCenter
+
+    init(_ number: Int, in center: LocalCenter) {
+        self.number = number
+        self.center = center
+    }
+
+    deinit { _ = center.stickyNotification(NotificationName(literal: "account.closed")) }
+
+    static func == (left: Account, right: Account) -> Bool { left.number == right.number }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(number) }
 }
