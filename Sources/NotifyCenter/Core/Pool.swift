@@ -1,9 +1,6 @@
 /// Small plain values that refer to each other by number. A number stays the same until its value is removed, and is then
 /// given to another.
 struct Pool<Element: BitwiseCopyable> {
-    /// The number of nothing.
-    static var none: Int32 { -1 }
-
     private var elements: ContiguousArray<Element> = []
     private var vacant: ContiguousArray<Int32> = []
 

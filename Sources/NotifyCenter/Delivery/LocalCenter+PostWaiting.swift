@@ -8,7 +8,8 @@ extension LocalCenter {
     /// If the task is cancelled, it returns soon; what found no room by then is lost and counted. So is what might wait for
     /// ever: what is posted in the call of an observer, or in a task that it began, does not wait for room before this
     /// observer, nor before one that itself waits for this one; and what the reader of a sequence posts between two reads
-    /// does not wait for room in this sequence.
+    /// does not wait for room in this sequence. Readers that post to each other's full sequences do wait for each other, until
+    /// one of them is cancelled.
     ///
     /// - Parameters:
     ///   - name: What the notification is about.

@@ -142,8 +142,8 @@ extension ObserverMailbox {
 
         /// Ends the observation, because there is nobody to call.
         func endObservation() {
-            center.end(
-                mailbox.registration.load(ordering: .relaxed), slot: mailbox.slot.load(ordering: .acquiring))
+            let slot = mailbox.slot.load(ordering: .acquiring)
+            center.end(mailbox.registration.load(ordering: .relaxed), slot: slot)
         }
     }
 }

@@ -4,7 +4,8 @@
 /// center.hooks.unobserved = { print("nobody wants \($0.name)") }
 /// ```
 ///
-/// Hooks are called on the thread on which it happened. They may call the center.
+/// Hooks are called on the thread on which it happened. They may call the center. They are there to be set as a program
+/// starts: to set one is to set all of them, so that of two threads that do so at once, one loses.
 public struct CenterHooks: Sendable {
     /// Called for each post that reaches no observer. One that is paused, or whose owner is gone, is not reached.
     public var unobserved: (@Sendable (LocalNotification) -> Void)?

@@ -1,4 +1,5 @@
-/// What stands between posts and observers. It sees every post, however it was made, before anybody is called.
+/// What stands between posts and observers. It sees every post, however it was made, before anybody is called. While a center
+/// has one, each post takes a lock for a moment to find it.
 ///
 /// It lets the post go on by calling `next`, with the notification as it came or with another one, and stops it by not
 /// calling `next`. What comes after the call of `next` runs after the observers.

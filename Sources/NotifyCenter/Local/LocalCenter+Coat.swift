@@ -11,7 +11,7 @@ extension LocalCenter {
     ) -> Observation {
         let receiver = Receiver(
             call: { notification in if let message = convert(notification) { try body(message) } },
-            messages: MessageReceiver<Message>(call: body, callOwned: nil))
+            messages: MessageReceiver<Message>(call: body, callOwned: nil, acceptsOthers: true))
         return register(
             names.observedNames, object: object, place: SourcePlace(fileID: fileID, line: line), receiver: receiver)
     }
@@ -30,7 +30,7 @@ extension LocalCenter {
             callOwned: { owner, notification in
                 if let message = convert(notification) { try callOwned(owner, message) }
             },
-            messages: MessageReceiver<Message>(call: { _ in }, callOwned: callOwned))
+            messages: MessageReceiver<Message>(call: { _ in }, callOwned: callOwned, acceptsOthers: true))
         return register(
             names.observedNames, object: object, owner: owner, place: SourcePlace(fileID: fileID, line: line),
             receiver: receiver)

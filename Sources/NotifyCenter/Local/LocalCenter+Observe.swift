@@ -55,16 +55,4 @@ extension LocalCenter {
                 type.notificationName.observedNames, object: object, options: options,
                 place: SourcePlace(fileID: fileID, line: line), receiver: .messages(body)))
     }
-
-    /// Observes names for messages of a type that has no name of its own, which are posted with
-    /// ``post(_:object:message:)``.
-    package func observe<Message: Sendable>(
-        _ names: some NotificationNames, messages type: Message.Type, object: NotificationObject?,
-        fileID: StaticString = #fileID, line: UInt = #line,
-        using body: @escaping @Sendable (Message) throws -> Void
-    ) -> Observation {
-        register(
-            names.observedNames, object: object, place: SourcePlace(fileID: fileID, line: line),
-            receiver: .messages(body))
-    }
 }

@@ -1,4 +1,4 @@
-/// What can be observed by name: one name, a pattern, or several patterns, of which an overlap is delivered once.
+/// What can be observed by name: one name, a pattern, or an array of several, of which an overlap is delivered once.
 public protocol NotificationNames: Sendable {
     /// The names, as a center looks for them.
     var observedNames: ObservedNames { get }
@@ -37,12 +37,25 @@ extension NotificationName: NotificationNames {
 
 extension NamePattern: NotificationNames {
     /// All names that the pattern matches.
-    public var observedNames: ObservedNames { ObservedNames(kind: .patterns([self])) }
+    public var observedNames: ObservedNames {
+        // One name is the same however it was written.
+        isExact ? NotificationName(unchecked: string).observedNames : ObservedNames(kind: .patterns([self]))
+    }
 }
 
-extension Array: NotificationNames where Element == NamePattern {
-    /// All names that one of the patterns matches.
-    public var observedNames: ObservedNames { ObservedNames(kind: .patterns(self)) }
+extension Array: NotificationNames where Element: NotificationNames {
+    /// All names that one of the elements stands for.
+    public var observedNames: ObservedNames {
+        if count == 1 { return self[0].observedNames }
+        return ObservedNames(
+            kind: .patterns(
+                flatMap { names -> [NamePattern] in
+                    switch names.observedNames.kind {
+                    case .name(let name): [NamePattern(name)]
+                    case .patterns(let patterns): patterns
+                    }
+                }))
+    }
 }
 
 extension NotificationNames where Self == NamePattern {

@@ -5,8 +5,8 @@
 /// the same address.
 ///
 /// ```swift
-/// center.observe(.init("orders.paid"), object: "order-17") { … }
-/// center.observe(.init("window.closed"), object: NotificationObject(instance: window)) { … }
+/// let paid = try center.observe("orders.paid", object: "order-17") { print($0.name) }
+/// let closed = try center.observe("windows.closed", object: NotificationObject(instance: window)) { print($0.name) }
 /// ```
 public struct NotificationObject: Sendable {
     let key: ObjectKey

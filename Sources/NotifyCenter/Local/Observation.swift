@@ -22,7 +22,7 @@ public struct Observation: Sendable {
         observer?.setPaused(false)
     }
 
-    /// Whether it goes on, paused or not.
+    /// Whether it goes on, paused or not. One whose owner is gone ends with the next post to it, or soon after.
     public var isActive: Bool { observer != nil }
 
     /// How many notifications an observer that runs elsewhere has lost, because it had too many before it.

@@ -106,7 +106,8 @@ extension Observer {
     /// Whether it would be called now.
     func isReached(by notification: LocalNotification) -> Bool {
         guard currentFlags.isDisjoint(with: [.ended, .paused]), !isOrphaned else { return false }
-        return filter?.accepts(notification.object) ?? true
+        if let filter, !filter.accepts(notification.object) { return false }
+        return messages?.accepts(notification) ?? queue?.accepts(notification) ?? true
     }
 
     var isOwned: Bool { currentFlags.contains(.owned) }

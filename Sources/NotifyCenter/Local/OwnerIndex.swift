@@ -66,6 +66,8 @@ struct OwnerIndex {
         var counts: [RepeatedObservation.Place: Int] = [:]
         for slot in all(of: id) {
             guard let observer = observers[slot], observer.options.key == nil else { continue }
+            // One of an instance that is gone is another one than that of an instance at the same address.
+            if observer.isOrphaned { continue }
             let place = RepeatedObservation.Place(observer)
             let count = counts[place, default: 0] + 1
             counts[place] = count

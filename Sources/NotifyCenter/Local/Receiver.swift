@@ -76,16 +76,21 @@ protocol MessageReceiving: AnyObject, Sendable {
 final class MessageReceiver<Message: Sendable>: MessageReceiving {
     let call: @Sendable (Message) throws -> Void
     let callOwned: (@Sendable (Receiver.Owner, Message) throws -> Void)?
+    private let acceptsOthers: Bool
 
+    /// - Parameter acceptsOthers: Whether the observer has a use for other payloads as well.
     init(
         call: @escaping @Sendable (Message) throws -> Void,
-        callOwned: (@Sendable (Receiver.Owner, Message) throws -> Void)?
+        callOwned: (@Sendable (Receiver.Owner, Message) throws -> Void)?, acceptsOthers: Bool = false
     ) {
         self.call = call
         self.callOwned = callOwned
+        self.acceptsOthers = acceptsOthers
     }
 
     var type: ObjectIdentifier { ObjectIdentifier(Message.self) }
 
-    func accepts(_ notification: LocalNotification) -> Bool { notification.payload is Message }
+    func accepts(_ notification: LocalNotification) -> Bool {
+        acceptsOthers || notification.payload is Message
+    }
 }

@@ -9,6 +9,15 @@ struct Pace: Sendable {
         case debounced(Duration)
         /// One at once, and then one in each interval: the first or the latest that came in it.
         case throttled(Duration, latest: Bool)
+
+        /// The same rule with an interval that every clock can add to its time: Swift's stop the program beyond 292 years.
+        var bounded: Rule {
+            let longest = Duration.seconds(100 * 365 * 86_400)
+            return switch self {
+            case .debounced(let interval): .debounced(min(interval, longest))
+            case .throttled(let interval, let latest): .throttled(min(interval, longest), latest: latest)
+            }
+        }
     }
 
     /// What to do with a notification that has come.

@@ -7,7 +7,7 @@ final class Pacing: Sendable {
     let sleep: @Sendable (_ until: Duration) async throws -> Void
 
     init(_ rule: Pace.Rule, clock: some Clock<Duration>) {
-        self.rule = rule
+        self.rule = rule.bounded
         let beginning = clock.now
         now = { beginning.duration(to: clock.now) }
         sleep = { try await clock.sleep(until: beginning.advanced(by: $0), tolerance: nil) }
@@ -18,7 +18,7 @@ extension ObservationOptions {
     /// Waits until nothing has been posted for an interval, and then gets the last notification that was: of a burst, the end.
     ///
     /// ```swift
-    /// let token = center.observe("editor.changed", options: .debounced(for: .milliseconds(200))) { save($0) }
+    /// let token = try center.observe("editor.changed", options: .debounced(for: .milliseconds(200))) { save($0) }
     /// ```
     ///
     /// The call comes from a task in the background, or takes its place among those that wait for an observer that runs
@@ -42,7 +42,7 @@ extension ObservationOptions {
     /// Gets the first notification at once, and then at most one in each interval, at its end.
     ///
     /// ```swift
-    /// let token = center.observe("progress", options: .throttled(for: .milliseconds(100))) { show($0) }
+    /// let token = try center.observe("progress", options: .throttled(for: .milliseconds(100))) { show($0) }
     /// ```
     ///
     /// The interval begins with a call. If nothing came in it, the next notification is again delivered at once, on the

@@ -41,6 +41,16 @@ import Testing
             numbers.append(number)
             seen.add(number)
         }
+
+        func didPay(_ paid: Paid) {
+            MainActor.assertIsolated()
+            show(paid.order)
+        }
+
+        func didPost(_ notification: LocalNotification) throws {
+            MainActor.assertIsolated()
+            show((notification.payload as? Paid)?.order ?? -1)
+        }
     }
 
     private func post(_ numbers: Range<Int>) {
@@ -165,6 +175,16 @@ import Testing
         screen = nil
         #expect(await eventually { watched.object == nil && center.observationCount == 0 })
         #expect(seen.values.count == 6)
+    }
+
+    @Test func methodsOfAnOwnerOnTheMainActor() async throws {
+        let seen = Collector<Int>()
+        let screen = await Screen(seen)
+        center.observe(name, owner: screen, on: MainActor.shared, calling: Screen.didPost)
+        try center.observe("orders.*", owner: screen, on: MainActor.shared, calling: Screen.didPost)
+        center.observe(Paid.self, owner: screen, on: MainActor.shared, calling: Screen.didPay)
+        center.post(Paid(order: 7))
+        #expect(await seen.values(3) == [7, 7, 7])
     }
 
     @Test @MainActor func othersGetTheirTurnOnTheMainActorWhileMuchWaits() async {

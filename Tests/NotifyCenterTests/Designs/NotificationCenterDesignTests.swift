@@ -59,8 +59,11 @@ import Testing
         withExtendedLifetime((controller, token)) {}
     }
 
-    @Test func removeByObserverByNameByObject() {
+    @Test func removeByObserverByNameByObject() throws {
         let controller = Controller(journal)
+        try center.observe("user.left", owner: controller, calling: Controller.didFollow)
+        center.removeObservations(of: controller, names: NotificationName(literal: "user.left"))
+        #expect(center.observations.isEmpty)
         let other = NotificationName(literal: "user.left")
         center.observe(name, owner: controller, calling: Controller.didFollow)
         center.observe(other, owner: controller, calling: Controller.didFollow)

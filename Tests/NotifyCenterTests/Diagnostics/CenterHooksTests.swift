@@ -40,6 +40,17 @@ import Testing
         withExtendedLifetime((others, object)) {}
     }
 
+    @Test func `who observes a type does not observe other payloads`() {
+        center.hooks.unobserved = { [journal] _ in journal.note("unobserved") }
+        let token = center.observe(OrderPaid.self) { [journal] _ in journal.note("observer") }
+        center.post(OrderPaid.notificationName, payload: "another payload")
+        #expect(journal.take() == ["unobserved"])
+        center.post(OrderPaid.notificationName, payload: OrderPaid(amount: 1))
+        center.post(OrderPaid(amount: 2))
+        #expect(journal.take() == ["observer", "observer"])
+        withExtendedLifetime(token) {}
+    }
+
     @Test func `who is gone, has ended or is paused does not observe`() {
         center.hooks.unobserved = { [journal] _ in journal.note("unobserved") }
         var owner: Thing? = Thing()
@@ -170,6 +181,8 @@ import Testing
         for index in 0..<100 { observe(name, owner: owner, object: "\(index)") }
         for index in 0..<100 { observe(name, owner: owner, key: "\(index)") }
         for _ in 0..<100 { observe(name, owner: Thing()) }
+        // Gone as the next one comes, which may be at the same address.
+        for _ in 0..<100 { observe(name, owner: owner, object: NotificationObject(instance: Thing())) }
         for _ in 0..<100 {
             let token = center.observe(name) { _ in }
             token.cancel()

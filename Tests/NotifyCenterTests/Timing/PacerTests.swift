@@ -85,6 +85,13 @@ import Testing
         token.cancel()
     }
 
+    @Test func anIntervalMayBeLongerThanAnyClockGoes() {
+        let tokens = [observe(.debounced(for: .seconds(Int64.max))), observe(.throttled(for: .seconds(Int64.max)))]
+        for payload in 1...3 { center.post(name, payload: payload) }
+        #expect(calls.values == ["changed 1"])
+        for token in tokens { token.cancel() }
+    }
+
     @Test func eachObservationHasItsOwnPace() async {
         let options = throttled
         let first = observe(options)

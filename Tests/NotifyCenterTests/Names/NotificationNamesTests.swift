@@ -1,0 +1,38 @@
+import Testing
+
+@testable import NotifyCenter
+
+@Suite struct NotificationNamesTests {
+    private let name = NotificationName(literal: "orders.paid")
+
+    @Test func `one name is the same however it is written`() throws {
+        let written: [any NotificationNames] = [
+            name, try NamePattern("orders.paid"), NamePattern(name), [name], [NamePattern(name)], [[name]],
+        ]
+        for names in written { #expect(names.observedNames == name.observedNames) }
+    }
+
+    @Test func `an array stands for all that its elements do, an overlap once`() throws {
+        let center = LocalCenter()
+        let names = [name, NotificationName(literal: "orders.lost")].observedNames
+        #expect(names.matches(name) && names.matches(NotificationName(literal: "orders.lost")))
+        #expect(!names.matches(NotificationName(literal: "orders.sent")))
+
+        let calls = Collector<String>()
+        let overlapping = [try NamePattern("orders.*"), NamePattern(name)]
+        let token = center.observe(overlapping) { calls.add($0.name.string) }
+        try center.post("orders.paid")
+        try center.post("orders.lost")
+        #expect(calls.values == ["orders.paid", "orders.lost"])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func `an empty array stands for nothing`() {
+        let center = LocalCenter()
+        let calls = Collector<String>()
+        let token = center.observe([NotificationName]()) { calls.add($0.name.string) }
+        center.post(name)
+        #expect(calls.values.isEmpty)
+        withExtendedLifetime(token) {}
+    }
+}
