@@ -78,6 +78,29 @@ import Testing
         #expect(await late.value)
     }
 
+    @Test(.timeLimit(.minutes(1))) func `a reader ends when the center beneath removes all`() async {
+        let sequence = center.notifications(named: name)
+        async let numbers = take(2, of: sequence)
+        post(0..<1)
+        await Task.yield()
+        center.center.removeAllObservations()
+        #expect(await numbers.count <= 1)
+        #expect(await take(1, of: sequence) == [])
+    }
+
+    @Test func `what was posted beneath, or is no instance, arrives as it does in a block`() async throws {
+        let sequence = center.notifications(named: .init("beneath"))
+        try center.center.post("beneath", object: "text", payload: 7)
+        center.post(name: .init("beneath"), object: { 17 }, userInfo: ["n": 8])
+        var iterator = sequence.makeAsyncIterator()
+        let first = await iterator.next()
+        #expect(first?.object as? String == "text")
+        #expect(first?.userInfo?[CompatibleNotificationCenter.payloadKey] as? Int == 7)
+        let second = await iterator.next()
+        #expect((second?.object as? () -> Int)?() == 17)
+        #expect(second?.userInfo?["n"] as? Int == 8)
+    }
+
     @Test func `the observation ends with the sequence`() {
         do { _ = center.notifications(named: name) }
         #expect(center.center.observationCount == 0)

@@ -18,17 +18,18 @@ extension CompatibleNotificationCenter {
     public func notifications(
         named name: Notification.Name, object: (any AnyObject & Sendable)? = nil, bufferSize limit: Int = 64
     ) -> Notifications {
-        let buffer = NotificationBuffer(limit: max(limit, 1))
-        let observation = center.observe(
-            NotificationName(unchecked: name.rawValue), object: object.map { NotificationObject(ofObserver: $0) },
-            converting: { PostedNotification($0) }, using: { buffer.append($0) })
-        return Notifications(observation: observation, buffer: buffer)
+        Notifications(
+            center.notifications(
+                for: NotificationName(unchecked: name.rawValue),
+                object: object.map { NotificationObject(ofObserver: $0) },
+                buffering: .dropOldest(limit: max(limit, 1))))
     }
 
-    /// An asynchronous sequence of notifications. It ends for a task that is cancelled, and otherwise does not end.
+    /// An asynchronous sequence of notifications. It ends when a task that reads it is cancelled, and when the center beneath
+    /// ends the observation, because all are removed or the object is gone. What still waits then is not read any more.
     ///
-    /// The observation lasts as long as the sequence or one of its iterators. Several iterators share what comes: each
-    /// notification goes to one of them.
+    /// The observation lasts as long as the sequence or one of its iterators, which keep the center. There is one reader:
+    /// several would each get a part, and all would end with the first that is cancelled.
     ///
     /// As with Foundation, `Notification` is not `Sendable`, and this sequence hands it to another task than the one that
     /// posted it. What it carries must be fit for that: values, or instances that may be used on any thread.
@@ -38,40 +39,30 @@ extension CompatibleNotificationCenter {
         /// The sequence does not fail.
         public typealias Failure = Never
 
-        private let observation: Observation
-        private let buffer: NotificationBuffer
+        private let sequence: NotificationSequence<LocalNotification>
 
-        init(observation: Observation, buffer: NotificationBuffer) {
-            self.observation = observation
-            self.buffer = buffer
-        }
-
-        deinit {
-            observation.cancel()
+        init(_ sequence: NotificationSequence<LocalNotification>) {
+            self.sequence = sequence
         }
 
         /// How many notifications were lost until now, because as many as may wait did so.
-        public var lostCount: Int { buffer.lostCount }
+        public var lostCount: Int { sequence.lostCount }
 
         /// An iterator, which keeps the observation going.
-        public func makeAsyncIterator() -> Iterator { Iterator(sequence: self) }
+        public func makeAsyncIterator() -> Iterator { Iterator(iterator: sequence.makeAsyncIterator()) }
 
         /// Hands out one notification after the other.
         public struct Iterator: AsyncIteratorProtocol {
-            private let sequence: Notifications
+            fileprivate var iterator: NotificationSequence<LocalNotification>.Iterator
 
-            fileprivate init(sequence: Notifications) {
-                self.sequence = sequence
-            }
-
-            /// The next notification, or nil if the task is cancelled.
+            /// The next notification, or nil if the sequence has ended.
             public mutating func next() async -> Notification? {
                 await next(isolation: nil)
             }
 
-            /// The next notification, or nil if the task is cancelled.
+            /// The next notification, or nil if the sequence has ended.
             public mutating func next(isolation actor: isolated (any Actor)?) async -> Notification? {
-                await sequence.buffer.next(isolation: actor)?.notification
+                await iterator.next(isolation: actor).map { PostedNotification($0).notification }
             }
         }
     }
