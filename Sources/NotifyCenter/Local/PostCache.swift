@@ -18,9 +18,9 @@ struct PostCache: ~Copyable, @unchecked Sendable {
         case observers(ObserverList)
     }
 
-    private static let shardCount = 32
-    /// A cache line each, so that threads that use different shards share none.
-    private static let shardStride = 64
+    private static let shardCount = 128
+    /// Two cache lines each, so that threads that use different shards share none: processors fetch them in pairs.
+    private static let shardStride = 128
 
     private let memory: UnsafeMutableRawPointer
 
@@ -43,7 +43,7 @@ struct PostCache: ~Copyable, @unchecked Sendable {
     @inline(__always)
     private func shard(of name: NotificationName) -> Shard {
         // The upper bits: the table of a shard uses the lower ones.
-        shard(Int(truncatingIfNeeded: name.hash >> 59))
+        shard(Int(truncatingIfNeeded: name.hash >> 57))
     }
 
     /// What is known of a post. Takes no lock and calls nobody.

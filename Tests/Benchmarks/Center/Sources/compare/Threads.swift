@@ -7,24 +7,41 @@ func threadCases() -> [Case] {
     [
         Case("posts of two threads, against one", .atLeast(1.7)) {
             let center = LocalCenter()
-            let names = try (0..<2).map { thread in
-                try (0..<8).map { try NotificationName("orders.\(thread).created.\($0)") }
-            }
+            let names = try namesOfTwoThreads()
             let tokens = names.joined().map { center.observe($0) { _ in } }
             return (
-                { withExtendedLifetime(tokens) { posting(names, to: center) } },
-                { posting([names[0]], to: center) }
+                { withExtendedLifetime(tokens) { posting(names, to: [center, center]) } },
+                { posting([names[0]], to: [center]) }
             )
-        }
+        },
+        // Two threads that have nothing in common: where this misses as well, the machine has not two cores to give.
+        Case("the same with a center for each thread", .atLeast(1.7)) {
+            let centers = [LocalCenter(), LocalCenter()]
+            let names = try namesOfTwoThreads()
+            let tokens = zip(centers, names).flatMap { center, names in names.map { center.observe($0) { _ in } } }
+            return (
+                { withExtendedLifetime(tokens) { posting(names, to: centers) } },
+                { posting([names[0]], to: [centers[0]]) }
+            )
+        },
     ]
 }
 
+/// Eight names for each of two threads, which share no cache line: whether small pieces of memory do is up to chance.
+private func namesOfTwoThreads() throws -> [[NotificationName]] {
+    try (0..<2).map { thread in
+        let padding = UnsafeMutableRawPointer.allocate(byteCount: 256, alignment: 16)
+        defer { padding.deallocate() }
+        return try (0..<8).map { try NotificationName("orders.\(thread).created.\($0)") }
+    }
+}
+
 /// Nanoseconds for each post, while one thread for each of the lists posts its names again and again.
-private func posting(_ names: [[NotificationName]], to center: LocalCenter) -> Double {
+private func posting(_ names: [[NotificationName]], to centers: [LocalCenter]) -> Double {
     let posts = 400_000
     let gate = Gate(threads: names.count)
     let done = DispatchGroup()
-    for names in names {
+    for (names, center) in zip(names, centers) {
         done.enter()
         Thread.detachNewThread {
             gate.pass()
