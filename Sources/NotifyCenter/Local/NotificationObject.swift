@@ -26,8 +26,7 @@ public struct NotificationObject: Sendable {
     /// notifications, and a queue those of what waits, under its lock, so that such a use stops the program or waits for
     /// ever. What else the value does, also as it goes, is free to use them.
     public init(value: some Hashable & Sendable) {
-        key = ObjectKey(.value, hash: UInt64(truncatingIfNeeded: value.hashValue))
-        reference = HashableBox(value)
+        self.init(unsafeValue: value)
     }
 
     /// An object that is equal to this very instance only.

@@ -107,7 +107,12 @@ extension Observer {
     func isReached(by notification: LocalNotification) -> Bool {
         guard currentFlags.isDisjoint(with: [.ended, .paused]), !isOrphaned else { return false }
         if let filter, !filter.accepts(notification.object) { return false }
-        return messages?.accepts(notification) ?? queue?.accepts(notification) ?? true
+        return hasUse(for: notification)
+    }
+
+    /// Whether it could be called with the notification: whoever observes a type of message could not with other payloads.
+    private func hasUse(for notification: LocalNotification) -> Bool {
+        messages?.accepts(notification) ?? queue?.accepts(notification) ?? true
     }
 
     var isOwned: Bool { currentFlags.contains(.owned) }
@@ -143,7 +148,7 @@ extension Observer {
 
     private func deliverCarefully(_ notification: LocalNotification, in center: LocalCenter) {
         // What brings no such message is not the one that it waits for.
-        if currentFlags.contains(.once), let messages, !messages.accepts(notification) { return }
+        if currentFlags.contains(.once) && !hasUse(for: notification) { return }
         withTurn(notification, object: notification.object, in: center) { call(notification, owner: $0, in: center) }
     }
 
@@ -224,8 +229,7 @@ extension Observer {
     @inline(never)
     private func isDue(_ notification: LocalNotification, in center: LocalCenter) -> Bool {
         // What the observer has no use for must not take the place of what it waits for.
-        let isOfUse = messages?.accepts(notification) ?? queue?.accepts(notification) ?? true
-        return isOfUse && pacer?.admits(notification, for: self, in: center) != false
+        hasUse(for: notification) && pacer?.admits(notification, for: self, in: center) != false
     }
 
     /// Calls the observer with what has become due, also if it was paused since the post.

@@ -29,17 +29,13 @@ extension CompatibleNotificationCenter {
             } else {
                 { posted in block(posted.notification) }
             }
-        if let name {
-            return ObserverToken(observe(NotificationName(unchecked: name.rawValue), object, body))
-        }
-        return ObserverToken(observe(NamePattern.everyName, object, body))
+        return ObserverToken(
+            center.observe(names(name), object: object, converting: { PostedNotification($0) }, using: body))
     }
 
-    private func observe(
-        _ names: some NotificationNames, _ object: NotificationObject?,
-        _ body: @escaping @Sendable (PostedNotification) -> Void
-    ) -> Observation {
-        center.observe(names, object: object, converting: { PostedNotification($0) }, using: body)
+    /// The name, or every name if it is nil.
+    private func names(_ name: NSNotification.Name?) -> any NotificationNames {
+        if let name { NotificationName(unchecked: name.rawValue) } else { NamePattern.everyName }
     }
 
     /// Observes a name with a method, for as long as the observer lives. This stands for Foundation's
@@ -64,16 +60,9 @@ extension CompatibleNotificationCenter {
     ) {
         let object = object.map { NotificationObject(ofObserver: $0) }
         let body: @Sendable (Observer, PostedNotification) -> Void = { method($0)($1.notification) }
-        if let name {
-            let name = NotificationName(unchecked: name.rawValue)
-            _ = center.observe(
-                name, object: object, owner: observer, converting: { PostedNotification($0) }, fileID: fileID,
-                line: line, using: body)
-        } else {
-            _ = center.observe(
-                .every, object: object, owner: observer, converting: { PostedNotification($0) }, fileID: fileID,
-                line: line, using: body)
-        }
+        _ = center.observe(
+            names(name), object: object, owner: observer, converting: { PostedNotification($0) }, fileID: fileID,
+            line: line, using: body)
     }
 
     /// Makes a method of the main actor ambiguous, and so refused: the name of a method alone says nothing of its actor, and

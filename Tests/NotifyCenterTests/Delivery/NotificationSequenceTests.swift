@@ -147,15 +147,15 @@ import Testing
         final class Payload: Sendable {}
         var payload: Payload? = Payload()
         var center: LocalCenter? = LocalCenter()
-        let watched = [WeakBox(payload), WeakBox(center)]
+        let watched: [Weak<any AnyObject & Sendable>] = [Weak(payload), Weak(center)]
         var sequence = center?.notifications(for: name)
         center?.post(name, payload: payload)
         center = nil
         payload = nil
-        #expect(watched.allSatisfy { $0.object != nil })
+        #expect(watched.allSatisfy { !$0.isGone })
         #expect(sequence?.lostCount == 0)
         sequence = nil
-        #expect(watched.allSatisfy { $0.object == nil })
+        #expect(watched.allSatisfy { $0.isGone })
     }
 
     @Test(arguments: 0..<100) func aCancelledReaderEnds(round: Int) async {

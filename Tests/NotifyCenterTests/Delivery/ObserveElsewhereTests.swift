@@ -59,7 +59,10 @@ import Testing
         let plain = center.observe(name, using: Self.plain)
         let suspending = center.observe(name, using: Self.suspending)
         let pattern = try center.observe("orders.*") { _ in await Task.yield() }
-        let typed = center.observe(Paid.self) { _ in try await Task.sleep(for: .zero) }
+        let typed = center.observe(Paid.self) { _ in
+            await Task.yield()
+            try Task.checkCancellation()
+        }
         let owner = Owner()
         center.observe(name, owner: owner) { _, _ in await Task.yield() }
         center.observe(Paid.self, owner: owner) { _, _ in await Task.yield() }
@@ -312,7 +315,7 @@ import Testing
     @Test(arguments: 0..<20) func anOwnerThatGoesTakesWhatWaits(round: Int) async {
         let (begun, gate) = (Gate(), Gate())
         var owner: Owner? = Owner()
-        let watched = WeakBox(owner)
+        let watched = Weak(owner)
         if let owner {
             center.observe(name, owner: owner, on: .serially) { [journal] _, notification in
                 begun.open()
@@ -324,16 +327,16 @@ import Testing
         await begun.pass()
         owner = nil
         // The call that has begun holds it.
-        #expect(watched.object != nil)
+        #expect(!watched.isGone)
         gate.open()
-        #expect(await eventually { watched.object == nil })
+        #expect(await eventually { watched.isGone })
         #expect(await eventually { center.state.withLock { $0.core.registrationCount } == 0 })
         #expect(journal.values == [0])
     }
 
     @Test func whatAClosureHoldsGoesWithTheObservation() async {
         var captured: Owner? = Owner()
-        let watched = WeakBox(captured)
+        let watched = Weak(captured)
         let token = center.observe(name) { [captured, journal] notification in
             await Task.yield()
             withExtendedLifetime(captured) { journal.add(notification.payload as? Int ?? -1) }
@@ -341,15 +344,15 @@ import Testing
         captured = nil
         post(0..<3)
         _ = await journal.values(3)
-        #expect(watched.object != nil)
+        #expect(!watched.isGone)
         token.cancel()
-        #expect(await eventually { watched.object == nil })
+        #expect(await eventually { watched.isGone })
     }
 
     @Test func whatWaitsGoesWithTheObservation() async {
         let (begun, gate) = (Gate(), Gate())
         var payload: Owner? = Owner()
-        let watched = WeakBox(payload)
+        let watched = Weak(payload)
         let token = center.observe(name) { _ in
             begun.open()
             await gate.pass()
@@ -358,9 +361,9 @@ import Testing
         await begun.pass()
         center.post(name, payload: payload)
         payload = nil
-        #expect(watched.object != nil)
+        #expect(!watched.isGone)
         token.cancel()
-        #expect(watched.object == nil)
+        #expect(watched.isGone)
         gate.open()
     }
 
@@ -386,7 +389,7 @@ import Testing
 
     @Test func aCenterGoesWhenNothingWaitsAnyMore() async {
         var center: LocalCenter? = LocalCenter()
-        let watched = WeakBox(center)
+        let watched = Weak(center)
         let owner = Owner()
         let gate = Gate()
         center?.observe(name, owner: owner, on: .serially) { [journal] _, notification in
@@ -397,7 +400,7 @@ import Testing
         center = nil
         gate.open()
         #expect(await journal.values(3) == [0, 1, 2])
-        #expect(await eventually { watched.object == nil })
+        #expect(await eventually { watched.isGone })
     }
 }
 

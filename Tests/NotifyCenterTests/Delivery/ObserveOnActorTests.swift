@@ -86,7 +86,7 @@ import Testing
     @Test(arguments: 0..<20) func anActorIsHeldWeaklyAndTakesWhatWaits(round: Int) async {
         let (begun, gate, seen) = (Gate(), Gate(), Collector<Int>())
         var ledger: Ledger? = Ledger(seen)
-        let watched = WeakBox(ledger)
+        let watched = Weak(ledger)
         if let ledger {
             center.observe(name, on: ledger) { ledger, notification in
                 begun.open()
@@ -98,7 +98,7 @@ import Testing
         await begun.pass()
         ledger = nil
         gate.open()
-        #expect(await eventually { watched.object == nil })
+        #expect(await eventually { watched.isGone })
         #expect(await eventually { center.state.withLock { $0.core.registrationCount } == 0 })
         #expect(seen.values == [0])
     }
@@ -157,7 +157,7 @@ import Testing
     @Test @MainActor func anOwnerOnTheMainActor() async throws {
         let seen = Collector<Int>()
         var screen: Screen? = Screen(seen)
-        let watched = WeakBox(screen)
+        let watched = Weak(screen)
         if let screen {
             center.observe(name, owner: screen, on: MainActor.shared) { screen, notification in
                 screen.show(notification.payload as? Int ?? -1)
@@ -173,7 +173,7 @@ import Testing
         #expect(values.filter { $0 < 100 } == [0, 1, 2])
         post(3..<5)
         screen = nil
-        #expect(await eventually { watched.object == nil && center.observationCount == 0 })
+        #expect(await eventually { watched.isGone && center.observationCount == 0 })
         #expect(seen.values.count == 6)
     }
 

@@ -44,15 +44,6 @@ final class Gate: Sendable {
     func pass() async { _ = await opened.values(1) }
 }
 
-/// A reference that does not keep its object.
-struct WeakBox: Sendable {
-    weak var object: (any AnyObject & Sendable)?
-
-    init(_ object: (any AnyObject & Sendable)?) {
-        self.object = object
-    }
-}
-
 /// Lets other tasks run until something holds, which must happen soon.
 nonisolated(nonsending) func eventually(_ condition: () -> Bool) async -> Bool {
     let deadline = ContinuousClock.now + .seconds(30)
