@@ -3,7 +3,8 @@ import Synchronization
 
 /// What waits for an observer that runs elsewhere. There are tasks only while something waits.
 final class ObserverMailbox: ObserverQueue {
-    typealias Handler = @Sendable (Turn) async throws -> Void
+    /// It begins where its caller is, without a way round.
+    typealias Handler = nonisolated(nonsending) @Sendable (Turn) async throws -> Void
 
     /// The observer in whose call the current task is.
     @TaskLocal static var current: ObserverMailbox?
@@ -100,8 +101,10 @@ extension ObserverMailbox {
         }
     }
 
-    nonisolated(nonsending) private func deliverAll(in center: LocalCenter) async {
+    private func deliverAll(in center: LocalCenter, isolation: isolated (any Actor)? = #isolation) async {
         await Self.$current.withValue(self) {
+            // A closure is isolated as its function is only if it captures what isolates it.
+            _ = isolation
             var calls = 0
             while let notification = take() {
                 do {

@@ -161,6 +161,17 @@ import Testing
         for observing in observing { observing.end() }
     }
 
+    /// What the main actor is asked to do after a post waits for the observers there: a way round would let it pass, and
+    /// the observers each other.
+    @Test(arguments: [Place.mainActor, .ownerOnMainActor])
+    @MainActor func theMainActorBeginsWithoutAWayRound(place: Place) async {
+        let observing = (1...3).map { observe(place, adding: $0) }
+        center.post(name, payload: 0)
+        Task { journal.add(4) }
+        #expect(await journal.values(4) == [1, 2, 3, 4])
+        for observing in observing { observing.end() }
+    }
+
     @Test func theQueueGetsThoseOfHigherPriorityFirst() async {
         let queue = DispatchQueue(label: "observers")
         let tokens = [1, 3, 2].map { priority in
