@@ -97,7 +97,7 @@ let package = Package(
                 "NotifyClient", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
 
-        .target(name: "TestSupport", path: "Tests/TestSupport"),
+        .target(name: "TestSupport", dependencies: ["NotifyCenter"], path: "Tests/TestSupport"),
         .testTarget(name: "NotifyCenterTests", dependencies: ["NotifyCenter", "TestSupport"]),
         .testTarget(
             name: "NotifyFoundationTests", dependencies: ["NotifyFoundation", "NotifyCenter", "TestSupport"]),

@@ -1,0 +1,95 @@
+@testable import NotifyBroker
+import NotifyCenter
+import NotifyWire
+import Synchronization
+import TestSupport
+import Testing
+
+/// The broker as a center: each observation is a subscription of a client of its own, and one more client posts.
+///
+/// Whose connection is written to first is nobody's promise: observers are called in the order of their subscriptions.
+final class BrokerCenter: ConformingCenter {
+    typealias Body = @Sendable (String, String?) -> Void
+
+    private struct Observer {
+        let number: Int
+        let client: Client
+        let body: Body
+    }
+
+    private struct State {
+        let shell = Shell()
+        let poster: Client
+        var observers: [Observer] = []
+        var lastNumber = 0
+
+        init() { poster = shell.connect() }
+    }
+
+    private let isDurable: Bool
+    private let state = Mutex(State())
+
+    init(isDurable: Bool) { self.isDurable = isDurable }
+
+    /// What the broker's own center holds.
+    var observationCount: Int { state.withLock { $0.shell.broker.center.registrationCount } }
+
+    func observe(_ patterns: [NamePattern], object: String?, priority: Int32, using body: @escaping Body) -> Int {
+        state.withLock { state in
+            state.lastNumber += 1
+            let client = state.shell.connect()
+            client.subscribe(
+                1, patterns.map(\.string), object: object ?? "", durable: durableName(state.lastNumber))
+            state.shell.run()
+            let answer = client.take().first
+            guard case .subscribed? = answer else {
+                Issue.record("not subscribed: \(String(describing: answer))")
+                return 0
+            }
+            state.observers.append(Observer(number: state.lastNumber, client: client, body: body))
+            return state.lastNumber
+        }
+    }
+
+    func observeEveryName(object: String?, using body: @escaping Body) -> Int {
+        observe([.everyName], object: object, priority: 0, using: body)
+    }
+
+    func end(_ handle: Int) {
+        state.withLock { state in
+            guard let index = state.observers.firstIndex(where: { $0.number == handle }) else { return }
+            let client = state.observers.remove(at: index).client
+            client.detach(1)
+            state.shell.run()
+            if isDurable {
+                client.remove(durableName(handle))
+                state.shell.run()
+            }
+            #expect(client.takeErrors().isEmpty)
+            state.shell.closed(client)
+        }
+    }
+
+    func post(_ name: NotificationName, object: String?) {
+        let calls = state.withLock { state in
+            state.poster.post(name.string, object: object ?? "")
+            state.shell.run()
+            let calls = state.observers.flatMap { observer in
+                observer.client.takeMessages().map { message in
+                    if isDurable { observer.client.acknowledge(1, message.sequence...message.sequence) }
+                    return (observer.body, message)
+                }
+            }
+            guard case .receipt(let receipt)? = state.poster.take().first else {
+                Issue.record("no receipt")
+                return calls
+            }
+            #expect(Int(receipt.subscribers + receipt.stored) == calls.count)
+            return calls
+        }
+        for (body, message) in calls { body(message.name, message.object.isEmpty ? nil : message.object) }
+    }
+
+    /// A subscription without a name is volatile.
+    private func durableName(_ number: Int) -> String { isDurable ? "subscription-\(number)" : "" }
+}

@@ -1,0 +1,68 @@
+import NotifyCenter
+import Synchronization
+import TestSupport
+
+/// The local center, with tokens that are cancelled.
+final class TokenCenter: ConformingCenter {
+    private let center = LocalCenter()
+
+    var observationCount: Int { center.observationCount }
+
+    func observe(
+        _ patterns: [NamePattern], object: String?, priority: Int32,
+        using body: @escaping @Sendable (String, String?) -> Void
+    ) -> ObservationToken {
+        center.observe(patterns, object: object.map { .init($0) }, options: .priority(priority)) {
+            body($0.name.string, $0.object?.text)
+        }
+    }
+
+    func observeEveryName(
+        object: String?, using body: @escaping @Sendable (String, String?) -> Void
+    ) -> ObservationToken {
+        center.observe(.every, object: object.map { .init($0) }) { body($0.name.string, $0.object?.text) }
+    }
+
+    func end(_ handle: ObservationToken) { handle.cancel() }
+
+    func post(_ name: NotificationName, object: String?) { center.post(name, object: object.map { .init($0) }) }
+}
+
+/// The local center, with owners that are let go.
+final class OwnerCenter: ConformingCenter {
+    final class Owner: Sendable {}
+
+    /// The only reference to an owner.
+    final class Handle: Sendable {
+        fileprivate let owner: Mutex<Owner?>
+
+        init(_ owner: Owner) { self.owner = Mutex(owner) }
+    }
+
+    private let center = LocalCenter()
+
+    var observationCount: Int { center.observationCount }
+
+    func observe(
+        _ patterns: [NamePattern], object: String?, priority: Int32,
+        using body: @escaping @Sendable (String, String?) -> Void
+    ) -> Handle {
+        let owner = Owner()
+        center.observe(patterns, object: object.map { .init($0) }, owner: owner, options: .priority(priority)) {
+            body($1.name.string, $1.object?.text)
+        }
+        return Handle(owner)
+    }
+
+    func observeEveryName(
+        object: String?, using body: @escaping @Sendable (String, String?) -> Void
+    ) -> Handle {
+        let owner = Owner()
+        center.observe(.every, object: object.map { .init($0) }, owner: owner) { body($1.name.string, $1.object?.text) }
+        return Handle(owner)
+    }
+
+    func end(_ handle: Handle) { handle.owner.withLock { $0 = nil } }
+
+    func post(_ name: NotificationName, object: String?) { center.post(name, object: object.map { .init($0) }) }
+}
