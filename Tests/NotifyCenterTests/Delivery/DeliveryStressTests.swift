@@ -4,7 +4,7 @@ import Testing
 @testable import NotifyCenter
 
 /// Everything at once. Also meant to be run under the thread sanitizer.
-@Suite(.timeLimit(.minutes(2))) struct DeliveryStressTests {
+@Suite(.timeLimit(.minutes(10))) struct DeliveryStressTests {
     private final class Owner: Sendable {}
 
     private actor Counter {

@@ -46,7 +46,7 @@ final class Gate: Sendable {
 
 /// Lets other tasks run until something holds, which must happen soon.
 nonisolated(nonsending) func eventually(_ condition: () -> Bool) async -> Bool {
-    let deadline = ContinuousClock.now + .seconds(30)
+    let deadline = ContinuousClock.now + .seconds(300)
     while !condition() {
         if ContinuousClock.now > deadline { return false }
         await Task.yield()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotifyCenter
 
-@Suite(.timeLimit(.minutes(1))) struct PacerTests {
+@Suite(.timeLimit(.minutes(10))) struct PacerTests {
     private let center = LocalCenter()
     private let clock = ManualClock()
     private let calls = Collector<String>()
