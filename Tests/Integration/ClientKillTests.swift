@@ -8,6 +8,8 @@ extension IntegrationTests {
     /// One client posts and another reads for as long as a daemon dies and returns, without either being started again.
     @Suite struct ClientKillTests {
         private static let rounds = 10
+        /// How many posts have their receipts before each kill, or else the rounds show nothing.
+        private static let leastPosts = 60
 
         @Test func aDurableReaderGetsEveryReceiptedPostOnceAndInOrder() async throws {
             let seed = UInt64.random(in: .min ... .max)
@@ -15,7 +17,7 @@ extension IntegrationTests {
             var random = SeededGenerator(seed: seed)
             let daemon = try await Daemon.start()
             var configuration = NotifyClient.Configuration(socketPath: daemon.socket)
-            configuration.connectionWait = .seconds(60)
+            configuration.connectionWait = .seconds(300)
             configuration.backoff = NotifyClient.Backoff(initial: .milliseconds(5), maximum: .milliseconds(20))
             let reader = NotifyClient(configuration: configuration)
             let running = Task { try await reader.run() }
@@ -26,9 +28,12 @@ extension IntegrationTests {
             var unknown = 0
             try await withNotifyClient(configuration: configuration) { client in
                 let isOver = Watched(false)
-                let posting = Task { try await Self.post(through: client, until: isOver) }
-                for _ in 0..<Self.rounds {
+                let receipts = Watched(0)
+                let posting = Task { try await Self.post(through: client, until: isOver, counting: receipts) }
+                for round in 1...Self.rounds {
                     try await Self.pause(.milliseconds(.random(in: 20...200, using: &random)))
+                    // A slow machine needs more than a moment.
+                    _ = try await receipts.wait("receipts") { $0 >= round * Self.leastPosts ? true : nil }
                     try await daemon.kill()
                     try await daemon.start()
                 }
@@ -49,16 +54,19 @@ extension IntegrationTests {
             #expect(zip(seen, seen.dropFirst()).allSatisfy { $0 < $1 })
             #expect(Set(receipted).subtracting(seen).isEmpty)
             #expect(zip(receipted, receipted.dropFirst()).allSatisfy { $0 < $1 })
-            #expect(receipted.count > 500)
+            #expect(receipted.count >= Self.rounds * Self.leastPosts)
             print("client kill rounds: \(receipted.count) receipts, \(unknown) unknown, \(seen.count) read")
         }
 
-        /// Posts until told to stop, and returns what became of each post.
+        /// Posts until told to stop, counting the receipts, and returns what became of each post.
         private static func post(
-            through client: NotifyClient, until isOver: Watched<Bool>
+            through client: NotifyClient, until isOver: Watched<Bool>, counting receipts: Watched<Int>
         ) async throws -> [NotifyClient.PostPipeline.Outcome] {
             let pipeline = client.postPipeline(capacity: 200)
-            async let outcomes = pipeline.results.reduce(into: [NotifyClient.PostPipeline.Outcome]()) { $0.append($1) }
+            async let outcomes = pipeline.results.reduce(into: [NotifyClient.PostPipeline.Outcome]()) {
+                $0.append($1)
+                if case .success = $1 { receipts.update { $0 += 1 } }
+            }
             let message = try NotifyClient.OutgoingMessage(name: NotificationName("load.a"), durability: .stored)
             var number = 0
             while !isOver.current {

@@ -7,6 +7,8 @@ extension IntegrationTests {
     /// The daemon is killed again and again under load, and keeps what it promised each time.
     @Suite struct KillRoundTests {
         private static let rounds = 24
+        /// How many a slow machine may need beyond that, until there was a load to speak of.
+        private static let mostRounds = 200
 
         @Test func nothingReceiptedIsLostNorOutOfOrderNorNumberedTwice() async throws {
             let seed = UInt64.random(in: .min ... .max)
@@ -16,12 +18,12 @@ extension IntegrationTests {
             let daemon = try await Daemon.start()
             try Self.createArchive(daemon)
 
-            for round in 1...Self.rounds {
+            for round in 1...Self.mostRounds where round <= Self.rounds || !journal.showsALoad {
                 let seeds = (0..<5).map { _ in random.next() }
                 let process = daemon.process
                 let life = Int.random(in: 1...600, using: &random)
                 DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(life)) { process.send(SIGKILL) }
-                _ = try await onThreads(5, within: .seconds(120)) { number in
+                _ = try await onThreads(5) { number in
                     let load = KillLoad(daemon: daemon, journal: journal, round: round, seed: seeds[number])
                     switch number {
                     case 0: try load.post("load.stored", .stored, maximumBytes: 100)
@@ -42,10 +44,7 @@ extension IntegrationTests {
             #expect(journal.broken.isEmpty)
             #expect(receipted.subtracting(archived).isEmpty)
             #expect(receipted.subtracting(journal.seen).isEmpty)
-            // Else the load was none, and this shows nothing.
-            #expect(receipted.count > 1000)
-            #expect(journal.volatileReceipts > 1000)
-            #expect(journal.repeats > 0)
+            #expect(journal.showsALoad)
             print("kill rounds: \(receipted.count) stored, \(archived.count) in the log, \(journal.repeats) repeats")
             #expect(try await daemon.stop() == .status(0))
         }

@@ -22,7 +22,11 @@ final class KillJournal: Sendable {
     var repeats: Int { state.withLock { $0.repeats } }
     var receipted: Set<UInt64> { state.withLock { $0.receipted } }
     var seen: Set<UInt64> { state.withLock { $0.seen } }
-    var volatileReceipts: Int { state.withLock { $0.volatileReceipts } }
+
+    /// Whether so much has happened that it shows something.
+    var showsALoad: Bool {
+        state.withLock { $0.receipted.count > 1000 && $0.volatileReceipts > 1000 && $0.repeats > 0 }
+    }
 
     func received(_ receipt: Receipt, for text: String) {
         state.withLock { state in
