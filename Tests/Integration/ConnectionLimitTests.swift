@@ -6,7 +6,7 @@ extension IntegrationTests {
     /// Connections that only take up room.
     @Suite struct ConnectionLimitTests {
         @Test func aGreetingThatDripsInTakesNoLongerThanItMay() async throws {
-            let daemon = try await Daemon.start(environment: ["NOTIFYD_TIMEOUTS_GREETING_SECONDS": "0.5"])
+            let daemon = try await Daemon.start(environment: ["NOTIFYD_TIMEOUTS_GREETING_SECONDS": "3"])
             let bystander = try Bystander(daemon)
             let silent = RawClient(try RawSocket(path: daemon.socket))
             let dripping = RawClient(try RawSocket(path: daemon.socket))
