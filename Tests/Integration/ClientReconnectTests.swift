@@ -7,7 +7,7 @@ import Testing
 extension IntegrationTests {
     /// The client library over daemons that go and come back.
     @Suite struct ClientReconnectTests {
-        private func configuration(_ daemon: Daemon, wait: Duration = .seconds(60)) -> NotifyClient.Configuration {
+        private func configuration(_ daemon: Daemon, wait: Duration = .seconds(300)) -> NotifyClient.Configuration {
             var configuration = NotifyClient.Configuration(socketPath: daemon.socket)
             configuration.connectionWait = wait
             configuration.backoff = NotifyClient.Backoff(initial: .milliseconds(5), maximum: .milliseconds(50))
@@ -166,7 +166,7 @@ extension NotifyClient.Subscription.Event {
 
 extension Daemon {
     /// Waits until this process has sent it something that it has not read. It must stand still for this.
-    fileprivate func waitForUnreadBytes(within limit: Duration = .seconds(30)) throws {
+    fileprivate func waitForUnreadBytes(within limit: Duration = .seconds(300)) throws {
         let deadline = ContinuousClock.now + limit
         while ContinuousClock.now < deadline {
             for descriptor in Int32(3)..<1024 where isPeer(of: descriptor) {

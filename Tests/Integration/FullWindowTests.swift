@@ -87,7 +87,7 @@ extension IntegrationTests {
                     sent += 1
                 }
                 if !posts.isEmpty { try client.send(posts) }
-                switch try client.next(within: .seconds(120), "more than \(outcome.durable.count) messages") {
+                switch try client.next(within: .seconds(300), "more than \(outcome.durable.count) messages") {
                 case .receipt(let receipt): outcome.receipts.append(receipt.sequence)
                 case .gap(let gap): outcome.missed += Int(gap.dropped)
                 case .message(let message) where message.subscription == 1:

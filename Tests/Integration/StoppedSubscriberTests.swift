@@ -40,7 +40,7 @@ extension IntegrationTests {
             #expect(!subscriber.hasExited)
 
             subscriber.send(SIGCONT)
-            #expect(try await subscriber.waitForLines(3, within: .seconds(180)).last == "received \(all)")
+            #expect(try await subscriber.waitForLines(3, within: .seconds(600)).last == "received \(all)")
             resident = max(resident, try daemon.residentBytes - residentBefore)
             proportional = max(proportional, try daemon.proportionalBytes - proportionalBefore)
             print("a stopped subscriber: resident \(resident >> 10) KiB more, proportional \(proportional >> 10) KiB")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NotifyClient
 
-@Suite(.timeLimit(.minutes(1))) struct ClientMachineSubscriptionTests {
+@Suite(.timeLimit(.minutes(10))) struct ClientMachineSubscriptionTests {
     // MARK: Volatile
 
     @Test func `one delivery reaches every volatile subscription that matches, and no other`() async throws {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NotifyClient
 
-@Suite(.timeLimit(.minutes(1))) struct MailboxTests {
+@Suite(.timeLimit(.minutes(10))) struct MailboxTests {
     private func mailbox(messages: Int? = nil, bytes: Int = .max, limit: Int? = nil) -> Mailbox {
         Mailbox(bounds: messages.map { Mailbox.Bounds(messages: $0, bytes: bytes) }, limit: limit)
     }

@@ -8,7 +8,7 @@ import Testing
 @testable import NotifyClient
 
 /// The client over a real socket, with the test for a daemon.
-@Suite(.timeLimit(.minutes(1))) struct NotifyClientTests {
+@Suite(.timeLimit(.minutes(10))) struct NotifyClientTests {
     @Test func `a post travels with all its parts, and its receipt comes back`() async throws {
         try await FakeDaemon.run { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in

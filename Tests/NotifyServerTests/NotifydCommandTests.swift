@@ -5,7 +5,7 @@ import Testing
 @testable import NotifyServer
 
 /// The program `notifyd` itself: options, exit status, signals.
-@Suite(.timeLimit(.minutes(1)), .serialized) struct NotifydCommandTests {
+@Suite(.timeLimit(.minutes(10)), .serialized) struct NotifydCommandTests {
     private let folder: TemporaryFolder
 
     init() throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NotifyServer
 
-@Suite(.timeLimit(.minutes(1))) struct PeerCredentialsTests {
+@Suite(.timeLimit(.minutes(10))) struct PeerCredentialsTests {
     private let own = PeerCredentials(processID: getpid(), userID: geteuid(), groupID: getegid())
 
     @Test func ofASocketPairAreThisProcesss() throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NotifyServer
 
-@Suite(.timeLimit(.minutes(1))) struct ServerTests {
+@Suite(.timeLimit(.minutes(10))) struct ServerTests {
     private let folder: TemporaryFolder
 
     init() throws {

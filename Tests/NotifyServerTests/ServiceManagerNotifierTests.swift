@@ -5,7 +5,7 @@ import Testing
 
 @testable import NotifyServer
 
-@Suite(.timeLimit(.minutes(1))) struct ServiceManagerNotifierTests {
+@Suite(.timeLimit(.minutes(10))) struct ServiceManagerNotifierTests {
     private let folder: TemporaryFolder
 
     init() throws {

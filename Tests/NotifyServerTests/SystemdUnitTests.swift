@@ -4,7 +4,7 @@ import Testing
 @testable import NotifyServer
 
 /// What `systemd-analyze` and its like say about the files in `systemd/`, where they are installed.
-@Suite(.timeLimit(.minutes(1))) struct SystemdUnitTests {
+@Suite(.timeLimit(.minutes(10))) struct SystemdUnitTests {
     private static let units = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("systemd").path
 

@@ -4,7 +4,7 @@ import NotifyWire
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct StoreCommitTests {
     let folder: TemporaryFolder
 

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Random commits, failures, pages and restarts against a plain array.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct StoreModelTests {
     private static let filters: [(String, String?)] = [
         (">", nil), ("a.*", nil), ("a.*.x", nil), ("b.3.x", nil), ("*.1.>", nil), ("c.>", "o1"), (">", "o2"),

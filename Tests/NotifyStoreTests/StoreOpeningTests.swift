@@ -4,7 +4,7 @@ import NotifyStore
 import NotifyWire
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct StoreOpeningTests {
     let folder: TemporaryFolder
 

@@ -3,7 +3,7 @@ import NotifyStore
 import NotifyWire
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct StorePageTests {
     let folder: TemporaryFolder
 

@@ -5,7 +5,7 @@ import NotifyWire
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct StoreRecoveryTests {
     let folder: TemporaryFolder
 

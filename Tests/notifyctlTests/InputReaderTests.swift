@@ -3,7 +3,7 @@ import Testing
 
 @testable import notifyctl
 
-@Suite(.timeLimit(.minutes(1))) struct InputReaderTests {
+@Suite(.timeLimit(.minutes(10))) struct InputReaderTests {
     @Test func `input comes as it arrives, to its end`() async throws {
         let (input, output) = try makePipe()
         defer { close(input) }

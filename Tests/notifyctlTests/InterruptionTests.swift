@@ -3,7 +3,7 @@ import Testing
 
 @testable import notifyctl
 
-@Suite(.timeLimit(.minutes(1))) struct InterruptionTests {
+@Suite(.timeLimit(.minutes(10))) struct InterruptionTests {
     @Test func `the end of the time interrupts, also at once`() async throws {
         let quiet = Signal()
         for timeout in [Duration.zero, .milliseconds(20)] {
@@ -26,7 +26,7 @@ import Testing
 
     @Test func `a cancelled task does not wait`() async {
         let quiet = Signal()
-        let interruption = Interruption(output: quiet.descriptor, timeout: .seconds(60))
+        let interruption = Interruption(output: quiet.descriptor, timeout: .seconds(600))
         let waiting = Task { await interruption.wait() }
         waiting.cancel()
         #expect(await waiting.value == nil)

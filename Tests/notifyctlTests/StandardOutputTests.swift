@@ -3,7 +3,7 @@ import Testing
 
 @testable import notifyctl
 
-@Suite(.timeLimit(.minutes(1))) struct StandardOutputTests {
+@Suite(.timeLimit(.minutes(10))) struct StandardOutputTests {
     private func withPipe(_ body: (_ read: Int32, _ write: Int32) async throws -> Void) async throws {
         signal(SIGPIPE, SIG_IGN)
         let (read, write) = try makePipe()
@@ -38,7 +38,7 @@ import Testing
             dup2(write, read)
             // A program that another test just starts has a copy of the end to read from until its exec.
             var entry = pollfd(fd: write, events: 0, revents: 0)
-            try #require(poll(&entry, 1, 30_000) == 1)
+            try #require(poll(&entry, 1, 300_000) == 1)
             #expect(throws: StandardOutput.Failure.readerGone) { try flush(&output) }
         }
     }

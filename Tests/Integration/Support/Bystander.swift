@@ -34,7 +34,7 @@ final class Bystander {
     func statistics() throws -> [String: UInt64] { try poster.statistics() }
 
     /// Waits until the daemon has as many connections besides the bystander's two. Each look is a round trip.
-    func waitForOtherConnections(_ wanted: UInt64, within limit: Duration = .seconds(30)) throws {
+    func waitForOtherConnections(_ wanted: UInt64, within limit: Duration = .seconds(300)) throws {
         let deadline = ContinuousClock.now + limit
         var found = UInt64.max
         while ContinuousClock.now < deadline {

@@ -39,7 +39,7 @@ final class Daemon: Sendable {
     }
 
     /// Starts it, also again after it ended, and waits until it says that it is ready.
-    func start(within limit: Duration = .seconds(60)) async throws {
+    func start(within limit: Duration = .seconds(300)) async throws {
         let run = try NotifydRun(
             ["--socket", socket, "--database", database] + options, environment: environment,
             managerPath: folder.file("manager"))
@@ -55,7 +55,7 @@ final class Daemon: Sendable {
 
     /// SIGTERM, and waits for the status it exits with.
     @discardableResult
-    func stop(within limit: Duration = .seconds(60)) async throws -> ChildProcess.Exit {
+    func stop(within limit: Duration = .seconds(300)) async throws -> ChildProcess.Exit {
         process.send(SIGTERM)
         return try await process.waitForExit(within: limit)
     }
@@ -106,7 +106,7 @@ extension Daemon {
 
 extension ChildProcess {
     /// After SIGSTOP: waits until it stands still. The signal has no effect to wait for, so the kernel is asked.
-    func waitUntilStopped(within limit: Duration = .seconds(10)) throws {
+    func waitUntilStopped(within limit: Duration = .seconds(300)) throws {
         let deadline = ContinuousClock.now + limit
         while ContinuousClock.now < deadline {
             let text = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)

@@ -2,7 +2,7 @@ import Foundation
 
 extension Notifyctl {
     /// Runs a script in which `notifyctl` and `notifyd` are the programs under test.
-    func shell(_ script: String, within limit: Duration = .seconds(60)) async throws -> Result {
+    func shell(_ script: String, within limit: Duration = .seconds(300)) async throws -> Result {
         let folder = URL(filePath: Programs.notifyctl).deletingLastPathComponent().path
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         let variables: [String: String?] = ["NOTIFYD_SOCKET": socket, "PATH": "\(folder):\(path)"]
@@ -27,7 +27,7 @@ extension Notifyctl.Result {
 
 extension Daemon {
     /// Waits until so many subscriptions are live. Each look is a round trip.
-    func waitForSubscriptions(_ wanted: UInt64, within limit: Duration = .seconds(30)) throws {
+    func waitForSubscriptions(_ wanted: UInt64, within limit: Duration = .seconds(300)) throws {
         let client = try RawClient(self)
         let deadline = ContinuousClock.now + limit
         var found: UInt64?

@@ -22,7 +22,7 @@ struct Notifyctl: Sendable {
 
     /// Runs to its end.
     func run(
-        _ arguments: String..., input: ChildProcess.Input = .none, within limit: Duration = .seconds(60)
+        _ arguments: String..., input: ChildProcess.Input = .none, within limit: Duration = .seconds(300)
     ) async throws -> Result {
         let process = try start(arguments, input: input)
         let status = try await process.waitForExit(within: limit)

@@ -23,7 +23,7 @@ struct NotifydRun: Sendable {
 
     /// Waits until clients can connect and returns the path where they do. An early end is a failure at once.
     @discardableResult
-    func ready(within limit: Duration = .seconds(60)) async throws -> String {
+    func ready(within limit: Duration = .seconds(300)) async throws -> String {
         let outcome = Watched<Bool?>(nil)
         let watch = Task {
             _ = try? await process.waitForExit(within: limit)
@@ -61,7 +61,7 @@ struct NotifydRun: Sendable {
     }
 
     @discardableResult
-    func stop(within limit: Duration = .seconds(60)) async throws -> ChildProcess.Exit {
+    func stop(within limit: Duration = .seconds(300)) async throws -> ChildProcess.Exit {
         process.send(SIGTERM)
         return try await process.waitForExit(within: limit)
     }

@@ -18,7 +18,7 @@ final class RawClient {
     private var run: Run?
     private(set) var lastRequest: UInt64 = 0
 
-    static let patience = Duration.seconds(60)
+    static let patience = Duration.seconds(300)
 
     init(_ socket: RawSocket) {
         self.socket = socket

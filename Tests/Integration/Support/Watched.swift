@@ -36,7 +36,7 @@ final class Watched<State: Sendable>: Sendable {
 
     /// Waits until `find` gives something; fails after `limit`, saying what was waited for.
     func wait<Found: Sendable>(
-        _ what: String, within limit: Duration = .seconds(60), for find: (State) -> Found?
+        _ what: String, within limit: Duration = .seconds(300), for find: (State) -> Found?
     ) async throws -> Found {
         let deadline = ContinuousClock.now + limit
         while true {

@@ -63,8 +63,8 @@ extension NotifyClient.Configuration {
     static func test(_ path: String) -> Self {
         var configuration = manual
         configuration.socketPath = path
-        configuration.connectionWait = .seconds(60)
-        configuration.closingTimeout = .seconds(60)
+        configuration.connectionWait = .seconds(600)
+        configuration.closingTimeout = .seconds(600)
         return configuration
     }
 }

@@ -42,7 +42,7 @@ final class DaemonProcess {
         kill(process.processIdentifier, number)
     }
 
-    /// Waits, thirty seconds at most, until standard error holds the text, and gives all that it holds by then.
+    /// Waits, five minutes at most, until standard error holds the text, and gives all that it holds by then.
     @discardableResult
     func waitForError(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) -> String {
         while !received.contains(text), readMore() {}
@@ -50,7 +50,7 @@ final class DaemonProcess {
         return received
     }
 
-    /// Waits for the end, thirty seconds at most after the last word.
+    /// Waits for the end, five minutes at most after the last word.
     func end() -> (status: Int32, output: String, errors: String) {
         while readMore() {}
         process.waitUntilExit()
@@ -58,12 +58,12 @@ final class DaemonProcess {
         return (process.terminationStatus, text, received)
     }
 
-    /// - Returns: `false` at the end of standard error, or when nothing came for thirty seconds.
+    /// - Returns: `false` at the end of standard error, or when nothing came for five minutes.
     private func readMore() -> Bool {
         let descriptor = errors.fileHandleForReading.fileDescriptor
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        guard poll(&entry, 1, 30_000) == 1 else {
-            Issue.record("the daemon said nothing for thirty seconds")
+        guard poll(&entry, 1, 300_000) == 1 else {
+            Issue.record("the daemon said nothing for five minutes")
             kill(process.processIdentifier, SIGKILL)
             return false
         }

@@ -31,10 +31,10 @@ struct DatagramReceiver: ~Copyable {
         return descriptor
     }
 
-    /// The next message, for which it waits thirty seconds at most.
+    /// The next message, for which it waits five minutes at most.
     func next() -> String? {
         var entry = pollfd(fd: descriptor.rawValue, events: Int16(POLLIN), revents: 0)
-        guard poll(&entry, 1, 30_000) == 1 else { return nil }
+        guard poll(&entry, 1, 300_000) == 1 else { return nil }
         var bytes = [UInt8](repeating: 0, count: 4096)
         let count = recv(descriptor.rawValue, &bytes, bytes.count, 0)
         return count < 0 ? nil : String(decoding: bytes[..<count], as: UTF8.self)
