@@ -46,6 +46,53 @@ import Testing
         #expect(journal.take() == ["second a name with spaces"])
     }
 
+    @Test func `a token is removed from the name and the object that it asks for, and from no other`() {
+        let thing = Thing()
+        let token = observe("observer", name, object: thing)
+        let any = observe("any", name)
+        center.removeObserver(token, name: other, object: nil)
+        center.removeObserver(token, name: name, object: Thing())
+        center.removeObserver(token, name: other, object: thing)
+        center.removeObserver(any, name: name, object: thing)
+        center.post(name: name, object: thing)
+        #expect(journal.take().count == 2)
+        center.removeObserver(token, name: name, object: thing)
+        center.removeObserver(any, name: name, object: nil)
+        center.post(name: name, object: thing)
+        #expect(journal.take() == [])
+        let last = observe("last", name, object: thing)
+        center.removeObserver(last, name: nil, object: thing)
+        #expect(center.center.observationCount == 0)
+    }
+
+    @Test func `a method's object observes nothing any more, or not this name or object`() {
+        let (plain, another, thing) = (Plain(journal), Plain(journal), Thing())
+        func observeAll() {
+            center.addObserver(plain, calling: Plain.note, name: name, object: thing)
+            center.addObserver(plain, calling: Plain.note, name: other, object: nil)
+        }
+        func calls() -> Int {
+            center.post(name: name, object: thing)
+            center.post(name: name, object: Thing())
+            center.post(name: other, object: nil)
+            return journal.take().count
+        }
+        observeAll()
+        #expect(calls() == 2)
+        center.removeObserver(another)
+        center.removeObserver(plain, name: name, object: Thing())
+        #expect(calls() == 2)
+        center.removeObserver(plain, name: name, object: nil)
+        #expect(calls() == 1)
+        center.removeObserver(plain)
+        #expect(calls() == 0)
+        observeAll()
+        center.removeObserver(plain, name: nil, object: thing)
+        #expect(calls() == 1)
+        center.removeObserver(plain, name: other, object: nil)
+        #expect(center.center.observationCount == 0)
+    }
+
     @Test func `a nil name means every name, whatever it is`() {
         let token = observe("any", nil)
         for name in ["", "x", "a..b", "notifyd.x", ">", " "] { center.post(name: .init(name), object: nil) }
@@ -121,6 +168,19 @@ import Testing
         (plain, isolated) = (nil, nil)
         center.post(name: name, object: nil)
         #expect(journal.take() == [])
+    }
+
+    @Test func `what Foundation posts to its own default center comes to this one's, and what others post does not`() {
+        let thing = Thing()
+        for name in [UserDefaults.didChangeNotification, name] {
+            let token = CompatibleNotificationCenter.default.addObserver(forName: name, object: thing, queue: nil) {
+                [journal] in journal.note($0.name.rawValue)
+            }
+            Foundation.NotificationCenter.default.post(name: name, object: thing)
+            CompatibleNotificationCenter.default.removeObserver(token)
+            Foundation.NotificationCenter.default.post(name: name, object: thing)
+        }
+        #expect(journal.take() == [UserDefaults.didChangeNotification.rawValue])
     }
 
     @Test func `observers may be removed and added while others are called`() {

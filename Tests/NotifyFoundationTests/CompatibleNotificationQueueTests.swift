@@ -64,6 +64,66 @@ import Testing
         #expect(notes == ["here 1", "returned", "loop"])
     }
 
+    @Test func `now is never where the run loop runs in another mode`() {
+        let mode = RunLoop.Mode("a mode of our own")
+        let notes = posted { queue, journal in
+            nonisolated(unsafe) let queue = queue
+            func enqueueAll() {
+                queue.enqueue(Notification(name: Self.here), postingStyle: .now)
+                queue.enqueue(
+                    Notification(name: Self.here, object: 1), postingStyle: .now, coalesceMask: [], forModes: [mode])
+                queue.enqueue(
+                    Notification(name: Self.here, object: 2), postingStyle: .now, coalesceMask: [], forModes: [.common])
+            }
+            nonisolated(unsafe) let enqueue = enqueueAll
+            RunLoop.current.perform(inModes: [mode]) { enqueue() }
+            self.run(in: mode)
+            journal.note("other mode")
+            RunLoop.current.perform(inModes: [.default]) { enqueue() }
+            self.run(in: .default)
+            journal.note("default mode")
+        }
+        #expect(notes == ["here 1", "other mode", "here -", "here 2", "default mode", "loop"])
+    }
+
+    @Test(arguments: [CompatibleNotificationQueue.PostingStyle.asap, .whenIdle])
+    func `the common modes have the default one among them`(style: CompatibleNotificationQueue.PostingStyle) {
+        let notes = posted { queue, _ in
+            for number in 1...2 {
+                queue.enqueue(
+                    Notification(name: Self.here, object: number), postingStyle: style, coalesceMask: [],
+                    forModes: [.common])
+            }
+        }
+        #expect(notes == ["loop", "here 1", "here 2"])
+    }
+
+    @Test(arguments: [CompatibleNotificationQueue.PostingStyle.asap, .whenIdle])
+    func `what is enqueued later is posted when the loop runs again`(style: CompatibleNotificationQueue.PostingStyle) {
+        let notes = posted { queue, journal in
+            for number in 1...3 {
+                queue.enqueue(Notification(name: Self.here, object: number), postingStyle: style)
+                self.run(in: .default)
+                journal.note("ran")
+            }
+        }
+        #expect(notes == ["here 1", "ran", "here 2", "ran", "here 3", "ran", "loop"])
+    }
+
+    @Test func `what is enqueued in the loop is posted without anything else to wake it`() {
+        let notes = posted { queue, journal in
+            nonisolated(unsafe) let queue = queue
+            let first = Timer(fire: Date(), interval: 0, repeats: false) { _ in
+                queue.enqueue(Notification(name: Self.here), postingStyle: .asap)
+            }
+            RunLoop.current.add(first, forMode: .default)
+            let end = Date(timeIntervalSinceNow: 30)
+            while journal.entries.isEmpty && Date() < end { _ = RunLoop.current.run(mode: .default, before: end) }
+            journal.note("in time \(Date() < end)")
+        }
+        #expect(notes == ["here -", "in time true", "loop"])
+    }
+
     @Test func `what is to come soon comes before what is to come when the loop is idle`() {
         let notes = posted { queue, _ in
             queue.enqueue(Notification(name: Self.here, object: "idle"), postingStyle: .whenIdle)

@@ -40,6 +40,13 @@ import Testing
         #expect(await take(5, of: sequence) == [3, 4, 5, 6, 7])
     }
 
+    @Test func `a buffer has room for one at least`() async {
+        let sequence = center.notifications(named: name, bufferSize: 0)
+        post(0..<2)
+        #expect(sequence.lostCount == 1)
+        #expect(await take(1, of: sequence) == [1])
+    }
+
     @Test func `a sequence may ask for one object`() async {
         let (thing, other) = (Thing(), Thing())
         let sequence = center.notifications(named: name, object: thing)
