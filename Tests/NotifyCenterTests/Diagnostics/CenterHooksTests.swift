@@ -81,6 +81,26 @@ import Testing
         #expect(center.takesShortWay)
     }
 
+    @Test func `the hook is told as before when an interception ends, and interceptors see posts when the hook goes`() {
+        center.hooks.unobserved = { [journal] _ in journal.note("unobserved") }
+        let watch = { [center, journal] in
+            center.intercept { notification, next in
+                journal.note("watched")
+                next(notification)
+            }
+        }
+        let first = watch()
+        center.post(name)
+        first.cancel()
+        center.post(name)
+        #expect(journal.take() == ["watched", "unobserved", "unobserved"])
+        let second = watch()
+        center.hooks.unobserved = nil
+        center.post(name)
+        #expect(journal.take() == ["watched"])
+        withExtendedLifetime(second) {}
+    }
+
     @Test func `a hook may observe what it was told of`() {
         let token = Later<ObservationToken>()
         center.hooks.unobserved = { [center, journal] notification in
@@ -174,6 +194,19 @@ import Testing
         #expect(journal.take() == ["Thing orders.paid"])
     }
 
+    @Test func `a repetition is told again of an owner at the address of one that is gone`() {
+        center.hooks.repeated = { [journal] _ in journal.note("repeated") }
+        var addresses: Set<ObjectIdentifier> = []
+        for _ in 0..<100 {
+            let owner = Thing()
+            addresses.insert(ObjectIdentifier(owner))
+            for _ in 0..<OwnerIndex.repetitions { observe(name, owner: owner) }
+            #expect(journal.take() == ["repeated"])
+        }
+        // Or else this says nothing.
+        #expect(addresses.count < 100)
+    }
+
     @Test func `observations that differ are no repetition`() throws {
         center.hooks.repeated = { [journal] in journal.note("\($0)") }
         let owner = Thing()
@@ -186,6 +219,11 @@ import Testing
         for _ in 0..<100 {
             let token = center.observe(name) { _ in }
             token.cancel()
+        }
+        for _ in 0..<OwnerIndex.repetitions - 1 {
+            center.observe(name, owner: owner, fileID: "One/File.swift", line: 1) { _, _ in }
+            center.observe(name, owner: owner, fileID: "Other/File.swift", line: 1) { _, _ in }
+            center.observe(name, owner: owner, fileID: "One/File.swift", line: 2) { _, _ in }
         }
         #expect(journal.take() == [])
     }
@@ -211,12 +249,17 @@ import Testing
             init(_ center: LocalCenter) { self.center = center }
             deinit { center.removeAllObservations() }
         }
-        let careful = Careful(center)
-        center.hooks.failed = { failure in careful.center.removeAllSticky() }
+        var careful: Careful? = Careful(center)
+        let gone = Weak(careful)
+        center.hooks.failed = { [careful] failure in careful?.center.removeAllSticky() }
+        careful = nil
         let token = center.observe(name) { _ in throw Failure(description: "") }
-        center.post(name)
+        center.postSticky(name)
+        #expect(center.stickyNotification(name) == nil)
         #expect(center.observationCount == 1)
         center.hooks = CenterHooks()
+        #expect(gone.isGone)
+        #expect(center.observationCount == 0)
         withExtendedLifetime(token) {}
     }
 

@@ -61,6 +61,18 @@ import Testing
         #expect("\(summary)".hasSuffix(" at NotifyCenterTests/ObservationSummaryTests.swift:\(line)"))
     }
 
+    @Test func `what was lost is told, if anything was`() {
+        let sequence = center.notifications(for: name, buffering: .dropNewest(limit: 1))
+        center.post(name)
+        #expect(lines == ["orders.paid"])
+        for lost in 1...2 {
+            center.post(name)
+            #expect(center.observations.first?.lostCount == lost)
+            #expect(lines == ["orders.paid, lost \(lost)"])
+        }
+        withExtendedLifetime(sequence) {}
+    }
+
     @Test func `who is gone is not listed, neither is what was replaced or has ended`() {
         var owner: Thing? = Thing()
         if let owner { center.observe(name, owner: owner) { _, _ in } }

@@ -1,0 +1,31 @@
+import Testing
+
+@testable import NotifyCenter
+
+/// What a center says where nobody has set its hooks. In a process of its own, whose standard error can be read.
+@Suite struct StandardErrorTests {
+    private struct Failure: Error {}
+
+    private static func text(_ result: ExitTest.Result?) -> [Substring] {
+        String(decoding: result?.standardErrorContent ?? [], as: UTF8.self).split(separator: "\n")
+            .filter { $0.contains("NotifyCenter: ") }
+    }
+
+    @Test func `an observer that throws, and one that is made again and again, are a line each`() async {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            let center = LocalCenter()
+            let owner = Thing()
+            for _ in 0..<OwnerIndex.repetitions {
+                center.observe(NotificationName(literal: "repeated"), owner: owner) { _, _ in }
+            }
+            let token = try center.observe("failing") { _ in throw Failure() }
+            try center.post("failing")
+            try center.post("failing")
+            token.cancel()
+        }
+        let lines = Self.text(result)
+        #expect(lines.count == 3)
+        #expect(lines.first?.contains("a Thing observes 'repeated' again and again") == true)
+        #expect(lines.dropFirst().allSatisfy { $0.hasSuffix("failed at 'failing': Failure()") })
+    }
+}
