@@ -57,6 +57,7 @@ import Testing
             #expect(id > last)
             #expect(core.remove(id))
             #expect(!core.contains(id))
+            #expect(!core.remove(id))
             last = id
         }
         #expect(core.removalCount == 1_000)

@@ -1,3 +1,5 @@
+import Dispatch
+import Foundation
 import Synchronization
 import Testing
 
@@ -41,6 +43,35 @@ import Testing
         #expect(center.observationCount == steady.count)
         for token in steady { token.cancel() }
         #expect(center.observationCount == 0)
+    }
+
+    /// Whom a name reaches is remembered: posts of it do not wait for those who change the center.
+    @Test func whatWasPostedBeforeIsPostedWithoutTheCentersLock() {
+        let center = LocalCenter()
+        let calls = Atomic(0)
+        let nobody = NotificationName(literal: "nobody")
+        let tokens = [
+            center.observe(OrderPaid.self) { _ in calls.wrappingAdd(1, ordering: .relaxed) },
+            center.observe(OrderPaid.notificationName) { _ in calls.wrappingAdd(1, ordering: .relaxed) },
+        ]
+        let post = { @Sendable in
+            center.post(OrderPaid(amount: 1))
+            center.post(OrderPaid.notificationName, object: "17")
+            center.post(LocalNotification(name: OrderPaid.notificationName))
+            center.post(nobody)
+        }
+        post()
+        let posted = DispatchSemaphore(value: 0)
+        let result = center.state.withLock { _ in
+            Thread.detachNewThread {
+                post()
+                posted.signal()
+            }
+            return posted.wait(timeout: .now() + 300)
+        }
+        #expect(result == .success)
+        #expect(calls.load(ordering: .relaxed) == 8)
+        withExtendedLifetime(tokens) {}
     }
 
     /// Everything that changes what a post does, at once, on names that all share.

@@ -61,7 +61,9 @@ import Testing
         ("a.b>", "a.b>", true), ("ab.*", "a.b", false), ("a.*", "ab.c", false), ("ü.*", "ü.ö", true),
         ("ü.*", "u.ö", false),
         ("*.kitchen", "sensor.kitchen", true), ("*.kitchen", "sensor.kitche", false),
-        ("sensor.*.temperature", "sensor.kitchen.temperature", true),
+        ("sensor.*.temperature", "sensor.kitchen.temperature", true), ("*x.*", "*x.b", true), ("*x.*", "ax.b", false),
+        (">x.*", ">x.b", true), (">x.*", "a.b", false), ("*.*a", "b.*a", true), ("*.*a", "b.ca", false),
+        ("*.>a.>", "b.>a.c", true), ("*.>a.>", "b.c.d", false),
     ])
     func matchesTokenByToken(_ pattern: String, _ name: String, _ expected: Bool) throws {
         #expect(try NamePattern(pattern).matches(NotificationName(name)) == expected)

@@ -26,6 +26,18 @@ import Testing
         token.cancel()
     }
 
+    @Test func `of those who observe already, it reaches who asks for its object`() {
+        let tokens = [
+            center.observe(name, object: "left", using: note("left's")),
+            center.observe(name, object: "right", using: note("right's")), center.observe(name, using: note("any")),
+        ]
+        center.postSticky(name, object: "left", payload: 80)
+        #expect(journal.take() == ["left's left 80", "any left 80"])
+        center.postSticky(name, payload: 79)
+        #expect(journal.take() == ["any 79"])
+        withExtendedLifetime(tokens) {}
+    }
+
     @Test func `a new observer gets the last one at once, and then what comes`() {
         center.postSticky(name, payload: 80)
         center.postSticky(name, payload: 79)
@@ -114,6 +126,16 @@ import Testing
         #expect(journal.take() == ["80"])
     }
 
+    @Test func `each of many that one owner has gets it, whatever else comes with them`() {
+        center.hooks.repeated = { [journal] _ in journal.note("repeated") }
+        let owner = Thing()
+        center.postSticky(name)
+        for _ in 0..<100 { center.observe(name, owner: owner) { [journal] _, _ in journal.note("owner") } }
+        let notes = journal.take()
+        #expect(notes.count { $0 == "owner" } == 100)
+        #expect(notes.count { $0 == "repeated" } == 1)
+    }
+
     @Test func `what a new observer throws at it is told`() {
         center.hooks.failed = { [journal] in journal.note("\($0.notification.name) \($0.error)") }
         center.postSticky(name)
@@ -200,6 +222,8 @@ import Testing
         #expect(center.removeSticky(OrderPaid.self)?.amount == 1)
         #expect(center.removeSticky(OrderPaid.self) == nil)
         #expect(center.stickyMessage(OrderPaid.self, object: "17")?.amount == 2)
+        #expect(center.removeSticky(OrderPaid.self, object: "17")?.amount == 2)
+        #expect(center.stickyMessage(OrderPaid.self, object: "17") == nil)
     }
 
     // MARK: Reading and taking back
@@ -220,6 +244,10 @@ import Testing
         #expect(center.removeSticky(name) == nil)
         let first = center.observe(name, using: note("first"))
         #expect(journal.take() == ["first left 70"])
+        center.removeSticky(name, object: "left")
+        #expect(center.state.withLock { $0.sticky.isEmpty })
+        center.postSticky(name, payload: 80)
+        #expect(journal.take() == ["first 80"])
         center.removeAllSticky()
         let second = center.observe(name, using: note("second"))
         #expect(journal.take() == [])
