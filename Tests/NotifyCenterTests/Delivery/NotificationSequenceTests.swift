@@ -110,6 +110,30 @@ import Testing
         #expect(sequence.lostCount == 0)
     }
 
+    @Test func onceIsOneMessage() async {
+        let messages = center.messages(of: Paid.self, options: .once)
+        center.post(name, payload: "no message")
+        for order in 0..<3 { center.post(Paid(order: order)) }
+        #expect(center.observationCount == 1)
+        var iterator = messages.makeAsyncIterator()
+        #expect(await iterator.next()?.order == 0)
+        #expect(center.observationCount == 0)
+        #expect(await iterator.next() == nil)
+        #expect(messages.lostCount == 0)
+    }
+
+    @Test func messagesThatFindNoRoomAreCounted() async {
+        let messages = center.messages(of: Paid.self, buffering: .dropOldest(limit: 2))
+        for order in 0..<5 {
+            center.post(Paid(order: order))
+            center.post(name, payload: order)
+        }
+        #expect(messages.lostCount == 3)
+        #expect(messages.observation.lostCount == 3)
+        var iterator = messages.makeAsyncIterator()
+        for order in 3..<5 { #expect(await iterator.next()?.order == order) }
+    }
+
     // MARK: The end
 
     @Test func itEndsAsTheSequenceGoes() async {
@@ -195,6 +219,19 @@ import Testing
         sequence.cancel()
         #expect(await reader.value == [])
         #expect(center.observationCount == 0)
+    }
+
+    @Test func whoWaitsForAMessageIsWokenByTheEnd() async {
+        let messages = center.messages(of: Paid.self)
+        let readers = (0..<3).map { _ in
+            Task {
+                var iterator = messages.makeAsyncIterator()
+                return await iterator.next() == nil
+            }
+        }
+        for _ in 0..<10 { await Task.yield() }
+        messages.cancel()
+        for reader in readers { #expect(await reader.value) }
     }
 
     @Test func removingAllEndsIt() async {

@@ -1,0 +1,102 @@
+import Testing
+
+@testable import NotifyCenter
+
+/// Posts that wait in several places, for readers and for observers that run elsewhere. What a post waits for at all, see
+/// `PostWaitingTests`.
+@Suite(.timeLimit(.minutes(1))) struct WaitingPostTests {
+    private let center = LocalCenter()
+    private let name = OrderPaid.notificationName
+    private let journal = Collector<Int>()
+
+    private func read(_ count: Int, _ sequence: NotificationSequence<LocalNotification>) async -> [Int] {
+        var numbers: [Int] = []
+        var iterator = sequence.makeAsyncIterator()
+        while numbers.count < count, let notification = await iterator.next() {
+            numbers.append(notification.payload as? Int ?? -1)
+        }
+        return numbers
+    }
+
+    @Test func itWaitsUntilThereIsRoomEverywhere() async {
+        let sequences = (0..<3).map { _ in center.notifications(for: name, buffering: .wait(limit: 1)) }
+        center.post(name, payload: 0)
+        let isPosted = Gate()
+        let signal = center.observe(name) { _ in isPosted.open() }
+        let posting = Task { [center, name, journal] in
+            await center.postWaiting(name, payload: 1)
+            journal.add(1)
+        }
+        await isPosted.pass()
+        for sequence in sequences.dropLast() { #expect(await read(1, sequence) == [0]) }
+        // Time to return too early, which it must not use.
+        for _ in 0..<100 { await Task.yield() }
+        #expect(journal.values.isEmpty)
+        #expect(await read(1, sequences[2]) == [0])
+        await posting.value
+        for sequence in sequences { #expect(await read(1, sequence) == [1]) }
+        #expect(sequences.map(\.lostCount) == [0, 0, 0])
+        signal.cancel()
+    }
+
+    @Test(arguments: 0..<20) func onceCancelledItWaitsNowhere(round: Int) async {
+        let sequences = (0..<3).map { _ in center.notifications(for: name, buffering: .wait(limit: 1)) }
+        center.post(name, payload: 0)
+        let posting = Task { await center.postWaiting(name, payload: 1) }
+        for _ in 0..<round % 5 { await Task.yield() }
+        posting.cancel()
+        await posting.value
+        #expect(sequences.map(\.lostCount) == [1, 1, 1])
+        for sequence in sequences { #expect(await read(1, sequence) == [0]) }
+        center.post(name, payload: 2)
+        for sequence in sequences { #expect(await read(1, sequence) == [2]) }
+    }
+
+    @Test(arguments: 0..<20) func onceCancelledItDoesNotWaitForAnObserver(round: Int) async {
+        let (begun, gate) = (Gate(), Gate())
+        let token = center.observe(name, buffering: .wait(limit: 1)) { [journal] in
+            begun.open()
+            await gate.pass()
+            journal.add($0.payload as? Int ?? -1)
+        }
+        center.post(name, payload: 0)
+        await begun.pass()
+        center.post(name, payload: 1)
+        let posting = Task { await center.postWaiting(name, payload: 2) }
+        for _ in 0..<round % 5 { await Task.yield() }
+        posting.cancel()
+        await posting.value
+        #expect(token.observation.lostCount == 1)
+        gate.open()
+        #expect(await journal.values(2) == [0, 1])
+        await center.postWaiting(name, payload: 3)
+        #expect(await journal.values(3) == [0, 1, 3])
+        token.cancel()
+    }
+
+    @Test func itWaitsForAReaderOfMessages() async {
+        let messages = center.messages(of: OrderPaid.self, buffering: .wait(limit: 1))
+        center.post(OrderPaid(amount: 0))
+        let posting = Task { [center, journal] in
+            for amount in 1...3 {
+                await center.postWaiting(OrderPaid(amount: amount))
+                journal.add(amount)
+            }
+        }
+        var iterator = messages.makeAsyncIterator()
+        for amount in 0...3 { #expect(await iterator.next()?.amount == amount) }
+        await posting.value
+        #expect(messages.lostCount == 0)
+    }
+
+    @Test(arguments: 0..<20) func itIsReleasedByTheEndOfMessages(round: Int) async {
+        let messages = center.messages(of: OrderPaid.self, buffering: .wait(limit: 1))
+        center.post(OrderPaid(amount: 0))
+        let posting = Task { await center.postWaiting(OrderPaid(amount: 1)) }
+        for _ in 0..<round % 5 { await Task.yield() }
+        messages.cancel()
+        await posting.value
+        var iterator = messages.makeAsyncIterator()
+        #expect(await iterator.next() == nil)
+    }
+}
