@@ -88,6 +88,26 @@ public struct RepeatedObservation: Sendable, CustomStringConvertible {
             + "or make it once"
     }
 
+    /// Nil if the owner is gone.
+    init?(_ observer: Observer) {
+        guard let ownerType = observer.ownerTypeName else { return nil }
+        self.ownerType = ownerType
+        names = "\(observer.names)"
+        place = observer.place
+    }
+
+    /// One of each of those that an owner has again and again. A look at what they ask for may let go of it.
+    static func repetitions(among observers: [Observer]) -> [Observer] {
+        var counts: [Place: Int] = [:]
+        return observers.filter { observer in
+            // One of an instance that is gone is another one than that of an instance at the same address.
+            if observer.options.key != nil || observer.isOrphaned { return false }
+            let place = Place(observer)
+            counts[place, default: 0] += 1
+            return counts[place] == OwnerIndex.repetitions
+        }
+    }
+
     /// The same observation at the same place.
     struct Place: Hashable {
         let file: UInt

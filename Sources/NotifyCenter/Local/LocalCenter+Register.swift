@@ -29,8 +29,17 @@ extension LocalCenter {
             observer.deliver(entry.notification, in: self)
         }
         for observer in others.ofGoneOwner { end(observer) }
-        if let repeated = others.repeated { hooks.repeated(repeated) }
+        if let repeated = repetition(among: others.ofOwner) { hooks.repeated(repeated) }
         if others.isPruningDue { endOrphans() }
+    }
+
+    /// What an owner observes again and again, if that has not been told yet.
+    private func repetition(among observers: [Observer]) -> RepeatedObservation? {
+        // Not under the lock: looking at what they ask for may turn out to hold its last reference.
+        let repetitions = RepeatedObservation.repetitions(among: observers)
+        if repetitions.isEmpty { return nil }
+        let untold = state.withLock { state in repetitions.first { state.owners.tell($0) } }
+        return untold.flatMap(RepeatedObservation.init)
     }
 
     /// What a change leaves to be done without the lock.
@@ -39,7 +48,8 @@ extension LocalCenter {
         struct Others {
             var sticky: [StickyNotifications.Entry] = []
             var ofGoneOwner: [Observer] = []
-            var repeated: RepeatedObservation?
+            /// All of the owner, if it is time to look for repetitions.
+            var ofOwner: [Observer] = []
             var isPruningDue = false
         }
 
@@ -86,9 +96,9 @@ extension LocalCenter.State {
             leftover.others?.ofGoneOwner = owners.all(of: id).compactMap { observers[$0] }
             owners.removeAll(of: id)
         }
-        if owners.add(observer.slot, to: id), let repeated = owners.repeated(by: owner, in: observers) {
+        if owners.add(observer.slot, to: id) {
             leftover.others = leftover.others ?? .init()
-            leftover.others?.repeated = repeated
+            leftover.others?.ofOwner = owners.all(of: id).compactMap { observers[$0] }
         }
     }
 

@@ -3,7 +3,9 @@ struct OwnerIndex {
     private struct Record {
         var first: Int32
         var count = 0
-        var reported: Set<RepeatedObservation.Place> = []
+        /// At how many it is time to look for repetitions.
+        var nextLook = OwnerIndex.repetitions
+        var told: Set<RepeatedObservation.Place> = []
     }
 
     private struct Link {
@@ -41,9 +43,11 @@ struct OwnerIndex {
         links[Int(slot)] = Link(owner: owner, previous: -1, next: record.first)
         record.first = slot
         record.count += 1
-        let count = record.count
+        // Twice as many as ever before, so that who comes and goes at that number does not pay for a look each time.
+        let isTime = record.count >= record.nextLook
+        if isTime { record.nextLook *= 2 }
         records[owner] = record
-        return count >= Self.repetitions && count & (count - 1) == 0
+        return isTime
     }
 
     mutating func remove(_ slot: Int32) {
@@ -60,22 +64,9 @@ struct OwnerIndex {
         for slot in all(of: owner) { remove(slot) }
     }
 
-    /// What this owner observes again and again, if that has not been said yet.
-    mutating func repeated(by owner: Receiver.Owner, in observers: ObserverTable) -> RepeatedObservation? {
-        let id = ObjectIdentifier(owner)
-        var counts: [RepeatedObservation.Place: Int] = [:]
-        for slot in all(of: id) {
-            guard let observer = observers[slot], observer.options.key == nil else { continue }
-            // One of an instance that is gone is another one than that of an instance at the same address.
-            if observer.isOrphaned { continue }
-            let place = RepeatedObservation.Place(observer)
-            let count = counts[place, default: 0] + 1
-            counts[place] = count
-            if count == Self.repetitions && records[id]?.reported.insert(place).inserted == true {
-                return RepeatedObservation(
-                    ownerType: "\(type(of: owner))", names: "\(observer.names)", place: observer.place)
-            }
-        }
-        return nil
+    /// Notes that a repetition is told of. Answers whether it is for the first time.
+    mutating func tell(_ repetition: Observer) -> Bool {
+        guard let owner = repetition.ownerIdentifier else { return false }
+        return records[owner]?.told.insert(RepeatedObservation.Place(repetition)).inserted == true
     }
 }

@@ -37,6 +37,19 @@ import Testing
         #expect(times == [8, 16, 32, 64])
     }
 
+    @Test func `who comes and goes at the same number costs no look each time`() {
+        var index = OwnerIndex()
+        let owner = Thing()
+        for slot in 0..<16 as Range<Int32> { _ = index.add(slot, to: ObjectIdentifier(owner)) }
+        for _ in 0..<10 {
+            index.remove(7)
+            let isTime = index.add(7, to: ObjectIdentifier(owner))
+            #expect(!isTime)
+        }
+        let times = (16..<40).filter { index.add($0, to: ObjectIdentifier(owner)) }
+        #expect(times == [31])
+    }
+
     /// The index against a dictionary of arrays.
     @Test func `agrees with the model`() {
         let seed = UInt64.random(in: 0...UInt64.max)
