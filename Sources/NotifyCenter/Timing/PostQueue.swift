@@ -106,8 +106,14 @@ public final class PostQueue: Sendable {
     ///   - limit: How many may wait at once, at least 1. Others are refused and counted.
     ///   - actor: Whose turn it posts at the end of, and on whose executor observers are called.
     public convenience init(center: LocalCenter = .default, limit: Int = 1_024, actor: any Actor) {
+        // A task for the main actor begins there. Another one takes a way over other threads.
+        let isOnMain = actor === MainActor.shared
         self.init(center: center, limit: limit) { job in
-            Task.detached { await Self.run(job, on: actor) }
+            if isOnMain {
+                Task.detached { @MainActor in job() }
+            } else {
+                Task.detached { await Self.run(job, on: actor) }
+            }
         }
     }
 

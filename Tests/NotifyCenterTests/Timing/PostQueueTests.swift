@@ -391,6 +391,14 @@ import Testing
 
     private let kept = Later<ObservationToken>()
 
+    /// A way over other threads would let it pass.
+    @Test @MainActor func whatTheMainActorIsAskedToDoAfterwardsComesAfterThePosts() async {
+        let queue = PostQueue(center: center, actor: MainActor.shared)
+        queue.enqueue(first)
+        await Task { journal.note("afterwards") }.value
+        #expect(journal.take() == ["first", "afterwards"])
+    }
+
     @Test func enqueuingFromManyThreadsLosesNothing() async {
         let queue = PostQueue(center: center, limit: 100_000, executor: { job in Task.detached { job() } })
         let (calls, finished) = AsyncStream.makeStream(of: Int.self)
