@@ -1,6 +1,7 @@
 import Foundation
 import NotifyCenter
 import NotifyFoundation
+import TestSupport
 import Testing
 
 @Suite struct NotificationsTests {
@@ -111,5 +112,17 @@ import Testing
     @Test func `the observation ends with the sequence`() {
         do { _ = center.notifications(named: name) }
         #expect(center.center.observationCount == 0)
+    }
+
+    /// What waits is there at once: nothing else comes in between on the reader's actor.
+    @Test @MainActor func `an iterator reads where its reader is`() async {
+        var iterator = center.notifications(named: name).makeAsyncIterator()
+        post(0..<1)
+        let journal = Journal()
+        let other = Task { journal.note("other") }
+        let notification = await iterator.next()
+        journal.note("read \(notification?.userInfo?["n"] as? Int ?? -1)")
+        await other.value
+        #expect(journal.take() == ["read 0", "other"])
     }
 }

@@ -56,8 +56,8 @@ extension CompatibleNotificationCenter {
             fileprivate var iterator: NotificationSequence<LocalNotification>.Iterator
 
             /// The next notification, or nil if the sequence has ended.
-            public mutating func next() async -> Notification? {
-                await next(isolation: nil)
+            nonisolated(nonsending) public mutating func next() async -> Notification? {
+                await next(isolation: #isolation)
             }
 
             /// The next notification, or nil if the sequence has ended.
