@@ -26,6 +26,17 @@ extension IntegrationTests {
             process.send(SIGKILL)
         }
 
+        @Test func itGetsNothingThatTheTestsHaveOpen() async throws {
+            // Both ends would go to a program that is started plainly.
+            let pipe = Pipe()
+            let process = try ChildProcess("ls", ["/proc/self/fd"])
+            #expect(try await process.waitForExit() == .status(0))
+            // The fourth is the folder that it lists.
+            let output = try await process.standardOutput.wait("the end") { $0.isAtEnd ? $0 : nil }
+            #expect(output.lines == ["0", "1", "2", "3"])
+            withExtendedLifetime(pipe) {}
+        }
+
         @Test func waitsAreBounded() async throws {
             let process = try ChildProcess("sleep", ["600"])
             await #expect(throws: TimedOut.self) { try await process.waitForExit(within: .milliseconds(50)) }

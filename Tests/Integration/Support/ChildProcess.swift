@@ -80,7 +80,7 @@ final class ChildProcess: Sendable {
     }
 
     @discardableResult
-    func waitForExit(within limit: Duration = .seconds(60)) async throws -> Exit {
+    func waitForExit(within limit: Duration = .seconds(300)) async throws -> Exit {
         do {
             return try await exit.wait("the end of process \(pid)", within: limit) { $0 }
         } catch {
@@ -91,7 +91,7 @@ final class ChildProcess: Sendable {
     var hasExited: Bool { exit.current != nil }
 
     /// Waits for that many lines of standard output and returns all there are.
-    func waitForLines(_ count: Int, within limit: Duration = .seconds(60)) async throws -> [Substring] {
+    func waitForLines(_ count: Int, within limit: Duration = .seconds(300)) async throws -> [Substring] {
         try await standardOutput.wait("\(count) lines", within: limit) { $0.lineCount >= count ? $0 : nil }.lines
     }
 
@@ -155,6 +155,7 @@ final class ChildProcess: Sendable {
         for (number, descriptor) in descriptors.enumerated() {
             posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(number))
         }
+        try closeOthers(&actions)
 
         // Libraries in the test's process ignore SIGPIPE; a program started from a shell does not begin so.
         var attributes = posix_spawnattr_t()
@@ -178,6 +179,16 @@ final class ChildProcess: Sendable {
         }
         guard code == 0 else { throw SystemFailure("posix_spawn \(path)", code: code) }
         return pid
+    }
+
+    /// What the tests' process has open stays its own. Not all of it is marked: Foundation marks neither its pipes nor the
+    /// sockets that tell it of the end of a child, and would wait for the end of this one, too.
+    private static func closeOthers(_ actions: inout posix_spawn_file_actions_t) throws {
+        typealias CloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
+        // Swift sees nothing of what the header keeps for GNU's own programs.
+        guard let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else { throw SystemFailure("dlsym") }
+        let code = unsafeBitCast(symbol, to: CloseFrom.self)(&actions, 3)
+        guard code == 0 else { throw SystemFailure("posix_spawn_file_actions_addclosefrom_np", code: code) }
     }
 
     private static func withCStrings<Result>(
