@@ -100,7 +100,10 @@ let package = Package(
         .target(name: "TestSupport", dependencies: ["NotifyCenter"], path: "Tests/TestSupport"),
         .testTarget(name: "NotifyCenterTests", dependencies: ["NotifyCenter", "TestSupport"]),
         .testTarget(
-            name: "NotifyFoundationTests", dependencies: ["NotifyFoundation", "NotifyCenter", "TestSupport"]),
+            name: "NotifyFoundationTests",
+            dependencies: ["NotifyFoundation", "NotifyCenter", "TestSupport", "RunLoopProgram"]),
+        .executableTarget(
+            name: "RunLoopProgram", dependencies: ["NotifyFoundation"], path: "Tests/RunLoopProgram"),
         .testTarget(
             name: "NotifyBroadcastTests", dependencies: ["NotifyBroadcast", "NotifyCenter", "TestSupport"]),
         .testTarget(
@@ -165,7 +168,7 @@ let package = Package(
 
 // What the sanitizers and the center's benchmarks need, without all that the others depend on.
 if Context.environment["IN_PROCESS_ONLY"] != nil {
-    let kept = ["NotifyCenter", "NotifyFoundation", "TestSupport"]
+    let kept = ["NotifyCenter", "NotifyFoundation", "TestSupport", "RunLoopProgram"]
     package.products.removeAll { !kept.contains($0.name) }
     package.targets.removeAll { target in !kept.contains { [$0, "\($0)Tests"].contains(target.name) } }
 }

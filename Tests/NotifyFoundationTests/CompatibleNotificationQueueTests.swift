@@ -30,19 +30,11 @@ import Testing
         return journal.take()
     }
 
-    /// Runs the run loop until nothing is left for it to do. Timers fire in the order in which they are due, and these are due
-    /// as they are added: each fires after what was to be posted by then, and the next one after what that enqueued.
+    /// Runs the run loop until nothing is left for it to do.
     private func run(in mode: RunLoop.Mode) {
-        let left = Later<Int>()
-        // One more than what is enqueued while something is posted, and what that enqueues in turn, need.
-        left.value = 3
-        while let count = left.value, count > 0 {
-            let timer = Timer(fire: Date(), interval: 0, repeats: false) { _ in
-                RunLoop.current.perform(inModes: [mode]) { left.value = count - 1 }
-            }
-            RunLoop.current.add(timer, forMode: mode)
-            while left.value == count { _ = RunLoop.current.run(mode: mode, before: Date(timeIntervalSinceNow: 1)) }
-        }
+        // It does not look whether anything is left before it has been woken once.
+        RunLoop.current.add(Timer(fire: Date(), interval: 0, repeats: false) { _ in }, forMode: mode)
+        while RunLoop.current.run(mode: mode, before: .distantFuture) {}
     }
 
     @Test(arguments: [CompatibleNotificationQueue.PostingStyle.asap, .whenIdle])
@@ -193,6 +185,79 @@ import Testing
             journal.note("ran")
         }
         #expect(notes == ["there -", "ran", "loop"])
+    }
+
+    @Test(arguments: [CompatibleNotificationQueue.PostingStyle.asap, .whenIdle])
+    func `what an observer takes out is not posted any more`(style: CompatibleNotificationQueue.PostingStyle) {
+        let notes = posted { _, journal in
+            let center = CompatibleNotificationCenter()
+            let queue = CompatibleNotificationQueue(notificationCenter: center)
+            nonisolated(unsafe) let inside = queue
+            _ = center.addObserver(forName: nil, object: nil, queue: nil) {
+                journal.note("\($0.name.rawValue) \($0.object ?? "-")")
+                guard $0.object as? Int == 1 else { return }
+                inside.dequeueNotifications(matching: Notification(name: Self.there), coalesceMask: .onName)
+                inside.enqueue(Notification(name: Self.here, object: 2), postingStyle: style)
+            }
+            for (name, object) in [(Self.here, 1), (Self.there, 1), (Self.here, 2), (Self.here, 3)] {
+                queue.enqueue(Notification(name: name, object: object), postingStyle: style)
+            }
+        }
+        #expect(notes == ["loop", "here 1", "here 3", "here 2"])
+    }
+
+    @Test(arguments: [CompatibleNotificationQueue.PostingStyle.asap, .whenIdle])
+    func `a run loop that an observer runs posts what waits, in order`(
+        style: CompatibleNotificationQueue.PostingStyle
+    ) {
+        let notes = posted { first, journal in
+            nonisolated(unsafe) let first = first
+            let center = CompatibleNotificationCenter()
+            nonisolated(unsafe) let second = CompatibleNotificationQueue(notificationCenter: center)
+            _ = center.addObserver(forName: nil, object: nil, queue: nil) {
+                journal.note("\($0.object ?? "-")")
+                guard $0.object as? Int == 1 else { return }
+                second.enqueue(Notification(name: Self.here, object: 3), postingStyle: style)
+                self.run(in: .default)
+                journal.note("over")
+            }
+            RunLoop.current.perform {
+                second.enqueue(Notification(name: Self.here, object: 1), postingStyle: style)
+                second.enqueue(Notification(name: Self.here, object: 2), postingStyle: style)
+                first.enqueue(Notification(name: Self.there), postingStyle: style)
+            }
+        }
+        #expect(notes.filter { $0 != "there -" } == ["loop", "1", "2", "3", "over"])
+        let last = notes.lastIndex(of: "over") ?? 0
+        #expect(notes.firstIndex(of: "there -") ?? notes.count < last)
+    }
+
+    @Test(arguments: [CompatibleNotificationQueue.PostingStyle.asap, .whenIdle])
+    func `a run loop that is about to sleep posts what comes then`(style: CompatibleNotificationQueue.PostingStyle) {
+        let notes = posted { queue, _ in
+            nonisolated(unsafe) let queue = queue
+            // A loop that has nothing else to do runs this and sleeps.
+            RunLoop.current.perform { queue.enqueue(Notification(name: Self.here), postingStyle: style) }
+            while RunLoop.current.run(mode: .default, before: .distantFuture) {}
+        }
+        #expect(notes == ["here -", "loop"])
+    }
+
+    @Test(arguments: [CompatibleNotificationQueue.PostingStyle.asap, .whenIdle])
+    func `a queue stays until all is posted, and no longer`(style: CompatibleNotificationQueue.PostingStyle) {
+        let notes = posted { _, journal in
+            let center = CompatibleNotificationCenter()
+            _ = center.addObserver(forName: nil, object: nil, queue: nil) { _ in journal.note("posted") }
+            nonisolated(unsafe) weak var queue: CompatibleNotificationQueue?
+            RunLoop.current.perform {
+                let new = CompatibleNotificationQueue(notificationCenter: center)
+                new.enqueue(Notification(name: Self.here), postingStyle: style)
+                queue = new
+            }
+            self.run(in: .default)
+            journal.note(queue == nil ? "gone" : "there")
+        }
+        #expect(notes == ["posted", "gone", "loop"])
     }
 
     @Test(arguments: [CompatibleNotificationQueue.PostingStyle.asap, .whenIdle])

@@ -13,33 +13,24 @@ struct PendingNotifications {
         let modes: [RunLoop.Mode]
     }
 
-    private(set) var entries: [Entry] = []
+    /// By number, so that taking one out costs the same wherever it is.
+    private var entries: [UInt64: Entry] = [:]
     private var lastNumber: UInt64 = 0
 
     /// The modes for which the run loop was told to post: once is enough for all that wait.
     var scheduledModes: Set<RunLoop.Mode> = []
 
-    /// Adds a notification. Answers for which modes the run loop has to be told.
-    mutating func append(_ pending: PendingNotification, modes: [RunLoop.Mode]) -> [RunLoop.Mode] {
+    /// All that wait, the first enqueued first.
+    var inOrder: [Entry] { entries.values.sorted { $0.number < $1.number } }
+
+    mutating func append(_ pending: PendingNotification, modes: [RunLoop.Mode]) {
         lastNumber += 1
-        entries.append(Entry(number: lastNumber, pending: pending, modes: modes))
-        return modes.filter { scheduledModes.insert($0).inserted }
+        entries[lastNumber] = Entry(number: lastNumber, pending: pending, modes: modes)
     }
 
-    /// Takes out those that may be posted in a mode.
-    mutating func takeAll(in mode: RunLoop.Mode) -> [Entry] {
-        // No look at each where none has to stay, which is the rule.
-        let ready = entries.filter { $0.modes.accept(mode) }
-        if ready.count == entries.count { entries = [] } else { entries.removeAll { $0.modes.accept(mode) } }
-        return ready
-    }
-
-    /// Takes out those with these numbers.
-    mutating func take(_ numbers: Set<UInt64>) -> [Entry] {
-        if numbers.isEmpty { return [] }
-        let taken = entries.filter { numbers.contains($0.number) }
-        entries.removeAll { numbers.contains($0.number) }
-        return taken
+    /// Takes out the one with this number, if it still waits.
+    mutating func take(_ number: UInt64) -> Entry? {
+        entries.removeValue(forKey: number)
     }
 }
 

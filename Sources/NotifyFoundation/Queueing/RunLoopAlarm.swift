@@ -1,0 +1,106 @@
+import Foundation
+
+/// Has the run loop of a thread run closures, and wakes it for that.
+///
+/// Only a timer can wake it, and Foundation on Linux never frees a timer, nor what its block holds. So there is one for each
+/// mode, whose date is moved, and whose block holds nothing.
+///
+/// A timer keeps a run loop from ending for want of work. That of the main thread has work at all times in the modes that
+/// programs use, so there a timer stays. Elsewhere it goes when it had no use for a while, and each one is given longer than
+/// the one before. So a thread that pauses for so many seconds between two uses makes a hundred timers for each of these
+/// seconds and no more, and its run loop ends at most about as much later than it could.
+final class RunLoopAlarm {
+    /// That of the thread that asks.
+    static var ofThisThread: RunLoopAlarm {
+        let key = "NotifyFoundation.RunLoopAlarm"
+        let things = Thread.current.threadDictionary
+        if let alarm = things[key] as? RunLoopAlarm { return alarm }
+        let alarm = RunLoopAlarm()
+        things[key] = alarm
+        return alarm
+    }
+
+    private struct Job {
+        let number: UInt64
+        let body: () -> Void
+    }
+
+    /// What waits in a mode, the first come first.
+    private var jobs: [RunLoop.Mode: [Job]] = [:]
+    private var lastNumber: UInt64 = 0
+
+    private var timers: [RunLoop.Mode: Timer] = [:]
+    private var timersMade = 0
+    /// The modes whose timer was set since it last fired.
+    private var setTimers: Set<RunLoop.Mode> = []
+
+    private init() {}
+
+    /// Runs the body once, on this thread, at the end of what the run loop is doing in this mode.
+    ///
+    /// A block of the run loop does that, unless it is added just before the loop sleeps, or the loop runs inside of another
+    /// block and does not see it. Then the timer comes.
+    func performSoon(in mode: RunLoop.Mode, _ body: @escaping () -> Void) {
+        let number = add(body, in: mode)
+        RunLoop.current.perform(inModes: [mode]) { Self.ofThisThread.run(number, in: mode) }
+        setTimer(for: mode)
+    }
+
+    /// Runs the body once, on this thread, when the run loop has done everything else in this mode.
+    func performWhenIdle(in mode: RunLoop.Mode, _ body: @escaping () -> Void) {
+        _ = add(body, in: mode)
+        setTimer(for: mode)
+    }
+
+    private func add(_ body: @escaping () -> Void, in mode: RunLoop.Mode) -> UInt64 {
+        lastNumber += 1
+        jobs[mode, default: []].append(Job(number: lastNumber, body: body))
+        return lastNumber
+    }
+
+    private func run(_ number: UInt64, in mode: RunLoop.Mode) {
+        guard let index = jobs[mode]?.firstIndex(where: { $0.number == number }) else { return }
+        let job = jobs[mode]?.remove(at: index)
+        // It may itself run the run loop, which then has to come to the others.
+        if jobs[mode]?.isEmpty == false { setTimer(for: mode) }
+        job?.body()
+    }
+}
+
+// MARK: - Timers
+
+extension RunLoopAlarm {
+    private func setTimer(for mode: RunLoop.Mode) {
+        setTimers.insert(mode)
+        if let timer = timers[mode] {
+            timer.fireDate = Date()
+        } else {
+            timersMade += 1
+            let timer = Timer(fire: Date(), interval: lifetime(in: mode), repeats: true) { _ in
+                Self.ofThisThread.timerFired(in: mode)
+            }
+            RunLoop.current.add(timer, forMode: mode)
+            timers[mode] = timer
+        }
+    }
+
+    /// For how many seconds the next timer stays after its last use.
+    private func lifetime(in mode: RunLoop.Mode) -> TimeInterval {
+        let hasAlwaysWork = Thread.isMainThread && [.default, .common].contains(mode)
+        return hasAlwaysWork ? .greatestFiniteMagnitude : 0.01 * Double(timersMade)
+    }
+
+    /// While its callout runs a timer does not fire again, and a date that it is given may be ignored. So no code but ours
+    /// runs in it: the rest is done in a block, which the run loop runs in the same turn.
+    private func timerFired(in mode: RunLoop.Mode) {
+        if setTimers.remove(mode) == nil {
+            timers.removeValue(forKey: mode)?.invalidate()
+        } else if jobs[mode]?.isEmpty == false {
+            RunLoop.current.perform(inModes: [mode]) { Self.ofThisThread.runFirst(in: mode) }
+        }
+    }
+
+    private func runFirst(in mode: RunLoop.Mode) {
+        if let first = jobs[mode]?.first { run(first.number, in: mode) }
+    }
+}

@@ -1,0 +1,104 @@
+// Enqueues ten thousand times, each time from another place of a run loop that has nothing else to wake it, and prints by
+// how many bytes the heap has grown: RunLoopProgram main|thread [PAUSE [TIMES]], with a pause in seconds before each time.
+// It needs MALLOC_ARENA_MAX=1 in its environment, because it looks at one heap alone.
+import Foundation
+import Glibc
+import NotifyFoundation
+
+let arguments = CommandLine.arguments.dropFirst()
+let pause = arguments.dropFirst().first.flatMap { TimeInterval($0) } ?? 0
+let times = arguments.dropFirst(2).first.flatMap { Int($0) } ?? 10_000
+
+/// A chain in which the observer of each notification sees to the next one.
+final class Chain {
+    private let name = Notification.Name("next")
+    private let center = CompatibleNotificationCenter()
+    private let queue: CompatibleNotificationQueue
+    private var step = 0
+    private var usedAtFirst = 0
+    private let end: (_ growth: Int) -> Void
+    /// Foundation never frees a timer, so there is one.
+    private var timer: Timer?
+    private var onTimer: () -> Void = {}
+    private var observer: (any NSObjectProtocol)?
+
+    init(end: @escaping (_ growth: Int) -> Void) {
+        self.end = end
+        queue = CompatibleNotificationQueue(notificationCenter: center)
+        nonisolated(unsafe) let chain = self
+        let timer = Timer(fire: .distantFuture, interval: 1e9, repeats: true) { _ in chain.onTimer() }
+        RunLoop.current.add(timer, forMode: .default)
+        self.timer = timer
+        observer = center.addObserver(forName: name, object: nil, queue: nil) { _ in chain.next() }
+    }
+
+    /// Begins, before the run loop does.
+    func begin() {
+        enqueue(.asap)
+    }
+
+    private func enqueue(
+        _ style: CompatibleNotificationQueue.PostingStyle, on queue: CompatibleNotificationQueue? = nil,
+        mode: RunLoop.Mode = .default
+    ) {
+        (queue ?? self.queue).enqueue(
+            Notification(name: name), postingStyle: style, coalesceMask: [], forModes: [mode])
+    }
+
+    private func next() {
+        step += 1
+        // The first ones make what is there for good.
+        if step == times / 10 { usedAtFirst = used() }
+        if step == times { return finish() }
+        Thread.sleep(forTimeInterval: pause)
+        let style: CompatibleNotificationQueue.PostingStyle = step % 2 == 0 ? .asap : .whenIdle
+        nonisolated(unsafe) let chain = self
+        switch step % 7 {
+        case 0:
+            onTimer = { chain.enqueue(style) }
+            timer?.fireDate = Date()
+        case 1:
+            onTimer = { RunLoop.current.perform { chain.enqueue(style) } }
+            timer?.fireDate = Date()
+        case 2:
+            enqueue(style, mode: .common)
+        case 3:
+            enqueue(style, on: CompatibleNotificationQueue(notificationCenter: center))
+        case 4:
+            enqueue(style)
+            _ = RunLoop.current.run(mode: .default, before: Date())
+        default:
+            enqueue(style)
+        }
+    }
+
+    private func finish() {
+        let growth = used() - usedAtFirst
+        onTimer = {}
+        timer?.invalidate()
+        if let observer { center.removeObserver(observer) }
+        end(growth)
+    }
+
+    /// How far the heap goes. What was freed is used again, so that it goes on only for what stays.
+    private func used() -> Int { Int(bitPattern: sbrk(0)) }
+}
+
+if arguments.first == "main" {
+    Chain { growth in
+        print(growth)
+        exit(0)
+    }.begin()
+    RunLoop.main.run()
+} else {
+    let done = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+        nonisolated(unsafe) var growth = -1
+        Chain { growth = $0 }.begin()
+        // Ends when nothing is left to wait for.
+        RunLoop.current.run()
+        print(growth)
+        done.signal()
+    }
+    done.wait()
+}
