@@ -1,4 +1,5 @@
 import Foundation
+import NotifyCenter
 import NotifyFoundation
 import TestSupport
 import Testing
@@ -202,8 +203,10 @@ import Testing
             for (name, object) in [(Self.here, 1), (Self.there, 1), (Self.here, 2), (Self.here, 3)] {
                 queue.enqueue(Notification(name: name, object: object), postingStyle: style)
             }
+            self.run(in: .default)
+            center.center.removeAllObservations()
         }
-        #expect(notes == ["loop", "here 1", "here 3", "here 2"])
+        #expect(notes == ["here 1", "here 3", "here 2", "loop"])
     }
 
     @Test(arguments: [CompatibleNotificationQueue.PostingStyle.asap, .whenIdle])
@@ -226,8 +229,10 @@ import Testing
                 second.enqueue(Notification(name: Self.here, object: 2), postingStyle: style)
                 first.enqueue(Notification(name: Self.there), postingStyle: style)
             }
+            self.run(in: .default)
+            center.center.removeAllObservations()
         }
-        #expect(notes.filter { $0 != "there -" } == ["loop", "1", "2", "3", "over"])
+        #expect(notes.filter { $0 != "there -" } == ["1", "2", "3", "over", "loop"])
         let last = notes.lastIndex(of: "over") ?? 0
         #expect(notes.firstIndex(of: "there -") ?? notes.count < last)
     }

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import NotifyCenter
 import NotifyFoundation
 import TestSupport
 import Testing
@@ -87,6 +88,8 @@ import Testing
             first.addOperation { center.post(name: name, object: nil) }
             first.waitUntilAllOperationsAreFinished()
         }
+        // Their blocks hold the center.
+        center.center.removeAllObservations()
         #expect(journal.take() == ["there", "back true", "there again"])
     }
 
@@ -99,6 +102,7 @@ import Testing
             }
         }
         mustReturn { [center] in center.post(name: .init("0"), object: nil) }
+        center.center.removeAllObservations()
         #expect(journal.take() == (0..<30).map { "\($0) true" })
     }
 
