@@ -65,6 +65,17 @@ import Testing
         #expect(center.center.observationCount == 0)
     }
 
+    /// The compiler takes a way of observing apart from the others: however the arguments are written, it is to be this one.
+    @Test func `a method of no actor is taken for one, also with names and objects made in place`() {
+        let (plain, chosen) = (Plain(journal), Bool.random())
+        center.addObserver(plain, calling: Plain.note, name: .init("made"), object: nil)
+        center.addObserver(plain, calling: Plain.note, name: .init(rawValue: "made"), object: 5)
+        center.addObserver(
+            plain, calling: Plain.note, name: chosen ? .init("made") : .init(rawValue: "made"), object: nil)
+        center.post(name: .init("made"), object: 5, userInfo: ["n": 1])
+        #expect(journal.take() == ["plain 1", "plain 1", "plain 1"])
+    }
+
     @Test func `a method's object observes nothing any more, or not this name or object`() {
         let (plain, another, thing) = (Plain(journal), Plain(journal), Thing())
         func observeAll() {

@@ -38,6 +38,21 @@ extension CompatibleNotificationCenter {
         if let name { NotificationName(unchecked: name.rawValue) } else { NamePattern.everyName }
     }
 
+    /// Makes a method of the main actor ambiguous, and so refused: the name of a method alone says nothing of its actor, and
+    /// the other way of observing would take it and call it on any thread. One that is marked as unavailable would not be
+    /// considered.
+    ///
+    /// It has to come before the other way: where a name is made with `.init`, the compiler prefers the later of the two.
+    @available(*, deprecated, message: "methods of the main actor cannot run on posters' threads; use a block")
+    public func addObserver<MainActorObserver: AnyObject & Sendable>(
+        _ observer: MainActorObserver,
+        calling methodOfMainActor:
+            @escaping @MainActor @Sendable (MainActorObserver) -> @MainActor (Notification) -> Void,
+        name: NSNotification.Name?, object: Any?, fileID: StaticString = #fileID, line: UInt = #line
+    ) {
+        preconditionFailure("methods of the main actor cannot run on posters' threads; use a block")
+    }
+
     /// Observes a name with a method, for as long as the observer lives. This stands for Foundation's
     /// `addObserver(_:selector:name:object:)`, which needs the Objective-C runtime.
     ///
@@ -63,19 +78,6 @@ extension CompatibleNotificationCenter {
         _ = center.observe(
             names(name), object: object, owner: observer, converting: { PostedNotification($0) }, fileID: fileID,
             line: line, using: body)
-    }
-
-    /// Makes a method of the main actor ambiguous, and so refused: the name of a method alone says nothing of its actor, and
-    /// the other way of observing would take it and call it on any thread. One that is marked as unavailable would not be
-    /// considered.
-    @available(*, deprecated, message: "methods of the main actor cannot run on posters' threads; use a block")
-    public func addObserver<MainActorObserver: AnyObject & Sendable>(
-        _ observer: MainActorObserver,
-        calling methodOfMainActor:
-            @escaping @MainActor @Sendable (MainActorObserver) -> @MainActor (Notification) -> Void,
-        name: NSNotification.Name?, object: Any?, fileID: StaticString = #fileID, line: UInt = #line
-    ) {
-        preconditionFailure("methods of the main actor cannot run on posters' threads; use a block")
     }
 }
 
