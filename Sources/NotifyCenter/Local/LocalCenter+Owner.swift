@@ -53,7 +53,54 @@ extension LocalCenter {
             type.notificationName.observedNames, object: object, owner: owner, options: options,
             place: SourcePlace(fileID: fileID, line: line), receiver: .messages(body))
     }
+}
 
+// MARK: - With a method of the main actor
+
+// The compiler forgets that an unapplied method is one of the main actor's where a function of any thread is asked for, and
+// would let it run on the threads of posters. With these beside them the calls without `on:` are ambiguous for such a
+// method, and for no other one. They come before those: where an object is made with `.init`, the compiler prefers the later.
+extension LocalCenter {
+    /// Makes it an error to name a method of the main actor without `on: MainActor.shared`.
+    @discardableResult
+    public func observe<Owner: AnyObject & Sendable>(
+        _ names: some NotificationNames, object: NotificationObject? = nil, owner: Owner,
+        options: ObservationOptions = ObservationOptions(), fileID: StaticString = #fileID, line: UInt = #line,
+        calling method: @escaping @MainActor @Sendable (Owner) -> @MainActor (LocalNotification) throws -> Void
+    ) -> Observation {
+        observe(
+            names, object: object, owner: owner, options: options, on: MainActor.shared, fileID: fileID, line: line,
+            calling: method)
+    }
+
+    /// Makes it an error to name a method of the main actor without `on: MainActor.shared`.
+    @discardableResult
+    public func observe<Owner: AnyObject & Sendable>(
+        _ pattern: String, object: NotificationObject? = nil, owner: Owner,
+        options: ObservationOptions = ObservationOptions(), fileID: StaticString = #fileID, line: UInt = #line,
+        calling method: @escaping @MainActor @Sendable (Owner) -> @MainActor (LocalNotification) throws -> Void
+    ) throws(NameError) -> Observation {
+        try observe(
+            pattern, object: object, owner: owner, options: options, on: MainActor.shared, fileID: fileID, line: line,
+            calling: method)
+    }
+
+    /// Makes it an error to name a method of the main actor without `on: MainActor.shared`.
+    @discardableResult
+    public func observe<Owner: AnyObject & Sendable, Message: NotificationMessage>(
+        _ type: Message.Type, object: NotificationObject? = nil, owner: Owner,
+        options: ObservationOptions = ObservationOptions(), fileID: StaticString = #fileID, line: UInt = #line,
+        calling method: @escaping @MainActor @Sendable (Owner) -> @MainActor (Message) throws -> Void
+    ) -> Observation {
+        observe(
+            type, object: object, owner: owner, options: options, on: MainActor.shared, fileID: fileID, line: line,
+            calling: method)
+    }
+}
+
+// MARK: - With a method
+
+extension LocalCenter {
     /// Observes names with a method of the owner, named as it stands in the type: `calling: Controller.didFollow`.
     ///
     /// The method runs on the thread of each poster. For one of the main actor say `on: MainActor.shared` as well; otherwise

@@ -40,6 +40,20 @@ import Testing
         #expect(journal.take() == ["owner orders.paid", "owner a.b"])
     }
 
+    /// The compiler could take it for one that is to run on the main actor, and later.
+    @Test func `a method of no actor is called by the poster, also with an object made in place`() throws {
+        let owner = Controller("owner", journal)
+        center.observe(name, object: .init(instance: owner), owner: owner, calling: Controller.didPay)
+        center.observe(.every, object: .init(value: 17), owner: owner, options: .init(), calling: Controller.didPay)
+        try center.observe("orders.*", object: .init(value: 17), owner: owner, calling: Controller.didPay)
+        center.observe(
+            OrderPaid.self, object: .init(value: 17), owner: owner, options: .once, calling: Controller.didPayMessage)
+        center.post(name, object: .init(instance: owner))
+        #expect(journal.take() == ["owner orders.paid"])
+        center.post(name, object: .init(value: 17), payload: OrderPaid(amount: 5))
+        #expect(journal.take() == ["owner orders.paid", "owner orders.paid", "owner 5"])
+    }
+
     @Test func `a method keeps nobody, and is each owner's own`() {
         var first: Controller? = Controller("first", journal)
         let gone = Weak(first)
