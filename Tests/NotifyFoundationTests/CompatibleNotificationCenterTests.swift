@@ -130,7 +130,7 @@ import Testing
             observe("number", name, object: 17), observe("type", name, object: Thing.self),
             observe("incomparable", name, object: { () in }),
         ]
-        let objects: [Any] = [thing, Thing(), "text", "other", 17, 18, 17.0, Thing.self, { () in }]
+        let objects: [Any] = [thing, Thing(), "text", "other", "", 17, 18, 17.0, Thing.self, { () in }]
         for object in objects { center.post(name: name, object: object) }
         center.post(name: name, object: nil)
         #expect(journal.take().map { $0.prefix { $0 != " " } } == ["thing", "text", "number", "type"])

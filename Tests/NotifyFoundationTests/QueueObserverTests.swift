@@ -93,6 +93,28 @@ import Testing
         #expect(journal.take() == ["there", "back true", "there again"])
     }
 
+    @Test func `what a block leaves to a task finds its way when nobody waits there any more`() {
+        let (first, second) = (serialQueue(), serialQueue())
+        let back = NSNotification.Name("back")
+        let isOver = Later<Bool>()
+        let done = DispatchSemaphore(value: 0)
+        observe(name, on: second) { [center] _ in
+            Task {
+                while isOver.value == nil { await Task.yield() }
+                center.post(name: back, object: nil)
+                done.signal()
+            }
+        }
+        observe(back, on: first) { [journal] _ in journal.note("back \(OperationQueue.current === first)") }
+        mustReturn { [center, name] in
+            first.addOperation { center.post(name: name, object: nil) }
+            first.waitUntilAllOperationsAreFinished()
+        }
+        isOver.value = true
+        #expect(done.wait(timeout: .now() + 300) == .success)
+        #expect(journal.take() == ["back true"])
+    }
+
     @Test func `a long way over three queues and back ends`() {
         let queues = [serialQueue(), serialQueue(), serialQueue()]
         for depth in 0..<30 {
