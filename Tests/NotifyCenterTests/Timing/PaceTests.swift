@@ -69,6 +69,9 @@ import Testing
             }
         }
 
+        /// Lets time pass without the timer, which is late or busy.
+        mutating func pass(_ time: Duration) { now += time }
+
         mutating func failTimer() {
             wakeUp = nil
             pace.timerFailed()
@@ -192,6 +195,33 @@ import Testing
         }
     }
 
+    @Test func whatComesInACallThatTakesLongerThanTheIntervalWaitsForItsEnd() {
+        for rule in [latest, first] {
+            var run = Run(rule)
+            run.post(1, at: 0)
+            run.post(2, at: 10)
+            var isFirstCall = true
+            run.call(taking: 500) { run in
+                guard isFirstCall else { return }
+                isFirstCall = false
+                run.pass(.milliseconds(300))
+                run.arrive(3)
+            }
+            #expect(run.delivered == ["1 at 0", "2 at 100", "3 at 900"])
+        }
+    }
+
+    @Test func whatComesBeforeALateTimerDoesNotPassWhatWaits() {
+        var run = Run(first)
+        run.post(1, at: 0)
+        run.post(2, at: 10)
+        run.pass(.milliseconds(200))
+        run.arrive(3)
+        #expect(run.delivered == ["1 at 0"])
+        run.runTimer()
+        #expect(run.delivered == ["1 at 0", "2 at 210"])
+    }
+
     // MARK: Both
 
     @Test func whatIsReplacedIsHandedOut() {
@@ -251,6 +281,16 @@ import Testing
         run.post(1, at: 0)
         run.post(2, at: 10)
         run.failTimer()
+        run.post(3, at: 150)
+        run.post(4, at: 160)
+        run.advance(to: 1_000)
+        #expect(run.delivered == ["1 at 0", "3 at 150", "4 at 250"])
+        run = Run(first)
+        run.post(1, at: 0)
+        run.post(2, at: 10)
+        run.failTimer()
+        // What waited has gone for what came at its time.
+        #expect(run.delivered == ["1 at 0"])
         run.post(3, at: 150)
         run.post(4, at: 160)
         run.advance(to: 1_000)

@@ -197,6 +197,11 @@ import Testing
         #expect(queue.count == 2)
         executor.endTurn()
         #expect(journal.take() == ["first 1", "second"])
+        for payload in 1...3 { queue.enqueue(first, payload: payload, .whenIdle, joining: .nothing) }
+        #expect(queue.enqueue(first, payload: 4, .whenIdle) == .joined)
+        #expect(queue.count == 1)
+        executor.endTurn()
+        #expect(journal.take() == ["first 1"])
     }
 
     @Test func instancesJoinByIdentity() {
