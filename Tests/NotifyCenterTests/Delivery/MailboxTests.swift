@@ -95,6 +95,16 @@ import Testing
         _ = mailbox.put(3)
         #expect(drain(&mailbox) == [])
         #expect(mailbox.lostCount == 0)
+        // Nor does anybody wait for a turn that never comes.
+        var full = Mailbox<Int>(.wait(limit: 1), takesOne: true)
+        for value in 0..<2 {
+            _ = full.put(value, for: WaitingPost()) {
+                Issue.record("asked")
+                return true
+            }
+        }
+        #expect(drain(&full) == [0])
+        #expect(full.lostCount == 0)
     }
 
     @Test func aClosedOneHandsBackWhatWaitsAndTakesNothing() {

@@ -110,6 +110,19 @@ import Testing
         #expect(sequence.lostCount == 0)
     }
 
+    @Test func onceIsTheFirstHoweverFewMayWait() async {
+        let sequence = center.notifications(for: name, options: .once, buffering: .dropOldest(limit: 1))
+        let messages = center.messages(of: Paid.self, options: .once, buffering: .dropOldest(limit: 1))
+        for order in 0..<3 { center.post(Paid(order: order)) }
+        for _ in 0..<3 { await center.postWaiting(Paid(order: 3)) }
+        #expect([sequence.lostCount, messages.lostCount] == [0, 0])
+        var (iterator, paid) = (sequence.makeAsyncIterator(), messages.makeAsyncIterator())
+        #expect((await iterator.next()?.payload as? Paid)?.order == 0)
+        #expect(await paid.next()?.order == 0)
+        #expect(await iterator.next() == nil)
+        #expect(await paid.next() == nil)
+    }
+
     @Test func onceIsOneMessage() async {
         let messages = center.messages(of: Paid.self, options: .once)
         center.post(name, payload: "no message")

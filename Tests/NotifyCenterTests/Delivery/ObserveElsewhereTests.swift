@@ -131,6 +131,19 @@ import Testing
         token.cancel()
     }
 
+    @Test func concurrentCallsMayWaitForEachOtherIfNoLimitIsSaid() async {
+        let begun = Collector<Void>()
+        let token = center.observe(name, on: .concurrently) { [journal] in
+            begun.add(())
+            _ = await begun.values(ObserverExecutor.defaultConcurrency)
+            journal.add($0.payload as? Int ?? -1)
+        }
+        let all = 0..<ObserverExecutor.defaultConcurrency
+        post(all)
+        #expect(await journal.values(all.count).sorted() == Array(all))
+        token.cancel()
+    }
+
     @Test func theQueueRunsTheObserver() async {
         let queue = DispatchQueue(label: "observer")
         let token = center.observe(name, on: .queue { queue.async(execute: $0) }) { [journal] in

@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 import Testing
 
@@ -29,6 +30,22 @@ import Testing
             for number in 0..<10 { center.post(name, payload: number) }
             observation.cancel()
             return numbers.count
+        }
+
+        /// Posts until one is on its way to this actor, which is busy with that, and cancels. Answers whether one was.
+        func cancelWhileOneIsOnItsWay(_ observation: Observation, _ center: LocalCenter, _ name: NotificationName)
+            -> Bool
+        {
+            defer { observation.cancel() }
+            center.post(name, payload: 0)
+            for _ in 0..<100_000 {
+                // There is room for one, so there is again when it has been taken.
+                let lost = observation.lostCount
+                center.post(name, payload: 1)
+                if observation.lostCount == lost { return true }
+                sched_yield()
+            }
+            return false
         }
     }
 
@@ -114,6 +131,20 @@ import Testing
         #expect(await ledger.numbers.count == count)
     }
 
+    @Test func whatIsOnItsWayToTheActorDoesNotBeginAfterTheEndEither() async {
+        let seen = Collector<Int>()
+        let ledger = Ledger(seen)
+        var count = 0
+        for _ in 0..<10 {
+            let observation = center.observe(name, on: ledger, buffering: .dropNewest(limit: 1)) { ledger, _ in
+                ledger.note(0)
+            }
+            if await ledger.cancelWhileOneIsOnItsWay(observation, center, name) { count += 1 }
+        }
+        for _ in 0..<100 { await Task.yield() }
+        #expect(seen.values == [], "\(count) were on their way")
+    }
+
     // MARK: The main actor
 
     @Test @MainActor func theMainActorRunsItsObservers() async throws {
@@ -174,7 +205,9 @@ import Testing
         #expect(values.filter { $0 < 100 } == [0, 1, 2])
         post(3..<5)
         screen = nil
-        #expect(await eventually { watched.isGone && center.observationCount == 0 })
+        // What waits finds nobody and ends its observation. For the messages nothing waits.
+        #expect(await eventually { watched.isGone && center.state.withLock { $0.core.registrationCount } == 1 })
+        #expect(center.observationCount == 0)
         #expect(seen.values.count == 6)
     }
 
