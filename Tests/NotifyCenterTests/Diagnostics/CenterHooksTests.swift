@@ -51,6 +51,21 @@ import Testing
         withExtendedLifetime(token) {}
     }
 
+    /// Different values with the same hash.
+    private struct Colliding: Hashable, Sendable {
+        let number: Int
+
+        func hash(into hasher: inout Hasher) {}
+    }
+
+    @Test func `who asks for another value of the same hash does not observe`() {
+        center.hooks.unobserved = { [journal] _ in journal.note("unobserved") }
+        let token = center.observe(name, object: NotificationObject(value: Colliding(number: 1)), using: note("1"))
+        for number in 1...2 { center.post(name, object: NotificationObject(value: Colliding(number: number))) }
+        #expect(journal.take() == ["1", "unobserved"])
+        token.cancel()
+    }
+
     @Test func `who is gone, has ended or is paused does not observe`() {
         center.hooks.unobserved = { [journal] _ in journal.note("unobserved") }
         var owner: Thing? = Thing()

@@ -211,6 +211,28 @@ import Testing
         withExtendedLifetime(first) {}
     }
 
+    @Test func `what is replaced during a post does not get it if it runs elsewhere or at a pace`() {
+        let executor = ManualExecutor()
+        let replacing = Later<[ObservationToken]>()
+        let first = center.observe(name) { [center, name, journal] _ in
+            if replacing.value == nil {
+                replacing.value = ["elsewhere", "paced"].map { key in
+                    center.observe(name, options: .key(key)) { _ in journal.note("replacing \(key)") }
+                }
+            }
+        }
+        let replaced = [
+            center.observe(name, options: .key("elsewhere"), on: .queue(executor.execute)) { [journal] _ in
+                journal.note("elsewhere")
+            }, observe("paced", [.key("paced"), .throttled(for: .seconds(1))]),
+        ]
+        #expect(posting() == [])
+        #expect(executor.jobCount == 0)
+        #expect(posting() == ["replacing elsewhere", "replacing paced"])
+        replacing.value = nil
+        withExtendedLifetime((first, replaced)) {}
+    }
+
     // MARK: Together
 
     @Test func `an array says several things at once`() {

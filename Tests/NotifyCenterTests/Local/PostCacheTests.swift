@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 import Testing
 
@@ -110,5 +111,37 @@ import Testing
         #expect(stale.load(ordering: .relaxed) == 0)
         cache.insert(lists[0], name)
         #expect(cache.list(name) === lists[0])
+    }
+
+    /// A look-up takes long where the bytes of equal names have to be compared. What is dropped meanwhile is dropped, too.
+    @Test func `what is dropped while somebody looks is not found by anybody who looks afterwards`() async {
+        func name() -> NotificationName { NotificationName(unchecked: String(repeating: "n", count: 1 << 18)) }
+        let (name, same) = (name(), name())
+        let rounds = 60
+        let lookingIn = Atomic(-1)
+        let stale = Atomic(0)
+        let interrupted = Atomic(0)
+        await onThreads(2) { [cache] thread in
+            for round in 0..<rounds {
+                if thread == 1 {
+                    while lookingIn.load(ordering: .acquiring) != round { sched_yield() }
+                    _ = cache.find(same)
+                    lookingIn.store(-1, ordering: .releasing)
+                    continue
+                }
+                cache.insert(nil, name)
+                lookingIn.store(round, ordering: .releasing)
+                // Who looks has the name's part of the cache for himself.
+                while cache.knows(name) && lookingIn.load(ordering: .acquiring) == round {}
+                if lookingIn.load(ordering: .acquiring) == round { interrupted.wrappingAdd(1, ordering: .relaxed) }
+                if round % 2 == 0 { cache.drop(NamePattern.everyName) } else { cache.drop(name) }
+                if cache.knows(name) { stale.wrappingAdd(1, ordering: .relaxed) }
+                while lookingIn.load(ordering: .acquiring) == round { sched_yield() }
+                if cache.knows(name) { stale.wrappingAdd(1, ordering: .relaxed) }
+            }
+        }
+        #expect(
+            stale.load(ordering: .relaxed) == 0,
+            "\(interrupted.load(ordering: .relaxed)) of \(rounds) looks interrupted")
     }
 }
