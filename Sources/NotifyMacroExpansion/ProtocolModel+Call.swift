@@ -4,12 +4,14 @@ extension ProtocolModel {
     /// The enumeration of calls, and how they are encoded.
     var call: String {
         let conformances = isSendable ? "Swift.Codable, Swift.Sendable" : "Swift.Codable"
+        // Only who conforms to the protocol knows them.
+        let aliases = aliases.map { "    \(access)\($0)" }
         let cases = requirements.map { "    case \($0.memberName)\($0.payload)" }
         let names = requirements.map { "        case .\($0.memberName): \($0.topic.literal)" }
         return """
             /// A call of `\(name)` that can travel.
             \(attributes)\(level)nonisolated enum \(callName): \(conformances) {
-            \(cases.joined(separator: "\n"))
+            \((aliases + cases).joined(separator: "\n"))
 
                 /// The name under which the call travels.
                 \(access)var name: Swift.String {
@@ -58,14 +60,14 @@ extension Requirement {
     /// The associated values of the case.
     fileprivate var payload: String {
         if parameters.isEmpty { return "" }
-        let values = parameters.map { parameter in
+        let values = caseParameters.map { parameter in
             parameter.label.map { "\($0): \(parameter.valueType)" } ?? parameter.valueType
         }
         return "(\(values.joined(separator: ", ")))"
     }
 
     fileprivate var decoding: String {
-        let values = parameters.map { $0.labelled("call.next()") }
+        let values = caseParameters.map { $0.labelled("call.next()") }
         let value = values.isEmpty ? "" : "(\(values.joined(separator: ", ")))"
         return """
             case \(topic.literal):
@@ -92,9 +94,18 @@ extension Requirement {
         parameters.isEmpty ? "" : "(\(values.map { "let \($0)" }.joined(separator: ", ")))"
     }
 
+    /// The parameters as the case has them: two labels of a method may be the same, two of a case not.
+    private var caseParameters: [Parameter] {
+        var labels: Set<String> = []
+        return parameters.map { parameter in
+            guard let label = parameter.label, !labels.insert(label.withoutBackticks).inserted else { return parameter }
+            return parameter.withoutLabel
+        }
+    }
+
     /// What the associated values are called where a case is taken apart, so that none hides the call.
     private var values: [String] {
-        parameters.map { ["call", "name", "encoder"].contains($0.name) ? "\($0.name)_" : $0.name }
+        parameters.map { ["call", "name", "encoder"].contains($0.name) ? local("\($0.name)_") : $0.name }
     }
 }
 

@@ -14,6 +14,8 @@ struct ProtocolModel {
     let access: String
     let isSendable: Bool
     let isCodable: Bool
+    /// The protocol's own names of types, as they are declared.
+    let aliases: [String]
     let requirements: [Requirement]
 
     var broadcasterName: String { "\(name.withoutBackticks)Broadcaster" }
@@ -108,6 +110,11 @@ struct Parameter {
     /// In a declaration of a function.
     var declaration: String {
         label == name ? "\(name): \(type)" : "\(label ?? "_") \(name): \(type)"
+    }
+
+    /// The same without a label.
+    var withoutLabel: Parameter {
+        Parameter(label: nil, name: name, type: type, valueType: valueType, argument: argument)
     }
 
     /// In a call.

@@ -46,7 +46,8 @@ struct ProtocolReader {
             isolation: Self.modifier(of: declaration, among: .nonisolated),
             // Below 'internal' a member has the level of its type without saying so.
             access: Self.modifier(of: declaration, among: .public, .package),
-            isSendable: isSendable, isCodable: isCodable, requirements: requirements)
+            isSendable: isSendable, isCodable: isCodable,
+            aliases: declaration.memberBlock.members.compactMap { Self.alias($0.decl) }, requirements: requirements)
     }
 
     private mutating func report(_ problem: Problem, at node: some SyntaxProtocol, fixIts: [FixIt] = []) {
@@ -110,6 +111,10 @@ extension ProtocolReader {
         let shown = modifier.with(\.name.tokenKind, .keyword(.fileprivate))
         let fix = FixIt("replace 'private' with 'fileprivate'", replacing: modifier, with: shown)
         report(.hiddenDefaults, at: modifier, fixIts: [fix])
+    }
+
+    private static func alias(_ member: DeclSyntax) -> String? {
+        member.as(TypeAliasDeclSyntax.self)?.trimmedDescription
     }
 
     private static func modifier(of declaration: ProtocolDeclSyntax, among keywords: Keyword...) -> String {

@@ -74,4 +74,19 @@ import Testing
     func `a call without arguments needs no list of them`(_ text: String) throws {
         #expect(try decode(text).name == "closed()")
     }
+
+    @Test func `types go by the names that the protocol gives them, and two parameters may have one label`() throws {
+        final class Map: PlaceEvents {
+            let journal: Journal
+            init(_ journal: Journal) { self.journal = journal }
+            func moved(to place: Place, to other: Place?) { journal.note("\(place) \(other ?? [:])") }
+        }
+        let map = Map(journal)
+        let places = PlaceEventsBroadcaster()
+        places.register(map)
+        let call = PlaceEventsCall.moved(to: ["x": 1], ["y": 2])
+        #expect(call.name == "moved(to:to:)")
+        places.dispatch(try JSONDecoder().decode(PlaceEventsCall.self, from: JSONEncoder().encode(call)))
+        #expect(journal.take() == [#"["x": 1] ["y": 2]"#])
+    }
 }

@@ -60,8 +60,8 @@ import Testing
             let journal: Journal
             init(_ journal: Journal) { self.journal = journal }
             func `default`(in a: Int, `let` b: Int, `inout` c: Int, self d: Int) { journal.note("\([a, b, c, d])") }
-            func `init`(call: Int, name: Int, encoder: Int, decoder: Int) {
-                journal.note("\([call, name, encoder, decoder])")
+            func `init`(call: Int, name: Int, name_: Int, encoder: Int, decoder: Int) {
+                journal.note("\([call, name, name_, encoder, decoder])")
             }
             func name(receiver: Int, receivers: Int, failures: Int, error: Int) {
                 journal.note("\([receiver, receivers, failures, error])")
@@ -74,12 +74,13 @@ import Testing
         let words = WordEventsBroadcaster()
         words.register(taker)
         let calls: [WordEventsCall] = [
-            .default(in: 1, let: 2, `inout`: 3, self: 4), .`init`(call: 5, name: 6, encoder: 7, decoder: 8),
+            .default(in: 1, let: 2, `inout`: 3, self: 4),
+            .`init`(call: 5, name: 6, name_: 7, encoder: 8, decoder: 9),
             .name(receiver: 1, receivers: 2, failures: 3, error: 4), .encode(to: 9), .generic(nil),
         ]
         let data = try JSONEncoder().encode(calls)
         for call in try JSONDecoder().decode([WordEventsCall].self, from: data) { try words.dispatch(call) }
-        #expect(journal.take() == ["[1, 2, 3, 4]", "[5, 6, 7, 8]", "[1, 2, 3, 4]", "to 9", "0"])
+        #expect(journal.take() == ["[1, 2, 3, 4]", "[5, 6, 7, 8, 9]", "[1, 2, 3, 4]", "to 9", "0"])
     }
 
     @available(*, deprecated) @Test func `what is deprecated is handed on without a warning`() {

@@ -1,4 +1,4 @@
-import NotifyBroadcast
+public import NotifyBroadcast
 
 @Broadcast protocol UserEvents: AnyObject, Sendable {
     func userDidFollow(_ user: String, at time: Int)
@@ -82,7 +82,7 @@ import NotifyBroadcast
 /// Words of the language, and names that the broadcaster's own code uses.
 @Broadcast(codable) protocol WordEvents: AnyObject, Sendable {
     func `default`(in: Int, `let`: Int, `inout`: Int, self: Int)
-    func `init`(call: Int, name: Int, encoder: Int, decoder: Int)
+    func `init`(call: Int, name: Int, name_: Int, encoder: Int, decoder: Int)
     func name(receiver: Int, receivers: Int, failures: Int, error: Int) throws
     func encode(to place: Int)
     func generic(_ number: Int!)
@@ -107,4 +107,10 @@ import NotifyBroadcast
     func orderCreated(_ number: Int, at shop: String)
     @Topic("orders.paid") func orderPaid(_ number: Int?)
     func closed() throws
+}
+
+/// A name for a type, and a label that occurs twice.
+@Broadcast(codable) public protocol PlaceEvents: AnyObject, Sendable {
+    typealias Place = [String: Int]
+    func moved(to place: Place, to other: Place?)
 }
