@@ -217,9 +217,10 @@ import Testing
             let center = CompatibleNotificationCenter()
             nonisolated(unsafe) let second = CompatibleNotificationQueue(notificationCenter: center)
             _ = center.addObserver(forName: nil, object: nil, queue: nil) {
-                journal.note("\($0.object ?? "-")")
-                guard $0.object as? Int == 1 else { return }
-                second.enqueue(Notification(name: Self.here, object: 3), postingStyle: style)
+                let number = $0.object as? Int ?? 0
+                journal.note("\(number)")
+                if number == 2 { second.enqueue(Notification(name: Self.here, object: 3), postingStyle: style) }
+                guard number == 1 else { return }
                 self.run(in: .default)
                 journal.note("over")
             }
@@ -234,6 +235,19 @@ import Testing
         #expect(notes.filter { $0 != "there -" } == ["1", "2", "3", "over", "loop"])
         let last = notes.lastIndex(of: "over") ?? 0
         #expect(notes.firstIndex(of: "there -") ?? notes.count < last)
+    }
+
+    @Test func `what is to come soon comes at the end of what the run loop is doing`() {
+        let notes = posted { queue, journal in
+            nonisolated(unsafe) let queue = queue
+            let timer = Timer(fire: Date(), interval: 0, repeats: false) { _ in
+                queue.enqueue(Notification(name: Self.here), postingStyle: .asap)
+                RunLoop.current.perform { journal.note("block") }
+                journal.note("timer")
+            }
+            RunLoop.current.add(timer, forMode: .default)
+        }
+        #expect(notes == ["loop", "timer", "here -", "block"])
     }
 
     @Test(arguments: [CompatibleNotificationQueue.PostingStyle.asap, .whenIdle])

@@ -16,11 +16,11 @@ import NotifyCenter
 ///
 /// An observer may run the run loop: what still waits is posted there. What it takes out of the queue is not posted.
 ///
-/// A run loop is woken by a timer, and Foundation on Linux never frees one: about 340 bytes stay. The main thread has one for
+/// A run loop is woken by a timer, and Foundation on Linux never frees one: about 400 bytes stay. The main thread has one for
 /// each mode, for good. On another thread that would keep the run loop from ending, so there a timer goes when it had no use
-/// for a while, ten milliseconds at first and as much longer for each one that follows. A thread that enqueues once a second
-/// leaves a hundred timers in all, and its run loop ends a second later than it could; one that enqueues all the time leaves
-/// one or two.
+/// for a while, ten milliseconds at first and as much longer for each one that follows. A thread leaves one behind at least,
+/// a few if it enqueues all the time, and if it does so once a second a hundred in all; then its run loop ends a second later
+/// than it could.
 ///
 /// A queue belongs to the thread that made it and must not be used by another one.
 public final class CompatibleNotificationQueue: NSObject {
