@@ -4,6 +4,8 @@ extension ProtocolModel {
     /// The class that hands each call on.
     var broadcaster: String {
         let members = requirements.map { $0.implementation(in: self) } + (isCodable ? [dispatch] : [])
+        // No more than there are, so that who is unregistered for each of them is not there any more.
+        let all = requirements.isEmpty ? ".max" : "0x" + String(UInt64.max >> (64 - requirements.count), radix: 16)
         return """
             /// Hands each call of `\(name)` to every receiver that is registered, in order of registration.
             \(attributes)\(level)\(isolation)final class \(broadcasterName): \(name), NotifyBroadcast.Broadcaster {
@@ -17,7 +19,7 @@ extension ProtocolModel {
                 }
 
                 /// Registers a receiver, which is held weakly, for all methods or for some.
-                \(access)func register(_ receiver: any \(name), for methods: \(methodSetName) = .init(rawValue: .max)) {
+                \(access)func register(_ receiver: any \(name), for methods: \(methodSetName) = .init(rawValue: \(all))) {
                     receivers.add(receiver, for: methods) { [weak receiver] in
                         receiver
                     }

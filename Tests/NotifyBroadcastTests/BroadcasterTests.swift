@@ -18,6 +18,15 @@ import Testing
         #expect(events.receiverCount == 1)
     }
 
+    @Test func `who is unregistered for each method is not there any more`() {
+        let person = Person("a", journal)
+        events.register(person)
+        events.unregister(person, for: .userDidFollow)
+        #expect(events.receiverCount == 1)
+        events.unregister(person, for: .userDidLeave)
+        #expect(events.receiverCount == 0)
+    }
+
     @Test func `changes during a call hold for the next, but for removals`() {
         let (late, last) = (Person("late", journal), Person("c", journal))
         let first = Person("a", journal) { [events] _ in

@@ -30,7 +30,7 @@ import Testing
                     }
 
                     /// Registers a receiver, which is held weakly, for all methods or for some.
-                    public func register(_ receiver: any P, for methods: PMethods = .init(rawValue: .max)) {
+                    public func register(_ receiver: any P, for methods: PMethods = .init(rawValue: 0x1)) {
                         receivers.add(receiver, for: methods) { [weak receiver] in
                             receiver
                         }
