@@ -12,7 +12,7 @@ public struct Buffering: Sendable, Hashable {
     public static let defaultLimit = 1_024
 
     let overflow: Overflow
-    /// How many may wait.
+    /// How many may wait: at least 1. Less is a mistake in the program and stops it.
     public let limit: Int
 
     private init(_ overflow: Overflow, limit: Int) {

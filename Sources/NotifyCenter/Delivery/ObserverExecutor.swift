@@ -15,10 +15,12 @@ public struct ObserverExecutor: Sendable {
     /// In tasks, one call after another, in the order of the posts.
     public static let serially = ObserverExecutor(executor: nil, concurrency: 1)
 
-    /// In tasks, up to ``defaultConcurrency`` calls at once, which are handed out in the order of the posts and may overtake each other from there.
+    /// In tasks, up to ``defaultConcurrency`` calls at once, which are handed out in the order of the posts and may overtake
+    /// each other from there.
     public static let concurrently = concurrently(atMost: defaultConcurrency)
 
-    /// In tasks, several calls at once, which are handed out in the order of the posts and may overtake each other from there.
+    /// In tasks, several calls at once, at least 1, which are handed out in the order of the posts and may overtake each
+    /// other from there.
     public static func concurrently(atMost limit: Int) -> ObserverExecutor {
         precondition(limit > 0, "at least one call must be able to run")
         return ObserverExecutor(executor: nil, concurrency: limit)

@@ -27,8 +27,8 @@ public struct ObservationOptions: Sendable {
 
     /// Takes the place of an earlier observation with the same key and owner (or without owner, as this one). The earlier
     /// one ends in the same moment, so that no post reaches both or neither: one that has begun before still calls the
-    /// earlier, unless that runs elsewhere or at a pace, and to cancel the earlier does not prevent that call. What waits for
-    /// the earlier is dropped.
+    /// earlier, unless that runs elsewhere or at a pace, and neither to cancel the earlier nor to remove all that the owner
+    /// has prevents that call. What waits for the earlier is dropped.
     ///
     /// Observations without owner share their keys in all of the center, so that such a key should say whose it is:
     /// `"com.example.feed.progress"`.
