@@ -19,9 +19,8 @@ public macro Combine<Answer>(_ rule: AnswerCombinationRule<Answer>) =
 
 /// Ways to combine results that need no value of the result's type.
 ///
-/// If a method throws as well, see ``Combine(_:)-(CombinationRule)`` for what becomes of errors: with `.collect` all
-/// receivers are called, and if one threw the call throws. With `.first` a receiver that throws has not answered: the
-/// next is asked, and the errors are thrown only if nobody answers.
+/// If a method throws as well, with `.collect` all receivers are called, and if one threw the call throws. With `.first` a
+/// receiver that throws has not answered: the next is asked, and the errors are thrown only if nobody answers.
 public enum CombinationRule: Sendable {
     /// All are called. The arrays that they give are joined, in order; without receivers the result is empty.
     case collect

@@ -30,7 +30,7 @@
 ///   left out. No lock is held while receivers run.
 /// - `async` methods call one receiver after another.
 /// - Methods that throw call all, and then throw a ``BroadcastError`` with what was thrown.
-/// - Results need a rule that says how they are combined: see ``Combine(_:)-(CombinationRule)``.
+/// - Results need a rule that says how they are combined: see ``CombinationRule`` and ``AnswerCombinationRule``.
 /// - `get set` properties and subscripts hand what is set to all, and combine what they get.
 ///
 /// ## Threads

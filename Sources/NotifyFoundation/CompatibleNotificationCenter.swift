@@ -1,7 +1,7 @@
 import Foundation
 public import NotifyCenter
 
-/// Foundation's `NotificationCenter`, over a ``NotifyCenter/LocalCenter``: the same calls, and Foundation's documented
+/// Foundation's `NotificationCenter`, over a `LocalCenter` of NotifyCenter: the same calls, and Foundation's documented
 /// behaviour.
 ///
 /// ```swift
@@ -35,7 +35,7 @@ public final class CompatibleNotificationCenter: Sendable {
 
     /// Makes a center over one that is there already; any number may share one.
     ///
-    /// To an observer of the center beneath, a `Notification` is a ``NotifyCenter/LocalNotification`` of the same name. Its
+    /// To an observer of the center beneath, a `Notification` is a `LocalNotification` of the same name. Its
     /// object is the instance, the text or the value that was posted (see ``addObserver(forName:object:queue:using:)``), and
     /// its payload a ``PostedNotification``. What is posted beneath comes here as a `Notification` whose `userInfo` has the
     /// payload under ``payloadKey``.

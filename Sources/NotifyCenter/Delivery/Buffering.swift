@@ -31,8 +31,8 @@ public struct Buffering: Sendable, Hashable {
         Buffering(.dropNewest, limit: limit)
     }
 
-    /// If there is no room, ``LocalCenter/postWaiting(_:object:payload:sticky:)`` waits until there is. Other posts
-    /// cannot wait: what they post is dropped.
+    /// If there is no room, ``LocalCenter/postWaiting(_:object:payload:sticky:)-(NotificationName,_,_,_)`` waits until
+    /// there is. Other posts cannot wait: what they post is dropped.
     public static func wait(limit: Int = defaultLimit) -> Buffering {
         Buffering(.wait, limit: limit)
     }

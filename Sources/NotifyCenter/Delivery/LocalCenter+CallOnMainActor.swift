@@ -1,7 +1,7 @@
 extension LocalCenter {
     /// Observes names with a method of the owner that runs on the main actor: `calling: Screen.didFollow`.
     ///
-    /// See ``observe(_:object:owner:options:on:buffering:fileID:line:using:)-(NotificationNames,_,_,_,_,_,_,_,_)``.
+    /// See ``observe(_:object:owner:options:on:buffering:fileID:line:using:)-(NotificationNames,_,_,_,MainActor,_,_,_,_)``.
     @discardableResult
     public func observe<Owner: AnyObject & Sendable>(
         _ names: some NotificationNames, object: NotificationObject? = nil, owner: Owner,

@@ -27,7 +27,7 @@ public struct NamePattern: Sendable, CustomStringConvertible {
     /// Makes a pattern of a literal in the source.
     ///
     /// - Precondition: The literal follows the rules. Breaking them is a mistake in the program and stops it; use
-    ///   ``init(_:)`` for a pattern that is not known when the program is written.
+    ///   ``init(_:)-(String)`` for a pattern that is not known when the program is written.
     public init(literal: StaticString) {
         do {
             try self.init(literal.description)
