@@ -7,8 +7,8 @@ import Foundation
 ///
 /// A timer keeps a run loop from ending for want of work. That of the main thread has work at all times in the modes that
 /// programs use, so there a timer stays. Elsewhere it goes when it had no use for a while, and each one is given longer than
-/// the one before. So a thread that pauses for so many seconds between two uses makes a hundred timers for each of these
-/// seconds and no more, and its run loop ends at most about as much later than it could.
+/// the one before. So a thread that pauses for so many seconds between two uses in a mode makes a hundred timers for each of
+/// these seconds and no more, and its run loop ends at most about as much later than it could.
 final class RunLoopAlarm {
     /// That of the thread that asks.
     static var ofThisThread: RunLoopAlarm {
@@ -72,11 +72,13 @@ final class RunLoopAlarm {
 extension RunLoopAlarm {
     private func setTimer(for mode: RunLoop.Mode) {
         setTimers.insert(mode)
+        // At once, also if the clock is put back meanwhile.
+        let now = Date.distantPast
         if let timer = timers[mode] {
-            timer.fireDate = Date()
+            timer.fireDate = now
         } else {
             timersMade += 1
-            let timer = Timer(fire: Date(), interval: lifetime(in: mode), repeats: true) { _ in
+            let timer = Timer(fire: now, interval: lifetime(in: mode), repeats: true) { _ in
                 Self.ofThisThread.timerFired(in: mode)
             }
             RunLoop.current.add(timer, forMode: mode)
