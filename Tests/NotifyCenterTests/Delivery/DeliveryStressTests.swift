@@ -49,7 +49,7 @@ import Testing
         }
         #expect(await eventually { onActor.lostCount <= posts })
         let expected = posts - onActor.lostCount
-        while await counter.count < expected { await Task.yield() }
+        while await counter.count < expected && !Task.isCancelled { await Task.yield() }
         #expect(await counter.count == expected)
         for observer in observers { observer.token.cancel() }
         onActor.cancel()

@@ -4,7 +4,8 @@
 final class Collector<Value: Sendable>: Sendable {
     private struct State {
         var values: [Value] = []
-        var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        var waiting: [Int: (count: Int, continuation: CheckedContinuation<Void, Never>)] = [:]
+        var lastID = 0
     }
 
     private let state = Lock(State())
@@ -15,20 +16,30 @@ final class Collector<Value: Sendable>: Sendable {
         let ready = state.withLock { state in
             state.values.append(value)
             let count = state.values.count
-            defer { state.waiting.removeAll { $0.count <= count } }
-            return state.waiting.filter { $0.count <= count }.map(\.continuation)
+            let ready = state.waiting.filter { $0.value.count <= count }
+            for id in ready.keys { state.waiting[id] = nil }
+            return ready.values.map(\.continuation)
         }
         for continuation in ready { continuation.resume() }
     }
 
-    /// Everything, as soon as there are so many.
+    /// Everything, as soon as there are so many, or the task is cancelled, as it is at the end of a time limit.
     func values(_ count: Int) async -> [Value] {
-        await withCheckedContinuation { continuation in
-            let isReady = state.withLock { state in
-                if state.values.count < count { state.waiting.append((count, continuation)) }
-                return state.values.count >= count
+        let id = state.withLock { state in
+            state.lastID += 1
+            return state.lastID
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isReady = state.withLock { state in
+                    if state.values.count >= count || Task.isCancelled { return true }
+                    state.waiting[id] = (count, continuation)
+                    return false
+                }
+                if isReady { continuation.resume() }
             }
-            if isReady { continuation.resume() }
+        } onCancel: {
+            state.withLock { $0.waiting.removeValue(forKey: id) }?.continuation.resume()
         }
         return values
     }
