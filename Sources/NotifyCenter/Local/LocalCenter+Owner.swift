@@ -104,7 +104,8 @@ extension LocalCenter {
     /// Observes names with a method of the owner, named as it stands in the type: `calling: Controller.didFollow`.
     ///
     /// The method runs on the thread of each poster. For one of the main actor say `on: MainActor.shared` as well; otherwise
-    /// the compiler calls it ambiguous.
+    /// the compiler calls it ambiguous. It cannot tell methods of other global actors, which must not be named here: call
+    /// them in an `async` closure.
     @discardableResult
     public func observe<Owner: AnyObject & Sendable>(
         _ names: some NotificationNames, object: NotificationObject? = nil, owner: Owner,
