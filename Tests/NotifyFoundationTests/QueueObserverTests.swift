@@ -7,10 +7,15 @@ import Testing
 
 /// Observers that run on an operation queue: they have run when `post` returns, and nobody waits for himself, also not
 /// through others whom a post waits for.
-@Suite struct QueueObserverTests {
+@Suite final class QueueObserverTests {
     private let center = CompatibleNotificationCenter()
     private let journal = Journal()
     private let name = NSNotification.Name("name")
+
+    /// Blocks that post hold the center.
+    deinit {
+        center.center.removeAllObservations()
+    }
 
     private func observe(
         _ name: NSNotification.Name, on queue: OperationQueue, _ body: @Sendable @escaping (Notification) -> Void
@@ -88,8 +93,6 @@ import Testing
             first.addOperation { center.post(name: name, object: nil) }
             first.waitUntilAllOperationsAreFinished()
         }
-        // Their blocks hold the center.
-        center.center.removeAllObservations()
         #expect(journal.take() == ["there", "back true", "there again"])
     }
 
@@ -126,8 +129,28 @@ import Testing
             }
         }
         mustReturn { [center] in center.post(name: .init("0"), object: nil) }
-        center.center.removeAllObservations()
         #expect(journal.take() == (0..<30).map { "\($0) true" })
+    }
+
+    @Test func `a task that a block starts does not keep the queue of the poster`() {
+        let (started, proceed) = AsyncStream.makeStream(of: Void.self)
+        let task = Later<Task<Void, Never>>()
+        observe(name, on: serialQueue()) { _ in
+            task.value = Task { for await _ in started {} }
+        }
+        nonisolated(unsafe) weak var queue: OperationQueue?
+        mustReturn { [center, name] in
+            let poster = OperationQueue()
+            queue = poster
+            poster.addOperation { center.post(name: name, object: nil) }
+            poster.waitUntilAllOperationsAreFinished()
+        }
+        // The queue itself lets go of its operation a little later.
+        let deadline = Date(timeIntervalSinceNow: 300)
+        while queue != nil && Date() < deadline { sched_yield() }
+        #expect(queue == nil)
+        #expect(task.value?.isCancelled == false)
+        proceed.finish()
     }
 
     @Test func `a block that the queue drops keeps nobody waiting`() {

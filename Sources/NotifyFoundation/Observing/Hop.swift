@@ -11,12 +11,12 @@ final class Hop: @unchecked Sendable {
     /// The thread that waits for what runs here.
     @TaskLocal private static var waiting: Hop?
 
-    /// The queue that the thread was on, and who waits for that in turn.
-    private let origin: OperationQueue?
-    private let outer: Hop?
-
     /// Guards all below.
     private let changes = NSCondition()
+    /// The queue that the thread was on, and who waits for that in turn. Nil when it waits no more: a task that was started
+    /// here keeps this, and if it posts as well, each such task would keep all that were before it.
+    private var origin: OperationQueue?
+    private var outer: Hop?
     private var errands: [@Sendable () -> Void] = []
     private var isDone = false
 
@@ -48,28 +48,34 @@ final class Hop: @unchecked Sendable {
 
     /// Whether a thread that was on this queue, and waits for this one, does it.
     private func isTaken(_ errand: @escaping @Sendable () -> Void, for queue: OperationQueue) -> Bool {
-        var next = outer
+        var next = changes.withLock { outer }
         while let hop = next {
-            if hop.origin === queue && hop.accept(errand) { return true }
-            next = hop.outer
+            let answer = hop.accept(errand, for: queue)
+            if answer.isAccepted { return true }
+            next = answer.outer
         }
         return false
     }
 
-    private func accept(_ errand: @escaping @Sendable () -> Void) -> Bool {
+    private func accept(
+        _ errand: @escaping @Sendable () -> Void, for queue: OperationQueue
+    ) -> (isAccepted: Bool, outer: Hop?) {
         changes.withLock {
-            if isDone { return false }
+            if isDone || origin !== queue { return (false, outer) }
             errands.append(errand)
             changes.signal()
-            return true
+            return (true, nil)
         }
     }
 
     private func finish() {
-        changes.withLock {
+        let dropped = changes.withLock {
             isDone = true
             changes.signal()
+            defer { (origin, outer) = (nil, nil) }
+            return (origin, outer)
         }
+        withExtendedLifetime(dropped) {}
     }
 
     /// Waits, and does what this thread is asked for meanwhile.
