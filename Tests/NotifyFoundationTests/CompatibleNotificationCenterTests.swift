@@ -46,6 +46,17 @@ import Testing
         #expect(journal.take() == ["second a name with spaces"])
     }
 
+    @Test func `a token of another center removes nothing here, not even what was added just as early`() {
+        let another = CompatibleNotificationCenter()
+        let here = observe("here", name)
+        let there = another.addObserver(forName: name, object: nil, queue: nil) { [journal] _ in journal.note("there") }
+        center.removeObserver(there)
+        another.removeObserver(here)
+        center.post(name: name, object: nil)
+        another.post(name: name, object: nil)
+        #expect(journal.take() == ["here a name with spaces", "there"])
+    }
+
     @Test func `a token is removed from the name and the object that it asks for, and from no other`() {
         let thing = Thing()
         let token = observe("observer", name, object: thing)

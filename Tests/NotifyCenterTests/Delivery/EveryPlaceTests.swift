@@ -20,6 +20,9 @@ import Testing
         let order: Int
     }
 
+    /// What a poster's task has, and nobody else's.
+    @TaskLocal private static var ofPoster = 0
+
     private let center = LocalCenter()
     private let name = Paid.notificationName
     private let journal = Collector<Int>()
@@ -33,7 +36,7 @@ import Testing
         adding increment: Int = 0
     ) -> Observing {
         let note = { @Sendable [journal] (notification: LocalNotification) in
-            journal.add((notification.payload as? Int ?? -1) + increment)
+            journal.add((notification.payload as? Int ?? -1) + increment + Self.ofPoster)
         }
         switch place {
         case .poster: return Observing(center.observe(name, object: object, options: options, using: note))
@@ -81,6 +84,14 @@ import Testing
         observing.end()
         #expect(!observing.observation.isActive)
         #expect(center.observationCount == 0)
+    }
+
+    @Test(arguments: Place.allCases) func whatThePostersTaskHasIsNotTheObserversElsewhere(place: Place) async {
+        let observing = observe(place)
+        Self.$ofPoster.withValue(100) { center.post(name, payload: 1) }
+        let isOnPoster = place == .poster || place == .owner
+        #expect(await journal.values(1) == [isOnPoster ? 101 : 1])
+        observing.end()
     }
 
     @Test(arguments: Place.allCases) func anObjectIsAskedFor(place: Place) async {

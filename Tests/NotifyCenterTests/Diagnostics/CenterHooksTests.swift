@@ -235,10 +235,11 @@ import Testing
             let token = center.observe(name) { _ in }
             token.cancel()
         }
+        let another = Thing()
         for _ in 0..<OwnerIndex.repetitions - 1 {
-            center.observe(name, owner: owner, fileID: "One/File.swift", line: 1) { _, _ in }
-            center.observe(name, owner: owner, fileID: "Other/File.swift", line: 1) { _, _ in }
-            center.observe(name, owner: owner, fileID: "One/File.swift", line: 2) { _, _ in }
+            center.observe(name, owner: another, fileID: "One/File.swift", line: 1) { _, _ in }
+            center.observe(name, owner: another, fileID: "Other/File.swift", line: 1) { _, _ in }
+            center.observe(name, owner: another, fileID: "One/File.swift", line: 2) { _, _ in }
         }
         #expect(journal.take() == [])
     }
