@@ -4,7 +4,7 @@ import Testing
 
 /// Posts that wait in several places, for readers and for observers that run elsewhere. What a post waits for at all, see
 /// `PostWaitingTests`.
-@Suite(.timeLimit(.minutes(1))) struct WaitingPostTests {
+@Suite(.timeLimit(.minutes(10))) struct WaitingPostTests {
     private let center = LocalCenter()
     private let name = OrderPaid.notificationName
     private let journal = Collector<Int>()
