@@ -252,6 +252,8 @@ import Testing
         #expect(options.isOnce)
         let nested: ObservationOptions = [[.priority(5), .key("a")], [.once], .withoutSticky]
         #expect(nested.priority == 5 && nested.key == "a" && nested.isOnce && !nested.wantsSticky)
+        let others: ObservationOptions = [.withoutSticky, .once, .priority(1)]
+        #expect(others.priority == 1 && others.isOnce && !others.wantsSticky)
     }
 
     @Test func `an empty array says nothing`() {
