@@ -51,6 +51,20 @@ import Testing
         withExtendedLifetime(token) {}
     }
 
+    @Test func `neither does who observes a type elsewhere, nor who reads its messages`() {
+        center.hooks.unobserved = { [journal] in journal.note("unobserved \($0.payload ?? "-")") }
+        let token = center.observe(OrderPaid.self, on: .serially) { _ in }
+        center.post(OrderPaid.notificationName, payload: "another payload")
+        center.post(OrderPaid(amount: 1))
+        #expect(journal.take() == ["unobserved another payload"])
+        token.cancel()
+        let messages = center.messages(of: OrderPaid.self)
+        center.post(OrderPaid.notificationName, payload: "another payload")
+        center.post(OrderPaid(amount: 2))
+        #expect(journal.take() == ["unobserved another payload"])
+        withExtendedLifetime(messages) {}
+    }
+
     /// Different values with the same hash.
     private struct Colliding: Hashable, Sendable {
         let number: Int
