@@ -16,15 +16,6 @@ import Testing
         for number in numbers { center.post(name, payload: number) }
     }
 
-    private func read(_ count: Int, _ sequence: NotificationSequence<LocalNotification>) async -> [Int] {
-        var numbers: [Int] = []
-        var iterator = sequence.makeAsyncIterator()
-        while numbers.count < count, let notification = await iterator.next() {
-            numbers.append(notification.payload as? Int ?? -1)
-        }
-        return numbers
-    }
-
     @Test func whatIsPostedBeforeTheFirstReadIsThere() async throws {
         let sequence = center.notifications(for: name)
         let pattern = try center.notifications(for: "orders.*")

@@ -64,3 +64,13 @@ nonisolated(nonsending) func eventually(_ condition: () -> Bool) async -> Bool {
     }
     return true
 }
+
+/// The numbers of so many notifications, or fewer if the sequence ends. What carries none counts as -1.
+func read(_ count: Int, _ sequence: NotificationSequence<LocalNotification>) async -> [Int] {
+    var numbers: [Int] = []
+    var iterator = sequence.makeAsyncIterator()
+    while numbers.count < count, let notification = await iterator.next() {
+        numbers.append(notification.payload as? Int ?? -1)
+    }
+    return numbers
+}

@@ -9,15 +9,6 @@ import Testing
     private let name = OrderPaid.notificationName
     private let journal = Collector<Int>()
 
-    private func read(_ count: Int, _ sequence: NotificationSequence<LocalNotification>) async -> [Int] {
-        var numbers: [Int] = []
-        var iterator = sequence.makeAsyncIterator()
-        while numbers.count < count, let notification = await iterator.next() {
-            numbers.append(notification.payload as? Int ?? -1)
-        }
-        return numbers
-    }
-
     @Test func itWaitsUntilThereIsRoomEverywhere() async {
         let sequences = (0..<3).map { _ in center.notifications(for: name, buffering: .wait(limit: 1)) }
         center.post(name, payload: 0)
