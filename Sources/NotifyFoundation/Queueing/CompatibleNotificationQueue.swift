@@ -97,8 +97,8 @@ extension CompatibleNotificationQueue {
         if mask.isDisjoint(with: [.onName, .onSender]) { return }
         for list in [\CompatibleNotificationQueue.soon, \.idle] {
             // Comparing, and letting go of what is taken out, may run code that comes back to this queue.
-            let same = self[keyPath: list].inOrder.filter { $0.pending.isSame(as: pending, in: mask) }
-            for entry in same { _ = self[keyPath: list].take(entry.number) }
+            let same = self[keyPath: list].entries.values.filter { $0.pending.isSame(as: pending, in: mask) }
+            for entry in same.sorted(by: { $0.number < $1.number }) { _ = self[keyPath: list].take(entry.number) }
         }
     }
 }

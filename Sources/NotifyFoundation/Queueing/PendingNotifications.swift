@@ -14,7 +14,7 @@ struct PendingNotifications {
     }
 
     /// By number, so that taking one out costs the same wherever it is.
-    private var entries: [UInt64: Entry] = [:]
+    private(set) var entries: [UInt64: Entry] = [:]
     private var lastNumber: UInt64 = 0
 
     /// The modes for which the run loop was told to post: once is enough for all that wait.
