@@ -50,16 +50,19 @@ let package = Package(
             name: "NotifyWire",
             dependencies: ["NotifyCenter", .product(name: "NIOCore", package: "swift-nio")]),
         .target(
+            name: "NotifyLog",
+            dependencies: ["NotifyCenter", "NotifyWire", .product(name: "NIOCore", package: "swift-nio")]),
+        .target(
             name: "NotifyBroker",
             dependencies: [
-                "NotifyCenter", "NotifyWire",
+                "NotifyCenter", "NotifyWire", "NotifyLog",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ]),
         .target(
             name: "NotifyStore",
             dependencies: [
-                "NotifyCenter", "NotifyWire",
+                "NotifyCenter", "NotifyWire", "NotifyLog",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
@@ -67,7 +70,7 @@ let package = Package(
         .target(
             name: "NotifyServer",
             dependencies: [
-                "NotifyCenter", "NotifyWire", "NotifyBroker", "NotifyStore",
+                "NotifyCenter", "NotifyWire", "NotifyLog", "NotifyBroker", "NotifyStore",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -98,6 +101,10 @@ let package = Package(
             ]),
 
         .target(name: "TestSupport", dependencies: ["NotifyCenter"], path: "Tests/TestSupport"),
+        .target(
+            name: "WireTestSupport",
+            dependencies: ["NotifyWire", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/WireTestSupport"),
         .testTarget(name: "NotifyCenterTests", dependencies: ["NotifyCenter", "TestSupport"]),
         .testTarget(
             name: "NotifyFoundationTests",
@@ -120,25 +127,32 @@ let package = Package(
         .testTarget(
             name: "NotifyWireTests",
             dependencies: [
-                "NotifyWire", "NotifyCenter", "TestSupport", .product(name: "NIOCore", package: "swift-nio"),
+                "NotifyWire", "NotifyCenter", "TestSupport", "WireTestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]),
+        .testTarget(
+            name: "NotifyLogTests",
+            dependencies: [
+                "NotifyLog", "NotifyCenter", "NotifyWire", "TestSupport", "WireTestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
             ]),
         .testTarget(
             name: "NotifyBrokerTests",
             dependencies: [
-                "NotifyBroker", "NotifyCenter", "NotifyWire", "TestSupport",
+                "NotifyBroker", "NotifyCenter", "NotifyWire", "NotifyLog", "TestSupport", "WireTestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),
         .testTarget(
             name: "NotifyStoreTests",
             dependencies: [
-                "NotifyStore", "NotifyCenter", "NotifyWire", "TestSupport",
+                "NotifyStore", "NotifyCenter", "NotifyWire", "NotifyLog", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         .testTarget(
             name: "NotifyServerTests",
             dependencies: [
-                "NotifyServer", "NotifyBroker", "NotifyStore", "NotifyWire", "NotifyCenter", "notifyd",
+                "NotifyServer", "NotifyBroker", "NotifyStore", "NotifyWire", "NotifyLog", "NotifyCenter", "notifyd",
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -166,11 +180,22 @@ let package = Package(
     ]
 )
 
-// What the sanitizers and the center's benchmarks need, without all that the others depend on.
-if Context.environment["IN_PROCESS_ONLY"] != nil {
-    let kept = ["NotifyCenter", "NotifyFoundation", "TestSupport", "RunLoopProgram"]
+// A part of the package, built without what the rest depends on: ONLY="NotifyBroker NotifyStore" keeps those targets, their
+// tests and what they need. IN_PROCESS_ONLY stands for the in-process libraries without macros.
+let inProcess = Context.environment["IN_PROCESS_ONLY"].map { _ in "NotifyCenter NotifyFoundation" }
+let only = Context.environment["ONLY"] ?? inProcess ?? ""
+if !only.isEmpty {
+    var kept: Set<String> = []
+    var wanted = only.split(separator: " ").flatMap { ["\($0)", "\($0)Tests"] }
+    while let name = wanted.popLast() {
+        guard kept.insert(name).inserted else { continue }
+        guard let target = package.targets.first(where: { $0.name == name }) else { continue }
+        for dependency in target.dependencies {
+            if case .byNameItem(let name, _) = dependency { wanted.append(name) }
+        }
+    }
     package.products.removeAll { !kept.contains($0.name) }
-    package.targets.removeAll { target in !kept.contains { [$0, "\($0)Tests"].contains(target.name) } }
+    package.targets.removeAll { !kept.contains($0.name) }
 }
 
 // One set of rules for every target of ours. Warnings are errors where CI is set.

@@ -1,5 +1,6 @@
 import NIOCore
 import NotifyCenter
+import NotifyLog
 import NotifyWire
 
 extension Broker {

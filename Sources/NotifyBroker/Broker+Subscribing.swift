@@ -1,4 +1,5 @@
 import NotifyCenter
+import NotifyLog
 import NotifyWire
 
 extension Broker {
@@ -9,6 +10,7 @@ extension Broker {
             switch kind {
             case .acknowledge: try acknowledge(Acknowledge(frame), slot, now: now)
             case .credit: try addCredit(Credit(frame), slot)
+            case .dropped: try droppedByClient(Dropped(frame), slot)
             default:
                 guard frame.body.count >= MemoryLayout<UInt64>.size else { throw WireError.truncated }
                 request = Post.request(of: frame)
@@ -102,6 +104,14 @@ extension Broker {
             Subscribed(
                 request: subscribe.request, subscription: subscribe.subscription, sequence: sequencer.last,
                 isResumed: false))
+    }
+
+    private mutating func droppedByClient(_ dropped: Dropped, _ slot: Int) throws(WireError) {
+        guard connections[slot].subscriptions[dropped.subscription] != nil else {
+            throw WireError(.unknownSubscription, "this connection has no subscription \(dropped.subscription)")
+        }
+        let (sum, overflow) = statistics.droppedByClients.addingReportingOverflow(dropped.messages)
+        statistics.droppedByClients = overflow ? .max : sum
     }
 
     /// Volatile registrations come before durable ones in a resolution, so that either part is found at once.

@@ -1,5 +1,6 @@
 import NIOCore
 import NotifyCenter
+package import NotifyLog
 package import NotifyWire
 
 /// What the daemon decides: who may do what, which message goes where, and what must be stored before whom is told.

@@ -1,3 +1,4 @@
+package import NotifyLog
 package import NotifyWire
 
 /// What the shell is to do for the broker, in order. Bytes to send are not among them: they are taken from the

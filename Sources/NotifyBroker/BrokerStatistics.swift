@@ -1,3 +1,4 @@
+import NotifyLog
 import NotifyWire
 
 /// Counters since the daemon started.
@@ -6,7 +7,10 @@ struct BrokerStatistics {
     var delivered: UInt64 = 0
     var stored: UInt64 = 0
     var redelivered: UInt64 = 0
+    /// Dropped from outboxes.
     var dropped: UInt64 = 0
+    /// Dropped from clients' own buffers, as they report.
+    var droppedByClients: UInt64 = 0
     var gaps: UInt64 = 0
     var store = StoreStatistics()
 }
@@ -27,6 +31,7 @@ extension Broker {
             ("pages_read", statistics.store.pagesRead),
             ("redelivered", statistics.redelivered),
             ("dropped", statistics.dropped),
+            ("dropped_by_clients", statistics.droppedByClients),
             ("gaps", statistics.gaps),
             ("log_messages", statistics.store.logMessages),
             ("log_bytes", statistics.store.logBytes),

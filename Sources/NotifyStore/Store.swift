@@ -1,4 +1,5 @@
 import GRDB
+package import NotifyLog
 package import NotifyWire
 
 /// The log: messages, and the durable subscriptions that read them, in one SQLite database that is this process's alone.

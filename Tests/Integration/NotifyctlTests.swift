@@ -22,7 +22,8 @@ extension IntegrationTests {
             let object = try #require(try json.objects.first)
             let names = [
                 "uptime_seconds", "connections", "subscriptions", "durable_subscriptions", "messages_in", "delivered",
-                "stored", "commits", "syncs", "pages_read", "redelivered", "dropped", "gaps", "log_messages",
+                "stored", "commits", "syncs", "pages_read", "redelivered", "dropped",
+                "dropped_by_clients", "gaps", "log_messages",
                 "log_bytes", "wal_bytes", "version",
             ]
             #expect(Set(object.keys) == Set(names))

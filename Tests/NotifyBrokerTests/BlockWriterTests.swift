@@ -2,6 +2,7 @@ import NIOCore
 @testable import NotifyBroker
 import NotifyWire
 import Testing
+import WireTestSupport
 
 struct BlockWriterTests {
     private func append(_ sequence: UInt64, to writer: inout BlockWriter, size: Int) {

@@ -1,4 +1,5 @@
 @testable import NotifyBroker
+import NotifyLog
 import NotifyWire
 import Testing
 

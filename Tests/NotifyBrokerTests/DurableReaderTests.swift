@@ -1,5 +1,6 @@
 @testable import NotifyBroker
 import NotifyCenter
+import NotifyLog
 import NotifyWire
 import Testing
 

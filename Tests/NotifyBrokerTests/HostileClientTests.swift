@@ -1,7 +1,9 @@
+import NotifyLog
 import NIOCore
 @testable import NotifyBroker
 import NotifyWire
 import Testing
+import WireTestSupport
 
 /// What one client asks must cost the daemon, and so everybody else, no more than that client could have sent.
 struct HostileClientTests {

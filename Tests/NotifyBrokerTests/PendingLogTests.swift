@@ -1,8 +1,10 @@
+import NotifyLog
 import NIOCore
 @testable import NotifyBroker
 import NotifyCenter
 import NotifyWire
 import Testing
+import WireTestSupport
 
 struct PendingLogTests {
     private func append(_ sequence: UInt64, to log: inout PendingLog, size: Int = 10) -> (start: Int, end: Int) {

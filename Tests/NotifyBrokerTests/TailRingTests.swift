@@ -1,4 +1,5 @@
 import NIOCore
+import NotifyLog
 import NotifyWire
 import Testing
 

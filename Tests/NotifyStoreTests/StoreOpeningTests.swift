@@ -1,6 +1,7 @@
 import Foundation
 import GRDBSQLite
 import NotifyStore
+import NotifyLog
 import NotifyWire
 import Testing
 

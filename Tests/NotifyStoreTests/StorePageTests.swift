@@ -1,5 +1,6 @@
 import NotifyCenter
 import NotifyStore
+import NotifyLog
 import NotifyWire
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import NotifyCenter
 import NotifyStore
+import NotifyLog
 import NotifyWire
 import TestSupport
 import Testing

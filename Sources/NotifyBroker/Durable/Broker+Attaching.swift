@@ -1,4 +1,5 @@
 import NotifyCenter
+import NotifyLog
 import NotifyWire
 
 extension Broker {

@@ -1,3 +1,4 @@
+package import NotifyLog
 package import NotifyWire
 
 extension Broker {

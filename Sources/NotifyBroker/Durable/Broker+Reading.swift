@@ -1,5 +1,6 @@
 import NIOCore
 import NotifyCenter
+package import NotifyLog
 package import NotifyWire
 
 /// Deliver frames of one durable reader that lie back to back in one source.

@@ -1,4 +1,5 @@
 import DequeModule
+import NotifyLog
 import NotifyWire
 
 /// A client's hold on a durable subscription.

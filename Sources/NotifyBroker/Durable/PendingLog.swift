@@ -1,5 +1,6 @@
 import NIOCore
 import NotifyCenter
+import NotifyLog
 import NotifyWire
 
 /// What gathers for the next commit: encoded messages, changes to durable subscriptions, and who waits for what.

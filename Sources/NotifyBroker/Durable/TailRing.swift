@@ -1,5 +1,6 @@
 import NIOCore
 import DequeModule
+import NotifyLog
 import NotifyWire
 
 /// The newest committed messages, encoded, for durable readers near the tail of the log.

@@ -69,7 +69,8 @@ extension ClientMachine {
             link.closingReceived(lastRequest: try Closing(frame).lastRequest, now: now())
         case .deliver, .receipt, .run, .redelivery:
             break  // Handled where they are many.
-        case .hello, .post, .subscribe, .detach, .remove, .acknowledge, .credit, .ping, .list, .statistics:
+        case .snapshot: throw WireError(.unsupported, "this client asked for no snapshot")
+        case .hello, .post, .subscribe, .detach, .remove, .acknowledge, .credit, .ping, .list, .statistics, .dropped:
             throw WireError(.malformedFrame, "a frame of kind \(kind) is for the daemon")
         }
     }

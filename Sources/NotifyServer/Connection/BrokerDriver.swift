@@ -2,6 +2,7 @@ import Logging
 import NIOCore
 import NotifyBroker
 import NotifyStore
+import NotifyLog
 import NotifyWire
 
 /// Carries out what the broker decides, on the one event loop where everything is routed.

@@ -1,3 +1,4 @@
+import NotifyLog
 import Logging
 import NIOCore
 import NIOPosix

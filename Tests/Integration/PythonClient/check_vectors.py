@@ -32,6 +32,8 @@ def encode(kind, f):
         return client.frame(0x06, struct.pack("<II", f["subscription"], len(f["ranges"])) + ranges)
     if kind == "credit":
         return client.frame(0x07, struct.pack("<II", f["subscription"], f["messages"]))
+    if kind == "dropped":
+        return client.frame(0x0B, struct.pack("<I4xQ", f["subscription"], f["messages"]))
     return client.frame({"ping": 0x08, "list": 0x09, "statistics": 0x0A}[kind], struct.pack("<Q", f["request"]))
 
 
@@ -58,7 +60,10 @@ def decode(kind, flags, body):
         f = {name: getattr(m, name) for name in "sequence time uid gid pid name object".split()}
         return f | {"headers": [list(pair) for pair in m.headers], "payload": m.payload.hex()}
     if kind == "subscribed":
-        return fields("request subscription sequence", "<QI4xQ", body) | {"resumed": bool(flags & 1)}
+        f = fields("request subscription sequence generation", "<QI4xQQ", body)
+        return f | {"resumed": bool(flags & 1), "snapshot": bool(flags & 2)}
+    if kind == "snapshot":
+        return fields("subscription count", "<II", body) | {"last": bool(flags & 1)}
     if kind == "error":
         f = fields("request code subscription detail", "<QH2xIQ", body)
         return f | {"message": body[24:].decode(), "fatal": bool(flags & 1)}

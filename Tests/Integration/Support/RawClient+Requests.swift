@@ -168,7 +168,7 @@ extension RawEvent {
         case .listEnd(let frame): frame.request
         case .statistics(let frame): frame.request
         case .error(let frame): frame.request
-        case .welcome, .message, .gap, .closing: nil
+        case .welcome, .message, .snapshot, .gap, .closing: nil
         }
     }
 }

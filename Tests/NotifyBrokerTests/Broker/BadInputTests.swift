@@ -1,9 +1,11 @@
+import NotifyLog
 @testable import NotifyBroker
 import NotifyWire
 import Testing
+import WireTestSupport
 
 struct BadInputTests {
-    @Test(arguments: [0x00, 0x0B, 0x3F, 0x40, 0x41, 0x50, 0x60, 0xFF] as [UInt8])
+    @Test(arguments: [0x00, 0x0C, 0x3F, 0x40, 0x41, 0x50, 0x60, 0xFF] as [UInt8])
     func anUnknownKindIsAnsweredAndTheConnectionGoesOn(_ kind: UInt8) {
         let shell = Shell()
         let client = shell.connect()

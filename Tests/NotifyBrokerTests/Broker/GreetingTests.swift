@@ -1,6 +1,8 @@
+import NotifyLog
 @testable import NotifyBroker
 import NotifyWire
 import Testing
+import WireTestSupport
 
 struct GreetingTests {
     private func fatal(_ client: Client) -> ErrorCode? {

@@ -1,6 +1,8 @@
+import NotifyLog
 @testable import NotifyBroker
 import NotifyWire
 import Testing
+import WireTestSupport
 
 /// Every limit at n-1, n, n+1, and given back after an ending.
 struct LimitTests {

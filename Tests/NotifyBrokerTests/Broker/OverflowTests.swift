@@ -1,3 +1,4 @@
+import NotifyLog
 @testable import NotifyBroker
 import NotifyWire
 import Testing

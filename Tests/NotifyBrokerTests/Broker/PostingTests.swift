@@ -1,3 +1,4 @@
+import NotifyLog
 import NIOCore
 @testable import NotifyBroker
 import NotifyWire

@@ -1,3 +1,4 @@
+import NotifyLog
 @testable import NotifyBroker
 import NotifyWire
 import Testing
@@ -27,8 +28,8 @@ struct StatisticsTests {
         #expect(
             report.counters.map(\.name) == [
                 "uptime_seconds", "connections", "subscriptions", "durable_subscriptions", "messages_in", "delivered",
-                "stored", "commits", "syncs", "pages_read", "redelivered", "dropped", "gaps", "log_messages",
-                "log_bytes", "wal_bytes",
+                "stored", "commits", "syncs", "pages_read", "redelivered", "dropped", "dropped_by_clients", "gaps",
+                "log_messages", "log_bytes", "wal_bytes",
             ])
         #expect(counters["uptime_seconds"] == 2)
         #expect(counters["connections"] == 2)
@@ -41,6 +42,20 @@ struct StatisticsTests {
         #expect(counters["log_messages"] == 3)
         #expect(counters["commits"] == shell.store.statistics.commits)
         #expect(counters["dropped"] == 0 && counters["gaps"] == 0)
+    }
+
+    @Test func clientsReportWhatTheyDropThemselves() {
+        let shell = Shell()
+        let client = shell.connect()
+        client.subscribe(1, ["a"])
+        client.send(Dropped(subscription: 1, messages: 3))
+        client.send(Dropped(subscription: 1, messages: .max))
+        shell.run()
+        #expect(client.takeErrors() == [])
+        #expect(shell.counter("dropped_by_clients") == .max)
+        client.send(Dropped(subscription: 2, messages: 1))
+        shell.run()
+        #expect(client.takeErrors().map(\.code) == [ErrorCode.unknownSubscription.rawValue])
     }
 
     @Test func listingShowsWhoHoldsWhatAndHowFarItIs() {

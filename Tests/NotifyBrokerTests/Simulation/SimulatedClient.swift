@@ -1,5 +1,6 @@
 @testable import NotifyBroker
 import NotifyCenter
+import NotifyLog
 import NotifyWire
 
 /// A client that checks everything it is given against what it knows.
@@ -74,6 +75,7 @@ final class SimulatedClient {
                 confirmed[detached.subscription] = nil
             case .error(let error): readError(error, &world)
             case .closing: isClosing = true
+            case .snapshot: world.fail("a snapshot was announced")
             case .welcome, .removed, .pong, .listEntry, .listEnd, .statistics: break
             }
         }

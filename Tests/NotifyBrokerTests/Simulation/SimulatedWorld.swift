@@ -1,4 +1,5 @@
 import NotifyCenter
+import NotifyLog
 import NotifyWire
 
 /// What is true, as the simulation knows it: survives crashes of the broker.

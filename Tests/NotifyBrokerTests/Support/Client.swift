@@ -1,6 +1,7 @@
 import NIOCore
 @testable import NotifyBroker
 import NotifyWire
+import WireTestSupport
 
 /// A peer: what it sends, how much its socket takes, and what came out of it.
 final class Client {

@@ -1,5 +1,6 @@
 import NIOCore
 import NotifyCenter
+import NotifyLog
 import NotifyWire
 
 /// A log in memory with the store's contract: one thing after another, and outcomes in that order. It acts only when

@@ -14,6 +14,7 @@ enum Received: Equatable {
     case listEnd(ListEnd)
     case statistics(StatisticsReport)
     case message(ReceivedMessage)
+    case snapshot(Snapshot)
     case gap(Gap)
     case error(ErrorFrame)
     case closing(Closing)
@@ -75,10 +76,11 @@ struct OutputReader {
         case .listEntry: return .listEntry(try ListEntry(frame))
         case .listEnd: return .listEnd(try ListEnd(frame))
         case .statisticsReport: return .statistics(try StatisticsReport(frame))
+        case .snapshot: return .snapshot(try Snapshot(frame))
         case .gap: return .gap(try Gap(frame))
         case .error: return .error(try ErrorFrame(frame))
         case .closing: return .closing(try Closing(frame))
-        case .hello, .post, .subscribe, .detach, .remove, .acknowledge, .credit, .ping, .list, .statistics:
+        case .hello, .post, .subscribe, .detach, .remove, .acknowledge, .credit, .ping, .list, .statistics, .dropped:
             throw WireError(.unknownFrame, "\(kind) travels to the daemon")
         }
     }

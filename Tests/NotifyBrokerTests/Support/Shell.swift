@@ -1,5 +1,6 @@
 import NIOCore
 @testable import NotifyBroker
+import NotifyLog
 import NotifyWire
 import Testing
 

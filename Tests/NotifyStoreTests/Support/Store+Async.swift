@@ -1,4 +1,5 @@
 import NotifyStore
+import NotifyLog
 import NotifyWire
 
 extension Store {

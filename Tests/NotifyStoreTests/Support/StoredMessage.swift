@@ -1,5 +1,6 @@
 import NIOCore
 import NotifyCenter
+import NotifyLog
 import NotifyWire
 
 /// A message as tests speak of it.

@@ -1,0 +1,34 @@
+/// The outcome of a batch.
+package struct CommitOutcome: Sendable {
+    package var batchID: UInt64
+    package var result: Result<Void, StorageFailure>
+    package var statistics: StoreStatistics
+
+    package init(batchID: UInt64, result: Result<Void, StorageFailure>, statistics: StoreStatistics) {
+        self.batchID = batchID
+        self.result = result
+        self.statistics = statistics
+    }
+}
+
+/// Why the store could not do what was asked. Nothing of the batch was kept.
+package struct StorageFailure: Error, Equatable, Sendable {
+    package enum Kind: Sendable {
+        /// The disk, or the log's own limit, is full.
+        case full
+        /// Reading or writing failed.
+        case inputOutput
+    }
+
+    package var kind: Kind
+    package var message: String
+
+    package init(kind: Kind, message: String) {
+        self.kind = kind
+        self.message = message
+    }
+}
+
+extension StorageFailure: CustomStringConvertible {
+    package var description: String { message }
+}

@@ -1,0 +1,148 @@
+import GRDBSQLite
+import NIOCore
+import NotifyLog
+import NotifyWire
+
+extension Log {
+    /// Commits the batch as one transaction, or nothing of it.
+    func commit(_ batch: CommitBatch) -> CommitOutcome {
+        var result: Result<Void, StorageFailure> = .success(())
+        do {
+            try write(batch)
+        } catch {
+            result = .failure(failure(error))
+        }
+        measureFiles()
+        return CommitOutcome(batchID: batch.id, result: result, statistics: statistics)
+    }
+
+    /// Runs `body` in a transaction. Where it fails, the database is as before; what is in memory is the caller's.
+    func inTransaction(_ synchronous: Synchronous, _ body: (Statements) throws -> Void) throws {
+        let statements = try openStatements()
+        try checkpoints.repairIfNeeded()
+        try set(synchronous)
+        try statements.begin.run()
+        do {
+            try body(statements)
+            try statements.commit.run()
+        } catch {
+            // After some failures SQLite has rolled back by itself.
+            if sqlite3_get_autocommit(connection) == 0 { try? statements.rollBack.run() }
+            checkpoints.noteFailure(error)
+            throw error
+        }
+    }
+
+    private func write(_ batch: CommitBatch) throws {
+        let isFlushed = batch.isSynced || batch.reserveThrough != nil
+        let nameCount = names.count
+        var last = persistedThrough
+        openSegment.begin()
+        do {
+            try inTransaction(isFlushed ? .full : .normal) { statements in
+                for block in batch.blocks {
+                    try append(block, after: &last, statements)
+                }
+                if !batch.blocks.isEmpty { try checkCapacity(statements) }
+                for change in batch.changes {
+                    try apply(change, statements)
+                }
+                // SQLite flushes only what it writes, and leaves out what an update does not change. Earlier commits
+                // would stay unflushed behind such a batch.
+                if batch.reserveThrough != nil || (isFlushed && last == persistedThrough) {
+                    try statements.reserve.bind(1, batch.reserveThrough ?? 0)
+                    try statements.reserve.run()
+                }
+            }
+        } catch {
+            names.truncate(to: nameCount)
+            openSegment.rollBack()
+            throw error
+        }
+        openSegment.commit()
+        persistedThrough = last
+        for case .remove(let id) in batch.changes { memos[id] = nil }
+        statistics.commits += 1
+        statistics.syncs += isFlushed ? 1 : 0
+        for block in batch.blocks { statistics.logMessages += UInt64(block.entries.count) }
+    }
+
+    private func append(_ block: LogBlock, after last: inout UInt64, _ statements: Statements) throws {
+        let insert = statements.insertMessage
+        defer { insert.forgetBindings() }
+        try block.frames.withUnsafeReadableBytes { bytes in
+            for entry in block.entries {
+                guard entry.sequence > last else {
+                    throw StorageFailure(
+                        kind: .inputOutput, message: "message \(entry.sequence) comes after message \(last)")
+                }
+                last = entry.sequence
+                let start = Int(entry.offset) + FrameHeader.size
+                let end = Int(entry.offset) + Int(entry.length)
+                try append(Deliver(reading: UnsafeRawBufferPointer(rebasing: bytes[start..<end])), insert, statements)
+            }
+        }
+    }
+
+    private func append(_ message: Deliver, _ insert: PreparedStatement, _ statements: Statements) throws {
+        let stamp = message.stamp
+        let segment = Segment.containing(stamp.sequence)
+        if segment != openSegment.number { try closeSegment(statements, enter: segment) }
+        let name = try intern(message.parts.name, statements)
+        openSegment.insert(name)
+        try insert.bind(1, stamp.sequence)
+        try insert.bind(2, name)
+        try insert.bind(3, stamp.timeMicroseconds)
+        try insert.bind(4, stamp.uid)
+        try insert.bind(5, stamp.gid)
+        try insert.bind(6, stamp.pid)
+        try insert.bindText(7, message.parts.object)
+        try insert.bindText(8, message.parts.messageID)
+        try insert.bindBlob(9, message.parts.headers)
+        try insert.bindBlob(10, message.parts.payload)
+        try insert.run()
+    }
+
+    private func intern(_ name: UnsafeRawBufferPointer, _ statements: Statements) throws(SQLiteFailure) -> UInt32 {
+        if let id = names.find(name) { return id }
+        let id = names.add(name)
+        try statements.insertName.bind(1, id)
+        try statements.insertName.bindText(2, name)
+        defer { statements.insertName.forgetBindings() }
+        try statements.insertName.run()
+        return id
+    }
+
+    /// Leaves a row that tells which names the segment holds. A segment without messages has none.
+    private func closeSegment(_ statements: Statements, enter next: UInt64) throws {
+        if openSegment.messages > 0 {
+            let insert = statements.insertSegment
+            try NameSet.encode(openSegment.names).withUnsafeBytes { names in
+                try insert.bind(1, openSegment.number)
+                try insert.bind(2, openSegment.messages)
+                try insert.bindBlob(3, names)
+                defer { insert.forgetBindings() }
+                try insert.run()
+            }
+        }
+        openSegment.enter(next)
+    }
+
+    /// Refuses a batch that has made the database larger than it may be.
+    private func checkCapacity(_ statements: Statements) throws {
+        guard let maximumBytes = options.maximumBytes else { return }
+        defer { statements.usedPages.reset() }
+        guard try statements.usedPages.step() else { return }
+        guard statements.usedPages.integer(0) * UInt64(Schema.pageSize) <= maximumBytes else {
+            throw StorageFailure(kind: .full, message: "the log has reached its limit of \(maximumBytes) bytes")
+        }
+    }
+
+    /// SQLite takes a new level only outside of transactions.
+    func set(_ level: Synchronous) throws(SQLiteFailure) {
+        guard synchronous != level else { return }
+        synchronous = nil
+        try execute("PRAGMA synchronous = \(level.rawValue)")
+        synchronous = level
+    }
+}

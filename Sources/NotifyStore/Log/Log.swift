@@ -1,0 +1,112 @@
+import GRDBSQLite
+import NotifyLog
+import NotifyWire
+
+/// The log behind its one connection: what is in memory of it, and the statements that read and write it.
+///
+/// `@unchecked Sendable`: `Store` makes it and uses it within closures on the database's serial queue alone, so no two
+/// threads are in it at once; the queue orders what one does before what the next one sees.
+final class Log: @unchecked Sendable {
+    let connection: OpaquePointer
+    let path: String
+    let options: StoreOptions
+    /// Nil once the log is closed: statements must be gone before the connection can go.
+    var statements: Statements?
+
+    var names = NameTable()
+    var openSegment = OpenSegment()
+    var memos: [UInt32: FilterMemo] = [:]
+
+    /// The highest sequence committed.
+    var persistedThrough: UInt64 = 0
+    var statistics = StoreStatistics()
+    var readWork = ReadWork()
+    var synchronous: Synchronous?
+    var checkpoints: Checkpoints
+    /// Bytes to start a page's buffer with: what the last one needed.
+    var pageCapacity = 4096
+
+    init(connection: OpaquePointer, path: String, options: StoreOptions) throws(SQLiteFailure) {
+        self.connection = connection
+        self.path = path
+        self.options = options
+        checkpoints = Checkpoints(connection: connection)
+        statements = try Statements(connection)
+    }
+
+    /// Whether a commit is flushed to the disk before it returns.
+    enum Synchronous: String {
+        case normal = "NORMAL"
+        case full = "FULL"
+    }
+
+    func execute(_ sql: String) throws(SQLiteFailure) {
+        guard sqlite3_exec(connection, sql, nil, nil, nil) == SQLITE_OK else { throw SQLiteFailure(connection) }
+    }
+
+    func openStatements() throws(StorageFailure) -> Statements {
+        guard let statements else { throw StorageFailure(kind: .inputOutput, message: "the log is closed") }
+        return statements
+    }
+
+    /// What a caller is told of an error within the log.
+    func failure(_ error: any Error) -> StorageFailure {
+        switch error {
+        case let failure as StorageFailure: failure
+        case let failure as SQLiteFailure: failure.storageFailure
+        default: StorageFailure(kind: .inputOutput, message: String(describing: error))
+        }
+    }
+}
+
+/// How much reading pages has cost, so that skipping can be seen to happen.
+package struct ReadWork: Equatable, Sendable {
+    package var rowsScanned: UInt64 = 0
+    package var segmentsPassed: UInt64 = 0
+    package var namesJudged: UInt64 = 0
+}
+
+/// The statements of the message path, prepared once.
+final class Statements {
+    let begin, commit, rollBack: PreparedStatement
+    let insertMessage, insertName, insertSegment: PreparedStatement
+    let reserve: PreparedStatement
+    let usedPages: PreparedStatement
+    let createSubscription, updateSubscription, removeSubscription, raiseNextSubscription: PreparedStatement
+    let segmentsFrom, scanMessages, readMessages, readMessage: PreparedStatement
+
+    init(_ connection: OpaquePointer) throws(SQLiteFailure) {
+        func prepare(_ sql: String) throws(SQLiteFailure) -> PreparedStatement {
+            try PreparedStatement(connection, sql)
+        }
+        begin = try prepare("BEGIN IMMEDIATE")
+        commit = try prepare("COMMIT")
+        rollBack = try prepare("ROLLBACK")
+        insertMessage = try prepare("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        insertName = try prepare("INSERT INTO names VALUES (?, ?)")
+        insertSegment = try prepare("INSERT INTO segments VALUES (?, ?, ?)")
+        reserve = try prepare(
+            "UPDATE state SET reserved_through = max(reserved_through, ?), flushes = flushes + 1")
+        usedPages = try prepare(
+            "SELECT page_count - freelist_count FROM pragma_page_count, pragma_freelist_count")
+        createSubscription = try prepare(
+            """
+            INSERT INTO subscriptions (cursor, seen_through, acknowledged, attached, id, uid, name, patterns, object)
+            VALUES (?, ?, coalesce(?, x''), ?, ?, ?, ?, ?, ?)
+            """)
+        updateSubscription = try prepare(
+            """
+            UPDATE subscriptions SET cursor = ?, seen_through = ?, acknowledged = coalesce(?, x''), attached = ?
+            WHERE id = ?
+            """)
+        removeSubscription = try prepare("DELETE FROM subscriptions WHERE id = ?")
+        raiseNextSubscription = try prepare("UPDATE state SET next_subscription = max(next_subscription, ?)")
+        segmentsFrom = try prepare("SELECT segment, names FROM segments WHERE segment >= ? ORDER BY segment")
+        scanMessages = try prepare(
+            "SELECT sequence, name, object FROM messages WHERE sequence BETWEEN ? AND ? ORDER BY sequence")
+        let columns = "sequence, name, object, time, uid, gid, pid, id, headers, payload"
+        readMessages = try prepare(
+            "SELECT \(columns) FROM messages WHERE sequence BETWEEN ? AND ? ORDER BY sequence")
+        readMessage = try prepare("SELECT \(columns) FROM messages WHERE sequence = ?")
+    }
+}

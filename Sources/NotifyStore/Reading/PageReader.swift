@@ -1,0 +1,195 @@
+import NIOCore
+import NotifyLog
+import NotifyWire
+
+/// Reads one page: passes over segments without a wanted name, looks at the rows of the others.
+///
+/// Everything that takes time is bounded (rows, bytes, segments, names judged), since commits wait meanwhile; each page
+/// gets at least one row or one segment further.
+struct PageReader {
+    private let log: Log
+    private let statements: Statements
+    private let request: PageRequest
+    private let object: [UInt8]?
+    private var memo: FilterMemo
+
+    private var block = LogBlock()
+    /// Every sequence up to here is done with.
+    private var scannedThrough: UInt64
+    private var rowsLeft: Int
+    private var segmentsLeft: Int
+    private var segmentBytesLeft = 1024 * 1024
+    private var judgementsLeft = 16 * 1024
+
+    /// What a stretch of the log has for the subscription, by the names in it.
+    private enum Interest {
+        case none
+        case some
+        case all
+    }
+
+    init(_ request: PageRequest, memo: consuming FilterMemo, log: Log) throws(StorageFailure) {
+        self.log = log
+        self.request = request
+        self.memo = memo
+        statements = try log.openStatements()
+        object = request.filter.object.map { Array($0.utf8) }
+        scannedThrough = request.after
+        rowsLeft = log.options.pageRows
+        segmentsLeft = log.options.pageSegments
+    }
+
+    /// The page, and what has been learned about names on the way.
+    consuming func read() throws -> (content: Page.Content, memo: FilterMemo) {
+        let judged = memo.judged
+        judgementsLeft += judged
+        block.frames.reserveCapacity(log.pageCapacity)
+        try readToTheEnd()
+        log.readWork.namesJudged += UInt64(memo.judged - judged)
+        log.pageCapacity = min(max(4096, block.frames.readableBytes), log.options.pageBytes)
+        return (Page.Content(block: block, scannedThrough: scannedThrough), memo)
+    }
+
+    private mutating func readToTheEnd() throws {
+        guard scannedThrough < log.persistedThrough else {
+            scannedThrough = log.persistedThrough
+            return
+        }
+        guard request.maximumMessages > 0, try readClosedSegments() else { return }
+        var names = log.openSegment.names.makeIterator()
+        _ = try read(through: log.persistedThrough, judge(&names))
+    }
+
+    /// Goes on over the closed segments; false where the page ends before their end.
+    private mutating func readClosedSegments() throws -> Bool {
+        let segments = statements.segmentsFrom
+        defer { segments.reset() }
+        try segments.bind(1, Segment.containing(scannedThrough + 1))
+        while try segments.step() {
+            guard segmentsLeft > 0, segmentBytesLeft > 0, memo.judged < judgementsLeft else { return false }
+            let bytes = segments.bytes(1)
+            segmentsLeft -= 1
+            segmentBytesLeft -= bytes.count
+            var names = NameSet.Reader(bytes)
+            guard try read(through: Segment.last(of: segments.integer(0)), judge(&names)) else { return false }
+        }
+        return true
+    }
+
+    private mutating func judge(_ names: inout some IteratorProtocol<UInt32>) throws(StorageFailure) -> Interest {
+        var isWanted = false
+        var isOther = false
+        while !(isWanted && isOther), let name = names.next() {
+            if try isMatching(name) { isWanted = true } else { isOther = true }
+        }
+        return isWanted ? (isOther ? .some : .all) : .none
+    }
+
+    private mutating func isMatching(_ name: UInt32) throws(StorageFailure) -> Bool {
+        guard log.names.contains(id: name) else { throw Self.damaged("refers to name \(name), which it does not have") }
+        return memo.matches(name, in: log.names)
+    }
+
+    /// Reads on up to `last`; false where the page ends before it.
+    private mutating func read(through last: UInt64, _ interest: Interest) throws -> Bool {
+        guard last > scannedThrough else { return true }
+        guard hasRoom else { return false }
+        switch interest {
+        case .none:
+            log.readWork.segmentsPassed += 1
+            scannedThrough = last
+            return true
+        case .all where object == nil:
+            return try readEveryRow(through: last)
+        case .some, .all:
+            return try readMatchingRows(through: last)
+        }
+    }
+
+    private var hasRoom: Bool { rowsLeft > 0 && block.entries.count < request.maximumMessages }
+
+    private mutating func readEveryRow(through last: UInt64) throws -> Bool {
+        let rows = statements.readMessages
+        defer { rows.reset() }
+        try rows.bind(1, scannedThrough + 1)
+        try rows.bind(2, last)
+        while hasRoom {
+            guard try rows.step() else {
+                scannedThrough = last
+                return true
+            }
+            countRow()
+            guard try take(rows) else { return false }
+        }
+        return false
+    }
+
+    /// Looks at names first: SQLite reads the whole of every column that a row is asked for, payloads too.
+    private mutating func readMatchingRows(through last: UInt64) throws -> Bool {
+        let rows = statements.scanMessages
+        defer { rows.reset() }
+        try rows.bind(1, scannedThrough + 1)
+        try rows.bind(2, last)
+        while hasRoom {
+            guard try rows.step() else {
+                scannedThrough = last
+                return true
+            }
+            countRow()
+            let sequence = rows.integer(0)
+            if try isMatching(rows.integer32(1)), object.map({ rows.bytes(2).elementsEqual($0) }) ?? true {
+                guard try takeMessage(sequence) else { return false }
+            } else {
+                scannedThrough = sequence
+            }
+        }
+        return false
+    }
+
+    private mutating func takeMessage(_ sequence: UInt64) throws -> Bool {
+        let row = statements.readMessage
+        defer { row.reset() }
+        try row.bind(1, sequence)
+        guard try row.step() else { throw Self.damaged("lacks message \(sequence), which it lists") }
+        return try take(row)
+    }
+
+    /// Encodes the row's message; false where it does not fit into the page any more.
+    private mutating func take(_ row: PreparedStatement) throws -> Bool {
+        let sequence = row.integer(0)
+        let name = row.integer32(1)
+        guard log.names.contains(id: name) else { throw Self.damaged("refers to name \(name), which it does not have") }
+        let stamp = Stamp(
+            sequence: sequence, timeMicroseconds: row.integer(3), uid: row.integer32(4), gid: row.integer32(5),
+            pid: row.integer32(6))
+        let (object, id, headers, payload) = (row.bytes(2), row.bytes(7), row.bytes(8), row.bytes(9))
+        guard object.count <= Limits.objectBytes, id.count <= Limits.messageIDBytes,
+            headers.count <= Limits.headerBytes, payload.count <= Limits.maximumPayloadBytes
+        else { throw Self.damaged("has a message \(sequence) that is larger than a message may be") }
+        let isTaken = log.names.withBytes(of: name) { name in
+            append(
+                stamp, MessageParts(name: name, object: object, messageID: id, headers: headers, payload: payload))
+        }
+        if isTaken { scannedThrough = sequence }
+        return isTaken
+    }
+
+    private mutating func append(_ stamp: Stamp, _ parts: MessageParts) -> Bool {
+        let offset = block.frames.writerIndex
+        let length = FrameHeader.size + Deliver.fixedSize + parts.byteCount
+        guard block.entries.isEmpty || offset + length <= log.options.pageBytes else { return false }
+        Deliver.append(stamp, parts, to: &block.frames)
+        block.entries.append(
+            LogBlock.Entry(sequence: stamp.sequence, offset: UInt32(offset), length: UInt32(length)))
+        return true
+    }
+
+    private mutating func countRow() {
+        rowsLeft -= 1
+        log.readWork.rowsScanned += 1
+    }
+
+    private static func damaged(_ what: String) -> StorageFailure {
+        StorageFailure(kind: .inputOutput, message: "the log is damaged: it \(what)")
+    }
+}

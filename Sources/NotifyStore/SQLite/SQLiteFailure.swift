@@ -1,0 +1,31 @@
+import Glibc
+import GRDBSQLite
+import NotifyLog
+import NotifyWire
+
+/// What SQLite said when a call of its C interface failed.
+struct SQLiteFailure: Error, CustomStringConvertible {
+    /// The extended result code.
+    let code: Int32
+    let message: String
+    let systemError: Int32
+
+    init(_ connection: OpaquePointer?) {
+        code = sqlite3_extended_errcode(connection)
+        message = String(cString: sqlite3_errmsg(connection))
+        systemError = sqlite3_system_errno(connection)
+    }
+
+    var primaryCode: Int32 { code & 0xFF }
+
+    /// A flush failed: the kernel may have dropped what it could not write and says so only once.
+    var isFailedFlush: Bool { code == SQLITE_IOERR | (4 << 8) || code == SQLITE_IOERR | (5 << 8) }
+
+    var storageFailure: StorageFailure {
+        // SQLite knows ENOSPC as "full" by itself, an exhausted quota only as a failed write.
+        let isFull = primaryCode == SQLITE_FULL || (primaryCode == SQLITE_IOERR && systemError == EDQUOT)
+        return StorageFailure(kind: isFull ? .full : .inputOutput, message: description)
+    }
+
+    var description: String { "\(message) (SQLite \(code))" }
+}

@@ -1,0 +1,79 @@
+package import NIOCore
+
+/// What a frame is. Kinds below 0x40 travel to the daemon, the others to the client.
+package enum FrameKind: UInt8, CaseIterable, Sendable {
+    case hello = 0x01
+    case post = 0x02
+    case subscribe = 0x03
+    case detach = 0x04
+    case remove = 0x05
+    case acknowledge = 0x06
+    case credit = 0x07
+    case ping = 0x08
+    case list = 0x09
+    case statistics = 0x0A
+    case dropped = 0x0B
+
+    case welcome = 0x41
+    case receipt = 0x42
+    case subscribed = 0x43
+    case detached = 0x44
+    case removed = 0x45
+    case pong = 0x48
+    case listEntry = 0x49
+    case listEnd = 0x4A
+    case statisticsReport = 0x4B
+    case deliver = 0x50
+    case run = 0x51
+    case redelivery = 0x52
+    case gap = 0x53
+    case snapshot = 0x54
+    case error = 0x60
+    case closing = 0x61
+
+    package var isFromDaemon: Bool { rawValue >= 0x40 }
+}
+
+/// The eight bytes before every body: its length, the frame's kind and flags.
+package struct FrameHeader: Equatable, Sendable {
+    package static let size = 8
+
+    /// Bytes of the body, which follows the header.
+    package var length: UInt32
+    /// The raw kind, which may be one that this version does not know.
+    package var kind: UInt8
+    package var flags: UInt8
+
+    @inlinable
+    package init(length: UInt32, kind: UInt8, flags: UInt8 = 0) {
+        self.length = length
+        self.kind = kind
+        self.flags = flags
+    }
+
+    /// Reads the header at the start of `bytes`, which must hold at least `size` bytes.
+    @inlinable
+    package init(reading bytes: UnsafeRawBufferPointer) {
+        length = UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self))
+        kind = bytes[4]
+        flags = bytes[5]
+    }
+}
+
+extension ByteBuffer {
+    /// Writes one frame: the header, then what `body` writes. Returns the frame's size in bytes.
+    @discardableResult
+    package mutating func writeFrame(
+        _ kind: FrameKind, flags: UInt8 = 0, _ body: (inout ByteBuffer) -> Void
+    ) -> Int {
+        let start = writerIndex
+        writeInteger(UInt32(0), endianness: .little)
+        writeInteger(kind.rawValue)
+        writeInteger(flags)
+        writeInteger(UInt16(0))
+        body(&self)
+        let size = writerIndex - start
+        setInteger(UInt32(size - FrameHeader.size), at: start, endianness: .little)
+        return size
+    }
+}

@@ -1,0 +1,41 @@
+package import NIOCore
+
+/// Says that messages of a durable subscription are done with. Not answered unless it is wrong.
+package struct Acknowledge: ControlFrame {
+    package static let kind = FrameKind.acknowledge
+
+    package var subscription: UInt32
+    /// Sequences in between that were not delivered do no harm; the last one must have been.
+    package var ranges: [SequenceRange]
+
+    package init(subscription: UInt32, ranges: [SequenceRange]) {
+        self.subscription = subscription
+        self.ranges = ranges
+    }
+
+    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+        subscription = try body.integer()
+        let count: UInt32 = try body.integer()
+        guard count <= Limits.acknowledgedRangesPerFrame else {
+            throw WireError(
+                .limitReached, "an acknowledgement has at most \(Limits.acknowledgedRangesPerFrame) ranges")
+        }
+        ranges = []
+        for _ in 0..<count {
+            let range = SequenceRange(first: try body.integer(), last: try body.integer())
+            guard range.first <= range.last else {
+                throw WireError(.invalidArgument, "the range \(range.first) to \(range.last) ends before it begins")
+            }
+            ranges.append(range)
+        }
+    }
+
+    package func writeBody(to buffer: inout ByteBuffer) {
+        buffer.writeLE(subscription)
+        buffer.writeLE(UInt32(ranges.count))
+        for range in ranges {
+            buffer.writeLE(range.first)
+            buffer.writeLE(range.last)
+        }
+    }
+}

@@ -1,0 +1,35 @@
+package import NIOCore
+
+/// Announces that the next `count` deliver frames of the connection are this subscription's alone, and that they are older
+/// than the sequence in its `subscribed`.
+///
+/// A snapshot's messages are never acknowledged. A subscription whose `subscribed` announced a snapshot gets one or more
+/// of these frames; the last one is marked and may be empty. One that is cut off by the end of the connection starts
+/// again at the next subscribe.
+package struct Snapshot: ControlFrame {
+    package static let kind = FrameKind.snapshot
+    /// Flag bit 0: nothing of the snapshot follows after these messages.
+    package static let lastFlag: UInt8 = 1
+
+    package var subscription: UInt32
+    package var count: UInt32
+    package var isLast: Bool
+    package var flags: UInt8 { isLast ? Self.lastFlag : 0 }
+
+    package init(subscription: UInt32, count: UInt32, isLast: Bool) {
+        self.subscription = subscription
+        self.count = count
+        self.isLast = isLast
+    }
+
+    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+        subscription = try body.integer()
+        count = try body.integer()
+        isLast = flags & Self.lastFlag != 0
+    }
+
+    package func writeBody(to buffer: inout ByteBuffer) {
+        buffer.writeLE(subscription)
+        buffer.writeLE(count)
+    }
+}

@@ -1,0 +1,223 @@
+package import NIOCore
+
+/// Where a durable subscription begins when it is created. Attaching to one that exists goes on at its cursor.
+package enum StartPosition: Equatable, Sendable {
+    /// After what has been posted so far.
+    case now
+    /// With the oldest message kept.
+    case oldest
+}
+
+/// Opens a subscription. Its number is the client's choice, and is free again after `detached`.
+package struct Subscribe: ControlFrame {
+    package static let kind = FrameKind.subscribe
+
+    package var request: UInt64
+    /// Names the subscription on this connection; never 0.
+    package var subscription: UInt32
+    /// Durable messages in flight at most; 0 for the default.
+    package var window: UInt32
+    /// Durable messages the daemon may hand over in all before more credit is given; `unlimitedCredit` for no bound.
+    package var credit: UInt32
+    package var start: StartPosition
+    /// The durable subscription's name; empty for a volatile one.
+    package var durableName: String
+    /// Only messages with this object; empty for all.
+    package var object: String
+    package var patterns: [String]
+
+    package static let unlimitedCredit = UInt32.max
+
+    package init(
+        request: UInt64, subscription: UInt32, patterns: [String], object: String = "", durableName: String = "",
+        start: StartPosition = .now, window: UInt32 = 0, credit: UInt32 = unlimitedCredit
+    ) {
+        self.request = request
+        self.subscription = subscription
+        self.patterns = patterns
+        self.object = object
+        self.durableName = durableName
+        self.start = start
+        self.window = window
+        self.credit = credit
+    }
+
+    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+        request = try body.integer()
+        subscription = try body.integer()
+        window = try body.integer()
+        credit = try body.integer()
+        let start: UInt8 = try body.integer()
+        let durableNameLength: UInt8 = try body.integer()
+        let objectLength: UInt8 = try body.integer()
+        let patternCount: UInt8 = try body.integer()
+        durableName = try body.string(Int(durableNameLength))
+        object = try body.string(Int(objectLength))
+        patterns = []
+        for _ in 0..<patternCount {
+            let length: UInt8 = try body.integer()
+            patterns.append(try body.string(Int(length)))
+        }
+        switch start {
+        case 0: self.start = .now
+        case 1: self.start = .oldest
+        default: throw WireError(.unsupported, "start \(start) is unknown: 0 now, 1 oldest kept")
+        }
+    }
+
+    package func writeBody(to buffer: inout ByteBuffer) {
+        buffer.writeLE(request)
+        buffer.writeLE(subscription)
+        buffer.writeLE(window)
+        buffer.writeLE(credit)
+        buffer.writeInteger(UInt8(start == .now ? 0 : 1))
+        buffer.writeInteger(UInt8(durableName.utf8.count))
+        buffer.writeInteger(UInt8(object.utf8.count))
+        buffer.writeInteger(UInt8(patterns.count))
+        buffer.writeString(durableName)
+        buffer.writeString(object)
+        for pattern in patterns {
+            buffer.writeCounted(pattern)
+        }
+    }
+}
+
+/// The answer to a subscribe: the subscription gets messages with a sequence above this one, and no other.
+package struct Subscribed: ControlFrame {
+    package static let kind = FrameKind.subscribed
+    /// Flag bit 0: a durable subscription that existed before.
+    package static let resumedFlag: UInt8 = 1
+    /// Flag bit 1: snapshots with older messages follow, the last one marked.
+    package static let snapshotFlag: UInt8 = 2
+
+    package var request: UInt64
+    package var subscription: UInt32
+    /// For a durable subscription its cursor.
+    package var sequence: UInt64
+    /// Identifies one life of a durable subscription's cursor; 0 for a volatile one.
+    ///
+    /// Another value than at an earlier attachment means that the subscription was removed and created again, or that
+    /// its cursor was reset: what a client remembers of its deliveries no longer applies.
+    package var generation: UInt64
+    package var isResumed: Bool
+    package var hasSnapshot: Bool
+    package var flags: UInt8 { (isResumed ? Self.resumedFlag : 0) | (hasSnapshot ? Self.snapshotFlag : 0) }
+
+    package init(
+        request: UInt64, subscription: UInt32, sequence: UInt64, generation: UInt64 = 0, isResumed: Bool,
+        hasSnapshot: Bool = false
+    ) {
+        self.request = request
+        self.subscription = subscription
+        self.sequence = sequence
+        self.generation = generation
+        self.isResumed = isResumed
+        self.hasSnapshot = hasSnapshot
+    }
+
+    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+        request = try body.integer()
+        subscription = try body.integer()
+        try body.skip(4)
+        sequence = try body.integer()
+        generation = try body.integer()
+        isResumed = flags & Self.resumedFlag != 0
+        hasSnapshot = flags & Self.snapshotFlag != 0
+    }
+
+    package func writeBody(to buffer: inout ByteBuffer) {
+        buffer.writeLE(request)
+        buffer.writeLE(subscription)
+        buffer.writeLE(UInt32(0))
+        buffer.writeLE(sequence)
+        buffer.writeLE(generation)
+    }
+}
+
+/// Ends a volatile subscription, or leaves a durable one, which stays.
+package struct Detach: ControlFrame {
+    package static let kind = FrameKind.detach
+
+    package var request: UInt64
+    package var subscription: UInt32
+
+    package init(request: UInt64, subscription: UInt32) {
+        self.request = request
+        self.subscription = subscription
+    }
+
+    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+        request = try body.integer()
+        subscription = try body.integer()
+    }
+
+    package func writeBody(to buffer: inout ByteBuffer) {
+        buffer.writeLE(request)
+        buffer.writeLE(subscription)
+    }
+}
+
+/// The subscription is left; what was acknowledged is committed. No delivery of it follows.
+package struct Detached: ControlFrame {
+    package static let kind = FrameKind.detached
+
+    package var request: UInt64
+    package var subscription: UInt32
+
+    package init(request: UInt64, subscription: UInt32) {
+        self.request = request
+        self.subscription = subscription
+    }
+
+    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+        request = try body.integer()
+        subscription = try body.integer()
+    }
+
+    package func writeBody(to buffer: inout ByteBuffer) {
+        buffer.writeLE(request)
+        buffer.writeLE(subscription)
+    }
+}
+
+/// Ends a durable subscription for good. Nobody may be holding it.
+package struct Remove: ControlFrame {
+    package static let kind = FrameKind.remove
+    /// The peer's own uid.
+    package static let ownUID = UInt32.max
+
+    package var request: UInt64
+    /// Whose subscription; root may name another than its own.
+    package var uid: UInt32
+    package var durableName: String
+
+    package init(request: UInt64, uid: UInt32 = ownUID, durableName: String) {
+        self.request = request
+        self.uid = uid
+        self.durableName = durableName
+    }
+
+    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+        request = try body.integer()
+        uid = try body.integer()
+        let length: UInt8 = try body.integer()
+        durableName = try body.string(Int(length))
+    }
+
+    package func writeBody(to buffer: inout ByteBuffer) {
+        buffer.writeLE(request)
+        buffer.writeLE(uid)
+        buffer.writeCounted(durableName)
+    }
+}
+
+/// The durable subscription is gone.
+package struct Removed: RequestFrame {
+    package static let kind = FrameKind.removed
+
+    package var request: UInt64
+
+    package init(request: UInt64) {
+        self.request = request
+    }
+}

@@ -1,0 +1,43 @@
+import NotifyWire
+import Testing
+import WireTestSupport
+
+@Suite struct GreetingTests {
+    private let hello = Hello(overflow: .disconnect, instance: ClientInstance(high: 0x0102, low: 0x0304))
+
+    @Test func aHelloBeginsWithTheMagicWord() {
+        #expect(Array(hello.encoded[8..<12]) == Array("NTFY".utf8))
+    }
+
+    @Test func anotherMagicWordIsNoGreeting() throws {
+        var bytes = hello.encoded
+        bytes[8] = UInt8(ascii: "n")
+        let error = try #require(throws: WireError.self) { try Hello.decode(bytes) }
+        #expect(error.code == .greetingExpected)
+    }
+
+    @Test(arguments: UInt8.min ... .max)
+    func everyOverflowPolicyIsReadOrRefused(_ value: UInt8) throws {
+        var bytes = hello.encoded
+        bytes[16] = value
+        if let policy = OverflowPolicy(rawValue: value) {
+            #expect(try Hello.decode(bytes).overflow == policy)
+        } else {
+            let error = try #require(throws: WireError.self) { try Hello.decode(bytes) }
+            #expect(error.code == .invalidArgument)
+        }
+    }
+
+    @Test func bothGreetingsFitBeforeTheGreeting() {
+        #expect(hello.encoded.count - FrameHeader.size <= Limits.greetingBytes)
+        let welcome = Welcome(
+            version: 1, uid: 0, gid: 0, pid: 0, maximumPayloadBytes: 0, postWindow: 0, maximumWindow: 0,
+            maximumSubscriptions: 0, daemonInstance: .random(), clientInstance: .random(),
+            daemonVersion: String(repeating: "v", count: 255))
+        #expect(welcome.encoded.count - FrameHeader.size <= Limits.greetingBytes)
+    }
+
+    @Test func instancesDiffer() {
+        #expect(Set((0..<100).map { _ in ClientInstance.random() }).count == 100)
+    }
+}

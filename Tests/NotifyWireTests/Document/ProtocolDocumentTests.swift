@@ -1,0 +1,38 @@
+import Foundation
+import NotifyWire
+import Testing
+
+/// The document names every code, kind and limit as the code has it.
+@Suite struct ProtocolDocumentTests {
+    private let text: String
+
+    init() throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../../Sources/NotifyWire/NotifyWire.docc/Protocol.md")
+        text = try String(contentsOf: file, encoding: .utf8)
+    }
+
+    @Test func errorCodes() {
+        let rows = text.matches(of: /(?m)^\| (\d+) \| ([a-zA-Z]+) \| [^|]+ \| [^|]+ \|$/)
+        let documented = rows.map { "\($0.output.1) \($0.output.2)" }
+        #expect(documented == ErrorCode.allCases.map { "\($0.rawValue) \($0)" })
+    }
+
+    @Test(arguments: FrameKind.allCases)
+    func kinds(_ kind: FrameKind) {
+        #expect(text.contains("0x" + String(format: "%02X", kind.rawValue)))
+    }
+
+    @Test(arguments: [
+        "at most \(Limits.greetingBytes) bytes", "at most \(Limits.headerCount), at most 16,384 bytes",
+        "1 to \(Limits.nameBytes) bytes", "up to \(Limits.objectBytes) bytes",
+        "1 to \(Limits.subscriptionNameBytes) of", "number of patterns, 1 to \(Limits.patternsPerSubscription)",
+        "default of \(Limits.defaultWindow)", "**post**, 0x02, \(Post.fixedSize) bytes",
+        "**deliver**, 0x50, \(Deliver.fixedSize) bytes", "0x51, and **redelivery**, 0x52, \(Run.frameSize - 8) bytes",
+    ])
+    func limits(_ phrase: String) {
+        #expect(text.contains(phrase))
+        #expect(Limits.headerBytes == 16_384 && Limits.frameOverheadBytes == 65_536)
+        #expect(text.contains("then at most 65,536 bytes more") && Limits.acknowledgedRangesPerFrame == 1_024)
+    }
+}

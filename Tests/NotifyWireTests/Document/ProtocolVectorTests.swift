@@ -1,0 +1,240 @@
+import Foundation
+import NIOCore
+import NotifyWire
+import Testing
+import WireTestSupport
+
+/// The document's test vectors, both ways: the bytes give the fields, and the fields give the bytes.
+@Suite struct ProtocolVectorTests {
+    struct Vector: CustomTestStringConvertible, @unchecked Sendable {
+        let name: String
+        let kind: String
+        let isToDaemon: Bool
+        let bytes: [UInt8]
+        // Plain values from JSON that nobody changes: hence safe to share.
+        let fields: NSDictionary?
+        let error: String?
+        var testDescription: String { name }
+
+        static let all: [Vector] = {
+            let file = URL(filePath: #filePath).deletingLastPathComponent()
+                .appending(path: "../../../Sources/NotifyWire/NotifyWire.docc/vectors.json")
+            guard let data = try? Data(contentsOf: file), let json = try? JSONSerialization.jsonObject(with: data),
+                let list = json as? [[String: Any]]
+            else { return [] }
+            return list.map { entry in
+                Vector(
+                    name: entry["name"] as? String ?? "", kind: entry["kind"] as? String ?? "",
+                    isToDaemon: entry["direction"] as? String == "toDaemon",
+                    bytes: ProtocolVectorTests.bytes(entry["hex"] as? String ?? ""),
+                    fields: (entry["fields"] as? [String: Any]).map { $0 as NSDictionary },
+                    error: entry["error"] as? String)
+            }
+        }()
+    }
+
+    @Test func everyKindHasAVector() {
+        let kinds = Set(Vector.all.filter { $0.fields != nil }.map(\.kind))
+        #expect(kinds == Set(FrameKind.allCases.map { "\($0)" }))
+    }
+
+    @Test(arguments: Vector.all)
+    func theHeaderIsRight(_ vector: Vector) throws {
+        try withFrame(vector.bytes) { frame in
+            let kind = try #require(FrameKind(rawValue: frame.kind))
+            #expect("\(kind)" == vector.kind)
+            #expect(kind.isFromDaemon == !vector.isToDaemon)
+        }
+    }
+
+    @Test(arguments: Vector.all.filter { $0.fields != nil })
+    func bytesGiveFieldsAndFieldsGiveBytes(_ vector: Vector) throws {
+        let (fields, encoded) = try withFrame(vector.bytes) { try Self.decode($0) }
+        #expect(fields as NSDictionary == vector.fields)
+        #expect(encoded == vector.bytes)
+    }
+
+    @Test(arguments: Vector.all.filter { $0.error != nil })
+    func whatIsWrongIsRefusedWithItsCode(_ vector: Vector) throws {
+        let error = try #require(throws: WireError.self) { try withFrame(vector.bytes) { _ = try Self.decode($0) } }
+        #expect("\(error.code)" == vector.error)
+    }
+
+    /// The fields under the document's names, and the bytes that encoding what was read gives.
+    private static func decode(_ frame: FrameDecoder.Frame) throws -> (fields: [String: Any], encoded: [UInt8]) {
+        guard let kind = FrameKind(rawValue: frame.kind) else { throw NoFrame() }
+        switch kind {
+        case .hello: return (try fields(Hello(frame)), try Hello(frame).encoded)
+        case .welcome: return (try fields(Welcome(frame)), try Welcome(frame).encoded)
+        case .post: return try post(frame)
+        case .deliver: return try deliver(frame)
+        case .receipt: return (try fields(Receipt(frame)), try Receipt(frame).encoded)
+        case .subscribe: return (try fields(Subscribe(frame)), try Subscribe(frame).encoded)
+        case .subscribed: return (try fields(Subscribed(frame)), try Subscribed(frame).encoded)
+        case .detach:
+            let detach = try Detach(frame)
+            return (["request": detach.request, "subscription": detach.subscription], detach.encoded)
+        case .detached:
+            let detached = try Detached(frame)
+            return (["request": detached.request, "subscription": detached.subscription], detached.encoded)
+        case .remove:
+            let remove = try Remove(frame)
+            return (
+                ["request": remove.request, "uid": remove.uid, "durableName": remove.durableName], remove.encoded
+            )
+        case .acknowledge:
+            let acknowledge = try Acknowledge(frame)
+            let ranges = acknowledge.ranges.map { [$0.first, $0.last] }
+            return (["subscription": acknowledge.subscription, "ranges": ranges], acknowledge.encoded)
+        case .credit:
+            let credit = try Credit(frame)
+            return (["subscription": credit.subscription, "messages": credit.messages], credit.encoded)
+        case .dropped:
+            let dropped = try Dropped(frame)
+            return (["subscription": dropped.subscription, "messages": dropped.messages], dropped.encoded)
+        case .snapshot:
+            let snapshot = try Snapshot(frame)
+            return (
+                ["subscription": snapshot.subscription, "count": snapshot.count, "last": snapshot.isLast],
+                snapshot.encoded
+            )
+        case .removed: return try request(Removed(frame))
+        case .ping: return try request(Ping(frame))
+        case .pong: return try request(Pong(frame))
+        case .list: return try request(List(frame))
+        case .listEnd: return try request(ListEnd(frame))
+        case .statistics: return try request(Statistics(frame))
+        case .listEntry: return (try fields(ListEntry(frame)), try ListEntry(frame).encoded)
+        case .statisticsReport:
+            let report = try StatisticsReport(frame)
+            let counters = report.counters.map { [$0.name, $0.value] as [Any] }
+            return (["request": report.request, "counters": counters], report.encoded)
+        case .run, .redelivery:
+            let run = try Run(frame)
+            var buffer = ByteBuffer()
+            run.write(to: &buffer)
+            #expect(run.isRedelivery == (kind == .redelivery))
+            return (["subscription": run.subscription, "count": run.count], Array(buffer.readableBytesView))
+        case .gap: return (try fields(Gap(frame)), try Gap(frame).encoded)
+        case .error: return (try fields(ErrorFrame(frame)), try ErrorFrame(frame).encoded)
+        case .closing:
+            let closing = try Closing(frame)
+            return (["lastRequest": closing.lastRequest], closing.encoded)
+        }
+    }
+
+    private static func request(_ frame: some RequestFrame) -> (fields: [String: Any], encoded: [UInt8]) {
+        (["request": frame.request], frame.encoded)
+    }
+
+    private static func post(_ frame: FrameDecoder.Frame) throws -> (fields: [String: Any], encoded: [UInt8]) {
+        let post = try Post(frame)
+        var fields = try fields(post.parts)
+        fields["request"] = post.request
+        fields["receipt"] = post.wantsReceipt
+        fields["durability"] = post.durability.rawValue
+        var buffer = ByteBuffer()
+        post.append(to: &buffer)
+        return (fields, Array(buffer.readableBytesView))
+    }
+
+    private static func deliver(_ frame: FrameDecoder.Frame) throws -> (fields: [String: Any], encoded: [UInt8]) {
+        let deliver = try Deliver(reading: frame.body)
+        var fields = try fields(deliver.parts)
+        fields["sequence"] = deliver.stamp.sequence
+        fields["time"] = deliver.stamp.timeMicroseconds
+        fields["uid"] = deliver.stamp.uid
+        fields["gid"] = deliver.stamp.gid
+        fields["pid"] = deliver.stamp.pid
+        var buffer = ByteBuffer()
+        Deliver.append(deliver.stamp, deliver.parts, to: &buffer)
+        return (fields, Array(buffer.readableBytesView))
+    }
+
+    private static func fields(_ parts: MessageParts) throws -> [String: Any] {
+        [
+            "name": String(decoding: parts.name, as: UTF8.self),
+            "object": String(decoding: parts.object, as: UTF8.self),
+            "headers": try HeaderList.decode(parts.headers).map { [$0.key, $0.value] },
+            "payload": hex(Array(parts.payload)),
+        ]
+    }
+
+    private static func fields(_ hello: Hello) -> [String: Any] {
+        [
+            "lowestVersion": hello.lowestVersion, "highestVersion": hello.highestVersion,
+            "overflow": hello.overflow.rawValue, "instance": hex(hello.instance),
+        ]
+    }
+
+    private static func fields(_ welcome: Welcome) -> [String: Any] {
+        [
+            "version": welcome.version, "uid": welcome.uid, "gid": welcome.gid, "pid": welcome.pid,
+            "maximumPayload": welcome.maximumPayloadBytes, "postWindow": welcome.postWindow,
+            "maximumWindow": welcome.maximumWindow, "maximumSubscriptions": welcome.maximumSubscriptions,
+            "daemonInstance": hex(welcome.daemonInstance), "clientInstance": hex(welcome.clientInstance),
+            "daemonVersion": welcome.daemonVersion,
+        ]
+    }
+
+    private static func fields(_ receipt: Receipt) -> [String: Any] {
+        [
+            "request": receipt.request, "sequence": receipt.sequence, "subscribers": receipt.subscribers,
+            "stored": receipt.stored, "durability": receipt.durability.rawValue,
+        ]
+    }
+
+    private static func fields(_ subscribe: Subscribe) -> [String: Any] {
+        [
+            "request": subscribe.request, "subscription": subscribe.subscription, "window": subscribe.window,
+            "credit": subscribe.credit, "start": subscribe.start == .now ? 0 : 1,
+            "durableName": subscribe.durableName, "object": subscribe.object, "patterns": subscribe.patterns,
+        ]
+    }
+
+    private static func fields(_ subscribed: Subscribed) -> [String: Any] {
+        [
+            "request": subscribed.request, "subscription": subscribed.subscription,
+            "sequence": subscribed.sequence, "generation": subscribed.generation,
+            "resumed": subscribed.isResumed, "snapshot": subscribed.hasSnapshot,
+        ]
+    }
+
+    private static func fields(_ entry: ListEntry) -> [String: Any] {
+        [
+            "request": entry.request, "uid": entry.uid, "holder": entry.holderPID, "cursor": entry.cursor,
+            "durableName": entry.durableName, "object": entry.object, "patterns": entry.patterns,
+        ]
+    }
+
+    private static func fields(_ gap: Gap) -> [String: Any] {
+        [
+            "subscription": gap.subscription, "dropped": gap.dropped, "first": gap.range.first,
+            "last": gap.range.last,
+        ]
+    }
+
+    private static func fields(_ error: ErrorFrame) -> [String: Any] {
+        [
+            "request": error.request, "code": error.code, "subscription": error.subscription,
+            "detail": error.detail, "message": error.message, "fatal": error.isFatal,
+        ]
+    }
+
+    // MARK: Hexadecimal
+
+    private static func bytes(_ hex: String) -> [UInt8] {
+        let digits = hex.compactMap(\.hexDigitValue)
+        return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] * 16 + digits[$0 + 1]) }
+    }
+
+    private static func hex(_ bytes: [UInt8]) -> String {
+        bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+
+    private static func hex(_ instance: ClientInstance) -> String {
+        hex(
+            [instance.high, instance.low].flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> (8 * $0)) }
+            })
+    }
+}

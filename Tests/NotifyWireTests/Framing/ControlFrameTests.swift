@@ -1,0 +1,144 @@
+import NIOCore
+import NotifyWire
+import Testing
+import WireTestSupport
+
+/// One value of a kind of frame, with its type hidden so that one test runs over all kinds.
+struct Sample: Sendable, CustomTestStringConvertible {
+    let kind: FrameKind
+    let bytes: [UInt8]
+    /// Reads bytes as this kind and writes them again.
+    let recode: @Sendable ([UInt8]) throws -> [UInt8]
+    let isEqualAfterDecoding: @Sendable () throws -> Bool
+    var testDescription: String { "\(kind)" }
+
+    init<Frame: ControlFrame>(_ frame: Frame) {
+        kind = Frame.kind
+        bytes = frame.encoded
+        recode = { try Frame.decode($0).encoded }
+        isEqualAfterDecoding = { try Frame.decode(frame.encoded) == frame }
+    }
+
+    static let all: [Sample] = [
+        Sample(Hello(lowestVersion: 1, highestVersion: 9, overflow: .keepLatest, instance: .init(high: 1, low: .max))),
+        Sample(
+            Welcome(
+                version: 1, uid: 1000, gid: 100, pid: .max, maximumPayloadBytes: 1 << 20, postWindow: 1024,
+                maximumWindow: 65536, maximumSubscriptions: 7, daemonInstance: .init(high: 2, low: 3),
+                clientInstance: .init(high: 4, low: 5), daemonVersion: "1.0-ü")),
+        Sample(Receipt(request: 1, sequence: 1 << 53 - 1, subscribers: 3, stored: .max, durability: .synced)),
+        Sample(Receipt(request: .max, sequence: 1, subscribers: 0, stored: 0, durability: .volatile)),
+        Sample(Subscribe(request: 1, subscription: 2, patterns: ["a.*", ">"])),
+        Sample(
+            Subscribe(
+                request: 3, subscription: .max, patterns: [String(repeating: "p", count: 255)],
+                object: String(repeating: "o", count: 255), durableName: String(repeating: "n", count: 64),
+                start: .oldest, window: 9, credit: 0)),
+        Sample(Subscribed(request: 3, subscription: 4, sequence: 5, isResumed: true)),
+        Sample(
+            Subscribed(request: 3, subscription: 4, sequence: 5, generation: 6, isResumed: false, hasSnapshot: true)),
+        Sample(Snapshot(subscription: 4, count: 5, isLast: false)),
+        Sample(Snapshot(subscription: 4, count: 5, isLast: true)),
+        Sample(Dropped(subscription: 4, messages: 5)),
+        Sample(Detach(request: 6, subscription: 7)),
+        Sample(Detached(request: 6, subscription: 7)),
+        Sample(Remove(request: 8, uid: 9, durableName: "mail")),
+        Sample(Removed(request: 8)),
+        Sample(Acknowledge(subscription: 10, ranges: [.init(first: 1, last: 1), .init(first: 3, last: .max)])),
+        Sample(Acknowledge(subscription: 10, ranges: [])),
+        Sample(Credit(subscription: 11, messages: 12)),
+        Sample(Gap(subscription: 0, dropped: 13, range: .init(first: 14, last: 15))),
+        Sample(Ping(request: 16)),
+        Sample(Pong(request: 16)),
+        Sample(List(request: 17)),
+        Sample(
+            ListEntry(
+                request: 17, uid: 18, holderPID: 19, cursor: 20, durableName: "mail", object: "ø", patterns: ["a", ">"])
+        ),
+        Sample(ListEnd(request: 17)),
+        Sample(Statistics(request: 21)),
+        Sample(
+            StatisticsReport(request: 21, counters: [.init(name: "gaps", value: .max), .init(name: "", value: 0)])),
+        Sample(
+            ErrorFrame(
+                request: 22, code: .subscriptionHeld, subscription: 23, detail: 24, message: "pid 24 hält es",
+                isFatal: true)),
+        Sample(ErrorFrame(code: .notDelivered, message: "")),
+        Sample(Closing(lastRequest: 25)),
+    ]
+}
+
+@Suite struct ControlFrameTests {
+    @Test(arguments: Sample.all)
+    func isReadAsItWasWritten(_ sample: Sample) throws {
+        #expect(sample.bytes[4] == sample.kind.rawValue)
+        #expect(try sample.isEqualAfterDecoding())
+        #expect(try sample.recode(sample.bytes) == sample.bytes)
+    }
+
+    @Test func everyKindHasASample() {
+        let readInPlace: Set<FrameKind> = [.post, .deliver, .run, .redelivery]
+        #expect(Set(Sample.all.map(\.kind)).union(readInPlace) == Set(FrameKind.allCases))
+    }
+
+    /// A shorter body with a right length. An error's message alone may have any length.
+    @Test(arguments: Sample.all.filter { $0.kind != .error })
+    func aBodyCutAtAnyByteIsMalformed(_ sample: Sample) throws {
+        let body = Array(sample.bytes[8...])
+        for count in 0..<body.count {
+            let cut = rawFrame(sample.kind.rawValue, flags: sample.bytes[5], Array(body[..<count]))
+            #expect(throws: WireError.truncated, "cut at \(count)") { try sample.recode(cut) }
+        }
+    }
+
+    @Test func anErrorIsMalformedOnlyBeforeItsMessage() throws {
+        let body = Array(ErrorFrame(code: .closing, message: "bye").encoded[8...])
+        for count in 0..<24 {
+            #expect(throws: WireError.truncated) { try ErrorFrame.decode(rawFrame(0x60, Array(body[..<count]))) }
+        }
+        for count in 24...27 {
+            let error = try ErrorFrame.decode(rawFrame(0x60, Array(body[..<count])))
+            #expect(error.message == String("bye".prefix(count - 24)))
+        }
+    }
+
+    /// Greetings may grow in later versions; an error's message takes all there is.
+    @Test(arguments: Sample.all.filter { ![.hello, .welcome, .error].contains($0.kind) })
+    func whatFollowsTheFieldsIsMalformed(_ sample: Sample) throws {
+        let longer = rawFrame(sample.kind.rawValue, flags: sample.bytes[5], Array(sample.bytes[8...]) + [0])
+        let error = try #require(throws: WireError.self) { try sample.recode(longer) }
+        #expect(error.code == .malformedFrame)
+        #expect(error.message.contains("1 bytes"))
+    }
+
+    @Test(arguments: Sample.all.filter { [.hello, .welcome].contains($0.kind) })
+    func greetingsOfLaterVersionsMayBeLonger(_ sample: Sample) throws {
+        let longer = rawFrame(sample.kind.rawValue, Array(sample.bytes[8...]) + [1, 2, 3])
+        #expect(try sample.recode(longer) == sample.bytes)
+    }
+
+    @Test(arguments: Sample.all)
+    func flagsOfLaterVersionsAreRefusedInRequestsOnly(_ sample: Sample) throws {
+        let flagged = rawFrame(sample.kind.rawValue, flags: sample.bytes[5] | 0x80, Array(sample.bytes[8...]))
+        if sample.kind.isFromDaemon || sample.kind == .hello {
+            #expect(try sample.recode(flagged) == sample.bytes)
+        } else {
+            let error = try #require(throws: WireError.self) { try sample.recode(flagged) }
+            #expect(error.code == .unsupported)
+        }
+    }
+
+    @Test func reservedFieldsAreReadAsNothing() throws {
+        var bytes = Subscribed(request: 1, subscription: 2, sequence: 3, isResumed: false).encoded
+        bytes.replaceSubrange(6...7, with: [0xFF, 0xFF])
+        bytes.replaceSubrange(20...23, with: [1, 2, 3, 4])
+        #expect(
+            try Subscribed.decode(bytes) == Subscribed(request: 1, subscription: 2, sequence: 3, isResumed: false))
+    }
+
+    @Test func kindsAndCodesAreNeverUsedTwiceAndNeverZero() {
+        #expect(FrameKind.allCases.allSatisfy { $0.rawValue != 0 })
+        #expect(ErrorCode.allCases.allSatisfy { $0.rawValue != 0 })
+        #expect(FrameKind.allCases.filter { !$0.isFromDaemon }.count == 11)
+    }
+}

@@ -1,0 +1,114 @@
+import NIOCore
+import NotifyCenter
+import NotifyWire
+import TestSupport
+import Testing
+import WireTestSupport
+
+/// Bytes from somebody who means harm: every reader either succeeds or throws a `WireError`, and none reads outside.
+@Suite struct HostileInputTests {
+    /// Reads a frame as what its kind says, the way a peer would.
+    private func read(_ frame: FrameDecoder.Frame) throws {
+        switch FrameKind(rawValue: frame.kind) {
+        case .hello: _ = try Hello(frame)
+        case .post:
+            let post = try Post(frame)
+            try? NotificationName.validate(utf8: post.parts.name)
+            try HeaderList.validate(post.parts.headers)
+        case .subscribe: _ = try Subscribe(frame)
+        case .detach: _ = try Detach(frame)
+        case .remove: try Limits.validateSubscriptionName(try Remove(frame).durableName)
+        case .acknowledge: _ = try Acknowledge(frame)
+        case .credit: _ = try Credit(frame)
+        case .ping: _ = try Ping(frame)
+        case .list: _ = try List(frame)
+        case .statistics: _ = try Statistics(frame)
+        case .welcome: _ = try Welcome(frame)
+        case .receipt: _ = try Receipt(frame)
+        case .subscribed: _ = try Subscribed(frame)
+        case .snapshot: _ = try Snapshot(frame)
+        case .dropped: _ = try Dropped(frame)
+        case .detached: _ = try Detached(frame)
+        case .removed: _ = try Removed(frame)
+        case .pong: _ = try Pong(frame)
+        case .listEntry: _ = try ListEntry(frame)
+        case .listEnd: _ = try ListEnd(frame)
+        case .statisticsReport: _ = try StatisticsReport(frame)
+        case .deliver: try HeaderList.validate(try Deliver(reading: frame.body).parts.headers)
+        case .run, .redelivery: _ = try Run(frame)
+        case .gap: _ = try Gap(frame)
+        case .error: _ = try ErrorFrame(frame)
+        case .closing: _ = try Closing(frame)
+        case nil: break
+        }
+    }
+
+    /// Anything but a `WireError` fails the test by being rethrown.
+    private func feed(_ bytes: [UInt8], limit: Int) throws {
+        let decoder = FrameDecoder(maximumBodyBytes: limit)
+        var offset = 0
+        while offset < bytes.count {
+            do {
+                let size = try bytes[offset...].withUnsafeBytes { rest -> Int? in
+                    guard let frame = try decoder.next(in: rest) else { return nil }
+                    do { try read(frame) } catch is WireError {}
+                    return frame.size
+                }
+                guard let size else { return }
+                offset += size
+            } catch let error as WireError {
+                #expect(error.code == .frameTooLarge)
+                return
+            }
+        }
+    }
+
+    @Test func randomBytes() throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        print("HostileInputTests.randomBytes: seed \(seed)")
+        var generator = SeededGenerator(seed: seed)
+        for _ in 0..<2_000 {
+            let count = Int.random(in: 0...200, using: &generator)
+            try feed((0..<count).map { _ in .random(in: 0...255, using: &generator) }, limit: 512)
+        }
+    }
+
+    @Test func randomBodiesInWholeFrames() throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        print("HostileInputTests.randomBodiesInWholeFrames: seed \(seed)")
+        var generator = SeededGenerator(seed: seed)
+        for kind in FrameKind.allCases {
+            for _ in 0..<300 {
+                let count = Int.random(in: 0...120, using: &generator)
+                let body = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+                try feed(rawFrame(kind.rawValue, flags: .random(in: 0...3, using: &generator), body), limit: 512)
+            }
+        }
+    }
+
+    @Test func goodFramesWithBytesChanged() throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        print("HostileInputTests.goodFramesWithBytesChanged: seed \(seed)")
+        var generator = SeededGenerator(seed: seed)
+        for sample in Sample.all {
+            for _ in 0..<200 {
+                var bytes = sample.bytes
+                for _ in 0..<Int.random(in: 1...4, using: &generator) {
+                    bytes[Int.random(in: 0..<bytes.count, using: &generator)] = .random(in: 0...255, using: &generator)
+                }
+                try feed(bytes + sample.bytes, limit: 1 << 17)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "GET / HTTP/1.1\r\n\r\n", "*1\r\n$4\r\nPING\r\n", "SSH-2.0-OpenSSH_9.2\r\n", "\u{16}\u{3}\u{1}\u{2}hello",
+    ])
+    func otherProtocolsAreTooLargeBeforeTheGreeting(_ text: String) throws {
+        let decoder = FrameDecoder(maximumBodyBytes: Limits.greetingBytes)
+        let error = try #require(throws: WireError.self) {
+            try Array(text.utf8).withUnsafeBytes { _ = try decoder.next(in: $0) }
+        }
+        #expect(error.code == .frameTooLarge)
+    }
+}

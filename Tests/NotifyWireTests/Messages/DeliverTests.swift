@@ -1,0 +1,71 @@
+import NIOCore
+import NotifyWire
+import Testing
+import WireTestSupport
+
+@Suite struct DeliverTests {
+    private let stamp = Stamp(sequence: 1 << 52, timeMicroseconds: 1_700_000_000_000_001, uid: 1000, gid: 0, pid: .max)
+
+    private func encode(_ parts: MessageParts) -> [UInt8] {
+        var buffer = ByteBuffer()
+        let size = Deliver.append(stamp, parts, to: &buffer)
+        #expect(size == buffer.readableBytes)
+        return Array(buffer.readableBytesView)
+    }
+
+    @Test func isReadAsItWasWritten() throws {
+        let headers = try HeaderList.encode([("k", "v")])
+        let bytes = withParts(name: "n.m", object: "ob", messageID: "id1", headers: headers, payload: [1, 2, 3, 4]) {
+            encode($0)
+        }
+        try withFrame(bytes) { frame in
+            #expect(frame.kind == FrameKind.deliver.rawValue)
+            #expect(frame.flags == 0)
+            let deliver = try Deliver(reading: frame.body)
+            #expect(deliver.stamp == stamp)
+            #expect(Array(deliver.parts.name) == Array("n.m".utf8))
+            #expect(Array(deliver.parts.object) == Array("ob".utf8))
+            #expect(Array(deliver.parts.messageID) == Array("id1".utf8))
+            #expect(Array(deliver.parts.headers) == headers)
+            #expect(Array(deliver.parts.payload) == [1, 2, 3, 4])
+            let base = try #require(frame.body.baseAddress)
+            #expect(deliver.parts.name.baseAddress == base + Deliver.fixedSize)
+        }
+    }
+
+    @Test func framesAreAppendedOneAfterAnother() throws {
+        var buffer = ByteBuffer()
+        for index in 0..<3 {
+            _ = withParts(name: "n\(index)", payload: Array(repeating: 1, count: index)) {
+                Deliver.append(stamp, $0, to: &buffer)
+            }
+        }
+        let decoder = FrameDecoder(maximumBodyBytes: 100)
+        for index in 0..<3 {
+            let size = try buffer.withUnsafeReadableBytes { bytes in
+                let frame = try #require(try decoder.next(in: bytes))
+                let deliver = try Deliver(reading: frame.body)
+                #expect(Array(deliver.parts.name) == Array("n\(index)".utf8))
+                #expect(deliver.parts.payload.count == index)
+                return frame.size
+            }
+            buffer.moveReaderIndex(forwardBy: size)
+        }
+        #expect(buffer.readableBytes == 0)
+    }
+
+    @Test func aDeliverCutBeforeItsPayloadIsMalformed() throws {
+        let whole = withParts(name: "n.m", object: "o", payload: [1, 2]) { encode($0) }
+        let body = Array(whole[8...])
+        for count in 0...body.count {
+            let cut = Array(body[..<count])
+            if count < body.count - 2 {
+                #expect(throws: WireError.truncated, "cut at \(count)") {
+                    try cut.withUnsafeBytes { _ = try Deliver(reading: $0) }
+                }
+            } else {
+                #expect(try cut.withUnsafeBytes { try Deliver(reading: $0).parts.payload.count } == count - 40)
+            }
+        }
+    }
+}

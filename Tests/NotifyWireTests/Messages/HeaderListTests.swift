@@ -1,0 +1,108 @@
+import NotifyWire
+import Testing
+import WireTestSupport
+
+@Suite struct HeaderListTests {
+    private func decode(_ bytes: [UInt8]) throws -> [(key: String, value: String)] {
+        try bytes.withUnsafeBytes { try HeaderList.decode($0) }
+    }
+
+    private func code(of bytes: [UInt8]) -> ErrorCode? {
+        let failure = #expect(throws: WireError.self) { try decode(bytes) }
+        let same = #expect(throws: WireError.self) { try bytes.withUnsafeBytes { try HeaderList.validate($0) } }
+        #expect(failure == same)
+        return failure?.code
+    }
+
+    /// A list encoded without any check.
+    private func raw(_ headers: [(String, String)]) -> [UInt8] {
+        headers.flatMap { key, value -> [UInt8] in
+            let count = value.utf8.count
+            return [UInt8(key.utf8.count), UInt8(count & 0xFF), UInt8(count >> 8)] + key.utf8 + value.utf8
+        }
+    }
+
+    @Test func keepsKeysValuesAndOrder() throws {
+        let headers = [
+            ("z", "1"), ("a", ""), ("content-type", "text/plain; ünïcode"), ("Z", String(repeating: "v", count: 300)),
+        ]
+        let bytes = try HeaderList.encode(headers.map { (key: $0, value: $1) })
+        #expect(bytes == raw(headers))
+        let decoded = try decode(bytes)
+        #expect(decoded.map(\.key) == headers.map(\.0))
+        #expect(decoded.map(\.value) == headers.map(\.1))
+    }
+
+    @Test func noHeadersAreNoBytes() throws {
+        #expect(try HeaderList.encode([]).isEmpty)
+        #expect(try decode([]).isEmpty)
+    }
+
+    @Test(arguments: [63, 64])
+    func countUpToTheLimit(_ count: Int) throws {
+        let headers = (0..<count).map { (key: "k\($0)", value: "") }
+        #expect(try decode(HeaderList.encode(headers)).count == count)
+    }
+
+    @Test func oneHeaderMoreIsRefused() throws {
+        let headers = (0..<65).map { (key: "k\($0)", value: "") }
+        let error = try #require(throws: WireError.self) { try HeaderList.encode(headers) }
+        #expect(error.code == .invalidHeaders)
+        #expect(code(of: raw(headers.map { ($0.key, $0.value) })) == .invalidHeaders)
+    }
+
+    @Test(arguments: [16 * 1024 - 1, 16 * 1024])
+    func bytesUpToTheLimit(_ count: Int) throws {
+        let value = String(repeating: "v", count: count - 4)
+        #expect(try decode(HeaderList.encode([(key: "k", value: value)])).first?.value == value)
+    }
+
+    @Test func oneByteMoreIsRefused() throws {
+        let value = String(repeating: "v", count: 16 * 1024 - 3)
+        let error = try #require(throws: WireError.self) { try HeaderList.encode([(key: "k", value: value)]) }
+        #expect(error.code == .invalidHeaders)
+        #expect(code(of: raw([("k", value)])) == .invalidHeaders)
+        let far = String(repeating: "v", count: 70_000)
+        #expect(throws: WireError.self) { try HeaderList.encode([(key: "k", value: far)]) }
+    }
+
+    @Test(arguments: [1, 254, 255])
+    func keysUpToTheLimit(_ count: Int) throws {
+        let key = String(repeating: "k", count: count)
+        #expect(try decode(HeaderList.encode([(key: key, value: "v")])).first?.key == key)
+    }
+
+    @Test(arguments: ["", String(repeating: "k", count: 256), "a\nb", "\u{0}", "\u{7F}", "\u{85}"])
+    func keysThatBreakTheRules(_ key: String) throws {
+        let error = try #require(throws: WireError.self) { try HeaderList.encode([(key: key, value: "")]) }
+        #expect(error.code == .invalidHeaders)
+        if key.utf8.count < 256 { #expect(code(of: raw([(key, "")])) == .invalidHeaders) }
+    }
+
+    @Test func aKeyStandsOnce() throws {
+        let error = try #require(throws: WireError.self) {
+            try HeaderList.encode([(key: "k", value: "1"), (key: "k", value: "2")])
+        }
+        #expect(error.code == .invalidHeaders)
+        #expect(code(of: raw([("k", "1"), ("k", "2")])) == .invalidHeaders)
+    }
+
+    /// Two spellings of é: equal as strings, different as bytes, which is what counts.
+    @Test func keysAreComparedByTheirBytes() throws {
+        let headers = [("\u{E9}", "1"), ("e\u{301}", "2")]
+        #expect(try decode(HeaderList.encode(headers.map { (key: $0, value: $1) })).count == 2)
+        #expect(try decode(raw(headers)).count == 2)
+    }
+
+    @Test func aListCutAtAnyByteIsRefusedAsHeaders() {
+        let bytes = raw([("key", "value"), ("k", "v")])
+        for cut in 1..<bytes.count where cut != 11 {
+            #expect(code(of: Array(bytes[..<cut])) == .invalidHeaders, "cut at \(cut)")
+        }
+    }
+
+    @Test func textThatIsNotUTF8IsRefused() {
+        #expect(code(of: [1, 1, 0, 0xFF, 0x61]) == .invalidHeaders)
+        #expect(code(of: [1, 1, 0, 0x61, 0xFF]) == .invalidHeaders)
+    }
+}

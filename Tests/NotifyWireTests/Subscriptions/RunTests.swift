@@ -1,0 +1,25 @@
+import NIOCore
+import NotifyWire
+import Testing
+import WireTestSupport
+
+@Suite struct RunTests {
+    @Test(arguments: [true, false])
+    func aRunIsReadAsItWasWritten(_ isRedelivery: Bool) throws {
+        let run = Run(subscription: 0x0102_0304, count: .max, isRedelivery: isRedelivery)
+        var buffer = ByteBuffer()
+        run.write(to: &buffer)
+        let bytes = Array(buffer.readableBytesView)
+        #expect(bytes.count == Run.frameSize)
+        #expect(bytes[4] == (isRedelivery ? 0x52 : 0x51))
+        #expect(try withFrame(bytes) { try Run($0) } == run)
+    }
+
+    @Test func aRunOfAnotherSizeIsMalformed() throws {
+        for count in [0, 7, 9] {
+            let bytes = rawFrame(FrameKind.run.rawValue, Array(repeating: 0, count: count))
+            let error = try #require(throws: WireError.self) { try withFrame(bytes) { try Run($0) } }
+            #expect(error.code == .malformedFrame)
+        }
+    }
+}

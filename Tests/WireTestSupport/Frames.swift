@@ -1,0 +1,66 @@
+import NIOCore
+package import NotifyWire
+
+extension ControlFrame {
+    /// The whole frame as it goes out.
+    package var encoded: [UInt8] {
+        var buffer = ByteBuffer()
+        write(to: &buffer)
+        return Array(buffer.readableBytesView)
+    }
+
+    /// Reads one whole frame, which must be of this kind.
+    package static func decode(_ bytes: [UInt8]) throws -> Self {
+        try withFrame(bytes) { try Self($0) }
+    }
+}
+
+package struct NoFrame: Error {
+    package init() {}
+}
+
+/// Finds the one frame that `bytes` are and hands it out.
+package func withFrame<Result>(_ bytes: [UInt8], _ body: (FrameDecoder.Frame) throws -> Result) throws -> Result {
+    try bytes.withUnsafeBytes { bytes in
+        guard let frame = try FrameDecoder(maximumBodyBytes: 1 << 26).next(in: bytes), frame.size == bytes.count else {
+            throw NoFrame()
+        }
+        return try body(frame)
+    }
+}
+
+/// A frame of any kind around `body`, its length right.
+package func rawFrame(_ kind: UInt8, flags: UInt8 = 0, _ body: [UInt8] = []) -> [UInt8] {
+    let length = UInt32(body.count)
+    return (0..<4).map { UInt8(truncatingIfNeeded: length >> (8 * $0)) } + [kind, flags, 0, 0] + body
+}
+
+/// Calls `body` with message parts that point at copies of what is given.
+package func withParts<Result>(
+    name: [UInt8], object: [UInt8] = [], messageID: [UInt8] = [], headers: [UInt8] = [], payload: [UInt8] = [],
+    _ body: (MessageParts) throws -> Result
+) rethrows -> Result {
+    try name.withUnsafeBytes { name in
+        try object.withUnsafeBytes { object in
+            try messageID.withUnsafeBytes { messageID in
+                try headers.withUnsafeBytes { headers in
+                    try payload.withUnsafeBytes { payload in
+                        try body(
+                            MessageParts(
+                                name: name, object: object, messageID: messageID, headers: headers, payload: payload))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Calls `body` with message parts that point at copies of what is given.
+package func withParts<Result>(
+    name: String = "a.b", object: String = "", messageID: String = "", headers: [UInt8] = [], payload: [UInt8] = [],
+    _ body: (MessageParts) throws -> Result
+) rethrows -> Result {
+    try withParts(
+        name: Array(name.utf8), object: Array(object.utf8), messageID: Array(messageID.utf8), headers: headers,
+        payload: payload, body)
+}
