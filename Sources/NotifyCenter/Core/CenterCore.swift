@@ -11,6 +11,8 @@ package struct CenterCore: ~Copyable, Sendable {
     private let cacheLimit: Int
     private var index: RegistrationIndex
     private var cache = ResolutionCache()
+    /// The resolution without registrations of the current generation.
+    private var empty = Resolution.empty
 
     /// Rises with every removal. While it stands still, everything in a resolution is still registered.
     package private(set) var removalCount: UInt64 = 0
@@ -113,31 +115,62 @@ extension CenterCore {
 // MARK: - Resolution
 
 extension CenterCore {
-    /// Whom a post of this name reaches.
+    /// The registrations that a post reaches.
     ///
     /// - Parameters:
     ///   - name: A valid name, or any bytes where all names are exact.
     ///   - object: The object of the post, if it has one.
     package mutating func resolve(name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?) -> Resolution {
+        resolve(name: name, object: object) { _ in true }
+    }
+
+    /// The permitted registrations among those that a post reaches.
+    ///
+    /// The result is cached, so that decisions about rights cost nothing while it is. Call ``dropResolutions()`` when a
+    /// decision could be another one now.
+    ///
+    /// - Parameters:
+    ///   - name: A valid name, or any bytes where all names are exact.
+    ///   - object: The object of the post, if it has one.
+    ///   - isPermitted: Decides whether a registration may receive posts of this name and object. It is called only if the
+    ///     result is not cached, once for each registration, in the order of delivery.
+    package mutating func resolve(
+        name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?, where isPermitted: (Registration) -> Bool
+    ) -> Resolution {
         let nameHash = hash(name)
         let hash = object.map { self.hash(nameHash, then: $0) } ?? nameHash
         if let known = cache.find(hash: hash, name: name, object: object) { return known }
-        let resolution = index.resolve(name: name, nameHash: nameHash, object: object)
+        var registrations = Resolution.ordered(index.gather(name: name, nameHash: nameHash, object: object))
+        registrations.removeAll { !isPermitted($0) }
+        let resolution =
+            registrations.isEmpty ? empty : Resolution(registrations, generation: resolutionGeneration)
         cache.insert(
             resolution, hash: hash, nameHash: nameHash, name: name, object: object,
             limit: max(cacheLimit, 0) + (cacheLimit > 0 ? index.nameCount : 0))
         return resolution
     }
 
-    /// Whom a post of this name reaches, for an owner that keeps the answers itself.
+    /// The generation of new resolutions: the number of calls of ``dropResolutions()``.
+    package var resolutionGeneration: UInt64 { empty.generation }
+
+    /// Empties the cache and begins the next generation of resolutions. For changes of what permitted registrations were
+    /// selected by; changes of registrations need no call.
+    package mutating func dropResolutions() {
+        cache.removeAll()
+        empty = Resolution([], generation: resolutionGeneration + 1)
+    }
+
+    /// The registrations that a post of this name reaches, for an owner that caches them itself.
     func gather(_ name: NotificationName, object: UnsafeRawBufferPointer?) -> Resolution {
-        name.withUTF8 { index.resolve(name: $0, nameHash: name.hash, object: object) }
+        let registrations = name.withUTF8 { index.gather(name: $0, nameHash: name.hash, object: object) }
+        return registrations.isEmpty ? .empty : Resolution(Resolution.ordered(registrations))
     }
 
     /// How many names are registered exactly.
     var nameCount: Int { index.nameCount }
 
-    /// The same, if it is known already. What is known was resolved before, so the name need not be checked again.
+    /// The cached resolution of a post, if there is one. Its name and object were resolved before, so they need not be
+    /// validated again.
     package mutating func cachedResolution(
         name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?
     ) -> Resolution? {

@@ -214,16 +214,16 @@ extension RegistrationIndex {
 // MARK: - Resolution
 
 extension RegistrationIndex {
-    /// Everything that a name with its object reaches.
-    func resolve(
+    /// The registrations that match a name with its object, in no particular order, once for each pattern that matches.
+    func gather(
         name: UnsafeRawBufferPointer, nameHash: UInt64, object: UnsafeRawBufferPointer?
-    ) -> Resolution {
+    ) -> ContiguousArray<Registration> {
         var matching: ContiguousArray<Int32> = []
         if let place = names.find(name, hash: nameHash) { matching.append(place) }
         trie.gather(name, into: &matching)
-        if matching.isEmpty { return .empty }
 
         var registrations: ContiguousArray<Registration> = []
+        if matching.isEmpty { return registrations }
         let objectHash = object.map { hash($0) } ?? 0
         for index in matching {
             let place = places[index]
@@ -234,7 +234,7 @@ extension RegistrationIndex {
                 gather(list, into: &registrations)
             }
         }
-        return registrations.isEmpty ? .empty : Resolution(gathered: registrations)
+        return registrations
     }
 
     private func gather(_ list: Int32, into registrations: inout ContiguousArray<Registration>) {

@@ -28,15 +28,20 @@ package final class Resolution: Sendable {
     /// Higher priority first, then in order of registration. Each registration occurs once.
     package let registrations: ContiguousArray<Registration>
 
-    /// What reaches nobody.
+    /// ``CenterCore/resolutionGeneration`` at the time this was made. A resolution of an earlier generation is stale: the
+    /// rights that it was filtered by have changed since.
+    package let generation: UInt64
+
+    /// The resolution of generation 0 without registrations.
     package static let empty = Resolution([])
 
-    init(_ registrations: ContiguousArray<Registration>) {
+    init(_ registrations: ContiguousArray<Registration>, generation: UInt64 = 0) {
         self.registrations = registrations
+        self.generation = generation
     }
 
-    /// Puts what was gathered into order. A registration is there once for each of its patterns that matched.
-    convenience init(gathered registrations: consuming ContiguousArray<Registration>) {
+    /// Sorts registrations into the order of delivery, each once.
+    static func ordered(_ registrations: consuming ContiguousArray<Registration>) -> ContiguousArray<Registration> {
         var isOrdered = true
         var index = 1
         while index < registrations.count && isOrdered {
@@ -51,7 +56,7 @@ package final class Resolution: Sendable {
                 return registration.id == last
             }
         }
-        self.init(registrations)
+        return registrations
     }
 
     package var isEmpty: Bool { registrations.isEmpty }

@@ -176,7 +176,7 @@ extension ResolutionCache {
         }
     }
 
-    private mutating func removeAll() {
+    mutating func removeAll() {
         for index in entries.indices where resolutions[index] != nil { entries[index].key.deallocate() }
         entries.removeAll()
         resolutions.removeAll()

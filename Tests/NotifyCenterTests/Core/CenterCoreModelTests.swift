@@ -17,10 +17,15 @@ import Testing
         var entries: [Entry] = []
         let reserved: String
 
+        /// Changes which slots are permitted.
+        var rights: Int32 = 0
+
+        func isPermitted(_ slot: Int32) -> Bool { (slot + rights) % 5 != 0 }
+
         func resolve(_ name: String, _ object: String?) -> [Int32] {
             let isReserved = name.split(separator: ".").first.map { $0 == reserved } ?? false
             let matching = entries.filter { entry in
-                guard entry.object == nil || entry.object == object else { return false }
+                guard isPermitted(entry.slot), entry.object == nil || entry.object == object else { return false }
                 return entry.patterns.contains { pattern in
                     if isReserved && pattern.startsWithWildcard { return false }
                     return pattern.matches(NotificationName(unchecked: name))
@@ -81,10 +86,15 @@ import Testing
                 #expect(core.remove(id))
                 #expect(!core.contains(id))
                 #expect(!core.remove(id))
+            case 5 where Int.random(in: 0..<20, using: &inputs.random) == 0:
+                model.rights += 1
+                core.dropResolutions()
             default:
                 let name = inputs.name()
                 let object = inputs.object()
-                let found = core.slots(name, object)
+                let resolution = core.resolve(name, object) { model.isPermitted($0.slot) }
+                #expect(resolution.generation == core.generation)
+                let found = resolution.registrations.map(\.slot)
                 let expected = model.resolve(name, object)
                 #expect(found == expected, "seed \(seed), step \(step), \(name), \(object ?? "no object")")
                 if found != expected { return }

@@ -158,6 +158,89 @@ import Testing
     }
 }
 
+/// Resolutions of the registrations that are permitted.
+@Suite struct PermittedResolutionTests {
+    @Test func onlyPermittedRegistrationsAreResolvedInOrder() throws {
+        let core = TestCore()
+        for (slot, priority) in [(1, 0), (2, 5), (3, 0), (4, 5)] as [(Int32, Int32)] {
+            _ = try core.add("a.*", priority: priority, slot: slot)
+        }
+        #expect(core.resolve("a.b", nil, where: { $0.slot != 2 }).registrations.map(\.slot) == [4, 1, 3])
+        #expect(core.resolve("a.c", "x", where: { $0.slot > 2 }).registrations.map(\.slot) == [4, 3])
+        #expect(core.resolve("a.d", nil, where: { _ in false }).isEmpty)
+    }
+
+    @Test func theDecisionIsMadeOncePerRegistrationAndThenCached() throws {
+        let core = TestCore()
+        _ = try core.add("a", "*", slot: 1)
+        _ = try core.add(">", slot: 2)
+        var asked: [Int32] = []
+        let first = core.resolve("a", nil) { registration in
+            asked.append(registration.slot)
+            return registration.slot == 2
+        }
+        #expect(asked == [1, 2])
+        let second = core.resolve("a", nil) { _ in
+            Issue.record("a cached resolution asks for rights")
+            return true
+        }
+        #expect(second === first)
+        #expect(core.cached("a") === first)
+        #expect(core.slots("a") == [2])
+    }
+
+    @Test func droppedResolutionsAreDecidedAgain() throws {
+        let core = TestCore()
+        _ = try core.add("a", slot: 1)
+        #expect(core.resolve("a", nil, where: { _ in true }).count == 1)
+        core.dropResolutions()
+        #expect(core.cachedCount == 0)
+        #expect(core.resolve("a", nil, where: { _ in false }).isEmpty)
+        #expect(core.cached("a")?.isEmpty == true)
+    }
+
+    @Test func aChangedRegistrationIsDecidedAgain() throws {
+        let core = TestCore()
+        _ = try core.add("a", slot: 1)
+        #expect(core.resolve("a", nil, where: { _ in false }).isEmpty)
+        let id = try core.add("a", slot: 2)
+        #expect(core.resolve("a", nil, where: { $0.slot == 2 }).count == 1)
+        #expect(core.remove(id))
+        #expect(core.resolve("a", nil, where: { $0.slot == 2 }).isEmpty)
+    }
+
+    @Test func withoutCacheEveryResolutionIsDecided() throws {
+        let core = TestCore(cacheLimit: 0)
+        _ = try core.add("a", slot: 1)
+        #expect(core.resolve("a", nil, where: { _ in true }).count == 1)
+        #expect(core.resolve("a", nil, where: { _ in false }).isEmpty)
+    }
+
+    @Test func resolutionsCarryTheGenerationInWhichTheyWereMade() throws {
+        let core = TestCore()
+        _ = try core.add("a", slot: 1)
+        #expect(core.generation == 0)
+        let kept = [core.resolve("a"), core.resolve("unobserved")]
+        #expect(kept.map(\.generation) == [0, 0])
+        #expect(Resolution.empty.generation == 0)
+        core.dropResolutions()
+        #expect(core.generation == 1)
+        #expect(kept.map(\.generation) == [0, 0])
+        #expect([core.resolve("a"), core.resolve("unobserved")].map(\.generation) == [1, 1])
+        _ = try core.add("a", slot: 2)
+        #expect(core.generation == 1)
+        core.dropResolutions()
+        #expect(core.generation == 2)
+    }
+
+    @Test func resolutionsWithoutRegistrationsAreOneObject() throws {
+        let core = TestCore()
+        #expect(core.resolve("a") === core.resolve("b"))
+        core.dropResolutions()
+        #expect(core.resolve("a") === core.resolve("b"))
+    }
+}
+
 /// What the cache keeps and lets go.
 @Suite struct ResolutionCacheTests {
     @Test func onlyWhatWasResolvedIsKnown() {

@@ -39,6 +39,18 @@ final class TestCore {
         }
     }
 
+    func resolve(
+        _ name: String, _ object: String? = nil, where isPermitted: (Registration) -> Bool
+    ) -> Resolution {
+        Array(name.utf8).withUnsafeBytes { name in
+            guard let object else { return core.resolve(name: name, object: nil, where: isPermitted) }
+            return Array(object.utf8).withUnsafeBytes { core.resolve(name: name, object: $0, where: isPermitted) }
+        }
+    }
+
+    var generation: UInt64 { core.resolutionGeneration }
+    func dropResolutions() { core.dropResolutions() }
+
     /// The slots that a post reaches, in order.
     func slots(_ name: String, _ object: String? = nil) -> [Int32] {
         resolve(name, object).registrations.map(\.slot)
