@@ -52,9 +52,9 @@ extension NotifyClient {
     ) async throws(NotifyError) -> Subscription {
         let spec = try SubscriptionSpec(patterns: patterns, object: object, kind: kind, limit: limit)
         let opener = ReplySlot<Void>()
-        let (number, mailbox) = core.subscribe(spec, opener: opener)
+        let (number, buffer) = core.subscribe(spec, opener: opener)
         // If this fails, letting go of the subscription takes it back.
-        let subscription = Subscription(core: core, number: number, mailbox: mailbox)
+        let subscription = Subscription(core: core, number: number, buffer: buffer)
         try await opener.wait { opener.answer(.failure(.cancelled)) }
         return subscription
     }

@@ -58,7 +58,7 @@ import Testing
         let harness = try MachineHarness.ready(postWindow: 10_000)
         let text = String(repeating: "x", count: 100_000)
         for _ in 0..<30 { _ = try harness.post("a.b", text) }
-        let taken = harness.bring { $0.takeOutgoing(&$1) }
+        let taken = harness.process { $0.takeOutgoing(&$1) }
         #expect(taken.readableBytes < ClientMachine.outgoingBytes + 200_000)
         #expect(try harness.readPosts().count + 11 >= 30)
     }
@@ -102,7 +102,7 @@ import Testing
         harness.advance(by: .milliseconds(1))
         #expect(await slot.code() == .notConnected)
         #expect(await sender.code() == .notConnected)
-        harness.bring { $0.start(&$1) }
+        harness.process { $0.start(&$1) }
         try harness.connect()
         let posts = try harness.readPosts()
         #expect(posts.count == 1)
@@ -167,9 +167,9 @@ import Testing
         let harness = try MachineHarness.ready(postWindow: 1)
         let first = try harness.post("a.b", "first")
         let second = try harness.post("a.b", "second")
-        let waiting = harness.bring { machine, _ in machine.cancelPost(second) }
+        let waiting = harness.process { machine, _ in machine.cancelPost(second) }
         #expect(waiting.message == NotifyError.cancelled.message)
-        let underWay = harness.bring { machine, _ in machine.cancelPost(first) }
+        let underWay = harness.process { machine, _ in machine.cancelPost(first) }
         #expect(underWay.message == NotifyError.cancelledUnderWay.message)
         let posts = try harness.readPosts()
         #expect(posts.map(\.text) == ["first"])
@@ -191,7 +191,7 @@ import Testing
         let underWay = try harness.post()
         let waiting = try harness.post()
         let end = ReplySlot<Void>()
-        harness.bring { $0.awaitEnd(end, &$1) }
+        harness.process { $0.awaitEnd(end, &$1) }
         harness.stop()
         #expect(await waiting.code() == .stopped)
         let frames = try harness.read()
@@ -219,10 +219,10 @@ import Testing
 
     @Test func `a daemon of another version ends the client`() async throws {
         let harness = MachineHarness()
-        harness.bring { $0.start(&$1) }
-        harness.bring { $0.connected(now: .zero, &$1) }
+        harness.process { $0.start(&$1) }
+        harness.process { $0.connected(now: .zero, &$1) }
         let end = ReplySlot<Void>()
-        harness.bring { $0.awaitEnd(end, &$1) }
+        harness.process { $0.awaitEnd(end, &$1) }
         let post = try harness.post()
         let hello: Hello = try harness.read()[0].read()
         harness.receive { FakeConnection.welcome(to: hello, version: 2).write(to: &$0) }
@@ -234,8 +234,8 @@ import Testing
 
     @Test func `a daemon that closes before it greets is tried again`() throws {
         let harness = MachineHarness()
-        harness.bring { $0.start(&$1) }
-        harness.bring { $0.connected(now: .zero, &$1) }
+        harness.process { $0.start(&$1) }
+        harness.process { $0.connected(now: .zero, &$1) }
         _ = try harness.read()
         harness.receive { Closing(lastRequest: 0).write(to: &$0) }
         harness.disconnect()

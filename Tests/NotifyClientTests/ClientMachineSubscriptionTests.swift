@@ -46,8 +46,8 @@ import Testing
             buffer.writeDelivery(10)
         }
         for subscription in [one, other] {
-            #expect(try await subscription.mailbox.next().sequences == [1])
-            let taken = try await subscription.mailbox.next()
+            #expect(try await subscription.buffer.next().sequences == [1])
+            let taken = try await subscription.buffer.next()
             #expect(taken.gaps == [.init(reason: .connectionTooSlow, missed: 3, sequences: 2...9)])
             #expect(taken.sequences == [10])
         }
@@ -85,8 +85,8 @@ import Testing
         let detach: Detach = try harness.read()[0].read()
         harness.receive { Detached(request: detach.request, subscription: detach.subscription).write(to: &$0) }
         try await left.wait()
-        #expect(try await one.mailbox.next().sequences == [1])
-        #expect(try await one.mailbox.next().isEmpty)
+        #expect(try await one.buffer.next().sequences == [1])
+        #expect(try await one.buffer.next().isEmpty)
         try await harness.leave(one).wait()
     }
 
@@ -136,7 +136,7 @@ import Testing
         let subscribe: Subscribe = try harness.read()[0].read()
         harness.receive { ErrorFrame(request: subscribe.request, code: .forbidden, message: "no").write(to: &$0) }
         #expect(await one.opener.code() == .forbidden)
-        await #expect(throws: NotifyError.self) { try await one.mailbox.next() }
+        await #expect(throws: NotifyError.self) { try await one.buffer.next() }
     }
 
     @Test func `without a connection the first subscribing waits as long as it is told to, later ones for ever`()
@@ -210,7 +210,7 @@ import Testing
         }
         harness.receive { $0.writeDelivery(2) }
         for sequence: UInt64 in [1, 2] {
-            let taken = try await one.mailbox.next()
+            let taken = try await one.buffer.next()
             #expect(taken.sequences == [sequence])
             #expect(taken.batch?.entries[0].isRedelivered == true)
         }
@@ -278,7 +278,7 @@ import Testing
         try harness.reconnect()
         let subscribe: Subscribe = try harness.read()[0].read()
         harness.receive { ErrorFrame(request: subscribe.request, code: code, detail: 42, message: "no").write(to: &$0) }
-        let error = await #expect(throws: NotifyError.self) { try await one.mailbox.next() }
+        let error = await #expect(throws: NotifyError.self) { try await one.buffer.next() }
         #expect(error?.code == NotifyError.Code(code) && error?.detail == 42)
     }
 
@@ -291,8 +291,8 @@ import Testing
             ErrorFrame(code: .takenOver, subscription: one.number, message: "taken").write(to: &buffer)
             buffer.writeDelivery(2)
         }
-        #expect(try await one.mailbox.next().sequences == [1])
-        let error = await #expect(throws: NotifyError.self) { try await one.mailbox.next() }
+        #expect(try await one.buffer.next().sequences == [1])
+        let error = await #expect(throws: NotifyError.self) { try await one.buffer.next() }
         #expect(error?.code == .takenOver)
         #expect(try await other.drain().sequences == [2])
     }
@@ -346,9 +346,9 @@ import Testing
         credits = try harness.read().filter { $0.kind == .credit }.map { try $0.read(Credit.self).messages }
         #expect(credits == [1])
         harness.receive { $0.writeRun(one.number, [3]) }
-        #expect(try await one.mailbox.next().sequences == [1, 2])
-        #expect(try await one.mailbox.next().sequences == [3])
-        #expect(try await one.mailbox.next().isEmpty)
+        #expect(try await one.buffer.next().sequences == [1, 2])
+        #expect(try await one.buffer.next().sequences == [3])
+        #expect(try await one.buffer.next().isEmpty)
     }
 
     @Test func `at the limit, acknowledgements that were not heard are told again without another message`() throws {

@@ -5,8 +5,7 @@ import NIOPosix
 import NotifyWire
 import Synchronization
 
-/// Carries out what the machine decides. Any thread may bring it an event; one lock guards the machine, and effects follow
-/// once it is released.
+/// Processes events from any thread: one lock guards the machine, and its effects are carried out after the lock is released.
 final class ClientCore: Sendable {
     private struct Guarded: ~Copyable {
         var machine: ClientMachine
@@ -16,8 +15,8 @@ final class ClientCore: Sendable {
         var wakeAt: Duration?
     }
 
-    /// What the lock's holder leaves to be done without it.
-    private struct Aftermath: Sendable {
+    /// Work decided under the lock, to be carried out after its release.
+    private struct DeferredWork: Sendable {
         var effects = Effects()
         var channel: (any Channel)?
         var flush = FlushPacing.Action.none
@@ -44,47 +43,47 @@ final class ClientCore: Sendable {
 
     // MARK: - Events
 
-    /// Brings an event to the machine, and carries out what follows.
+    /// Passes an event to the machine and carries out its effects.
     @discardableResult
-    private func bring<Result: Sendable>(
+    private func process<Result: Sendable>(
         fromDaemon: Bool = false, _ event: (inout ClientMachine, inout Effects) -> Result
     ) -> Result {
-        let (result, aftermath) = guarded.withLock { guarded in
-            var aftermath = Aftermath()
+        let (result, deferred) = guarded.withLock { guarded in
+            var deferred = DeferredWork()
             if fromDaemon { guarded.pacing.received() }
-            let result = event(&guarded.machine, &aftermath.effects)
-            settle(&guarded, &aftermath)
-            return (result, aftermath)
+            let result = event(&guarded.machine, &deferred.effects)
+            settle(&guarded, &deferred)
+            return (result, deferred)
         }
-        carryOut(aftermath)
+        carryOut(deferred)
         return result
     }
 
-    private func settle(_ guarded: inout Guarded, _ aftermath: inout Aftermath) {
-        aftermath.channel = guarded.channel
+    private func settle(_ guarded: inout Guarded, _ deferred: inout DeferredWork) {
+        deferred.channel = guarded.channel
         if guarded.machine.hasOutgoing, guarded.channel != nil {
-            aftermath.flush = guarded.pacing.gathered(guarded.machine.outgoing.readableBytes, now: clock.now)
+            deferred.flush = guarded.pacing.gathered(guarded.machine.outgoing.readableBytes, now: clock.now)
         }
         if let deadline = guarded.machine.deadline, guarded.wakeAt.map({ deadline < $0 }) ?? true {
             guarded.wakeAt = deadline
-            aftermath.wakeAt = deadline
+            deferred.wakeAt = deadline
         }
     }
 
-    private func carryOut(_ aftermath: Aftermath) {
-        let effects = aftermath.effects
-        for (mailbox, item) in effects.deliveries { mailbox.put(item) }
+    private func carryOut(_ deferred: DeferredWork) {
+        let effects = deferred.effects
+        for (buffer, item) in effects.deliveries { buffer.put(item) }
         effects.outcomes.tell()
         for answer in effects.answers { answer() }
         for remark in effects.remarks { logger?.warning("\(remark)") }
         for change in effects.changes { tell(change) }
-        if let channel = aftermath.channel { schedule(aftermath.flush, channel) }
+        if let channel = deferred.channel { schedule(deferred.flush, channel) }
         switch effects.channel {
         case .none: break
         case .connect: connect()
-        case .close: aftermath.channel?.close(mode: .all, promise: nil)
+        case .close: deferred.channel?.close(mode: .all, promise: nil)
         }
-        if let moment = aftermath.wakeAt { wake(at: moment) }
+        if let moment = deferred.wakeAt { wake(at: moment) }
     }
 
     private func tell(_ change: NotifyClient.ConnectionChange) {
@@ -102,7 +101,7 @@ final class ClientCore: Sendable {
 
     private func timeReached() {
         guarded.withLock { $0.wakeAt = nil }
-        bring { $0.timeReached(clock.now, &$1) }
+        process { $0.timeReached(clock.now, &$1) }
     }
 
     func log(_ error: NotifyError) {
@@ -116,17 +115,17 @@ final class ClientCore: Sendable {
 
 extension ClientCore {
     func start() {
-        bring { $0.start(&$1) }
+        process { $0.start(&$1) }
     }
 
     func stop() {
-        bring { $0.stop(now: clock.now, &$1) }
+        process { $0.stop(now: clock.now, &$1) }
     }
 
     /// Returns once the client is over; throws why, where there is a reason.
     func waitForEnd(onCancel: @escaping @Sendable () -> Void = {}) async throws(NotifyError) {
         let slot = ReplySlot<Void>()
-        bring { $0.awaitEnd(slot, &$1) }
+        process { $0.awaitEnd(slot, &$1) }
         try await slot.wait(onCancel: onCancel)
     }
 
@@ -156,14 +155,14 @@ extension ClientCore {
 
     private func connectFailed(_ error: NotifyError) {
         let jitter = jitter
-        bring { $0.connectFailed(error, now: clock.now, jitter: jitter, &$1) }
+        process { $0.connectFailed(error, now: clock.now, jitter: jitter, &$1) }
     }
 
     // The handler calls these, on the event loop.
 
     func connected(_ channel: any Channel) {
         guarded.withLock { $0.channel = channel }
-        bring { $0.connected(now: clock.now, &$1) }
+        process { $0.connected(now: clock.now, &$1) }
     }
 
     func disconnected(_ error: (any Error)?) {
@@ -173,12 +172,12 @@ extension ClientCore {
         }
         let error = error.map { NotifyError(.connectionLost, "the connection broke: \($0)", cause: $0) }
         let jitter = jitter
-        bring { $0.disconnected(error, now: clock.now, jitter: jitter, &$1) }
+        process { $0.disconnected(error, now: clock.now, jitter: jitter, &$1) }
     }
 
     /// Answers how many bytes were used up.
     func received(_ bytes: UnsafeRawBufferPointer) -> Int {
-        bring(fromDaemon: true) { $0.received(bytes, now: { self.clock.now }, &$1) }
+        process(fromDaemon: true) { $0.received(bytes, now: { self.clock.now }, &$1) }
     }
 
     // MARK: - Writing
@@ -199,23 +198,23 @@ extension ClientCore {
     }
 
     private func nextBuffer(_ channel: any Channel) -> ByteBuffer? {
-        let (buffer, aftermath) = guarded.withLock { guarded -> (ByteBuffer?, Aftermath) in
-            var aftermath = Aftermath()
+        let (buffer, deferred) = guarded.withLock { guarded -> (ByteBuffer?, DeferredWork) in
+            var deferred = DeferredWork()
             guard guarded.channel === channel, guarded.machine.hasOutgoing else {
                 guarded.pacing.flushed(now: nil)
-                return (nil, aftermath)
+                return (nil, deferred)
             }
             guard channel.isWritable else {
                 // Becoming writable flushes.
                 guarded.pacing.held()
-                return (nil, aftermath)
+                return (nil, deferred)
             }
-            let buffer = guarded.machine.takeOutgoing(&aftermath.effects)
+            let buffer = guarded.machine.takeOutgoing(&deferred.effects)
             guarded.pacing.flushed(now: clock.now)
-            aftermath.channel = guarded.channel
-            return (buffer, aftermath)
+            deferred.channel = guarded.channel
+            return (buffer, deferred)
         }
-        carryOut(aftermath)
+        carryOut(deferred)
         return buffer
     }
 }
@@ -224,14 +223,14 @@ extension ClientCore {
 
 extension ClientCore {
     func submit(_ message: NotifyClient.OutgoingMessage, _ waiter: PostWaiter) {
-        bring { $0.submit(message, waiter, now: clock.now, &$1) }
+        process { $0.submit(message, waiter, now: clock.now, &$1) }
     }
 
     /// Posts of a pipeline, under one lock.
     func submit(
         _ messages: some Collection<NotifyClient.OutgoingMessage>, to buffer: PipelineBuffer, from first: UInt64
     ) {
-        bring { machine, effects in
+        process { machine, effects in
             var index = first
             for message in messages {
                 machine.submit(message, .pipeline(buffer, index: index), now: clock.now, &effects)
@@ -241,35 +240,35 @@ extension ClientCore {
     }
 
     func cancelPost<Value>(_ slot: ReplySlot<Value>) {
-        let error = bring { machine, _ in machine.cancelPost(slot) }
+        let error = process { machine, _ in machine.cancelPost(slot) }
         slot.answer(.failure(error))
     }
 
     func call(_ call: Call) {
-        bring { $0.call(call, now: clock.now, &$1) }
+        process { $0.call(call, now: clock.now, &$1) }
     }
 
     func cancelCall<Value>(_ slot: ReplySlot<Value>) {
-        let error = bring { machine, _ in machine.cancelCall(slot) }
+        let error = process { machine, _ in machine.cancelCall(slot) }
         slot.answer(.failure(error))
     }
 
-    func subscribe(_ spec: SubscriptionSpec, opener: ReplySlot<Void>) -> (number: UInt32, mailbox: Mailbox) {
-        let mailbox = Mailbox(bounds: spec.mailboxBounds, limit: spec.limit)
+    func subscribe(_ spec: SubscriptionSpec, opener: ReplySlot<Void>) -> (number: UInt32, buffer: DeliveryBuffer) {
+        let buffer = DeliveryBuffer(bounds: spec.bufferBounds, limit: spec.limit)
         let ledger =
             spec.isDurable
             ? AcknowledgementLedger(window: spec.window) { [weak self] in self?.acknowledgementsPending($0) } : nil
-        let entry = SubscriptionTable.Entry(spec: spec, mailbox: mailbox, ledger: ledger, opener: opener)
-        let number = bring { $0.subscribe(entry, now: clock.now, &$1) }
-        return (number, mailbox)
+        let entry = SubscriptionTable.Entry(spec: spec, buffer: buffer, ledger: ledger, opener: opener)
+        let number = process { $0.subscribe(entry, now: clock.now, &$1) }
+        return (number, buffer)
     }
 
     private func acknowledgementsPending(_ ledger: AcknowledgementLedger) {
-        bring { machine, _ in machine.acknowledgementsPending(ledger) }
+        process { machine, _ in machine.acknowledgementsPending(ledger) }
     }
 
     func leave(_ number: UInt32, _ slot: ReplySlot<Void>?) {
-        bring { $0.leave(number, slot, now: clock.now, &$1) }
+        process { $0.leave(number, slot, now: clock.now, &$1) }
     }
 }
 

@@ -17,7 +17,7 @@ extension ClientMachine {
     }
 
     private func maySend(wantsReceipt: Bool) -> Bool {
-        link.isReady && outgoing.readableBytes < Self.outgoingBytes && requests.span < PostQueue.maximumSpan
+        link.isReady && outgoing.readableBytes < Self.outgoingBytes && requests.span < PendingPosts.maximumSpan
             && (!wantsReceipt || posts.inFlight < posts.window)
     }
 

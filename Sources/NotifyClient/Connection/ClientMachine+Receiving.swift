@@ -80,8 +80,8 @@ extension ClientMachine {
         let notice = NotifyClient.Gap(
             reason: .connectionTooSlow, missed: gap.dropped,
             sequences: range.first <= range.last ? range.first...range.last : nil)
-        for mailbox in router.mailboxes(for: gap.subscription) {
-            effects.deliveries.append((mailbox, .gap(notice)))
+        for buffer in router.buffers(for: gap.subscription) {
+            effects.deliveries.append((buffer, .gap(notice)))
         }
     }
 

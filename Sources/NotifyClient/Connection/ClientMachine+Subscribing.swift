@@ -7,7 +7,7 @@ extension ClientMachine {
     ) -> UInt32 {
         if let refusal {
             if let opener = entry.opener { effects.answer(opener, .failure(refusal)) }
-            effects.deliveries.append((entry.mailbox, .end(refusal)))
+            effects.deliveries.append((entry.buffer, .end(refusal)))
             return 0
         }
         var entry = entry
@@ -36,7 +36,7 @@ extension ClientMachine {
         guard let entry = subscriptions[number], entry.phase == .requested else { return }
         if let opener = entry.opener { effects.answer(opener, .success(())) }
         if let gap = Self.gap(since: entry.lastSequence, frame, isDurable: entry.ledger != nil) {
-            effects.deliveries.append((entry.mailbox, .gap(gap)))
+            effects.deliveries.append((entry.buffer, .gap(gap)))
         }
         let isLent = attachLedger(of: entry, frame)
         if isLent { Credit(subscription: number, messages: 1).write(to: &outgoing) }
@@ -48,7 +48,7 @@ extension ClientMachine {
         let after = entry.ledger == nil ? frame.sequence : 0
         router.add(
             .init(
-                number: number, mailbox: entry.mailbox, ledger: entry.ledger, after: after,
+                number: number, buffer: entry.buffer, ledger: entry.ledger, after: after,
                 isCounted: entry.creditLeft != nil),
             spec: entry.spec)
     }
@@ -158,7 +158,7 @@ extension ClientMachine {
             let request = requests.append(.detach(number))
             Detach(request: request, subscription: number).write(to: &outgoing)
             router.remove(number: number)
-            effects.deliveries.append((entry.mailbox, .end(nil)))
+            effects.deliveries.append((entry.buffer, .end(nil)))
             _ = subscriptions.update(number) { entry in
                 entry.phase = .detaching(deadline: now + settings.closingTimeout)
                 if let opener = entry.opener { effects.answer(opener, .failure(.stopped)) }
@@ -211,7 +211,7 @@ extension ClientMachine {
         router.remove(number: number)
         entry.ledger?.update { $0.close() }
         if let opener = entry.opener { effects.answer(opener, .failure(error ?? .stopped)) }
-        effects.deliveries.append((entry.mailbox, .end(error)))
+        effects.deliveries.append((entry.buffer, .end(error)))
         for slot in entry.leavers { effects.answer(slot, left) }
     }
 }

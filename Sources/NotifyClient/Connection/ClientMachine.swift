@@ -32,7 +32,7 @@ struct ClientMachine: ~Copyable {
 
     var link: ClientConnectionMachine
     var requests = RequestTable<PendingRequest>()
-    var posts = PostQueue()
+    var posts = PendingPosts()
     var waitingCalls: [(call: Call, deadline: Duration)] = []
     var subscriptions = SubscriptionTable()
     var router = DeliveryRouter()

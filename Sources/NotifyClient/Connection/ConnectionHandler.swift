@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Brings what happens on the channel to the core.
+/// Passes the channel's events to the core.
 final class ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

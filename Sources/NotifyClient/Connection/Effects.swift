@@ -5,7 +5,7 @@ struct Effects: Sendable {
 
     var channel = ChannelEffect.none
     /// What arrived, in order.
-    var deliveries: [(mailbox: Mailbox, item: Mailbox.Item)] = []
+    var deliveries: [(buffer: DeliveryBuffer, item: DeliveryBuffer.Item)] = []
     /// What became of posts.
     var outcomes = PostOutcomes()
     /// Answers to everything else; they only fill reply slots.

@@ -9,7 +9,7 @@ struct DeliveryRouter: ~Copyable {
     /// A subscription as far as deliveries are concerned.
     struct Target {
         var number: UInt32
-        var mailbox: Mailbox
+        var buffer: DeliveryBuffer
         /// For a durable one.
         var ledger: AcknowledgementLedger?
         /// Messages up to here are not for it.
@@ -25,10 +25,11 @@ struct DeliveryRouter: ~Copyable {
         fileprivate var stagedBytes = 0
 
         init(
-            number: UInt32, mailbox: Mailbox, ledger: AcknowledgementLedger?, after: UInt64, isCounted: Bool = false
+            number: UInt32, buffer: DeliveryBuffer, ledger: AcknowledgementLedger?, after: UInt64,
+            isCounted: Bool = false
         ) {
             self.number = number
-            self.mailbox = mailbox
+            self.buffer = buffer
             self.ledger = ledger
             self.after = after
             last = after
@@ -75,11 +76,11 @@ struct DeliveryRouter: ~Copyable {
         if run.slot == slot { run.slot = nil }
     }
 
-    /// The mailboxes that a gap of the subscription is for; 0 stands for all volatile ones.
-    func mailboxes(for number: UInt32) -> [Mailbox] {
+    /// The buffers that a gap of the subscription is for; 0 stands for all volatile ones.
+    func buffers(for number: UInt32) -> [DeliveryBuffer] {
         targets.compactMap { target in
             guard let target, number == 0 ? target.ledger == nil : target.number == number else { return nil }
-            return target.mailbox
+            return target.buffer
         }
     }
 
@@ -125,7 +126,7 @@ struct DeliveryRouter: ~Copyable {
     }
 
     /// Takes what is staged out of the read, copied once for all who have most of it.
-    mutating func takeStaged(from read: UnsafeRawBufferPointer, _ body: (Mailbox, MessageBatch) -> Void) {
+    mutating func takeStaged(from read: UnsafeRawBufferPointer, _ body: (DeliveryBuffer, MessageBatch) -> Void) {
         guard let region else { return }
         let shared = [UInt8](read[region])
         for slot in touched {
@@ -133,7 +134,7 @@ struct DeliveryRouter: ~Copyable {
             let batch =
                 target.stagedBytes * 2 >= shared.count
                 ? Self.share(shared, from: region.lowerBound, target) : Self.copy(read, target)
-            body(target.mailbox, batch)
+            body(target.buffer, batch)
             targets[slot]?.staged = []
             targets[slot]?.stagedBytes = 0
         }

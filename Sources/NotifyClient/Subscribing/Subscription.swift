@@ -33,12 +33,12 @@ extension NotifyClient {
 
         private let core: ClientCore
         private let number: UInt32
-        let mailbox: Mailbox
+        let buffer: DeliveryBuffer
 
-        init(core: ClientCore, number: UInt32, mailbox: Mailbox) {
+        init(core: ClientCore, number: UInt32, buffer: DeliveryBuffer) {
             self.core = core
             self.number = number
-            self.mailbox = mailbox
+            self.buffer = buffer
         }
 
         deinit {
@@ -46,7 +46,7 @@ extension NotifyClient {
         }
 
         /// How many messages were dropped from this subscription's buffer because its consumer was slow.
-        public var droppedCount: UInt64 { mailbox.droppedCount }
+        public var droppedCount: UInt64 { buffer.droppedCount }
 
         /// Ends a volatile subscription; leaves a durable one, which stays with the daemon. Returns when the daemon has
         /// confirmed that and committed the acknowledgements. What is not acknowledged comes again to whoever attaches next.
@@ -85,7 +85,7 @@ extension NotifyClient.Subscription {
         /// Messages, in order.
         public let messages: MessageSlice
 
-        init(_ taken: Mailbox.Taken) {
+        init(_ taken: DeliveryBuffer.Taken) {
             gaps = taken.gaps
             messages = MessageSlice(batch: taken.batch, range: taken.range)
         }
@@ -124,7 +124,7 @@ extension NotifyClient.Subscription {
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(NotifyError) -> Batch? {
-                let taken = try await subscription.mailbox.next()
+                let taken = try await subscription.buffer.next()
                 return taken.isEmpty ? nil : Batch(taken)
             }
 

@@ -50,9 +50,9 @@ struct SubscriptionSpec: Sendable {
         return window ?? Int(Limits.defaultWindow)
     }
 
-    var mailboxBounds: Mailbox.Bounds? {
+    var bufferBounds: DeliveryBuffer.Bounds? {
         guard case .volatile(let messages, let bytes) = kind else { return nil }
-        return Mailbox.Bounds(messages: messages, bytes: bytes)
+        return DeliveryBuffer.Bounds(messages: messages, bytes: bytes)
     }
 
     /// The frame that asks for it. `maximumWindow` is the daemon's.

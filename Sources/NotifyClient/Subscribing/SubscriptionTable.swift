@@ -14,7 +14,7 @@ struct SubscriptionTable {
 
     struct Entry {
         let spec: SubscriptionSpec
-        let mailbox: Mailbox
+        let buffer: DeliveryBuffer
         let ledger: AcknowledgementLedger?
         var phase: Phase
         /// Whoever opened it and waits for that.
@@ -28,9 +28,9 @@ struct SubscriptionTable {
         /// One more than that was given, to find out which acknowledgements the daemon had not heard.
         var isCreditLent = false
 
-        init(spec: SubscriptionSpec, mailbox: Mailbox, ledger: AcknowledgementLedger?, opener: ReplySlot<Void>) {
+        init(spec: SubscriptionSpec, buffer: DeliveryBuffer, ledger: AcknowledgementLedger?, opener: ReplySlot<Void>) {
             self.spec = spec
-            self.mailbox = mailbox
+            self.buffer = buffer
             self.ledger = ledger
             self.opener = opener
             phase = .waiting(deadline: nil)

@@ -46,7 +46,7 @@ func batch(_ sequences: [UInt64], payload: String = "") -> MessageBatch {
         bytes: Array(buffer.readableBytesView), entries: entries, byteCount: buffer.readableBytes, ledger: nil)
 }
 
-extension Mailbox.Taken {
+extension DeliveryBuffer.Taken {
     var sequences: [UInt64] { range.map { batch?.sequence($0) ?? 0 } }
 }
 

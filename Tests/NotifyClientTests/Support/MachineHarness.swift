@@ -24,14 +24,14 @@ final class MachineHarness {
         _ configuration: NotifyClient.Configuration = .manual
     ) throws -> MachineHarness {
         let harness = MachineHarness(configuration)
-        harness.bring { $0.start(&$1) }
+        harness.process { $0.start(&$1) }
         try harness.connect(postWindow: postWindow)
         return harness
     }
 
     func connect(postWindow: UInt32 = 8) throws {
         try #require(channel == .connect)
-        bring { [now] in $0.connected(now: now, &$1) }
+        process { [now] in $0.connected(now: now, &$1) }
         let frames = try read()
         try #require(frames.map(\.kind) == [.hello])
         let hello: Hello = try frames[0].read()
@@ -39,7 +39,7 @@ final class MachineHarness {
     }
 
     func disconnect() {
-        bring { [now] in $0.disconnected(nil, now: now, jitter: 0, &$1) }
+        process { [now] in $0.disconnected(nil, now: now, jitter: 0, &$1) }
         unread.clear()
     }
 
@@ -52,16 +52,16 @@ final class MachineHarness {
 
     func advance(by duration: Duration) {
         now += duration
-        bring { [now] in $0.timeReached(now, &$1) }
+        process { [now] in $0.timeReached(now, &$1) }
     }
 
     // MARK: Events
 
     @discardableResult
-    func bring<Result>(_ event: (inout ClientMachine, inout Effects) -> Result) -> Result {
+    func process<Result>(_ event: (inout ClientMachine, inout Effects) -> Result) -> Result {
         var effects = Effects()
         let result = event(&machine, &effects)
-        for (mailbox, item) in effects.deliveries { mailbox.put(item) }
+        for (buffer, item) in effects.deliveries { buffer.put(item) }
         effects.outcomes.tell()
         for answer in effects.answers { answer() }
         if effects.channel != .none { channel = effects.channel }
@@ -76,21 +76,21 @@ final class MachineHarness {
         var buffer = ByteBuffer()
         try body(&buffer)
         return buffer.withUnsafeReadableBytes { bytes in
-            bring { [now] in $0.received(bytes, now: { now }, &$1) }
+            process { [now] in $0.received(bytes, now: { now }, &$1) }
         }
     }
 
     func post(_ name: String = "a.b", _ text: String = "") throws -> ReplySlot<NotifyClient.Receipt> {
         let slot = ReplySlot<NotifyClient.Receipt>()
         let message = try message(name, text)
-        bring { [now] in $0.submit(message, .task(slot), now: now, &$1) }
+        process { [now] in $0.submit(message, .task(slot), now: now, &$1) }
         return slot
     }
 
     func send(_ name: String = "a.b", _ text: String = "") throws -> ReplySlot<Void> {
         let slot = ReplySlot<Void>()
         let message = try message(name, text)
-        bring { [now] in $0.submit(message, .sender(slot), now: now, &$1) }
+        process { [now] in $0.submit(message, .sender(slot), now: now, &$1) }
         return slot
     }
 
@@ -100,16 +100,16 @@ final class MachineHarness {
 
     struct Subscribed {
         var number: UInt32
-        var mailbox: Mailbox
+        var buffer: DeliveryBuffer
         var ledger: AcknowledgementLedger?
         var opener: ReplySlot<Void>
 
         /// Everything there is to take now.
         func drain() async throws -> (sequences: [UInt64], gaps: [NotifyClient.Gap], texts: [String]) {
-            mailbox.put(.gap(.init(reason: .recreated, missed: 0, sequences: nil)))
+            buffer.put(.gap(.init(reason: .recreated, missed: 0, sequences: nil)))
             var result: (sequences: [UInt64], gaps: [NotifyClient.Gap], texts: [String]) = ([], [], [])
             while result.gaps.last?.missed != 0 {
-                let taken = try await mailbox.next()
+                let taken = try await buffer.next()
                 result.sequences += taken.sequences
                 result.gaps += taken.gaps
             }
@@ -124,11 +124,11 @@ final class MachineHarness {
     ) throws -> Subscribed {
         let spec = try SubscriptionSpec(patterns: patterns, object: object, kind: kind, limit: limit)
         let opener = ReplySlot<Void>()
-        let mailbox = Mailbox(bounds: spec.mailboxBounds, limit: spec.limit)
+        let buffer = DeliveryBuffer(bounds: spec.bufferBounds, limit: spec.limit)
         let ledger = spec.isDurable ? AcknowledgementLedger(window: spec.window) { _ in } : nil
-        let entry = SubscriptionTable.Entry(spec: spec, mailbox: mailbox, ledger: ledger, opener: opener)
-        let number = bring { [now] in $0.subscribe(entry, now: now, &$1) }
-        return Subscribed(number: number, mailbox: mailbox, ledger: ledger, opener: opener)
+        let entry = SubscriptionTable.Entry(spec: spec, buffer: buffer, ledger: ledger, opener: opener)
+        let number = process { [now] in $0.subscribe(entry, now: now, &$1) }
+        return Subscribed(number: number, buffer: buffer, ledger: ledger, opener: opener)
     }
 
     /// Subscribes, and answers for the daemon.
@@ -157,18 +157,18 @@ final class MachineHarness {
     func acknowledge(_ subscription: Subscribed, _ sequences: UInt64...) throws {
         let ledger = try #require(subscription.ledger)
         for sequence in sequences where ledger.update({ $0.acknowledge(sequence) }) {
-            bring { machine, _ in machine.acknowledgementsPending(ledger) }
+            process { machine, _ in machine.acknowledgementsPending(ledger) }
         }
     }
 
     func leave(_ subscription: Subscribed) -> ReplySlot<Void> {
         let slot = ReplySlot<Void>()
-        bring { [now] in $0.leave(subscription.number, slot, now: now, &$1) }
+        process { [now] in $0.leave(subscription.number, slot, now: now, &$1) }
         return slot
     }
 
     func stop() {
-        bring { [now] in $0.stop(now: now, &$1) }
+        process { [now] in $0.stop(now: now, &$1) }
     }
 
     // MARK: What it wrote
@@ -176,9 +176,9 @@ final class MachineHarness {
     /// The frames written since the last call.
     func read() throws -> [FakeConnection.Received] {
         repeat {
-            var more = bring { $0.takeOutgoing(&$1) }
+            var more = process { $0.takeOutgoing(&$1) }
             unread.writeBuffer(&more)
-        } while bring { machine, _ in machine.hasOutgoing }
+        } while process { machine, _ in machine.hasOutgoing }
         defer { unread.clear() }
         var frames: [FakeConnection.Received] = []
         try unread.withUnsafeReadableBytes { bytes in

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// A volatile subscription's is bounded: the oldest are dropped, counted and told. A durable one's cannot overflow, because
 /// the daemon hands over no more than the subscription's window before acknowledgements.
-final class Mailbox: Sendable {
+final class DeliveryBuffer: Sendable {
     struct Bounds: Sendable {
         var messages: Int
         var bytes: Int
@@ -27,10 +27,10 @@ final class Mailbox: Sendable {
         var isEmpty: Bool { gaps.isEmpty && range.isEmpty }
     }
 
-    private let state: Mutex<MailboxState>
+    private let state: Mutex<DeliveryBufferState>
 
     init(bounds: Bounds?, limit: Int?) {
-        state = Mutex(MailboxState(bounds: bounds, limit: limit))
+        state = Mutex(DeliveryBufferState(bounds: bounds, limit: limit))
     }
 
     var droppedCount: UInt64 { state.withLock(\.droppedCount) }
@@ -72,12 +72,12 @@ final class Mailbox: Sendable {
     }
 }
 
-/// The mailbox without its lock.
-struct MailboxState {
-    private var bounds: Mailbox.Bounds?
+/// The buffer without its lock.
+struct DeliveryBufferState {
+    private var bounds: DeliveryBuffer.Bounds?
     /// Messages that may still be taken.
     private var limit: Int?
-    private var items: Deque<Mailbox.Item> = []
+    private var items: Deque<DeliveryBuffer.Item> = []
     /// How many messages of the first item, a batch, are gone.
     private var headOffset = 0
     private(set) var messageCount = 0
@@ -85,16 +85,16 @@ struct MailboxState {
     private(set) var droppedCount: UInt64 = 0
     /// Told before anything else: one for each reason.
     private var headGaps: [NotifyClient.Gap] = []
-    private var end: ReplySlot<Mailbox.Taken>.Answer?
-    var consumer: ReplySlot<Mailbox.Taken>?
+    private var end: ReplySlot<DeliveryBuffer.Taken>.Answer?
+    var consumer: ReplySlot<DeliveryBuffer.Taken>?
 
-    init(bounds: Mailbox.Bounds?, limit: Int?) {
+    init(bounds: DeliveryBuffer.Bounds?, limit: Int?) {
         self.bounds = bounds
         self.limit = limit
-        if limit == 0 { end = .success(Mailbox.Taken()) }
+        if limit == 0 { end = .success(DeliveryBuffer.Taken()) }
     }
 
-    mutating func put(_ item: Mailbox.Item) {
+    mutating func put(_ item: DeliveryBuffer.Item) {
         guard end == nil else { return }
         switch item {
         case .batch(let batch):
@@ -106,13 +106,13 @@ struct MailboxState {
             items.append(item)
             gatherGapsInARow()
         case .end(let error):
-            end = error.map { .failure($0) } ?? .success(Mailbox.Taken())
+            end = error.map { .failure($0) } ?? .success(DeliveryBuffer.Taken())
         }
     }
 
     /// What can be taken now; nil where there is something to wait for.
-    mutating func take() -> ReplySlot<Mailbox.Taken>.Answer? {
-        var taken = Mailbox.Taken(gaps: headGaps)
+    mutating func take() -> ReplySlot<DeliveryBuffer.Taken>.Answer? {
+        var taken = DeliveryBuffer.Taken(gaps: headGaps)
         headGaps.removeAll()
         while case .gap(let gap)? = items.first {
             items.removeFirst()
@@ -129,14 +129,14 @@ struct MailboxState {
         return taken.isEmpty ? end : .success(taken)
     }
 
-    private mutating func applyLimit(to taken: inout Mailbox.Taken) {
+    private mutating func applyLimit(to taken: inout DeliveryBuffer.Taken) {
         guard let left = limit else { return }
         taken.range = taken.range.prefix(left)
         limit = left - taken.range.count
         guard limit == 0 else { return }
         items.removeAll()
         (messageCount, byteCount) = (0, 0)
-        end = .success(Mailbox.Taken())
+        end = .success(DeliveryBuffer.Taken())
     }
 
     private mutating func forget(_ batch: MessageBatch, _ range: Range<Int>) {

@@ -2,7 +2,7 @@ import DequeModule
 
 /// Posts that wait for a connection, for room in the daemon's window, or for room in the write buffer; and how much of the
 /// window is taken. First come, first sent.
-struct PostQueue {
+struct PendingPosts {
     struct Waiting {
         var message: NotifyClient.OutgoingMessage
         var waiter: PostWaiter
