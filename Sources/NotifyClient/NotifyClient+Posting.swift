@@ -17,12 +17,14 @@ extension NotifyClient {
         return try await slot.wait { [core] in core.cancelPost(slot) }
     }
 
-    /// Posts bytes and waits for the receipt, as ``post(_:)`` does.
+    /// Posts any collection of bytes, or nothing, and waits for the receipt, as ``post(_:)`` does.
+    ///
+    /// An array is not copied; of other collections one copy is made.
     ///
     /// - Throws: ``NotifyError``; `invalidName` if the name breaks a rule.
     @discardableResult
     public nonisolated(nonsending) func post(
-        _ name: String, _ payload: [UInt8] = [], object: String? = nil, headers: Headers = [:],
+        _ name: String, _ payload: some Collection<UInt8> = [UInt8](), object: String? = nil, headers: Headers = [:],
         durability: Durability = .automatic
     ) async throws(NotifyError) -> Receipt {
         try await post(
@@ -35,7 +37,7 @@ extension NotifyClient {
     /// - Throws: ``NotifyError``; `invalidName` if the name breaks a rule.
     @discardableResult
     public nonisolated(nonsending) func post(
-        _ name: String, _ text: String, object: String? = nil, headers: Headers = [:],
+        _ name: String, _ text: some StringProtocol, object: String? = nil, headers: Headers = [:],
         durability: Durability = .automatic
     ) async throws(NotifyError) -> Receipt {
         try await post(name, Array(text.utf8), object: object, headers: headers, durability: durability)
@@ -64,11 +66,11 @@ extension NotifyClient {
         try await slot.wait { [core] in core.cancelPost(slot) }
     }
 
-    /// Posts bytes without asking for a receipt, as ``send(_:)`` does.
+    /// Posts any collection of bytes, or nothing, without asking for a receipt, as ``send(_:)`` does.
     ///
     /// - Throws: ``NotifyError``; `invalidName` if the name breaks a rule.
     public nonisolated(nonsending) func send(
-        _ name: String, _ payload: [UInt8] = [], object: String? = nil, headers: Headers = [:],
+        _ name: String, _ payload: some Collection<UInt8> = [UInt8](), object: String? = nil, headers: Headers = [:],
         durability: Durability = .automatic
     ) async throws(NotifyError) {
         try await send(
@@ -80,7 +82,7 @@ extension NotifyClient {
     ///
     /// - Throws: ``NotifyError``; `invalidName` if the name breaks a rule.
     public nonisolated(nonsending) func send(
-        _ name: String, _ text: String, object: String? = nil, headers: Headers = [:],
+        _ name: String, _ text: some StringProtocol, object: String? = nil, headers: Headers = [:],
         durability: Durability = .automatic
     ) async throws(NotifyError) {
         try await send(name, Array(text.utf8), object: object, headers: headers, durability: durability)

@@ -14,7 +14,7 @@ extension NotifyClient {
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws, and ``NotifyError`` where the subscription is refused.
     public func withSubscription<Result>(
-        to patterns: String..., as kind: SubscriptionKind = .volatile(), object: String? = nil, limit: Int? = nil,
+        to patterns: [String], as kind: SubscriptionKind = .volatile(), object: String? = nil, limit: Int? = nil,
         isolation: isolated (any Actor)? = #isolation, _ body: (Subscription) async throws -> sending Result
     ) async throws -> sending Result {
         let subscription = try await subscribe(to: patterns, as: kind, object: object, limit: limit)
@@ -26,6 +26,15 @@ extension NotifyClient {
             await leave(subscription)
             throw error
         }
+    }
+
+    /// Subscribes to patterns that are written one after another; otherwise the form that takes an array.
+    public func withSubscription<Result>(
+        to patterns: String..., as kind: SubscriptionKind = .volatile(), object: String? = nil, limit: Int? = nil,
+        isolation: isolated (any Actor)? = #isolation, _ body: (Subscription) async throws -> sending Result
+    ) async throws -> sending Result {
+        try await withSubscription(
+            to: patterns, as: kind, object: object, limit: limit, isolation: isolation, body)
     }
 
     private nonisolated(nonsending) func leave(_ subscription: Subscription) async {
@@ -70,6 +79,8 @@ extension NotifyClient {
     /// Subscribes and calls a closure with each message, one after another, until the task is cancelled, the client stops,
     /// or the limit is reached; then leaves the subscription.
     ///
+    /// Both closures run in the caller's task and on its actor, so they may use what belongs to that actor.
+    ///
     /// - Parameters:
     ///   - patterns: Which names; one message comes once, however many of them match.
     ///   - kind: Whether messages may be missed; see ``SubscriptionKind``.
@@ -80,20 +91,34 @@ extension NotifyClient {
     ///   - handler: Called with each message. If it throws, the message is not acknowledged and the subscription is left.
     /// - Throws: What `handler` throws, and ``NotifyError`` where the subscription is refused or ended by the daemon.
     public nonisolated(nonsending) func subscribe(
-        to patterns: String..., as kind: SubscriptionKind = .volatile(), object: String? = nil, limit: Int? = nil,
-        acknowledging: Acknowledging = .automatically, onGap: @escaping @Sendable (Gap) -> Void,
-        _ handler: @Sendable (Message) async throws -> Void
+        to patterns: [String], as kind: SubscriptionKind = .volatile(), object: String? = nil, limit: Int? = nil,
+        acknowledging: Acknowledging = .automatically, onGap: (Gap) -> Void,
+        _ handler: (Message) async throws -> Void
     ) async throws {
         let subscription = try await subscribe(to: patterns, as: kind, object: object, limit: limit)
         do {
-            for try await message in subscription.messages(onGap: onGap) {
-                try await handler(message)
-                if acknowledging == .automatically { message.acknowledge() }
+            for try await event in subscription {
+                switch event {
+                case .gap(let gap): onGap(gap)
+                case .message(let message):
+                    try await handler(message)
+                    if acknowledging == .automatically { message.acknowledge() }
+                }
             }
         } catch {
             await leave(subscription)
             throw error
         }
         await leave(subscription)
+    }
+
+    /// Subscribes to patterns that are written one after another; otherwise the form that takes an array.
+    public nonisolated(nonsending) func subscribe(
+        to patterns: String..., as kind: SubscriptionKind = .volatile(), object: String? = nil, limit: Int? = nil,
+        acknowledging: Acknowledging = .automatically, onGap: (Gap) -> Void,
+        _ handler: (Message) async throws -> Void
+    ) async throws {
+        try await subscribe(
+            to: patterns, as: kind, object: object, limit: limit, acknowledging: acknowledging, onGap: onGap, handler)
     }
 }

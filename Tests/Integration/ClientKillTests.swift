@@ -83,7 +83,7 @@ extension IntegrationTests {
             for try await case .message(let message) in subscription {
                 sequences.append(message.sequence)
                 message.acknowledge()
-                if message.name.string == "load.end" { break }
+                if message.name == "load.end" { break }
             }
             try await subscription.leave()
             return sequences

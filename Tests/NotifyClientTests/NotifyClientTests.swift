@@ -113,7 +113,7 @@ import Testing
                     Issue.record("no message came")
                     return
                 }
-                #expect(message.sequence == 5 && message.name.string == "orders.created" && message.object == "shop")
+                #expect(message.sequence == 5 && message.name == "orders.created" && message.object == "shop")
                 #expect(message.uid == 10 && message.gid == 20 && message.pid == 30)
                 #expect(message.timeMicroseconds == 1_700_000_000_000_000)
                 #expect(message.date.timeIntervalSince1970 == 1_700_000_000)

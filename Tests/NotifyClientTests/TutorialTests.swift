@@ -23,6 +23,8 @@ import Testing
 
     private func post(_ client: NotifyClient) async throws {
         // snippet
+        try await client.post("orders.created", "order 41")
+        try await client.post("orders.scanned", Data([0x25, 0x50, 0x44, 0x46]))
         try await client.post(
             "orders.created", json: Order(number: 42, item: "tea"), object: "shop-1", headers: ["trace": "abc"])
         // end
@@ -43,9 +45,36 @@ import Testing
         }
         // end
         // snippet
+        let patterns = ["orders.*", "stock.>"]
+        try await client.withSubscription(to: patterns, limit: 10) { subscription in
+            for try await message in subscription.messages() {
+                switch message.name {
+                case "orders.created": print("new: \(message.text ?? "")")
+                case "orders.paid": print("paid: \(message.text ?? "")")
+                default: print(message.name)
+                }
+            }
+        }
+        // end
+        // snippet
         try await client.subscribe(to: "orders.>", as: .durable("billing"), onGap: { print($0) }) { message in
             let order = try message.decode(as: Order.self)
             try await bill(order)
+        }
+        // end
+    }
+
+    private func decode(_ client: NotifyClient) async throws {
+        // snippet
+        try await client.withSubscription(to: "orders.*", as: .durable("billing")) { subscription in
+            for try await order in subscription.messages(as: Order.self) {
+                do {
+                    try await bill(order.value)
+                } catch let error as NotifyError where error.code == .coding {
+                    print("skipped: \(error)")
+                }
+                order.acknowledge()
+            }
         }
         // end
     }

@@ -104,8 +104,8 @@ final class ClientCore: Sendable {
         process { $0.timeReached(clock.now, &$1) }
     }
 
-    func log(_ error: NotifyError) {
-        logger?.warning("\(error.message)")
+    func log(_ remark: some CustomStringConvertible & Sendable) {
+        logger?.warning("\(remark)")
     }
 
     private var jitter: Double { .random(in: 0...1) }

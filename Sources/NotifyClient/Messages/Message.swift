@@ -1,4 +1,3 @@
-public import NotifyCenter
 import NotifyWire
 
 extension NotifyClient {
@@ -22,11 +21,8 @@ extension NotifyClient {
         /// The message's place in the daemon's order. Rises with every message, is never used twice, and has holes.
         public var sequence: UInt64 { batch.sequence(index) }
 
-        /// What the message is about.
-        public var name: NotificationName {
-            // The daemon takes no post under a name that breaks the rules.
-            read { NotificationName(unchecked: String(decoding: $0.parts.name, as: UTF8.self)) }
-        }
+        /// What the message is about, such as `orders.created`.
+        public var name: String { read { String(decoding: $0.parts.name, as: UTF8.self) } }
 
         /// What the poster gave to filter by, beside the name.
         public var object: String? {

@@ -6,7 +6,7 @@ extension NotifyClient {
     /// A message ready to be posted: checked once, to be posted any number of times.
     public struct OutgoingMessage: Sendable {
         /// What the message is about.
-        public let name: NotificationName
+        public var name: String { checkedName.string }
         /// What subscribers may filter by, beside the name.
         public let object: String?
         /// The message's content; any bytes.
@@ -14,26 +14,29 @@ extension NotifyClient {
         /// What the daemon is asked to promise before it answers.
         public let durability: Durability
 
+        private let checkedName: NotificationName
         private let headers: [UInt8]
 
         /// Makes a message.
         ///
         /// - Parameters:
         ///   - name: What it is about.
-        ///   - payload: Its content. The daemon's limit (by default 1 MiB) is checked when it is posted.
+        ///   - payload: Its content: any collection of bytes, of which an array is not copied. The daemon's limit (by
+        ///     default 1 MiB) is checked when it is posted.
         ///   - object: What subscribers may filter by, at most 255 bytes; the empty string counts as none.
         ///   - headers: Keys with values.
         ///   - durability: What the daemon is asked to promise.
         /// - Throws: ``NotifyError`` with `invalidObject` or `invalidHeaders`.
         public init(
-            name: NotificationName, payload: [UInt8] = [], object: String? = nil, headers: Headers = [:],
+            name: NotificationName, payload: some Collection<UInt8> = [UInt8](), object: String? = nil,
+            headers: Headers = [:],
             durability: Durability = .automatic
         ) throws(NotifyError) {
             if let object, object.utf8.count > Limits.objectBytes {
                 throw .invalidObject(bytes: object.utf8.count)
             }
-            self.name = name
-            self.payload = payload
+            checkedName = name
+            self.payload = [UInt8](payload)
             self.object = object
             self.headers = try headers.encoded()
             self.durability = durability
@@ -43,7 +46,7 @@ extension NotifyClient {
         ///
         /// - Throws: ``NotifyError`` with `invalidName`, `invalidObject` or `invalidHeaders`.
         public init(
-            name: String, payload: [UInt8] = [], object: String? = nil, headers: Headers = [:],
+            name: String, payload: some Collection<UInt8> = [UInt8](), object: String? = nil, headers: Headers = [:],
             durability: Durability = .automatic
         ) throws(NotifyError) {
             try self.init(
@@ -52,12 +55,12 @@ extension NotifyClient {
         }
 
         /// The same message with another payload.
-        public func with(payload: [UInt8]) -> OutgoingMessage {
-            OutgoingMessage(copying: self, payload: payload)
+        public func with(payload: some Collection<UInt8>) -> OutgoingMessage {
+            OutgoingMessage(copying: self, payload: [UInt8](payload))
         }
 
         private init(copying message: OutgoingMessage, payload: [UInt8]) {
-            name = message.name
+            checkedName = message.checkedName
             object = message.object
             headers = message.headers
             durability = message.durability
@@ -66,12 +69,12 @@ extension NotifyClient {
 
         /// Bytes of the whole post frame.
         var frameBytes: Int {
-            FrameHeader.size + Post.fixedSize + name.string.utf8.count + (object?.utf8.count ?? 0) + headers.count
+            FrameHeader.size + Post.fixedSize + name.utf8.count + (object?.utf8.count ?? 0) + headers.count
                 + payload.count
         }
 
         func append(request: UInt64, wantsReceipt: Bool, to buffer: inout ByteBuffer) {
-            name.withUTF8 { name in
+            checkedName.withUTF8 { name in
                 (object ?? "").withUTF8Bytes { object in
                     headers.withUnsafeBytes { headers in
                         payload.withUnsafeBytes { payload in

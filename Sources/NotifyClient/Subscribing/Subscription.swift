@@ -31,7 +31,7 @@ extension NotifyClient {
             case gap(Gap)
         }
 
-        private let core: ClientCore
+        let core: ClientCore
         private let number: UInt32
         let buffer: DeliveryBuffer
 
@@ -67,11 +67,6 @@ extension NotifyClient {
         /// What arrives in batches, as it arrives: for consumers that do something once for many messages, such as writing
         /// them out before waiting again.
         public var batches: Batches { Batches(subscription: self) }
-
-        /// The messages alone. Gaps go to `onGap`, in their place between the messages.
-        public func messages(onGap: @escaping @Sendable (Gap) -> Void) -> Messages {
-            Messages(batches: batches, onGap: onGap)
-        }
     }
 }
 
@@ -159,46 +154,6 @@ extension NotifyClient.Subscription {
         /// The next message or gap; `nil` at the end.
         public mutating nonisolated(nonsending) func next() async throws(NotifyError) -> Event? {
             try await next(isolation: #isolation)
-        }
-    }
-
-    /// The messages of a subscription, without its gaps.
-    public struct Messages: AsyncSequence, Sendable {
-        let batches: Batches
-        let onGap: @Sendable (NotifyClient.Gap) -> Void
-
-        /// Begins to read.
-        public func makeAsyncIterator() -> Iterator {
-            Iterator(batches: batches.makeAsyncIterator(), onGap: onGap)
-        }
-
-        /// Reads the messages.
-        public struct Iterator: AsyncIteratorProtocol {
-            var batches: Batches.Iterator
-            let onGap: @Sendable (NotifyClient.Gap) -> Void
-            private var messages: Slice<MessageSlice>?
-
-            init(batches: Batches.Iterator, onGap: @escaping @Sendable (NotifyClient.Gap) -> Void) {
-                self.batches = batches
-                self.onGap = onGap
-            }
-
-            /// The next message; `nil` at the end.
-            public mutating func next(
-                isolation actor: isolated (any Actor)?
-            ) async throws(NotifyError) -> NotifyClient.Message? {
-                while true {
-                    if let message = messages?.popFirst() { return message }
-                    guard let batch = try await batches.next(isolation: actor) else { return nil }
-                    batch.gaps.forEach(onGap)
-                    messages = batch.messages[...]
-                }
-            }
-
-            /// The next message; `nil` at the end.
-            public mutating nonisolated(nonsending) func next() async throws(NotifyError) -> NotifyClient.Message? {
-                try await next(isolation: #isolation)
-            }
         }
     }
 }

@@ -1,0 +1,51 @@
+import NIOCore
+import NotifyWire
+
+@testable import NotifyClient
+
+extension FakeDaemon {
+    struct Delivery: Sendable {
+        var name: String
+        var payload: String
+    }
+
+    /// Runs a test with a client whose first subscription is sent a gap of `gap` messages, if any, then `deliveries` with
+    /// the sequences that follow.
+    ///
+    /// - Returns: The sequences that were acknowledged.
+    @discardableResult
+    static func deliver(
+        _ deliveries: [Delivery], gap: UInt64 = 0, isolation: isolated (any Actor)? = #isolation,
+        to body: (NotifyClient) async throws -> Void
+    ) async throws -> [UInt64] {
+        try await run { daemon in
+            let served = Task {
+                let connection = try await daemon.accept()
+                let subscribe = try await connection.acceptSubscription()
+                let isDurable = !subscribe.durableName.isEmpty
+                connection.send { buffer in
+                    if gap > 0 {
+                        let range = SequenceRange(first: 1, last: gap)
+                        Gap(subscription: isDurable ? subscribe.subscription : 0, dropped: gap, range: range)
+                            .write(to: &buffer)
+                    }
+                    if isDurable {
+                        Run(subscription: subscribe.subscription, count: UInt32(deliveries.count), isRedelivery: false)
+                            .write(to: &buffer)
+                    }
+                    for (index, delivery) in deliveries.enumerated() {
+                        buffer.writeDelivery(gap + UInt64(index + 1), delivery.name, payload: delivery.payload)
+                    }
+                }
+                var acknowledged: [UInt64] = []
+                while let frame = try await connection.next() {
+                    guard frame.kind == .acknowledge else { continue }
+                    for range in try frame.read(Acknowledge.self).ranges { acknowledged += range.first...range.last }
+                }
+                return acknowledged
+            }
+            try await withNotifyClient(configuration: .test(daemon.path)) { try await body($0) }
+            return try await served.value
+        }
+    }
+}
