@@ -199,7 +199,7 @@ import Testing
                     Issue.record("no gap was told")
                     return
                 }
-                #expect(gap == .init(reason: .reconnected, missed: nil, sequences: 5...9))
+                #expect(gap == .init(reason: .reconnected, missed: 5, isUpperBound: true, sequences: 5...9))
                 guard case .message(let message)? = try await iterator.next() else {
                     Issue.record("no message came")
                     return

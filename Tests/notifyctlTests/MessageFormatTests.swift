@@ -27,7 +27,7 @@ import Testing
         }
         let bytes = Array(buffer.readableBytesView.dropFirst(FrameHeader.size))
         let entry = MessageBatch.Entry(offset: 0, length: UInt32(bytes.count), isRedelivered: isRedelivered)
-        let batch = MessageBatch(bytes: bytes, entries: [entry], byteCount: bytes.count, ledger: nil)
+        let batch = MessageBatch(bytes: bytes, entries: [entry], byteCount: bytes.count)
         return NotifyClient.Message(batch: batch, index: 0)
     }
 

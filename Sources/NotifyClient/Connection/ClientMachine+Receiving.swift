@@ -80,7 +80,7 @@ extension ClientMachine {
         let notice = NotifyClient.Gap(
             reason: .connectionTooSlow, missed: gap.dropped,
             sequences: range.first <= range.last ? range.first...range.last : nil)
-        for buffer in router.buffers(for: gap.subscription) {
+        for buffer in router.dropped(from: gap.subscription, through: range.last) {
             effects.deliveries.append((buffer, .gap(notice)))
         }
     }

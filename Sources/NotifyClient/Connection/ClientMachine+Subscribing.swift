@@ -35,46 +35,48 @@ extension ClientMachine {
         // One that is being left already has no use for what comes.
         guard let entry = subscriptions[number], entry.phase == .requested else { return }
         if let opener = entry.opener { effects.answer(opener, .success(())) }
-        if let gap = Self.gap(since: entry.lastSequence, frame, isDurable: entry.ledger != nil) {
-            effects.deliveries.append((entry.buffer, .gap(gap)))
-        }
-        let isLent = attachLedger(of: entry, frame)
-        if isLent { Credit(subscription: number, messages: 1).write(to: &outgoing) }
+        let attachment = entry.ledger.map { attach($0, to: entry, frame) }
+        if let gap = Self.gap(in: entry, frame, attachment) { effects.deliveries.append((entry.buffer, .gap(gap))) }
+        let needsExtraCredit = attachment?.needsExtraCredit ?? false
+        if needsExtraCredit { Credit(subscription: number, messages: 1).write(to: &outgoing) }
         _ = subscriptions.update(number) { entry in
             entry.phase = .live
             entry.opener = nil
-            entry.isCreditLent = isLent
+            entry.hasExtraCredit = needsExtraCredit
         }
-        let after = entry.ledger == nil ? frame.sequence : 0
         router.add(
             .init(
-                number: number, buffer: entry.buffer, ledger: entry.ledger, after: after,
-                isCounted: entry.creditLeft != nil),
+                number: number, buffer: entry.buffer, acknowledgements: attachment?.acknowledgements,
+                after: attachment == nil ? frame.sequence : 0, isCounted: entry.creditLeft != nil),
             spec: entry.spec)
     }
 
-    /// Answers whether one message more than was bargained for must be asked for: all of them have come, but not all of
-    /// their acknowledgements were heard, and only a repeat tells which.
-    private func attachLedger(of entry: SubscriptionTable.Entry, _ frame: Subscribed) -> Bool {
-        guard let ledger = entry.ledger else { return false }
-        let isNew = entry.lastSequence != nil && !frame.isResumed
-        let delivered = ledger.update { state in
-            state.attached(cursor: frame.sequence, isNew: isNew)
-            return state.deliveredThrough
-        }
-        return entry.creditLeft == 0 && delivered > frame.sequence
+    private struct Attachment {
+        var acknowledgements: MessageBatch.Acknowledgements
+        var isNewLife: Bool
+        /// All messages up to the limit were delivered, but not all of their acknowledgements arrived. One extra credit makes
+        /// the daemon deliver those messages again.
+        var needsExtraCredit: Bool
     }
 
-    /// What a subscription that stood before may have missed.
-    private static func gap(
-        since earlier: UInt64?, _ frame: Subscribed, isDurable: Bool
-    ) -> NotifyClient.Gap? {
-        guard let earlier else { return nil }
-        let missed = earlier < frame.sequence ? earlier + 1...frame.sequence : nil
-        if isDurable {
-            return frame.isResumed ? nil : .init(reason: .recreated, missed: nil, sequences: nil)
+    private func attach(
+        _ ledger: AcknowledgementLedger, to entry: SubscriptionTable.Entry, _ frame: Subscribed
+    ) -> Attachment {
+        ledger.update { state in
+            let isNewLife = state.attached(
+                cursor: frame.sequence, generation: frame.generation, isResumed: frame.isResumed)
+            return Attachment(
+                acknowledgements: .init(ledger: ledger, life: state.life), isNewLife: isNewLife,
+                needsExtraCredit: entry.creditLeft == 0 && state.deliveredThrough > frame.sequence)
         }
-        return .init(reason: .reconnected, missed: nil, sequences: missed)
+    }
+
+    /// The messages that a subscription may have missed since its last attachment.
+    private static func gap(
+        in entry: SubscriptionTable.Entry, _ frame: Subscribed, _ attachment: Attachment?
+    ) -> NotifyClient.Gap? {
+        if let attachment { return attachment.isNewLife ? .recreated : nil }
+        return entry.lastSequence.flatMap { .reconnected(after: $0, at: frame.sequence) }
     }
 
     // MARK: Deliveries
@@ -104,8 +106,8 @@ extension ClientMachine {
         guard let entry = subscriptions[delivery.number], entry.creditLeft != nil, let ledger = entry.ledger else {
             return
         }
-        if entry.isCreditLent, ledger.update({ $0.deliveredThrough }) <= delivery.sequence {
-            _ = subscriptions.update(delivery.number) { $0.isCreditLent = false }
+        if entry.hasExtraCredit, ledger.update({ $0.deliveredThrough }) <= delivery.sequence {
+            _ = subscriptions.update(delivery.number) { $0.hasExtraCredit = false }
             return
         }
         Credit(subscription: delivery.number, messages: 1).write(to: &outgoing)
@@ -182,7 +184,7 @@ extension ClientMachine {
         case .live:
             _ = subscriptions.update(number) { entry in
                 entry.phase = .waiting(deadline: nil)
-                entry.isCreditLent = false
+                entry.hasExtraCredit = false
             }
         case .requested:
             let isFirst = entry.lastSequence == nil

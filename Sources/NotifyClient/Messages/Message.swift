@@ -53,6 +53,10 @@ extension NotifyClient {
         /// Whether this message *may* have been seen before by this durable subscription; without it, it certainly was not.
         public var isRedelivered: Bool { batch.entries[index].isRedelivered }
 
+        /// Whether this message belongs to a snapshot: older messages that the daemon hands over when a subscription begins,
+        /// ahead of the live ones. Acknowledging it has no effect.
+        public var isSnapshot: Bool { batch.entries[index].isSnapshot }
+
         /// The content, copied out.
         public var payload: [UInt8] { read { Array($0.parts.payload) } }
 
@@ -75,7 +79,7 @@ extension NotifyClient {
         /// Does nothing for volatile subscriptions, for what is acknowledged already, and after the subscription was left:
         /// then the message comes again.
         public func acknowledge() {
-            batch.ledger?.acknowledge(sequence)
+            batch.acknowledge(index)
         }
     }
 }

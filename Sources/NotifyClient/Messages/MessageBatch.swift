@@ -1,30 +1,43 @@
 import NotifyWire
 
-/// Messages that arrived together for one subscription: their deliver frames, back to back, and where each begins.
+/// Messages that arrived together for one subscription: the bytes of their deliver frames and the position of each.
 ///
-/// Several subscriptions may share the bytes. A batch pins at most twice the bytes that are its own.
+/// Several subscriptions may share the bytes. A batch keeps at most twice the bytes of its own messages alive.
 final class MessageBatch: Sendable {
     struct Entry: Sendable {
         /// Of the frame's body in `bytes`.
         var offset: UInt32
         var length: UInt32
         var isRedelivered: Bool
+        /// Part of a snapshot: older than the subscription's start, and never acknowledged.
+        var isSnapshot = false
     }
 
     static let headerBytes = FrameHeader.size
 
     let bytes: [UInt8]
     let entries: [Entry]
-    /// Bytes of the frames that are its own.
+    /// Bytes of the frames of these messages.
     let byteCount: Int
-    /// Where a durable subscription's messages are acknowledged.
-    let ledger: AcknowledgementLedger?
+    /// For a durable subscription: where its messages are acknowledged, and the life in which they were delivered.
+    private let acknowledgements: Acknowledgements?
 
-    init(bytes: [UInt8], entries: [Entry], byteCount: Int, ledger: AcknowledgementLedger?) {
+    struct Acknowledgements: Sendable {
+        let ledger: AcknowledgementLedger
+        let life: UInt32
+    }
+
+    init(bytes: [UInt8], entries: [Entry], byteCount: Int, acknowledgements: Acknowledgements? = nil) {
         self.bytes = bytes
         self.entries = entries
         self.byteCount = byteCount
-        self.ledger = ledger
+        self.acknowledgements = acknowledgements
+    }
+
+    /// Acknowledges a message; has no effect on volatile subscriptions and on messages of a snapshot.
+    func acknowledge(_ index: Int) {
+        guard let acknowledgements, !entries[index].isSnapshot else { return }
+        acknowledgements.ledger.acknowledge(sequence(index), life: acknowledgements.life)
     }
 
     func withDelivery<Result>(_ index: Int, _ body: (Deliver) -> Result) -> Result {

@@ -1,7 +1,7 @@
 import NotifyWire
 import Synchronization
 
-/// Where consumers put acknowledgements and the connection takes them from.
+/// The acknowledgements of a durable subscription, shared by its consumers and the connection.
 final class AcknowledgementLedger: Sendable {
     private let state: Mutex<AcknowledgementState>
     private let numberStorage = Atomic<UInt32>(0)
@@ -19,12 +19,12 @@ final class AcknowledgementLedger: Sendable {
         set { numberStorage.store(newValue, ordering: .relaxed) }
     }
 
-    /// For consumers.
-    func acknowledge(_ sequence: UInt64) {
-        if state.withLock({ $0.acknowledge(sequence) }) { onPending(self) }
+    /// Acknowledges a message for the consumer. `life` is that of the subscription when the message was delivered.
+    func acknowledge(_ sequence: UInt64, life: UInt32) {
+        if state.withLock({ $0.acknowledge(sequence, life: life) }) { onPending(self) }
     }
 
-    /// For the connection, which looks for what is pending by itself.
+    /// Updates the state for the connection, which looks for pending acknowledgements by itself.
     func update<Result: Sendable>(_ body: (inout AcknowledgementState) -> Result) -> Result {
         state.withLock { body(&$0) }
     }

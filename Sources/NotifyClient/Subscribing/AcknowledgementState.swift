@@ -1,31 +1,45 @@
 import DequeModule
 import NotifyWire
 
-/// What a durable subscription was given and what of it is done with, through any number of connections.
+/// The messages that a durable subscription was handed and which of them are acknowledged, across all of its attachments.
 ///
-/// Within a subscription, messages come in rising order, and after a reconnect again from the cursor on. So it is enough to
-/// know how far deliveries went and which of those are not acknowledged: everything else below was acknowledged.
+/// First deliveries rise; redeliveries come in any order, and with several members of a group some sequences go to another
+/// client. So this is a set: nothing follows for a sequence from those around it. An acknowledgement names only messages
+/// that were handed over on the present attachment, since the daemon knows no others.
 struct AcknowledgementState {
     /// What to do with a delivery.
     enum Verdict: Equatable {
-        /// Not seen by this subscription before: give it to the consumer.
+        /// Give it to the consumer.
         case new
         /// The consumer has it, or will find it in the buffer, and has not acknowledged it.
         case held
-        /// Acknowledged, but the daemon had not heard: it is told again.
+        /// The consumer acknowledged it and the daemon had not heard of that: it is acknowledged again.
         case acknowledged
         /// The daemon handed over more than the window allows.
         case overrun
     }
 
-    /// Delivered, in rising order.
-    private var unacknowledged: Deque<UInt64> = []
-    /// The highest sequence ever delivered.
+    /// Ranges of acknowledged sequences that are remembered at most; the lowest are forgotten first.
+    ///
+    /// While a daemon lives it has processed all but the last `window` acknowledgements of a connection, or it would not have
+    /// handed over more. A daemon that crashed may also have lost those of the last moments before, which its log had not
+    /// flushed. A message whose acknowledgement was forgotten is given to the consumer again, marked as redelivered.
+    static let rememberedRanges = Int(Limits.maximumWindow)
+
+    /// Handed over on this attachment and not acknowledged, in rising order.
+    private var held: Deque<UInt64> = []
+    /// Handed over on an earlier attachment but not on this one, and not acknowledged, in rising order.
+    private var carried: Deque<UInt64> = []
+    /// Acknowledgements to send on this attachment.
+    private var pending = SequenceSet()
+    /// Acknowledgements that were sent, or not yet possible to send, and that the daemon may not know.
+    private var remembered = SequenceSet()
+    /// The highest sequence handed over in this life, or the cursor at an attachment.
     private(set) var deliveredThrough: UInt64 = 0
-    /// The highest sequence delivered on this connection, or the cursor at its start; nil without a connection. The daemon
-    /// takes acknowledgements for no more than this.
-    private var attachedThrough: UInt64?
-    private var pending: [SequenceRange] = []
+    /// The daemon's generation at the last attachment; nil before the first.
+    private var generation: UInt64?
+    /// Distinguishes the lives of the subscription: an acknowledgement of a message from an earlier life has no effect.
+    private(set) var life: UInt32 = 0
     private var isClosed = false
     private let maximumUnacknowledged: Int
 
@@ -35,90 +49,143 @@ struct AcknowledgementState {
         maximumUnacknowledged = 2 * window
     }
 
-    var unacknowledgedCount: Int { unacknowledged.count }
+    var unacknowledgedCount: Int { held.count + carried.count }
     var hasPending: Bool { !pending.isEmpty }
+}
 
-    /// The subscription is attached. One that was made anew has nothing to do with what came before.
-    mutating func attached(cursor: UInt64, isNew: Bool) {
-        if isNew {
-            unacknowledged.removeAll()
-            deliveredThrough = 0
+// MARK: - Attachments
+
+extension AcknowledgementState {
+    /// The subscription was attached.
+    ///
+    /// - Parameters:
+    ///   - cursor: Every message up to here is done with.
+    ///   - generation: The daemon's number for this life of the cursor.
+    ///   - isResumed: Whether the durable subscription existed before.
+    /// - Returns: Whether a new life began: the subscription had been removed, or its cursor was reset. Everything
+    ///   remembered of the earlier one is discarded.
+    mutating func attached(cursor: UInt64, generation: UInt64, isResumed: Bool) -> Bool {
+        let isNewLife = self.generation.map { $0 != generation || !isResumed } ?? false
+        self.generation = generation
+        connectionLost()
+        if isNewLife {
+            life &+= 1
+            carried.removeAll()
+            remembered.removeAll()
+            deliveredThrough = cursor
+        } else {
+            while let first = carried.first, first <= cursor { carried.removeFirst() }
+            remembered.removeAll(through: cursor)
+            deliveredThrough = max(deliveredThrough, cursor)
         }
-        while let first = unacknowledged.first, first <= cursor { unacknowledged.removeFirst() }
-        deliveredThrough = max(deliveredThrough, cursor)
-        attachedThrough = cursor
-        pending.removeAll()
+        return isNewLife
     }
 
-    /// The connection is gone. What was not sent, or not heard, is told again when it is delivered again.
+    /// The connection was lost. What was not sent, or not processed, is sent again when the message is delivered again.
     mutating func connectionLost() {
-        attachedThrough = nil
+        remember(pending)
         pending.removeAll()
+        guard !held.isEmpty else { return }
+        carried = carried.isEmpty ? held : Deque((Array(carried) + Array(held)).sorted())
+        held.removeAll()
     }
 
-    /// The subscription is left: from here on nothing can be acknowledged.
+    /// The subscription is left: nothing can be acknowledged any more.
     mutating func close() {
         isClosed = true
-        unacknowledged.removeAll()
+        held.removeAll()
+        carried.removeAll()
         pending.removeAll()
+        remembered.removeAll()
     }
 
+    private mutating func remember(_ sequences: SequenceSet) {
+        remembered.formUnion(sequences)
+        remembered.keepHighest(Self.rememberedRanges)
+    }
+}
+
+// MARK: - Deliveries and acknowledgements
+
+extension AcknowledgementState {
     mutating func delivered(_ sequence: UInt64) -> Verdict {
-        attachedThrough = max(attachedThrough ?? 0, sequence)
-        if sequence > deliveredThrough {
-            guard unacknowledged.count < maximumUnacknowledged else { return .overrun }
-            unacknowledged.append(sequence)
-            deliveredThrough = sequence
-            return .new
+        guard sequence > deliveredThrough else { return deliveredOutOfOrder(sequence) }
+        guard unacknowledgedCount < maximumUnacknowledged else { return .overrun }
+        held.append(sequence)
+        deliveredThrough = sequence
+        return .new
+    }
+
+    /// A redelivery, or the first delivery of a message that another member of the group was handed before.
+    private mutating func deliveredOutOfOrder(_ sequence: UInt64) -> Verdict {
+        if carried.removeSorted(sequence) {
+            held.insertSorted(sequence)
+            return .held
         }
-        let place = firstPlace(from: sequence)
-        if place < unacknowledged.count, unacknowledged[place] == sequence { return .held }
-        addPending(sequence, place: place)
-        return .acknowledged
+        if held.containsSorted(sequence) { return .held }
+        if pending.contains(sequence) { return .acknowledged }
+        if remembered.contains(sequence) {
+            pending.insert(sequence)
+            return .acknowledged
+        }
+        guard unacknowledgedCount < maximumUnacknowledged else { return .overrun }
+        held.insertSorted(sequence)
+        return .new
     }
 
-    /// Answers whether there is now something to send, and was not before.
-    mutating func acknowledge(_ sequence: UInt64) -> Bool {
-        guard !isClosed else { return false }
-        let place = unacknowledged.first == sequence ? 0 : firstPlace(from: sequence)
-        guard place < unacknowledged.count, unacknowledged[place] == sequence else { return false }
-        if place == 0 { unacknowledged.removeFirst() } else { unacknowledged.remove(at: place) }
-        guard let attachedThrough, sequence <= attachedThrough else { return false }
-        let hadPending = hasPending
-        addPending(sequence, place: place)
-        return !hadPending
+    /// Acknowledges a message that was delivered in the given life.
+    ///
+    /// - Returns: Whether there is something to send now and was not before.
+    mutating func acknowledge(_ sequence: UInt64, life: UInt32) -> Bool {
+        guard !isClosed, life == self.life else { return false }
+        if held.removeSorted(sequence) {
+            let hadPending = hasPending
+            pending.insert(sequence)
+            return !hadPending
+        }
+        if carried.removeSorted(sequence) {
+            remembered.insert(sequence)
+            remembered.keepHighest(Self.rememberedRanges)
+        }
+        return false
     }
 
-    /// Takes out what is to be sent.
+    /// Takes out the acknowledgements to be sent.
     mutating func takePending() -> [SequenceRange] {
-        defer { pending.removeAll(keepingCapacity: true) }
-        return pending
+        defer { pending.removeAll() }
+        remember(pending)
+        return Array(pending.ranges)
+    }
+}
+
+extension Deque<UInt64> {
+    fileprivate func containsSorted(_ sequence: UInt64) -> Bool {
+        let index = firstIndex(notBelow: sequence)
+        return index < count && self[index] == sequence
     }
 
-    /// Adds to what is to be sent. Everything delivered between the unacknowledged neighbours of `sequence` is
-    /// acknowledged, so a range may grow over all of it.
-    private mutating func addPending(_ sequence: UInt64, place: Int) {
-        if let last = pending.last {
-            let below = place > 0 ? unacknowledged[place - 1] : 0
-            let above = place < unacknowledged.count ? unacknowledged[place] : .max
-            if last.last < sequence, last.last > below {
-                pending[pending.count - 1].last = sequence
-                return
-            }
-            if last.first > sequence, last.first < above {
-                pending[pending.count - 1].first = sequence
-                return
-            }
+    fileprivate mutating func insertSorted(_ sequence: UInt64) {
+        if let last, last > sequence { insert(sequence, at: firstIndex(notBelow: sequence)) } else { append(sequence) }
+    }
+
+    /// Returns whether the sequence was there.
+    fileprivate mutating func removeSorted(_ sequence: UInt64) -> Bool {
+        // Consumers acknowledge the oldest first.
+        if first == sequence {
+            removeFirst()
+            return true
         }
-        pending.append(SequenceRange(first: sequence, last: sequence))
+        let index = firstIndex(notBelow: sequence)
+        guard index < count, self[index] == sequence else { return false }
+        remove(at: index)
+        return true
     }
 
-    /// The first place whose sequence is not below the given one.
-    private func firstPlace(from sequence: UInt64) -> Int {
-        var (low, high) = (0, unacknowledged.count)
+    private func firstIndex(notBelow sequence: UInt64) -> Int {
+        var (low, high) = (0, count)
         while low < high {
             let middle = (low + high) / 2
-            if unacknowledged[middle] < sequence { low = middle + 1 } else { high = middle }
+            if self[middle] < sequence { low = middle + 1 } else { high = middle }
         }
         return low
     }

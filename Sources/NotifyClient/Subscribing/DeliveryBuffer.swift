@@ -193,15 +193,3 @@ struct DeliveryBufferState {
 extension MessageBatch {
     func frameBytes(_ index: Int) -> Int { Int(entries[index].length) + Self.headerBytes }
 }
-
-extension NotifyClient.Gap {
-    fileprivate func joined(with other: NotifyClient.Gap) -> NotifyClient.Gap {
-        var joined: ClosedRange<UInt64>?
-        if let mine = sequences, let others = other.sequences {
-            joined = min(mine.lowerBound, others.lowerBound)...max(mine.upperBound, others.upperBound)
-        }
-        return NotifyClient.Gap(
-            reason: reason, missed: missed.flatMap { mine in other.missed.map { mine &+ $0 } },
-            sequences: joined ?? sequences ?? other.sequences)
-    }
-}

@@ -11,7 +11,7 @@ struct DeliveryRouter: ~Copyable {
         var number: UInt32
         var buffer: DeliveryBuffer
         /// For a durable one.
-        var ledger: AcknowledgementLedger?
+        var acknowledgements: MessageBatch.Acknowledgements?
         /// Messages up to here are not for it.
         var after: UInt64
         /// The last message it was given, or `after`.
@@ -25,12 +25,12 @@ struct DeliveryRouter: ~Copyable {
         fileprivate var stagedBytes = 0
 
         init(
-            number: UInt32, buffer: DeliveryBuffer, ledger: AcknowledgementLedger?, after: UInt64,
+            number: UInt32, buffer: DeliveryBuffer, acknowledgements: MessageBatch.Acknowledgements?, after: UInt64,
             isCounted: Bool = false
         ) {
             self.number = number
             self.buffer = buffer
-            self.ledger = ledger
+            self.acknowledgements = acknowledgements
             self.after = after
             last = after
             self.isCounted = isCounted
@@ -48,6 +48,8 @@ struct DeliveryRouter: ~Copyable {
     private var durableSlots: [UInt32: Int] = [:]
     private var center = CenterCore(resolutionCacheLimit: 1024, reservedFirstToken: NameRights.daemonToken)
     private var touched: [Int] = []
+    /// Up to this sequence every volatile subscription has received its messages, or a gap in their place.
+    private var sharedThrough: UInt64 = 0
     private var run: (slot: Int?, number: UInt32, remaining: UInt32, isRedelivery: Bool) = (nil, 0, 0, false)
     /// Of what is staged, in the read.
     private var region: Range<Int>?
@@ -58,7 +60,7 @@ struct DeliveryRouter: ~Copyable {
         let slot = targets.firstIndex { $0 == nil } ?? targets.count
         if slot == targets.count { targets.append(nil) }
         targets[slot] = target
-        if target.ledger == nil {
+        if target.acknowledgements == nil {
             targets[slot]?.registration = center.add(
                 patterns: spec.patterns, object: spec.object, slot: Int32(slot))
         } else {
@@ -76,10 +78,17 @@ struct DeliveryRouter: ~Copyable {
         if run.slot == slot { run.slot = nil }
     }
 
-    /// The buffers that a gap of the subscription is for; 0 stands for all volatile ones.
-    func buffers(for number: UInt32) -> [DeliveryBuffer] {
+    /// The daemon dropped messages up to a sequence.
+    ///
+    /// - Returns: The buffers of the subscription, or where its number is 0 of all volatile ones.
+    mutating func dropped(from number: UInt32, through sequence: UInt64) -> [DeliveryBuffer] {
+        if number == 0 { sharedThrough = max(sharedThrough, sequence) }
+        return buffers(for: number)
+    }
+
+    private func buffers(for number: UInt32) -> [DeliveryBuffer] {
         targets.compactMap { target in
-            guard let target, number == 0 ? target.ledger == nil : target.number == number else { return nil }
+            guard let target, number == 0 ? target.acknowledgements == nil : target.number == number else { return nil }
             return target.buffer
         }
     }
@@ -99,7 +108,7 @@ struct DeliveryRouter: ~Copyable {
             offset: UInt32(offset), length: UInt32(body.count), isRedelivered: run.remaining > 0 && run.isRedelivery)
         guard run.remaining == 0 else {
             run.remaining -= 1
-            guard let slot = run.slot, let ledger = targets[slot]?.ledger else { return nil }
+            guard let slot = run.slot, let ledger = targets[slot]?.acknowledgements?.ledger else { return nil }
             let sequence = delivery.stamp.sequence
             let verdict = ledger.update { $0.delivered(sequence) }
             if verdict == .new {
@@ -108,6 +117,7 @@ struct DeliveryRouter: ~Copyable {
             }
             return DurableDelivery(number: run.number, sequence: sequence, verdict: verdict)
         }
+        sharedThrough = max(sharedThrough, delivery.stamp.sequence)
         let object = delivery.parts.object.isEmpty ? nil : delivery.parts.object
         for registration in center.resolve(name: delivery.parts.name, object: object).registrations {
             stage(entry, slot: Int(registration.slot), sequence: delivery.stamp.sequence)
@@ -145,7 +155,8 @@ struct DeliveryRouter: ~Copyable {
     private static func share(_ bytes: [UInt8], from start: Int, _ target: Target) -> MessageBatch {
         var entries = target.staged
         for index in entries.indices { entries[index].offset -= UInt32(start) }
-        return MessageBatch(bytes: bytes, entries: entries, byteCount: target.stagedBytes, ledger: target.ledger)
+        return MessageBatch(
+            bytes: bytes, entries: entries, byteCount: target.stagedBytes, acknowledgements: target.acknowledgements)
     }
 
     private static func copy(_ read: UnsafeRawBufferPointer, _ target: Target) -> MessageBatch {
@@ -157,13 +168,16 @@ struct DeliveryRouter: ~Copyable {
             entries[index].offset = UInt32(bytes.count)
             bytes.append(contentsOf: read[start..<start + Int(entries[index].length)])
         }
-        return MessageBatch(bytes: bytes, entries: entries, byteCount: target.stagedBytes, ledger: target.ledger)
+        return MessageBatch(
+            bytes: bytes, entries: entries, byteCount: target.stagedBytes, acknowledgements: target.acknowledgements)
     }
 
-    /// The connection is gone: nothing is delivered until subscriptions are added again. Tells how far each one came.
-    /// What was staged must have been taken before.
+    /// Removes all subscriptions when the connection is lost, and reports the sequence that each one had reached. Staged
+    /// messages must have been taken before.
     mutating func removeAll(_ body: (_ number: UInt32, _ last: UInt64) -> Void) {
-        for case let target? in targets { body(target.number, target.last) }
+        for case let target? in targets {
+            body(target.number, target.acknowledgements == nil ? max(target.last, sharedThrough) : target.last)
+        }
         self = DeliveryRouter()
     }
 }

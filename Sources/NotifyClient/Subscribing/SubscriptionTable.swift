@@ -25,8 +25,8 @@ struct SubscriptionTable {
         var lastSequence: UInt64?
         /// Messages that a bounded durable subscription may still be handed.
         var creditLeft: UInt32?
-        /// One more than that was given, to find out which acknowledgements the daemon had not heard.
-        var isCreditLent = false
+        /// One extra credit was given, to find out which acknowledgements did not arrive.
+        var hasExtraCredit = false
 
         init(spec: SubscriptionSpec, buffer: DeliveryBuffer, ledger: AcknowledgementLedger?, opener: ReplySlot<Void>) {
             self.spec = spec

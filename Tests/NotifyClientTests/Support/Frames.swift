@@ -43,7 +43,8 @@ func batch(_ sequences: [UInt64], payload: String = "") -> MessageBatch {
             .init(offset: UInt32(start), length: UInt32(buffer.writerIndex - start), isRedelivered: false))
     }
     return MessageBatch(
-        bytes: Array(buffer.readableBytesView), entries: entries, byteCount: buffer.readableBytes, ledger: nil)
+        bytes: Array(buffer.readableBytesView), entries: entries, byteCount: buffer.readableBytes,
+        acknowledgements: nil)
 }
 
 extension DeliveryBuffer.Taken {

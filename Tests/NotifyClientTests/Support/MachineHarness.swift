@@ -142,12 +142,15 @@ final class MachineHarness {
     }
 
     /// Answers all subscribe frames that are unread.
-    func acceptSubscriptions(after sequence: UInt64 = 0, isResumed: Bool = false) throws -> [Subscribe] {
+    func acceptSubscriptions(
+        after sequence: UInt64 = 0, generation: UInt64 = 0, isResumed: Bool = false, hasSnapshot: Bool = false
+    ) throws -> [Subscribe] {
         let frames = try read().map { try $0.read(Subscribe.self) }
         receive { buffer in
             for frame in frames {
                 NotifyWire.Subscribed(
-                    request: frame.request, subscription: frame.subscription, sequence: sequence, isResumed: isResumed
+                    request: frame.request, subscription: frame.subscription, sequence: sequence,
+                    generation: generation, isResumed: isResumed, hasSnapshot: hasSnapshot
                 ).write(to: &buffer)
             }
         }
@@ -156,7 +159,7 @@ final class MachineHarness {
 
     func acknowledge(_ subscription: Subscribed, _ sequences: UInt64...) throws {
         let ledger = try #require(subscription.ledger)
-        for sequence in sequences where ledger.update({ $0.acknowledge(sequence) }) {
+        for sequence in sequences where ledger.update({ $0.acknowledge(sequence, life: $0.life) }) {
             process { machine, _ in machine.acknowledgementsPending(ledger) }
         }
     }

@@ -1,0 +1,82 @@
+import DequeModule
+import NotifyWire
+
+/// A set of sequences, kept as sorted ranges that neither overlap nor touch.
+///
+/// The standard library's `RangeSet` has the same shape, but is not specialized for its bound: inserting one sequence takes
+/// 250 ns there and 3 ns here, and every acknowledged message inserts one.
+struct SequenceSet {
+    private(set) var ranges: Deque<SequenceRange> = []
+
+    var isEmpty: Bool { ranges.isEmpty }
+
+    func contains(_ sequence: UInt64) -> Bool {
+        let index = firstIndex(endingAt: sequence)
+        return index < ranges.count && ranges[index].first <= sequence
+    }
+
+    mutating func insert(_ sequence: UInt64) {
+        insert(SequenceRange(first: sequence, last: sequence))
+    }
+
+    /// Inserts all sequences of a range; in constant time where they are above all others.
+    mutating func insert(_ range: SequenceRange) {
+        guard let highest = ranges.last, range.first <= highest.last else {
+            append(range)
+            return
+        }
+        var start = firstIndex(endingAt: range.first)
+        if start > 0, ranges[start - 1].last + 1 == range.first { start -= 1 }
+        var end = start
+        var joined = range
+        while end < ranges.count, ranges[end].first <= joined.last || ranges[end].first == joined.last + 1 {
+            joined.first = min(joined.first, ranges[end].first)
+            joined.last = max(joined.last, ranges[end].last)
+            end += 1
+        }
+        ranges.replaceSubrange(start..<end, with: CollectionOfOne(joined))
+    }
+
+    private mutating func append(_ range: SequenceRange) {
+        // The range begins above the highest sequence, so that the subtraction cannot overflow.
+        if let highest = ranges.last, range.first - highest.last == 1 {
+            ranges[ranges.count - 1].last = range.last
+        } else {
+            ranges.append(range)
+        }
+    }
+
+    mutating func formUnion(_ other: SequenceSet) {
+        for range in other.ranges { insert(range) }
+    }
+
+    /// Removes every sequence up to and including `sequence`.
+    mutating func removeAll(through sequence: UInt64) {
+        while let first = ranges.first, first.first <= sequence {
+            guard first.last <= sequence else {
+                ranges[0].first = sequence + 1
+                return
+            }
+            ranges.removeFirst()
+        }
+    }
+
+    /// Removes the lowest ranges beyond a number of ranges.
+    mutating func keepHighest(_ count: Int) {
+        if ranges.count > count { ranges.removeFirst(ranges.count - count) }
+    }
+
+    mutating func removeAll() {
+        ranges.removeAll(keepingCapacity: true)
+    }
+
+    /// The index of the first range that ends at or above `sequence`.
+    private func firstIndex(endingAt sequence: UInt64) -> Int {
+        var (low, high) = (0, ranges.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if ranges[middle].last < sequence { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}

@@ -1,0 +1,120 @@
+import NotifyWire
+import TestSupport
+import Testing
+
+@testable import NotifyClient
+
+/// The acknowledgement state against sets: a daemon with other members, lost frames, redeliveries in any order, and resets.
+@Suite struct AcknowledgementModelTests {
+    private struct Model {
+        static let window = 16
+
+        var random: SeededGenerator
+        var state = AcknowledgementState(window: Model.window)
+        var generation: UInt64 = 1
+        /// The highest sequence posted.
+        var posted: UInt64 = 0
+        /// Messages that are not done with in the daemon.
+        var log: Set<UInt64> = []
+        /// Of those, handed over to this client on this attachment.
+        var handedOver: Set<UInt64> = []
+        /// The consumer has them and has not acknowledged them.
+        var held: Set<UInt64> = []
+        var acknowledged: Set<UInt64> = []
+
+        init(seed: UInt64) {
+            random = SeededGenerator(seed: seed)
+            _ = state.attached(cursor: 0, generation: generation, isResumed: false)
+        }
+
+        mutating func step() {
+            switch Int.random(in: 0..<40, using: &random) {
+            case 0..<14: postAndMaybeDeliver()
+            case 14..<19: deliverAgain()
+            case 19..<34: acknowledge()
+            case 34..<38: send(reaches: true)
+            case 38: reconnect(generation: generation)
+            default: reset()
+            }
+        }
+
+        /// A new message goes to this client, or first to another member.
+        private mutating func postAndMaybeDeliver() {
+            posted += UInt64.random(in: 1...3, using: &random)
+            log.insert(posted)
+            if Bool.random(using: &random) { deliver(posted) }
+        }
+
+        /// What this client was handed before, or what another member failed to process.
+        private mutating func deliverAgain() {
+            guard let sequence = log.sorted().randomElement(using: &random) else { return }
+            deliver(sequence)
+        }
+
+        private mutating func deliver(_ sequence: UInt64) {
+            guard handedOver.contains(sequence) || handedOver.count < Self.window else { return }
+            let expected: AcknowledgementState.Verdict =
+                held.contains(sequence) ? .held : acknowledged.contains(sequence) ? .acknowledged : .new
+            if expected == .new, held.count >= 2 * Self.window { return }
+            #expect(state.delivered(sequence) == expected)
+            handedOver.insert(sequence)
+            if expected == .new { held.insert(sequence) }
+        }
+
+        private mutating func acknowledge() {
+            guard let sequence = held.sorted().randomElement(using: &random) else { return }
+            held.remove(sequence)
+            acknowledged.insert(sequence)
+            _ = state.acknowledge(sequence, life: state.life)
+        }
+
+        /// Each sequence in a range was handed over on this attachment and acknowledged, so that the daemon loses nothing.
+        private mutating func send(reaches: Bool) {
+            for range in state.takePending() {
+                for sequence in range.first...range.last {
+                    #expect(acknowledged.contains(sequence))
+                    if reaches {
+                        #expect(handedOver.contains(sequence) || !log.contains(sequence))
+                        log.remove(sequence)
+                        handedOver.remove(sequence)
+                    }
+                }
+            }
+            if reaches { #expect(handedOver.isDisjoint(with: acknowledged)) }
+        }
+
+        private mutating func reconnect(generation: UInt64) {
+            if Bool.random(using: &random) { send(reaches: Bool.random(using: &random)) }
+            handedOver = []
+            state.connectionLost()
+            if let one = held.sorted().randomElement(using: &random) {
+                held.remove(one)
+                acknowledged.insert(one)
+                #expect(state.acknowledge(one, life: state.life) == false)
+            }
+            self.generation = generation
+            let cursor = (log.min() ?? posted + 1) - 1
+            held = held.filter { $0 > cursor }
+            #expect(state.attached(cursor: cursor, generation: generation, isResumed: true) == false)
+        }
+
+        /// The cursor goes back to the beginning of what is kept.
+        private mutating func reset() {
+            let kept = posted > 40 ? posted - 40 : 1
+            log.formUnion(acknowledged.filter { $0 >= kept })
+            handedOver = []
+            held = []
+            acknowledged = []
+            generation += 1
+            #expect(state.attached(cursor: 0, generation: generation, isResumed: true) == true)
+        }
+    }
+
+    @Test func `random life agrees with sets`() {
+        let seed = UInt64.random(in: .min ... .max)
+        print("AcknowledgementModelTests seed \(seed)")
+        var model = Model(seed: seed)
+        for _ in 0..<4_000 { model.step() }
+        #expect(model.posted > 1000 && model.generation > 2)
+    }
+}

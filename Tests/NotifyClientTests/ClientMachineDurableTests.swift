@@ -1,0 +1,234 @@
+import NIOCore
+import NotifyWire
+import Testing
+
+@testable import NotifyClient
+
+@Suite(.timeLimit(.minutes(10))) struct ClientMachineDurableTests {
+    private func durable(window: Int? = nil) -> NotifyClient.SubscriptionKind {
+        .durable("d", from: .oldest, window: window)
+    }
+
+    private func acknowledged(_ harness: MachineHarness) throws -> [SequenceRange] {
+        try harness.read().filter { $0.kind == .acknowledge }.flatMap { try $0.read(Acknowledge.self).ranges }
+    }
+
+    @Test func `a run belongs to its durable subscription alone`() async throws {
+        let harness = try MachineHarness.ready()
+        let volatile = try harness.subscribed([">"])
+        let first = try harness.subscribed(["a.>"], durable())
+        let second = try harness.subscribed(["a.>"], .durable("e"))
+        harness.receive { buffer in
+            buffer.writeRun(first.number, [1, 2])
+            buffer.writeDelivery(2)
+            buffer.writeRun(second.number, [2])
+            buffer.writeRun(99, [3])
+            buffer.writeDelivery(4)
+        }
+        #expect(try await volatile.drain().sequences == [2, 4])
+        #expect(try await first.drain().sequences == [1, 2])
+        #expect(try await second.drain().sequences == [2])
+    }
+
+    @Test func `a run goes on over reads`() async throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"], durable())
+        harness.receive { buffer in
+            Run(subscription: one.number, count: 2, isRedelivery: true).write(to: &buffer)
+            buffer.writeDelivery(1)
+        }
+        harness.receive { $0.writeDelivery(2) }
+        for sequence: UInt64 in [1, 2] {
+            let taken = try await one.buffer.next()
+            #expect(taken.sequences == [sequence])
+            #expect(taken.batch?.entries[0].isRedelivered == true)
+        }
+    }
+
+    @Test func `acknowledgements of a tick go out in one frame, consecutive ones as one range`() throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"], durable())
+        harness.receive { $0.writeRun(one.number, [5, 8, 9]) }
+        try harness.acknowledge(one, 5, 8, 9)
+        let frames = try harness.read()
+        #expect(frames.map(\.kind) == [.acknowledge])
+        #expect(
+            try frames[0].read(Acknowledge.self)
+                == Acknowledge(subscription: one.number, ranges: [.init(first: 5, last: 5), .init(first: 8, last: 9)]))
+    }
+
+    @Test func `more ranges than a frame holds go out in several`() throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"], durable(window: Int(Limits.maximumWindow)))
+        harness.receive { $0.writeRun(one.number, Array(1...5000)) }
+        for sequence in stride(from: UInt64(1), through: 5000, by: 2) { try harness.acknowledge(one, sequence) }
+        let frames = try harness.read().map { try $0.read(Acknowledge.self).ranges.count }
+        #expect(frames == [1024, 1024, 452])
+    }
+
+    @Test func `after a reconnect no message is yielded twice, and what the daemon missed is told again`() async throws
+    {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"], durable())
+        harness.receive { $0.writeRun(one.number, [1, 2, 3]) }
+        #expect(try await one.drain().sequences == [1, 2, 3])
+        try harness.acknowledge(one, 1)
+        try harness.reconnect()
+        try harness.acknowledge(one, 2)
+        let frames = try harness.acceptSubscriptions(after: 0, isResumed: true)
+        #expect(frames.map(\.durableName) == ["d"])
+        #expect(try acknowledged(harness).isEmpty, "the daemon would not know what is meant")
+        harness.receive { $0.writeRun(one.number, [1, 2, 3], isRedelivery: true) }
+        #expect(try acknowledged(harness) == [.init(first: 1, last: 2)])
+        harness.receive { $0.writeRun(one.number, [4]) }
+        let seen = try await one.drain()
+        #expect(seen.sequences == [4])
+        #expect(seen.gaps.isEmpty)
+        try harness.acknowledge(one, 3, 4)
+        #expect(try acknowledged(harness) == [.init(first: 3, last: 4)])
+    }
+
+    @Test func `one that was removed meanwhile is made anew, which is told`() async throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"], durable())
+        harness.receive { $0.writeRun(one.number, [1]) }
+        try harness.reconnect()
+        _ = try harness.acceptSubscriptions(after: 0, isResumed: false)
+        harness.receive { $0.writeRun(one.number, [1]) }
+        let seen = try await one.drain()
+        #expect(seen.sequences == [1, 1])
+        #expect(seen.gaps.map(\.reason) == [.recreated])
+    }
+
+    @Test func `a new generation forgets what was delivered and acknowledged`() async throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribe([">"], durable())
+        _ = try harness.acceptSubscriptions(generation: 7)
+        harness.receive { $0.writeRun(one.number, [1, 2]) }
+        let earlier = try #require(try await one.buffer.next().batch)
+        try harness.acknowledge(one, 1)
+        try harness.reconnect()
+        _ = try harness.acceptSubscriptions(generation: 8, isResumed: true)
+        harness.receive { $0.writeRun(one.number, [1, 2], isRedelivery: true) }
+        let seen = try await one.drain()
+        #expect(seen.sequences == [1, 2])
+        #expect(seen.gaps.map(\.reason) == [.recreated])
+        // The consumer finishes with a message that it got before: that says nothing about the delivery after the reset.
+        earlier.acknowledge(1)
+        #expect(try acknowledged(harness).isEmpty)
+        try harness.acknowledge(one, 2)
+        #expect(try acknowledged(harness) == [.init(first: 2, last: 2)])
+    }
+
+    @Test func `a message that another member could not process is not lost`() async throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"], durable())
+        harness.receive { $0.writeRun(one.number, [1, 3]) }
+        try harness.acknowledge(one, 1, 3)
+        // Message 2 went to another member first, and is on its way here before the acknowledgements arrive there.
+        #expect(try acknowledged(harness) == [.init(first: 1, last: 1), .init(first: 3, last: 3)])
+        harness.receive { $0.writeRun(one.number, [2], isRedelivery: true) }
+        #expect(try await one.drain().sequences == [1, 3, 2])
+        try harness.acknowledge(one, 2)
+        #expect(try acknowledged(harness) == [.init(first: 2, last: 2)])
+    }
+
+    @Test(arguments: [ErrorCode.subscriptionHeld, .subscriptionMismatch, .forbidden])
+    func `refused after a reconnect, it ends with the reason`(code: ErrorCode) async throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"], durable())
+        try harness.reconnect()
+        let subscribe: Subscribe = try harness.read()[0].read()
+        harness.receive { ErrorFrame(request: subscribe.request, code: code, detail: 42, message: "no").write(to: &$0) }
+        let error = await #expect(throws: NotifyError.self) { try await one.buffer.next() }
+        #expect(error?.code == NotifyError.Code(code) && error?.detail == 42)
+    }
+
+    @Test func `taken over, it ends with the reason and the others go on`() async throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"], durable())
+        let other = try harness.subscribed([">"])
+        harness.receive { buffer in
+            buffer.writeRun(one.number, [1])
+            ErrorFrame(code: .takenOver, subscription: one.number, message: "taken").write(to: &buffer)
+            buffer.writeDelivery(2)
+        }
+        #expect(try await one.buffer.next().sequences == [1])
+        let error = await #expect(throws: NotifyError.self) { try await one.buffer.next() }
+        #expect(error?.code == .takenOver)
+        #expect(try await other.drain().sequences == [2])
+    }
+
+    @Test func `leaving sends the acknowledgements first`() async throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"], durable())
+        harness.receive { $0.writeRun(one.number, [1, 2]) }
+        try harness.acknowledge(one, 1)
+        _ = harness.leave(one)
+        try harness.acknowledge(one, 2)
+        let frames = try harness.read()
+        #expect(frames.map(\.kind) == [.acknowledge, .detach])
+        #expect(try frames[0].read(Acknowledge.self).ranges == [.init(first: 1, last: 1)])
+    }
+
+    @Test func `leaving that is not confirmed in time, or cut off, says so`() async throws {
+        let harness = try MachineHarness.ready()
+        let slow = harness.leave(try harness.subscribed([">"], durable()))
+        _ = try harness.read()
+        harness.advance(by: .seconds(5))
+        #expect(await slow.code() == .outcomeUnknown)
+        let cut = harness.leave(try harness.subscribed([">"], .durable("e")))
+        harness.disconnect()
+        #expect(await cut.code() == .outcomeUnknown)
+    }
+
+    @Test func `a daemon that hands over more than twice the window is not believed`() throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"], durable(window: 4))
+        harness.receive { $0.writeRun(one.number, Array(1...8)) }
+        #expect(harness.channel == .connect)
+        harness.receive { $0.writeRun(one.number, [9]) }
+        #expect(harness.channel == .close)
+    }
+
+    // MARK: Limits
+
+    @Test func `a limit is the credit, and what was delivered is taken off it after a reconnect`() async throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribe([">"], durable(), limit: 3)
+        #expect(try harness.acceptSubscriptions().map(\.credit) == [3])
+        harness.receive { $0.writeRun(one.number, [1, 2]) }
+        try harness.acknowledge(one, 1)
+        try harness.reconnect()
+        #expect(try harness.acceptSubscriptions(after: 0, isResumed: true).map(\.credit) == [1])
+        harness.receive { $0.writeRun(one.number, [1], isRedelivery: true) }
+        var credits = try harness.read().filter { $0.kind == .credit }.map { try $0.read(Credit.self).messages }
+        #expect(credits == [1], "a repeat gives its credit back")
+        harness.receive { $0.writeRun(one.number, [2], isRedelivery: true) }
+        credits = try harness.read().filter { $0.kind == .credit }.map { try $0.read(Credit.self).messages }
+        #expect(credits == [1])
+        harness.receive { $0.writeRun(one.number, [3]) }
+        #expect(try await one.buffer.next().sequences == [1, 2])
+        #expect(try await one.buffer.next().sequences == [3])
+        #expect(try await one.buffer.next().isEmpty)
+    }
+
+    @Test func `at the limit, acknowledgements that were not heard are told again without another message`() throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribe([">"], durable(), limit: 2)
+        _ = try harness.acceptSubscriptions()
+        harness.receive { $0.writeRun(one.number, [1, 2]) }
+        try harness.acknowledge(one, 1, 2)
+        try harness.reconnect()
+        #expect(try harness.acceptSubscriptions(after: 0, isResumed: true).map(\.credit) == [0])
+        // One is lent to see the first repeat, passed on to see the second, and then not returned.
+        var frames = try harness.read()
+        #expect(frames.map(\.kind) == [.credit])
+        harness.receive { $0.writeRun(one.number, [1], isRedelivery: true) }
+        frames = try harness.read()
+        #expect(Set(frames.map(\.kind)) == [.credit, .acknowledge])
+        harness.receive { $0.writeRun(one.number, [2], isRedelivery: true) }
+        frames = try harness.read()
+        #expect(frames.map(\.kind) == [.acknowledge])
+    }
+}

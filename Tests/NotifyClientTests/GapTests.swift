@@ -1,0 +1,32 @@
+import Testing
+
+@testable import NotifyClient
+
+@Suite struct GapTests {
+    @Test func `the text says how many messages, and where`() {
+        let upTo = NotifyClient.Gap.reconnected(after: 103_055, at: 103_112)
+        #expect(upTo?.description == "may have missed up to 57 messages (103056–103112) while there was no connection")
+        let one = NotifyClient.Gap.reconnected(after: 4, at: 5)
+        #expect(one?.description == "may have missed up to 1 message (5) while there was no connection")
+        let unknown = NotifyClient.Gap.reconnected(after: 5, at: 4)
+        #expect(unknown?.description == "may have missed messages while there was no connection")
+        let dropped = NotifyClient.Gap(reason: .consumerTooSlow, missed: 3, sequences: 2...9)
+        #expect(dropped.description == "missed 3 messages (2–9): the consumer did not keep up")
+    }
+
+    @Test func `nothing posted is no gap`() {
+        #expect(NotifyClient.Gap.reconnected(after: 5, at: 5) == nil)
+    }
+
+    @Test func `joined gaps add up, are upper bounds if one of them is, and never overflow`() {
+        let exact = NotifyClient.Gap(reason: .reconnected, missed: 2, sequences: 3...4)
+        let bound = NotifyClient.Gap(reason: .reconnected, missed: 5, isUpperBound: true, sequences: 6...10)
+        let sum = NotifyClient.Gap(reason: .reconnected, missed: 7, isUpperBound: true, sequences: 3...10)
+        #expect(exact.joined(with: bound) == sum && bound.joined(with: exact) == sum)
+        let huge = NotifyClient.Gap(reason: .reconnected, missed: .max, sequences: 0...UInt64.max)
+        #expect(huge.joined(with: bound).missed == .max)
+        #expect(!huge.description.isEmpty)
+        let unknown = NotifyClient.Gap(reason: .reconnected, missed: nil, sequences: nil)
+        #expect(unknown.joined(with: bound).missed == nil)
+    }
+}
