@@ -14,6 +14,7 @@ let package = Package(
         .executable(name: "notifyctl", targets: ["notifyctl"]),
     ],
     dependencies: [
+        .package(url: "https://github.com/apple/swift-algorithms", from: "1.2.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
@@ -56,6 +57,7 @@ let package = Package(
             name: "NotifyBroker",
             dependencies: [
                 "NotifyCenter", "NotifyWire", "NotifyLog",
+                .product(name: "Algorithms", package: "swift-algorithms"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ]),
@@ -83,6 +85,7 @@ let package = Package(
             name: "NotifyClient",
             dependencies: [
                 "NotifyCenter", "NotifyWire",
+                .product(name: "Algorithms", package: "swift-algorithms"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
