@@ -17,12 +17,12 @@ struct BrokerStatistics {
 
 extension Broker {
     /// The counters by the names under which they are shown.
-    func counters(now: Moment) -> [StatisticsReport.Counter] {
+    func counters(now: BrokerTime) -> [StatisticsReport.Counter] {
         let figures: [(String, UInt64)] = [
-            ("uptime_seconds", UInt64((now.monotonic - started.monotonic).components.seconds)),
+            ("uptime_seconds", UInt64((now.monotonic - daemon.started.monotonic).components.seconds)),
             ("connections", UInt64(connections.count)),
-            ("subscriptions", UInt64(volatileSubscriptions + heldReaders)),
-            ("durable_subscriptions", UInt64(readerSlots.count)),
+            ("subscriptions", UInt64(subscriptions.volatileCount + durables.attachedCount)),
+            ("durable_subscriptions", UInt64(durables.count)),
             ("messages_in", statistics.messagesIn),
             ("delivered", statistics.delivered),
             ("stored", statistics.stored),

@@ -1,5 +1,12 @@
-/// Values in numbered places. A freed place is used again under a new generation.
-struct SlotTable<Value> {
+/// A slot together with the generation of its occupant, so that it is not mistaken for a later one.
+protocol SlotID: Hashable {
+    var index: Int { get }
+    var generation: UInt32 { get }
+    init(index: Int, generation: UInt32)
+}
+
+/// Values in numbered slots. A freed slot is used again under a new generation.
+struct SlotTable<ID: SlotID, Value> {
     private var values: ContiguousArray<Value> = []
     private var areUsed: ContiguousArray<Bool> = []
     private var generations: ContiguousArray<UInt32> = []
@@ -7,48 +14,50 @@ struct SlotTable<Value> {
 
     var count: Int { values.count - free.count }
 
-    /// The places in use, lowest first.
-    var slots: [Int] { values.indices.filter { areUsed[$0] } }
+    /// The slots in use, lowest first.
+    var indices: [Int] { values.indices.filter { areUsed[$0] } }
 
-    mutating func insert(_ make: (ConnectionID) -> Value) -> ConnectionID {
+    /// Puts what `make` returns for its id into a free slot.
+    mutating func insert(_ make: (ID) -> Value) -> ID {
         if let slot = free.popLast() {
-            let id = ConnectionID(slot: slot, generation: generations[Int(slot)])
-            values[Int(slot)] = make(id)
-            areUsed[Int(slot)] = true
+            let index = Int(slot)
+            let id = ID(index: index, generation: generations[index])
+            values[index] = make(id)
+            areUsed[index] = true
             return id
         }
-        let id = ConnectionID(slot: Int32(values.count), generation: 0)
+        let id = ID(index: values.count, generation: 0)
         values.append(make(id))
         areUsed.append(true)
         generations.append(0)
         return id
     }
 
-    /// Frees a place. What was in it should hold nothing any more: it is kept until the place is used again.
-    mutating func remove(_ slot: Int) {
-        guard areUsed[slot] else { return }
-        areUsed[slot] = false
-        generations[slot] &+= 1
-        free.append(Int32(slot))
+    /// Frees a slot. Its value should hold nothing any more: it is kept until the slot is used again.
+    mutating func remove(_ index: Int) {
+        guard areUsed[index] else { return }
+        areUsed[index] = false
+        generations[index] &+= 1
+        free.append(Int32(index))
     }
 
-    func contains(_ id: ConnectionID) -> Bool {
-        isUsed(Int(id.slot)) && generations[Int(id.slot)] == id.generation
+    func contains(_ id: ID) -> Bool {
+        isUsed(id.index) && generations[id.index] == id.generation
     }
 
-    func isUsed(_ slot: Int) -> Bool {
-        areUsed.indices.contains(slot) && areUsed[slot]
+    func isUsed(_ index: Int) -> Bool {
+        areUsed.indices.contains(index) && areUsed[index]
     }
 
-    /// The value in a place that is in use.
-    subscript(slot: Int) -> Value {
-        get {
-            precondition(areUsed[slot], "slot is free")
-            return values[slot]
+    /// The value in a slot that is in use.
+    subscript(index: Int) -> Value {
+        _read {
+            precondition(areUsed[index], "slot is free")
+            yield values[index]
         }
         _modify {
-            precondition(areUsed[slot], "slot is free")
-            yield &values[slot]
+            precondition(areUsed[index], "slot is free")
+            yield &values[index]
         }
     }
 }

@@ -8,11 +8,11 @@ package struct RecoveredLog: Sendable {
     /// The last user of the database closed it in order.
     package var wasClosedCleanly: Bool
     /// The lowest id that no durable subscription ever had.
-    package var nextSubscriptionID: UInt32
+    package var nextSubscriptionID: DurableID
 
     package init(
         nextSequence: UInt64, persistedThrough: UInt64, subscriptions: [DurableRecord], wasClosedCleanly: Bool,
-        nextSubscriptionID: UInt32
+        nextSubscriptionID: DurableID
     ) {
         self.nextSequence = nextSequence
         self.persistedThrough = persistedThrough

@@ -1,12 +1,12 @@
 import GRDB
 package import NotifyLog
-package import NotifyWire
+import NotifyWire
 
 /// The log: messages, and the durable subscriptions that read them, in one SQLite database that is this process's alone.
 ///
 /// Commits and page reads run one after another, in the order in which they were asked for, on the database's own serial
 /// queue; completions are called there, in that order, and should do no more than hand the outcome on.
-package final class Store: Sendable {
+package final class Store: LogStore {
     /// What was there when the log was opened.
     package let recovered: RecoveredLog
 

@@ -58,11 +58,15 @@ extension IntegrationTests {
             }
         }
 
-        @Test func everyFileOfTheTourIsThere() throws {
-            let links = readme.matches(of: /\]\(([^):]+)\)/).map { String($0.output.1) }
-            #expect(links.count > 15)
+        @Test(arguments: ["README.md", "Sources/README.md"])
+        func everyLinkedFileExists(_ page: String) throws {
+            let file = URL(filePath: Programs.repository).appending(path: page)
+            let text = try String(contentsOf: file, encoding: .utf8)
+            let links = text.matches(of: /\]\(([^):]+)\)/).map { String($0.output.1) }
+            #expect(links.count > 10)
             for link in links {
-                #expect(FileManager.default.fileExists(atPath: Programs.repository + "/" + link), "\(link)")
+                let target = file.deletingLastPathComponent().appending(path: link).path()
+                #expect(FileManager.default.fileExists(atPath: target), "\(link)")
             }
         }
     }

@@ -98,11 +98,12 @@ struct StoreCommitTests {
                     order.withLock { $0.append(outcome.batchID) }
                 }
                 let request = PageRequest(
-                    subscription: 1, generation: round, filter: filter, after: round - 1, maximumMessages: 10)
+                    reader: ReaderID(slot: 0, generation: UInt32(round)), filter: filter, access: .of(uid: 0),
+                    after: round - 1, maximumMessages: 10)
                 store.readPage(request) { page in
                     // It sees the commit before it, and not the one behind.
                     #expect((try? page.result.get().scannedThrough) == round)
-                    order.withLock { $0.append(page.generation) }
+                    order.withLock { $0.append(UInt64(page.reader.generation)) }
                     if round == 50 { continuation.resume() }
                 }
             }

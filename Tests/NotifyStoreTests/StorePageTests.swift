@@ -100,25 +100,38 @@ struct StorePageTests {
             StoredMessage(5, "user.7.mail"), StoredMessage(6, "notifyd.started"), StoredMessage(7, "x.orders.created"),
         ]
         let store = try await store(messages)
-        let cases: [(SubscriptionFilter, [UInt64])] = [
-            (try SubscriptionFilter("orders.*"), [1, 2]),
-            (try SubscriptionFilter("orders.>"), [1, 2, 3]),
-            (try SubscriptionFilter("orders.>", object: "a"), [1, 3]),
-            (try SubscriptionFilter("orders.*", "orders.created", object: "b"), [2]),
-            (try SubscriptionFilter("orders.>", object: "A"), []),
-            (try SubscriptionFilter("*.*.created"), [3, 7]),
-            (try SubscriptionFilter(">", uid: 8), [1, 2, 3, 4, 7]),
-            (try SubscriptionFilter(">", uid: 7), [1, 2, 3, 4, 5, 7]),
-            (try SubscriptionFilter("notifyd.*", "orders"), [4, 6]),
-            (try SubscriptionFilter("absent"), []),
+        let cases: [(SubscriptionFilter, UInt32, [UInt64])] = [
+            (try SubscriptionFilter("orders.*"), 0, [1, 2]),
+            (try SubscriptionFilter("orders.>"), 0, [1, 2, 3]),
+            (try SubscriptionFilter("orders.>", object: "a"), 0, [1, 3]),
+            (try SubscriptionFilter("orders.*", "orders.created", object: "b"), 0, [2]),
+            (try SubscriptionFilter("orders.>", object: "A"), 0, []),
+            (try SubscriptionFilter("*.*.created"), 0, [3, 7]),
+            (try SubscriptionFilter(">"), 8, [1, 2, 3, 4, 7]),
+            (try SubscriptionFilter(">"), 7, [1, 2, 3, 4, 5, 7]),
+            (try SubscriptionFilter("notifyd.*", "orders"), 0, [4, 6]),
+            (try SubscriptionFilter("absent"), 0, []),
         ]
-        for (index, (filter, expected)) in cases.enumerated() {
-            let page = try await store.page(filter, subscription: UInt32(index) + 1)
+        for (index, (filter, uid, expected)) in cases.enumerated() {
+            let page = try await store.page(filter, subscription: UInt32(index) + 1, access: .of(uid: uid))
             #expect(page.block.entries.map(\.sequence) == expected)
             #expect(page.block.messages == messages.filter { expected.contains($0.sequence) })
             #expect(page.scannedThrough == 7)
         }
         try store.close(nextSequence: 8)
+    }
+
+    @Test func whatWasJudgedUnderOtherRightsIsJudgedAgain() async throws {
+        let store = try await store([StoredMessage(1, "user.7.a"), StoredMessage(2, "b")])
+        let filter = try SubscriptionFilter(">")
+        #expect(try await store.page(filter, access: .of(uid: 7)).block.entries.map(\.sequence) == [1, 2])
+        #expect(try await store.page(filter, access: .of(uid: 8)).block.entries.map(\.sequence) == [2])
+        let judged = await work(of: store).namesJudged
+        _ = try await store.page(filter, access: .of(uid: 8))
+        #expect(await work(of: store).namesJudged == judged, "the same rights")
+        _ = try await store.page(filter, access: .of(uid: 8, generation: 1))
+        #expect(await work(of: store).namesJudged == judged + 2, "another policy")
+        try store.close(nextSequence: 3)
     }
 
     @Test func segmentsWithoutAWantedNameArePassedOver() async throws {

@@ -77,8 +77,8 @@ struct StoreRecoveryTests {
     }
 
     @Test func subscriptionsComeBackAsTheyWere() async throws {
-        let plain = try DurableRecord(id: 3, name: "plain", SubscriptionFilter("a.*", "b.>", uid: 7), cursor: 5)
-        var busy = try DurableRecord(id: 9, name: "busy", SubscriptionFilter("x", object: "één", uid: 8))
+        let plain = try DurableRecord(id: 3, uid: 7, name: "plain", SubscriptionFilter("a.*", "b.>"), cursor: 5)
+        var busy = try DurableRecord(id: 9, uid: 8, name: "busy", SubscriptionFilter("x", object: "één"))
         let gone = try DurableRecord(id: 12, name: "gone", SubscriptionFilter("y"))
         var store = try Store.open(path: folder.database)
         await store.commit([], changes: [.create(plain), .create(busy), .create(gone)])

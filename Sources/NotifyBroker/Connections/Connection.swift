@@ -1,15 +1,26 @@
+import NotifyLog
 import NotifyWire
 
-/// What the broker knows of one connection, beside its outbox.
+/// The state of one connection, except for its outbox.
 struct Connection {
     /// A subscription by the number that the client gave it.
     enum Subscription {
         case volatile(registration: UInt64)
-        case durable(reader: Int)
+        case durable(DurableSlot)
+    }
+
+    enum Pause {
+        case answersUnread
+        case logBehind
     }
 
     let id: ConnectionID
-    let peer: Peer
+    /// The peer's identity for stamps and accounts.
+    let uid: UInt32
+    let gid: UInt32
+    let pid: UInt32
+    /// The same, with groups, for rights.
+    let identity: IdentityID
     var session: Session
     var instance = ClientInstance(high: 0, low: 0)
     var overflow = OverflowPolicy.dropOldest
@@ -19,16 +30,20 @@ struct Connection {
     /// Posts whose receipt waits for a commit.
     var unreceiptedPosts = 0
     /// Bytes of a frame that has not arrived whole.
-    var partialBytes = 0
-    /// What its user is charged for bytes that wait in its outbox.
-    var chargedOutboxBytes = 0
-    /// Durable readers wait until its outbox has room.
+    var receivedBytes = 0
+    /// Bytes charged for its outbox.
+    var outboxBytes = 0
+    /// Readers wait until its outbox has room.
     var hasHeldReaders = false
     /// Why it is not read from; empty while it is.
     var pauses: Set<Pause> = []
 
-    enum Pause {
-        case answersUnread
-        case logBehind
+    init(id: ConnectionID, peer: Peer, identity: IdentityID, session: Session) {
+        self.id = id
+        uid = peer.identity.uid
+        gid = peer.identity.gid
+        pid = peer.pid
+        self.identity = identity
+        self.session = session
     }
 }

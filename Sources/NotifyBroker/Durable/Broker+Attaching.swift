@@ -1,184 +1,202 @@
-import NotifyCenter
 import NotifyLog
 import NotifyWire
 
+/// Durable subscriptions: creating, attaching, detaching, removing.
 extension Broker {
-    /// Takes up a durable subscription that the log knows. One that was held when the last run died may have had
+    /// Takes up a durable subscription that the log knows. One that was attached when the last run died may have had
     /// everything seen.
     mutating func recover(_ record: DurableRecord) {
         var record = record
-        let wasHeld = record.progress.isAttached
-        if wasHeld {
-            record.progress.seenThrough = sequencer.last
+        let wasAttached = record.progress.isAttached
+        if wasAttached {
+            record.progress.seenThrough = commits.sequencer.last
             record.progress.isAttached = false
         }
-        let index = addReader(record)
-        accounts[record.filter.uid].durableSubscriptions += 1
-        if wasHeld { dirtyReaders.insert(index) }
+        let slot = add(record)
+        ledger.change(.durableSubscriptions, by: 1, uid: record.owner.uid)
+        if wasAttached { durables.noteProgress(slot) }
     }
 
     /// Creates a durable subscription, or attaches to one. The answer follows the commit.
     mutating func subscribeDurable(
-        _ subscribe: Subscribe, _ filter: SubscriptionFilter, _ slot: Int
+        _ subscribe: Subscribe, _ filter: SubscriptionFilter, _ slot: ConnectionSlot
     ) throws(WireError) {
         try Limits.validateSubscriptionName(subscribe.durableName)
         guard subscribe.window <= Limits.maximumWindow else {
             throw WireError(
                 .limitReached, "a window of \(subscribe.window) is over the limit of \(Limits.maximumWindow)")
         }
-        let existing = readerSlots[DurableKey(uid: filter.uid, name: subscribe.durableName)]
+        let existing = durables.slot(of: DurableKey(uid: connections[slot].uid, name: subscribe.durableName))
         let attachment = attachment(for: subscribe, slot, isResumed: existing != nil)
-        let index: Int
+        let durable: DurableSlot
+        var change: DurableChange?
         if let existing {
-            switch readers[existing].attachRequested(by: attachment.instance, filter: filter) {
+            switch durables[existing].attachRequested(by: attachment.instance, filter: filter) {
             case .free: break
             case .takeOver(let earlier): takeOver(existing, from: earlier)
             case .refused(let error, let holderPID):
                 refuse(slot, request: subscribe.request, error, detail: UInt64(holderPID))
                 return
             }
-            index = existing
-            markDirty(index)
+            durable = existing
+            durables.noteProgress(durable)
+            change = ownerChange(of: durable, to: attachment.identity)
         } else {
-            index = try create(subscribe, filter)
+            (durable, change) = try create(subscribe, filter, slot)
         }
-        readers[index].attached(attachment, credit: subscribe.credit)
-        heldReaders += 1
-        connections[slot].subscriptions[subscribe.subscription] = .durable(reader: index)
+        durables.attach(durable, attachment, credit: subscribe.credit)
+        connections[slot].subscriptions[subscribe.subscription] = .durable(durable)
         connections[slot].unansweredAttaches.insert(subscribe.request)
-        // The hold must be on disk before anything is handed over: after a loss of power, too, what may have been
-        // seen must be known.
-        pending.isSynced = true
-        pending.isWanted = true
-        pending.continuations.append(.attached(reader: index, attachment))
+        // The attachment must be on disk before anything is handed over: after a loss of power, too, it must be known
+        // what may have been seen.
+        commits.append(change, then: .attached(durables[durable].id, attachment), isSynced: true)
     }
 
-    private func attachment(for subscribe: Subscribe, _ slot: Int, isResumed: Bool) -> Attachment {
+    private func attachment(for subscribe: Subscribe, _ slot: ConnectionSlot, isResumed: Bool) -> Attachment {
         Attachment(
             connection: connections[slot].id, number: subscribe.subscription, instance: connections[slot].instance,
-            pid: connections[slot].peer.pid, request: subscribe.request, isResumed: isResumed,
+            identity: connections[slot].identity, pid: connections[slot].pid, request: subscribe.request,
+            isResumed: isResumed,
             window: Int(subscribe.window == 0 ? configuration.defaultWindow : subscribe.window))
     }
 
-    private mutating func create(_ subscribe: Subscribe, _ filter: SubscriptionFilter) throws(WireError) -> Int {
-        try accounts.take(
-            \.durableSubscriptions, of: filter.uid, limit: configuration.durableSubscriptionsPerUser,
-            named: "durable subscriptions")
+    private mutating func create(
+        _ subscribe: Subscribe, _ filter: SubscriptionFilter, _ slot: ConnectionSlot
+    ) throws(WireError) -> (DurableSlot, DurableChange) {
+        try ledger.take(.durableSubscriptions, uid: connections[slot].uid)
         let cursor: UInt64 =
             switch subscribe.start {
-            case .now: sequencer.last
+            case .now: commits.sequencer.last
             case .oldest: 0
             }
         var record = DurableRecord(
-            id: nextReaderID, filter: filter, name: subscribe.durableName,
-            progress: DurableProgress(cursor: cursor, seenThrough: 0))
-        nextReaderID += 1
-        let index = addReader(record)
+            id: durables.takeID(), owner: access.identity(connections[slot].identity), name: subscribe.durableName,
+            filter: filter, progress: DurableProgress(cursor: cursor, seenThrough: 0))
+        let durable = add(record)
         record.progress.isAttached = true
-        pending.changes.append(.create(record))
-        return index
+        return (durable, .create(record))
     }
 
-    private mutating func addReader(_ record: DurableRecord) -> Int {
-        let index = freeReaders.popLast() ?? readers.count
-        let registration = center.add(
-            patterns: record.filter.patterns, object: record.filter.object, slot: ~Int32(index))
-        let reader = DurableReader(record, registration: registration)
-        if index == readers.count {
-            readers.append(reader)
-            openRuns.append(nil)
-        } else {
-            readers[index] = reader
-        }
-        readerSlots[DurableKey(uid: record.filter.uid, name: record.name)] = index
-        readersByID[record.id] = index
-        return index
+    private mutating func add(_ record: DurableRecord) -> DurableSlot {
+        Self.add(record, owner: access.retain(record.owner), &durables, &subscriptions)
     }
 
-    /// The same client is back on another connection: the earlier one loses its hold.
-    private mutating func takeOver(_ index: Int, from earlier: Attachment) {
-        detach(index)
+    private static func add(
+        _ record: DurableRecord, owner: IdentityID, _ durables: inout DurableSubscriptions,
+        _ subscriptions: inout Subscriptions
+    ) -> DurableSlot {
+        durables.add(record, owner: owner) { subscriptions.add(record.filter, .durable($0)) }
+    }
+
+    private func ownerChange(of slot: DurableSlot, to identity: IdentityID) -> DurableChange? {
+        guard durables[slot].owner != identity else { return nil }
+        return .setOwner(id: durables[slot].id, access.identity(identity))
+    }
+
+    /// The same client is back on another connection: the earlier one loses the subscription.
+    private mutating func takeOver(_ slot: DurableSlot, from earlier: Attachment) {
+        detach(slot)
         guard connections.contains(earlier.connection) else { return }
-        let slot = Int(earlier.connection.slot)
-        connections[slot].subscriptions[earlier.number] = nil
+        connections[earlier.connection.slot].subscriptions[earlier.number] = nil
         refuse(
-            slot, request: isUnanswered(earlier) ? earlier.request : 0,
-            WireError(.takenOver, "another connection of this client took over '\(readers[index].name)'"),
+            earlier.connection.slot, request: isUnanswered(earlier) ? earlier.request : 0,
+            WireError(.takenOver, "another connection of this client took over '\(durables[slot].name)'"),
             subscription: earlier.number)
     }
 
     // MARK: Outcomes
 
-    /// A request is answered also where the client has left since without awaiting that.
-    mutating func attachCommitted(_ index: Int, _ attachment: Attachment) {
-        if readers[index].attachmentCommitted(attachment) { readersToRead.insert(index) }
+    /// The request is answered also where the client has detached since without waiting for the answer.
+    mutating func attachCommitted(_ id: DurableID, _ attachment: Attachment) {
+        guard let slot = durables.slot(of: id) else { return }
+        if durables[slot].attachmentCommitted(attachment) {
+            setOwner(of: slot, to: attachment.identity)
+            durables[slot].reader = readers.open(for: .durable(slot), after: durables[slot].cursor.position)
+        }
         guard isUnanswered(attachment) else { return }
         answer(
-            Int(attachment.connection.slot),
+            attachment.connection.slot,
             Subscribed(
                 request: attachment.request, subscription: attachment.number,
-                sequence: readers[index].progress.cursor, isResumed: attachment.isResumed))
+                sequence: durables[slot].cursor.position, generation: durables[slot].generation,
+                isResumed: attachment.isResumed))
     }
 
-    mutating func attachFailed(_ index: Int, _ attachment: Attachment, _ error: WireError) {
-        if attachment.isResumed {
-            if readers[index].attachment == attachment { endHold(index) }
-        } else {
-            // It was never created, for nobody who may have come to it since either.
-            endHold(index)
-            for case .attached(index, let later) in pending.continuations {
-                refuseAttach(later, error)
+    /// What the subscription may receive depends on the identity that was attached last.
+    private mutating func setOwner(of slot: DurableSlot, to identity: IdentityID) {
+        let earlier = durables[slot].owner
+        guard earlier != identity else { return }
+        durables[slot].owner = access.retain(access.identity(identity))
+        access.release(earlier)
+        subscriptions.rightsChanged()
+    }
+
+    mutating func attachFailed(_ id: DurableID, _ attachment: Attachment, _ error: WireError) {
+        if let slot = durables.slot(of: id) {
+            if attachment.isResumed {
+                if durables[slot].member?.attachment == attachment { endAttachment(slot) }
+            } else {
+                // It was never created, for no client that has attached to it since either.
+                endAttachment(slot)
+                for case .attached(id, let later) in commits.pending.continuations {
+                    refuseAttach(later, error)
+                }
+                drop(slot)
             }
-            dropReader(index)
         }
         refuseAttach(attachment, error)
     }
 
-    private mutating func endHold(_ index: Int) {
-        guard let attachment = readers[index].attachment else { return }
-        detach(index)
-        connections[Int(attachment.connection.slot)].subscriptions[attachment.number] = nil
+    private mutating func endAttachment(_ slot: DurableSlot) {
+        guard let attachment = durables[slot].member?.attachment else { return }
+        detach(slot)
+        connections[attachment.connection.slot].subscriptions[attachment.number] = nil
     }
 
     private mutating func refuseAttach(_ attachment: Attachment, _ error: WireError) {
         guard isUnanswered(attachment) else { return }
         refuse(
-            Int(attachment.connection.slot), request: attachment.request, error, subscription: attachment.number)
+            attachment.connection.slot, request: attachment.request, error, subscription: attachment.number)
     }
 
     /// Whether the request to attach waits for its answer, which the caller gives now.
     private mutating func isUnanswered(_ attachment: Attachment) -> Bool {
         connections.contains(attachment.connection)
-            && connections[Int(attachment.connection.slot)].unansweredAttaches.remove(attachment.request) != nil
+            && connections[attachment.connection.slot].unansweredAttaches.remove(attachment.request) != nil
     }
 
     // MARK: Leaving
 
-    /// Ends whatever hold there is. What was handed over and not acknowledged comes again.
-    mutating func detach(_ index: Int) {
-        if readers[index].isLive { readers[index].passed(through: persistedThrough) }
-        if readers[index].attachment != nil { heldReaders -= 1 }
-        readers[index].detached()
-        liveReaders.remove(index)
-        readersToRead.remove(index)
-        readersToRetry.remove(index)
-        markDirty(index)
+    /// Ends the attachment, if there is one. What was handed over and not acknowledged is handed over again.
+    mutating func detach(_ slot: DurableSlot) {
+        if let reader = durables[slot].reader {
+            if readers[reader].isLive { durables[slot].passed(through: commits.persistedThrough) }
+            readers.close(reader)
+        }
+        durables.detach(slot)
     }
 
-    /// The reader is gone from the log.
-    mutating func dropReader(_ index: Int) {
-        let reader = readers[index]
-        _ = center.remove(reader.registration)
-        readerSlots[DurableKey(uid: reader.filter.uid, name: reader.name)] = nil
-        readersByID[reader.id] = nil
-        dirtyReaders.remove(index)
-        accounts[reader.filter.uid].durableSubscriptions -= 1
-        readers[index].dropped()
-        freeReaders.append(index)
+    /// The subscription is no longer in the log.
+    mutating func drop(_ slot: DurableSlot) {
+        let durable = durables.remove(slot)
+        subscriptions.removeDurable(durable.registration)
+        access.release(durable.owner)
+        ledger.change(.durableSubscriptions, by: -1, uid: durable.uid)
     }
 
-    /// Its progress joins the next batch. Somebody who waits for that says so himself.
-    mutating func markDirty(_ index: Int) {
-        dirtyReaders.insert(index)
+    mutating func remove(_ remove: Remove, _ slot: ConnectionSlot) throws(WireError) {
+        let uid = remove.uid == Remove.ownUID ? connections[slot].uid : remove.uid
+        guard access.mayManage(uid: uid, connections[slot].identity) else {
+            throw WireError(.forbidden, "only root removes durable subscriptions of another user")
+        }
+        try Limits.validateSubscriptionName(remove.durableName)
+        guard let durable = durables.slot(of: DurableKey(uid: uid, name: remove.durableName)) else {
+            throw WireError(
+                .unknownSubscription, "user \(uid) has no durable subscription '\(remove.durableName)'")
+        }
+        try durables[durable].removalRequested()
+        let id = durables[durable].id
+        commits.append(
+            .remove(id: id), then: .removed(id, connection: connections[slot].id, request: remove.request))
     }
 }

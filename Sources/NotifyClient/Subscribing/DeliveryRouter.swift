@@ -46,7 +46,7 @@ struct DeliveryRouter: ~Copyable {
 
     private var targets: [Target?] = []
     private var durableSlots: [UInt32: Int] = [:]
-    private var center = CenterCore(resolutionCacheLimit: 1024, reservedFirstToken: NameRights.daemonToken)
+    private var center = CenterCore(resolutionCacheLimit: 1024, reservedFirstToken: ReservedNames.daemonToken)
     private var touched: [Int] = []
     /// Up to this sequence every volatile subscription has received its messages, or a gap in their place.
     private var sharedThrough: UInt64 = 0

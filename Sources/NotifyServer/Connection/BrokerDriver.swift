@@ -1,17 +1,16 @@
 import Logging
 import NIOCore
 import NotifyBroker
-import NotifyStore
 import NotifyLog
+import NotifyStore
 import NotifyWire
 
-/// Carries out what the broker decides, on the one event loop where everything is routed.
+/// The broker's host: drives it on the one event loop where everything is routed, over NIO channels and the store.
 ///
-/// Events go in as they come; once per loop tick the broker finishes, its actions are performed, and each touched
-/// connection is flushed once. No effect happens while the broker is being changed, as effects may call back.
-final class BrokerDriver {
-    private var broker: Broker
-    private let store: Store
+/// Events go in as they come, and once per turn of the loop the tick is run.
+final class BrokerDriver: BrokerHost {
+    let core: BrokerCore
+    private let store: any LogStore
     private let eventLoop: any EventLoop
     private let notifier: ServiceManagerNotifier
     private let logger: Logger
@@ -24,10 +23,10 @@ final class BrokerDriver {
     private var isDrained = false
 
     init(
-        broker: consuming Broker, store: Store, eventLoop: any EventLoop, notifier: ServiceManagerNotifier,
+        broker: consuming Broker, store: any LogStore, eventLoop: any EventLoop, notifier: ServiceManagerNotifier,
         logger: Logger
     ) {
-        self.broker = broker
+        core = BrokerCore(broker)
         self.store = store
         self.eventLoop = eventLoop
         self.notifier = notifier
@@ -44,11 +43,11 @@ final class BrokerDriver {
         return readiness.futureResult
     }
 
-    /// Commits what is pending, tells every client and closes. The future succeeds when all is flushed, or `limit` over.
+    /// Commits what is pending, tells every client and closes. The future succeeds when all is flushed, or at `limit`.
     func drain(within limit: Duration) -> EventLoopFuture<Void> {
         let drained = eventLoop.makePromise(of: Void.self)
         self.drained = drained
-        broker.drainRequested()
+        core.broker.drainRequested()
         scheduleTick()
         let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
         let deadline = eventLoop.scheduleTask(in: TimeAmount(limit)) {
@@ -59,7 +58,7 @@ final class BrokerDriver {
     }
 
     /// The mark for a clean stop.
-    var nextSequence: UInt64 { broker.nextSequence }
+    var nextSequence: UInt64 { core.broker.nextSequence }
 
     private func finishDrain() {
         for handler in handlers {
@@ -71,37 +70,66 @@ final class BrokerDriver {
         drained = nil
     }
 
+    /// Every client has its `closing`: each connection is closed once the rest of its outbox is sent.
+    private func closeFlushedConnections() {
+        var areAllClosed = true
+        for handler in handlers {
+            guard let handler, let id = handler.id else { continue }
+            areAllClosed = false
+            if core.broker.isFlushed(id) { handler.closeWhenFlushed() }
+        }
+        if areAllClosed { finishDrain() }
+    }
+
     // MARK: Events
 
     func connectionOpened(_ peer: Peer, handler: ConnectionHandler) -> ConnectionID {
-        let id = broker.connectionOpened(peer, now: .now())
-        let slot = Int(id.slot)
-        while handlers.count <= slot { handlers.append(nil) }
-        handlers[slot] = handler
+        let id = core.broker.connectionOpened(peer, now: now)
+        while handlers.count <= id.slot.index { handlers.append(nil) }
+        handlers[id.slot.index] = handler
         scheduleTick()
         return id
     }
 
     func bytesReceived(_ bytes: UnsafeRawBufferPointer, from id: ConnectionID) -> Int {
-        let used = broker.bytesReceived(bytes, from: id, now: .now())
+        let used = core.broker.bytesReceived(bytes, from: id, now: now)
         scheduleTick()
         return used
     }
 
     func connectionWritable(_ id: ConnectionID) {
-        broker.connectionWritable(id)
+        core.broker.connectionWritable(id)
         scheduleTick()
     }
 
     func connectionClosed(_ id: ConnectionID) {
-        broker.connectionClosed(id)
-        if handlers[Int(id.slot)]?.id == id { handlers[Int(id.slot)] = nil }
+        core.broker.connectionClosed(id)
+        if handlers[id.slot.index]?.id == id { handlers[id.slot.index] = nil }
+        scheduleTick()
+    }
+
+    private func committed(_ outcome: CommitOutcome) {
+        core.broker.committed(outcome, now: now)
+        if let readiness {
+            self.readiness = nil
+            switch outcome.result {
+            case .success: readiness.succeed()
+            case .failure(let failure): readiness.fail(failure)
+            }
+        }
+        scheduleTick()
+    }
+
+    private func pageRead(_ page: Page) {
+        core.broker.pageRead(page, now: now)
         scheduleTick()
     }
 
     // MARK: The tick
 
-    private func scheduleTick() {
+    var now: BrokerTime { .now() }
+
+    func scheduleTick() {
         guard !isTickScheduled else { return }
         isTickScheduled = true
         let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
@@ -110,50 +138,27 @@ final class BrokerDriver {
 
     private func tick() {
         isTickScheduled = false
-        broker.finishTick(now: .now())
-        performActions()
-        for id in broker.takeTouchedConnections() {
-            flush(id)
-        }
-        performActions()
+        runTick()
         if isDrained { closeFlushedConnections() }
-        scheduleTimer()
     }
 
-    /// Hands over what the socket has room for.
-    private func flush(_ id: ConnectionID) {
-        guard let handler = handlers[Int(id.slot)], handler.id == id else { return }
-        var hasWritten = false
-        while handler.hasRoom, let bytes = broker.nextOutput(for: id) {
-            handler.write(bytes)
-            hasWritten = true
-        }
-        broker.settle(id, now: .now())
-        if broker.isClosing(id), broker.isFlushed(id) {
-            handler.closeWhenFlushed()
-        } else if hasWritten {
-            handler.flush()
-        }
+    /// Sets the timer where the deadline is before the one that is set.
+    func wake(at deadline: Duration) {
+        guard timer.map({ deadline < $0.deadline }) ?? true else { return }
+        timer?.task.cancel()
+        let delay = max(.zero, deadline - now.monotonic)
+        let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
+        let task = eventLoop.scheduleTask(in: TimeAmount(delay)) { loopBound.value.timeReached() }
+        timer = (deadline, task)
     }
 
-    /// Every client has been told that the daemon goes: each is closed once it has taken what is left for it.
-    private func closeFlushedConnections() {
-        var areAllClosed = true
-        for handler in handlers {
-            guard let handler, let id = handler.id else { continue }
-            areAllClosed = false
-            if broker.isFlushed(id) { handler.closeWhenFlushed() }
-        }
-        if areAllClosed { finishDrain() }
+    private func timeReached() {
+        timer = nil
+        deadlinePassed()
+        if isDrained { closeFlushedConnections() }
     }
 
-    private func performActions() {
-        for action in broker.takeActions() {
-            perform(action)
-        }
-    }
-
-    private func perform(_ action: BrokerAction) {
+    func perform(_ action: BrokerAction) {
         switch action {
         case .commit(let batch):
             let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
@@ -174,27 +179,7 @@ final class BrokerDriver {
         }
     }
 
-    private func handler(_ id: ConnectionID) -> ConnectionHandler? {
-        guard let handler = handlers[Int(id.slot)], handler.id == id else { return nil }
-        return handler
-    }
-
-    private func committed(_ outcome: CommitOutcome) {
-        broker.committed(outcome, now: .now())
-        if let readiness {
-            self.readiness = nil
-            switch outcome.result {
-            case .success: readiness.succeed()
-            case .failure(let failure): readiness.fail(failure)
-            }
-        }
-        scheduleTick()
-    }
-
-    private func pageRead(_ page: Page) {
-        broker.pageRead(page, now: .now())
-        scheduleTick()
-    }
+    func sequencesUsed(below next: UInt64) {}
 
     private func reportHealth(_ problem: String?) {
         if let problem {
@@ -206,21 +191,15 @@ final class BrokerDriver {
         }
     }
 
-    // MARK: Deadlines
+    // MARK: Connections
 
-    /// Sets the timer where the broker's next deadline is before the one that is set.
-    private func scheduleTimer() {
-        guard let deadline = broker.nextDeadline, timer.map({ deadline < $0.deadline }) ?? true else { return }
-        timer?.task.cancel()
-        let delay = max(.zero, deadline - Moment.now().monotonic)
-        let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
-        let task = eventLoop.scheduleTask(in: TimeAmount(delay)) { loopBound.value.deadlinePassed() }
-        timer = (deadline, task)
-    }
+    func hasRoom(_ id: ConnectionID) -> Bool { handler(id)?.hasRoom ?? false }
+    func write(_ bytes: ByteBuffer, to id: ConnectionID) { handler(id)?.write(bytes) }
+    func flush(_ id: ConnectionID) { handler(id)?.flush() }
+    func closeWhenFlushed(_ id: ConnectionID) { handler(id)?.closeWhenFlushed() }
 
-    private func deadlinePassed() {
-        timer = nil
-        broker.deadlinePassed(now: .now())
-        tick()
+    private func handler(_ id: ConnectionID) -> ConnectionHandler? {
+        guard let handler = handlers[id.slot.index], handler.id == id else { return nil }
+        return handler
     }
 }

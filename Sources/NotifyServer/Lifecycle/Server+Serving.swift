@@ -52,8 +52,8 @@ extension Server {
             .childChannelOption(.writeBufferWaterMark, value: .init(low: 64 << 10, high: 256 << 10))
             .childChannelInitializer { channel in
                 PeerCredentials.of(channel).flatMapThrowing { credentials in
-                    let peer = Peer(
-                        uid: credentials.userID, gid: credentials.groupID, pid: UInt32(credentials.processID))
+                    let identity = Identity(uid: credentials.userID, gid: credentials.groupID)
+                    let peer = Peer(identity: identity, pid: UInt32(credentials.processID))
                     try channel.pipeline.syncOperations.addHandler(
                         ConnectionHandler(driver: driver.value, peer: peer))
                 }
@@ -73,8 +73,8 @@ extension Server {
 
     private func makeDriver(_ store: Store, _ eventLoop: any EventLoop) -> NIOLoopBound<BrokerDriver> {
         let broker = Broker(
-            configuration: configuration.broker, recovered: store.recovered, daemonVersion: notifydVersion,
-            daemonInstance: .random(), now: .now())
+            configuration: configuration.broker, recovered: store.recovered,
+            daemon: .init(version: notifydVersion, instance: .random(), started: .now()))
         return NIOLoopBound(
             BrokerDriver(broker: broker, store: store, eventLoop: eventLoop, notifier: notifier, logger: logger),
             eventLoop: eventLoop)

@@ -30,7 +30,7 @@ extension Log {
         measureFiles()
         return RecoveredLog(
             nextSequence: next, persistedThrough: persistedThrough,
-            subscriptions: subscriptions, wasClosedCleanly: wasClean, nextSubscriptionID: nextSubscription)
+            subscriptions: subscriptions, wasClosedCleanly: wasClean, nextSubscriptionID: DurableID(nextSubscription))
     }
 
     /// Leaves the exact next sequence for the next start, moves everything into the database, and lets go of the

@@ -10,10 +10,13 @@ extension Log {
         case .create(let record):
             try create(record, statements)
         case .update(let id, let progress):
-            try statements.updateSubscription.bind(5, id)
+            try statements.updateSubscription.bind(5, id.rawValue)
             try run(statements.updateSubscription, with: progress)
+        case .setOwner:
+            // The schema keeps the uid alone, which never changes.
+            break
         case .remove(let id):
-            try statements.removeSubscription.bind(1, id)
+            try statements.removeSubscription.bind(1, id.rawValue)
             try statements.removeSubscription.run()
         }
     }
@@ -24,8 +27,8 @@ extension Log {
         // No pattern holds a space.
         var patterns = record.filter.patterns.map(\.description).joined(separator: " ")
         var object = record.filter.object ?? ""
-        try insert.bind(5, record.id)
-        try insert.bind(6, record.filter.uid)
+        try insert.bind(5, record.id.rawValue)
+        try insert.bind(6, record.owner.uid)
         try name.withUTF8 { name in
             try patterns.withUTF8 { patterns in
                 try object.withUTF8 { object in
@@ -36,7 +39,7 @@ extension Log {
                 }
             }
         }
-        try statements.raiseNextSubscription.bind(1, UInt64(record.id) + 1)
+        try statements.raiseNextSubscription.bind(1, UInt64(record.id.rawValue) + 1)
         try statements.raiseNextSubscription.run()
     }
 
@@ -72,10 +75,9 @@ extension Log {
             let object = String(decoding: rows.bytes(4), as: UTF8.self)
             records.append(
                 DurableRecord(
-                    id: id,
-                    filter: SubscriptionFilter(
-                        patterns: patterns, object: object.isEmpty ? nil : object, uid: rows.integer32(1)),
+                    id: DurableID(id), owner: Identity(uid: rows.integer32(1), gid: 0),
                     name: String(decoding: rows.bytes(2), as: UTF8.self),
+                    filter: SubscriptionFilter(patterns: patterns, object: object.isEmpty ? nil : object),
                     progress: DurableProgress(
                         cursor: rows.integer(5), seenThrough: rows.integer(6), acknowledged: acknowledged,
                         isAttached: rows.integer(8) != 0)))

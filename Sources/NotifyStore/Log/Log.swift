@@ -15,7 +15,7 @@ final class Log: @unchecked Sendable {
 
     var names = NameTable()
     var openSegment = OpenSegment()
-    var memos: [UInt32: FilterMemo] = [:]
+    var memos: [DurableID: FilterMemo] = [:]
 
     /// The highest sequence committed.
     var persistedThrough: UInt64 = 0

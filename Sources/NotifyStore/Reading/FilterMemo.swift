@@ -11,13 +11,16 @@ struct FilterMemo {
     }
 
     let filter: SubscriptionFilter
+    /// The rights under which names were judged.
+    let access: ReadAccess
     /// Two bits for each name id.
     private var verdicts: [UInt64] = []
     /// How many names were judged so far.
     private(set) var judged = 0
 
-    init(filter: SubscriptionFilter) {
+    init(filter: SubscriptionFilter, access: ReadAccess) {
         self.filter = filter
+        self.access = access
     }
 
     var byteCount: Int { verdicts.capacity * MemoryLayout<UInt64>.stride }
@@ -32,7 +35,8 @@ struct FilterMemo {
         if word >= verdicts.count {
             verdicts.append(contentsOf: repeatElement(0, count: word + 1 - verdicts.count))
         }
-        let verdict: Verdict = names.withBytes(of: id) { filter.matches(name: $0) } ? .matching : .other
+        let isMatching = names.withBytes(of: id) { filter.matches(name: $0) && access.permits($0) }
+        let verdict: Verdict = isMatching ? .matching : .other
         verdicts[word] |= verdict.rawValue << shift
         judged += 1
         return verdict == .matching

@@ -199,13 +199,13 @@ struct DurableFlowTests {
         let client = subscriber(shell, window: 10_000)
         client.stopTaking()
         for _ in 0..<100 { post(10, shell, size: 100) }
-        #expect(shell.account(1000).outboxBytes < 10_000)
+        #expect(shell.amount(of: .outboxBytes, 1000) < 10_000)
         #expect(shell.reader("inbox")?.isLive == false)
         client.makeRoom()
         shell.run()
         #expect(client.takeMessages().map(\.sequence) == shell.store.messages.map(\.sequence))
         #expect(shell.reader("inbox")?.isLive == true)
-        #expect(shell.account(1000).outboxBytes == 0)
+        #expect(shell.amount(of: .outboxBytes, 1000) == 0)
     }
 
     @Test func aPageOfAnEarlierHoldIsNotTaken() {

@@ -18,7 +18,9 @@ struct DurableHoldTests {
         shell.work()
         shell.tick()
         #expect(
-            client.take() == [.subscribed(Subscribed(request: 1, subscription: 3, sequence: 0, isResumed: false))])
+            client.take() == [
+                .subscribed(Subscribed(request: 1, subscription: 3, sequence: 0, generation: 1 << 32, isResumed: false))
+            ])
         let record = shell.store.subscription(named: "inbox")
         #expect(record?.filter.patterns.map(\.string) == ["a", "b"])
         #expect(record?.progress.isAttached == true)
@@ -106,7 +108,10 @@ struct DurableHoldTests {
         #expect(errors.map(\.subscription) == [1])
         #expect(errors.map(\.request) == [0])
         let received = second.take()
-        #expect(received.first == .subscribed(Subscribed(request: 1, subscription: 9, sequence: 0, isResumed: true)))
+        #expect(
+            received.first
+                == .subscribed(
+                    Subscribed(request: 1, subscription: 9, sequence: 0, generation: 1 << 32, isResumed: true)))
         guard case .message(let message)? = received.last else {
             Issue.record("\(received)")
             return
@@ -121,7 +126,7 @@ struct DurableHoldTests {
         #expect(second.takeMessages().map(\.subscription) == [9])
         shell.closed(first)
         shell.run()
-        #expect(shell.reader("inbox")?.attachment?.connection == second.id)
+        #expect(shell.durable("inbox")?.member?.attachment.connection == second.id)
     }
 
     @Test func everyRequestToAttachIsAnswered() {
@@ -135,7 +140,7 @@ struct DurableHoldTests {
         #expect(first.takeErrors().map(\.request) == [1], "taken over before it was there")
         #expect(
             second.take() == [
-                .subscribed(Subscribed(request: 1, subscription: 2, sequence: 0, isResumed: true)),
+                .subscribed(Subscribed(request: 1, subscription: 2, sequence: 0, generation: 1 << 32, isResumed: true)),
                 .detached(Detached(request: 2, subscription: 2)),
             ])
         #expect(shell.store.subscription(named: "inbox")?.progress.isAttached == false)
@@ -155,7 +160,7 @@ struct DurableHoldTests {
         #expect(errors.map(\.request) == [1])
         #expect(errors.map(\.code) == code(.logFull))
         #expect(shell.counter("durable_subscriptions") == 0)
-        #expect(shell.account(1000).durableSubscriptions == 0)
+        #expect(shell.amount(of: .durableSubscriptions, 1000) == 0)
         second.subscribe(2, ["b"], durable: "inbox")
         shell.run()
         #expect(second.takeErrors().isEmpty)
@@ -183,7 +188,7 @@ struct DurableHoldTests {
         other.post("a")
         shell.run()
         #expect(other.takeMessages().map(\.subscription).sorted() == [1, 2])
-        #expect(shell.account(1000).durableSubscriptions == 2)
+        #expect(shell.amount(of: .durableSubscriptions, 1000) == 2)
     }
 
     @Test func aFailedAttachLeavesTheSubscriptionFree() {
@@ -203,7 +208,10 @@ struct DurableHoldTests {
         #expect(errors.map(\.subscription) == [1])
         second.subscribe(1, ["a"], durable: "inbox")
         shell.run()
-        #expect(second.take() == [.subscribed(Subscribed(request: 2, subscription: 1, sequence: 0, isResumed: true))])
+        #expect(
+            second.take() == [
+                .subscribed(Subscribed(request: 2, subscription: 1, sequence: 0, generation: 1 << 32, isResumed: true))
+            ])
     }
 
     // MARK: Leaving
@@ -306,7 +314,7 @@ struct DurableHoldTests {
         #expect(shell.store.messages.isEmpty, "nobody is left to store it for")
         client.subscribe(2, ["z"], durable: "inbox")
         shell.run()
-        #expect(shell.store.subscriptions.keys.sorted() == [2], "under an id of its own")
+        #expect(shell.store.subscriptions.keys.sorted() == [DurableID(2)], "under an id of its own")
     }
 
     /// Progress that went along with a removal that failed is still to be persisted.

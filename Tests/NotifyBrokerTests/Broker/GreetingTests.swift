@@ -62,7 +62,7 @@ struct GreetingTests {
             Issue.record("no welcome")
             return
         }
-        #expect(shell.account(1000).partialBytes == 0)
+        #expect(shell.amount(of: .receivedBytes, 1000) == 0)
     }
 
     @Test(arguments: [512, 513])

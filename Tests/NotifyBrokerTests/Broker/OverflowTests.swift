@@ -35,9 +35,9 @@ struct OverflowTests {
     @Test func theOldestAreDroppedAndTold() {
         let shell = shell()
         let client = subscriber(shell, .dropOldest)
-        let before = shell.broker.sequencer.last
+        let before = shell.lastSequence
         post(100, shell)
-        #expect(shell.account(1000).outboxBytes <= 4096)
+        #expect(shell.amount(of: .outboxBytes, 1000) <= 4096)
         client.makeRoom()
         shell.run()
         let received = client.take()
@@ -55,7 +55,7 @@ struct OverflowTests {
         #expect(sequences.last == before + 100)
         #expect(shell.counter("dropped") == gap.dropped)
         #expect((shell.counter("gaps") ?? 0) > 0)
-        #expect(shell.account(1000).outboxBytes == 0)
+        #expect(shell.amount(of: .outboxBytes, 1000) == 0)
     }
 
     @Test func theLatestOfEachNameIsKept() {
@@ -77,7 +77,7 @@ struct OverflowTests {
             default: Issue.record("\(one)")
             }
         }
-        let last = shell.broker.sequencer.last
+        let last = shell.lastSequence
         #expect(latest == ["a": last - 2, "b": last - 1, "c": last])
         #expect(dropped + delivered == 99)
     }
@@ -104,7 +104,7 @@ struct OverflowTests {
         #expect(errors.first?.isFatal == true)
         #expect(client.isClosed)
         #expect(shell.counter("subscriptions") == 0)
-        #expect(shell.account(1000).isEmpty)
+        #expect(shell.holdsNothing(1000))
     }
 
     @Test func whoReadsIsNotBothered() {
@@ -125,8 +125,8 @@ struct OverflowTests {
         let clients = (0..<4).map { _ in subscriber(shell, .dropOldest) }
         let stranger = subscriber(shell, .dropOldest, uid: 2000)
         post(100, shell)
-        #expect(shell.account(1000).outboxBytes <= 8192)
-        #expect(shell.account(2000).outboxBytes <= 8192 && shell.account(2000).outboxBytes > 0)
+        #expect(shell.amount(of: .outboxBytes, 1000) <= 8192)
+        #expect(shell.amount(of: .outboxBytes, 2000) <= 8192 && shell.amount(of: .outboxBytes, 2000) > 0)
         for client in clients + [stranger] { client.makeRoom() }
         shell.run()
         for client in clients + [stranger] {
@@ -237,6 +237,6 @@ struct OverflowTests {
         let next = shell.connect(Peer(uid: 5, gid: 5, pid: 5), greeting: nil)
         shell.run()
         #expect(next.isRead)
-        #expect(shell.account(1000).isEmpty)
+        #expect(shell.holdsNothing(1000))
     }
 }

@@ -32,7 +32,7 @@ final class BrokerCenter: ConformingCenter {
     init(isDurable: Bool) { self.isDurable = isDurable }
 
     /// What the broker's own center holds.
-    var observationCount: Int { state.withLock { $0.shell.broker.center.registrationCount } }
+    var observationCount: Int { state.withLock { $0.shell.registrationCount } }
 
     func observe(_ patterns: [NamePattern], object: String?, priority: Int32, using body: @escaping Body) -> Int {
         state.withLock { state in

@@ -7,8 +7,8 @@ import NotifyWire
 final class SimulatedClient {
     /// A durable subscription that it holds, as far as it knows.
     struct Hold {
-        var id: UInt32
-        var filter: SubscriptionFilter
+        var id: DurableID
+        var filter: Selection
         var window: Int
         var creditLeft: UInt64?
         var last: UInt64
@@ -19,17 +19,17 @@ final class SimulatedClient {
     /// A subscription that was asked for.
     struct Wish {
         var number: UInt32
-        var filter: SubscriptionFilter
+        var filter: Selection
         /// What is asked of a durable one; the id is the broker's.
-        var durable: (id: UInt32, window: Int, credit: UInt32)?
+        var durable: (id: DurableID, window: Int, credit: UInt32)?
     }
 
     let client: Client
     let uid: UInt32
     let overflow: OverflowPolicy
     /// Volatile subscriptions that the broker has taken in, and those that were confirmed.
-    var taken: [UInt32: SubscriptionFilter] = [:]
-    private var confirmed: [UInt32: SubscriptionFilter] = [:]
+    var taken: [UInt32: Selection] = [:]
+    private var confirmed: [UInt32: Selection] = [:]
     /// Asked for, by request.
     var asked: [UInt64: Wish] = [:]
     var holds: [UInt32: Hold] = [:]
@@ -167,7 +167,9 @@ final class SimulatedClient {
     /// Acknowledges through the connection, and says so to the world.
     func acknowledge(_ number: UInt32, _ ranges: [ClosedRange<UInt64>], _ world: inout SimulatedWorld) {
         guard var hold = holds[number] else { return }
-        world.acknowledged[hold.id, default: []] += ranges
+        // An acknowledgement acts only on what this client was handed.
+        world.acknowledged[hold.id, default: []].formUnion(
+            hold.open.filter { sequence in ranges.contains { $0.contains(sequence) } })
         hold.open.removeAll { sequence in ranges.contains { $0.contains(sequence) } }
         holds[number] = hold
         client.send(

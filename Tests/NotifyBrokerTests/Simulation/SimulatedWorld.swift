@@ -14,9 +14,9 @@ struct SimulatedWorld {
     /// By sequence: what a poster was told or a subscriber was given.
     private(set) var posts: [UInt64: Posted] = [:]
     /// By the id of a durable subscription: what left the broker for it.
-    var handedOver: [UInt32: Set<UInt64>] = [:]
+    var handedOver: [DurableID: Set<UInt64>] = [:]
     /// By the id of a durable subscription: what its clients acknowledged.
-    var acknowledged: [UInt32: [ClosedRange<UInt64>]] = [:]
+    var acknowledged: [DurableID: Set<UInt64>] = [:]
     /// Stored posts that were receipted.
     var receipted: Set<UInt64> = []
     /// The highest sequence whose commit the broker was told of.
@@ -29,9 +29,9 @@ struct SimulatedWorld {
         if posts.updateValue(post, forKey: sequence) != nil { fail("sequence \(sequence) is used twice") }
     }
 
-    func matches(_ sequence: UInt64, _ filter: SubscriptionFilter) -> Bool {
+    func matches(_ sequence: UInt64, _ selection: Selection) -> Bool {
         guard let post = posts[sequence] else { return false }
-        return post.matches(filter)
+        return selection.selects(post.name, post.object)
     }
 
     /// Checks what would be on disk: no cursor may have passed what nobody acknowledged.
@@ -39,13 +39,13 @@ struct SimulatedWorld {
         for record in store.subscriptions.values {
             let begin = store.firstCursors[record.id] ?? 0
             let known = acknowledged[record.id] ?? []
-            for message in store.messages where message.sequence > begin && message.matches(record.filter) {
+            for message in store.messages where message.sequence > begin && message.isFor(record) {
                 let isDone =
                     message.sequence <= record.progress.cursor
                     || record.progress.acknowledged.contains {
                         $0.first <= message.sequence && message.sequence <= $0.last
                     }
-                if isDone, !known.contains(where: { $0.contains(message.sequence) }) {
+                if isDone, !known.contains(message.sequence) {
                     fail("'\(record.name)' is past \(message.sequence), which was not acknowledged: \(record.progress)")
                     return
                 }
@@ -58,7 +58,7 @@ struct SimulatedWorld {
         for record in store.subscriptions.values {
             let begin = store.firstCursors[record.id] ?? 0
             let handed = handedOver[record.id] ?? []
-            for message in store.messages where message.sequence > begin && message.matches(record.filter) {
+            for message in store.messages where message.sequence > begin && message.isFor(record) {
                 if !handed.contains(message.sequence) { fail("'\(record.name)' never got \(message.sequence)") }
             }
         }
@@ -67,9 +67,20 @@ struct SimulatedWorld {
     }
 }
 
-extension SimulatedWorld.Posted {
-    func matches(_ filter: SubscriptionFilter) -> Bool {
+/// What a subscription selects, within the rights of its user under the default policy.
+struct Selection {
+    var filter: SubscriptionFilter
+    var uid: UInt32
+
+    func selects(_ name: [UInt8], _ object: [UInt8]) -> Bool {
         if let wanted = filter.object, Array(wanted.utf8) != object { return false }
-        return name.withUnsafeBytes { filter.matches(name: $0) }
+        let identity = Identity(uid: uid, gid: uid)
+        return name.withUnsafeBytes { filter.matches(name: $0) && AccessPolicy().mayReceive($0, identity) }
+    }
+}
+
+extension FakeStore.Message {
+    func isFor(_ record: DurableRecord) -> Bool {
+        Selection(filter: record.filter, uid: record.owner.uid).selects(name, object)
     }
 }

@@ -125,7 +125,7 @@ final class Simulation {
             happened.pauses += client.client.isRead ? 0 : 1
             client.read(&world, store, &happened) { number in
                 !client.client.isClosed
-                    && shell.broker.connections[Int(client.client.id.slot)].subscriptions[number] != nil
+                    && shell.connection(client.client).subscriptions[number] != nil
             }
         }
         clients.removeAll { $0.client.isClosed }
@@ -135,7 +135,7 @@ final class Simulation {
 
     private func any(_ isWanted: (SimulatedClient) -> Bool = { _ in true }) -> SimulatedClient? {
         clients.filter {
-            $0.client.isRead && !$0.client.isClosed && !shell.broker.isClosing($0.client.id) && isWanted($0)
+            $0.client.isRead && !$0.client.isClosed && !shell.isClosing($0.client) && isWanted($0)
         }
         .randomElement(using: &random)
     }
@@ -190,18 +190,18 @@ final class Simulation {
         let padding = [UInt8](repeating: 0, count: Int.random(in: 0...(random.chance(10) ? 600 : 60), using: &random))
         let payload = (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) } + padding
         let post = SimulatedWorld.Posted(name: Array(name.utf8), object: Array(object.utf8), number: number)
-        let before = shell.broker.sequencer.last
+        let before = shell.lastSequence
         let wantsReceipt = random.chance(60)
         // The broker takes it at once, so that what it reaches is known from who was subscribed just before.
         let request = client.client.nextRequest()
         let reached = clients.map { other in
-            other.client.isClosed || shell.broker.isClosing(other.client.id)
-                ? 0 : other.taken.values.count { post.matches($0) }
+            other.client.isClosed || shell.isClosing(other.client)
+                ? 0 : other.taken.values.count { $0.selects(post.name, post.object) }
         }
         client.client.send(
             postFrame(
                 request, name: post.name, object: post.object, payload: payload, durability, receipt: wantsReceipt))
-        let sequence = shell.broker.sequencer.last
+        let sequence = shell.lastSequence
         note(
             "post \(client.client.id) \(name) '\(object)' \(durability) \(sequence > before ? "\(sequence)" : "refused")"
         )
@@ -243,12 +243,12 @@ final class Simulation {
         let request = client.client.subscribe(
             number, wish.patterns.shuffled(using: &random), object: wish.object, durable: wish.name, from: start,
             window: window, credit: credit)
-        let index = shell.broker.readerSlots[Broker.DurableKey(uid: wish.uid, name: wish.name)]
+        let durable = shell.durable(wish.name, uid: wish.uid)
         client.asked[request] = SimulatedClient.Wish(
             number: number, filter: filter(wish.patterns, wish.object, uid: wish.uid),
             durable: (
-                id: index.map { shell.broker.readers[$0].id } ?? 0,
-                window: Int(window == 0 ? shell.broker.configuration.defaultWindow : window), credit: credit
+                id: durable?.id ?? DurableID(0),
+                window: Int(window == 0 ? shell.configuration.defaultWindow : window), credit: credit
             ))
         note("attach \(client.client.id) \(number) \(wish.name) window \(window) credit \(credit) \(start)")
     }
@@ -276,9 +276,11 @@ final class Simulation {
         return nextSubscription
     }
 
-    private func filter(_ patterns: [String], _ object: String, uid: UInt32) -> SubscriptionFilter {
-        SubscriptionFilter(
-            patterns: patterns.compactMap { try? NamePattern($0) }, object: object.isEmpty ? nil : object, uid: uid)
+    private func filter(_ patterns: [String], _ object: String, uid: UInt32) -> Selection {
+        Selection(
+            filter: SubscriptionFilter(
+                patterns: patterns.compactMap { try? NamePattern($0) }, object: object.isEmpty ? nil : object),
+            uid: uid)
     }
 
     private func acknowledge() {
@@ -291,8 +293,8 @@ final class Simulation {
         case 0: ranges = [0...(hold.open.randomElement(using: &random) ?? 0)]
         case 1: ranges = hold.open.shuffled(using: &random).prefix(3).map { $0...$0 }
         case 2:
-            // Whatever was handed over at any time may be acknowledged, also before it comes again.
-            guard let last = world.handedOver[hold.id]?.sorted().randomElement(using: &random) else { return }
+            // Sequences that were never handed over, or to an earlier attachment, do not count.
+            guard let last = hold.open.randomElement(using: &random) else { return }
             ranges = [UInt64.random(in: 0...last, using: &random)...last]
         default:
             let last = hold.open.randomElement(using: &random) ?? 0
@@ -340,7 +342,7 @@ final class Simulation {
     private func describe(_ outcome: FakeStore.Outcome) -> String {
         switch outcome {
         case .committed(let outcome): "commit \(outcome.batchID)"
-        case .page(let page): "page of \(page.subscription)"
+        case .page(let page): "page of \(page.reader)"
         }
     }
 
@@ -360,7 +362,7 @@ final class Simulation {
     private func start() {
         clients = []
         outcomes = []
-        shell = Shell(shell.broker.configuration, store: store, at: shell.now.monotonic)
+        shell = Shell(shell.configuration, store: store, at: shell.now.monotonic)
         world.reportedThrough = store.persistedThrough
         world.check(store)
     }
@@ -371,7 +373,7 @@ final class Simulation {
         happened.stops += 1
         for client in clients { client.client.makeRoom() }
         let receivers = clients
-        shell.broker.drainRequested()
+        shell.drain()
         for _ in 0..<1000 where !shell.isDrained {
             tick()
             while let outcome = store.perform() { outcomes.append(outcome) }
@@ -385,7 +387,7 @@ final class Simulation {
         for client in receivers where !client.client.isClosed && !(client.unanswered.isEmpty && client.asked.isEmpty) {
             world.fail("\(client.client.id) was left without answers: \(client.unanswered) \(client.asked)")
         }
-        store.close(nextSequence: shell.broker.nextSequence)
+        store.close(nextSequence: shell.nextSequence)
         start()
     }
 
@@ -414,8 +416,11 @@ final class Simulation {
                 world.fail("\(client.client.id) waits for answers: \(client.unanswered) \(client.asked)")
             }
         }
-        for index in shell.broker.readerSlots.values where !shell.broker.readers[index].isLive {
-            world.fail("'\(shell.broker.readers[index].name)' is not live: \(shell.broker.readers[index].state)")
+        for durable in shell.durables {
+            let reader = shell.reader(durable.name, uid: durable.uid)
+            if reader?.isLive != true {
+                world.fail("'\(durable.name)' is not live: \(durable.state), \(reader as Any)")
+            }
         }
     }
 
@@ -457,16 +462,17 @@ final class Simulation {
         for record in store.subscriptions.values {
             if record.progress.isAttached { world.fail("'\(record.name)' is still held") }
             if !record.progress.acknowledged.isEmpty { world.fail("'\(record.name)' has \(record.progress)") }
-            let last = store.messages.last { $0.matches(record.filter) }?.sequence ?? 0
+            let last = store.messages.last { $0.isFor(record) }?.sequence ?? 0
             if record.progress.cursor < last { world.fail("'\(record.name)' stays at \(record.progress.cursor)") }
         }
         for client in clients { shell.closed(client.client) }
         for uid in Self.users {
-            var account = shell.broker.accounts[uid]
-            account.durableSubscriptions = 0
-            if !account.isEmpty { world.fail("user \(uid) is still charged: \(account)") }
+            for resource in Ledger.Resource.allCases where resource != .durableSubscriptions {
+                let amount = shell.amount(of: resource, uid)
+                if amount != 0 { world.fail("user \(uid) is still charged \(amount) for \(resource)") }
+            }
         }
-        if shell.broker.connections.count != 0 { world.fail("connections are left") }
-        if shell.broker.volatileSubscriptions != 0 { world.fail("volatile subscriptions are left") }
+        if shell.connectionCount != 0 { world.fail("connections are left") }
+        if shell.volatileSubscriptionCount != 0 { world.fail("volatile subscriptions are left") }
     }
 }

@@ -48,7 +48,7 @@ final class Client {
     /// The socket takes more bytes from now on.
     func makeRoom(_ bytes: Int = .max) {
         room = bytes
-        shell.broker.connectionWritable(id)
+        shell.connectionWritable(self)
     }
 
     func stopTaking() { room = 0 }

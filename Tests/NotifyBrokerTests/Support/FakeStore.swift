@@ -25,9 +25,9 @@ final class FakeStore {
 
     /// What would be on disk.
     private(set) var messages: [Message] = []
-    private(set) var subscriptions: [UInt32: DurableRecord] = [:]
+    private(set) var subscriptions: [DurableID: DurableRecord] = [:]
     private(set) var mark: UInt64 = 1
-    private var nextSubscriptionID: UInt32 = 1
+    private var nextSubscriptionID = DurableID(1)
     private var cleanNextSequence: UInt64?
 
     private(set) var jobs: [Job] = []
@@ -37,7 +37,7 @@ final class FakeStore {
     /// Every message up to here was flushed.
     private(set) var syncedThrough: UInt64 = 0
     /// Where each subscription began.
-    private(set) var firstCursors: [UInt32: UInt64] = [:]
+    private(set) var firstCursors: [DurableID: UInt64] = [:]
     var pageRows = 1000
     var pageBytes = 256 << 10
 
@@ -79,9 +79,7 @@ final class FakeStore {
         case .page(let request):
             let result: Result<Page.Content, StorageFailure> = failure.map { .failure($0) } ?? .success(read(request))
             return .page(
-                Page(
-                    subscription: request.subscription, generation: request.generation, result: result,
-                    statistics: statistics))
+                Page(reader: request.reader, result: result, statistics: statistics))
         case nil:
             return nil
         }
@@ -130,7 +128,7 @@ final class FakeStore {
             check(record.progress)
             subscriptions[record.id] = record
             firstCursors[record.id] = record.progress.cursor
-            nextSubscriptionID = max(nextSubscriptionID, record.id + 1)
+            nextSubscriptionID = max(nextSubscriptionID, DurableID(record.id.rawValue + 1))
         case .update(let id, let progress):
             if subscriptions[id] == nil { violations.append("update of \(id), which is not there") }
             if let before = subscriptions[id]?.progress.cursor, before > progress.cursor {
@@ -138,6 +136,9 @@ final class FakeStore {
             }
             check(progress)
             subscriptions[id]?.progress = progress
+        case .setOwner(let id, let owner):
+            if subscriptions[id]?.owner.uid != owner.uid { violations.append("\(id) goes to another user") }
+            subscriptions[id]?.owner = owner
         case .remove(let id):
             subscriptions[id] = nil
         }
@@ -163,7 +164,7 @@ final class FakeStore {
             else { return content }
             rows += 1
             content.scannedThrough = message.sequence
-            guard message.matches(request.filter) else { continue }
+            guard message.matches(request.filter, request.access) else { continue }
             content.block.entries.append(
                 LogBlock.Entry(
                     sequence: message.sequence, offset: UInt32(content.block.frames.writerIndex),
@@ -176,9 +177,9 @@ final class FakeStore {
 }
 
 extension FakeStore.Message {
-    func matches(_ filter: SubscriptionFilter) -> Bool {
+    func matches(_ filter: SubscriptionFilter, _ access: ReadAccess) -> Bool {
         if let wanted = filter.object, Array(wanted.utf8) != object { return false }
-        return name.withUnsafeBytes { filter.matches(name: $0) }
+        return name.withUnsafeBytes { filter.matches(name: $0) && access.permits($0) }
     }
 }
 

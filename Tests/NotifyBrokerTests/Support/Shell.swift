@@ -1,43 +1,53 @@
 import NIOCore
+import NotifyLog
 @testable import NotifyBroker
 import NotifyLog
 import NotifyWire
 import Testing
 
-/// Carries out what a broker decides, as the daemon's shell does, but by hand: time, sockets and the store move only
-/// when told to.
-final class Shell {
-    var broker: Broker
+/// A host that does everything by hand: time, sockets and the store move only when told to.
+final class Shell: BrokerHost {
+    let core: BrokerCore
     let store: FakeStore
-    private(set) var now: Moment
+    private(set) var now: BrokerTime
     private(set) var clients: [ConnectionID: Client] = [:]
-    /// What health changes said, in order.
+    /// What health changes reported, in order.
     private(set) var healthChanges: [String?] = []
     private(set) var isDrained = false
     /// The broker asked for another tick.
     private(set) var wantsTick = false
+    /// Sequences below this may have become visible.
+    private(set) var usedBelow: UInt64 = 0
+    /// Called from within each flush.
+    var onFlush: (ConnectionID) -> Void = { _ in }
 
     /// Starts a broker over what the store holds, and has it reserve its first sequences.
     init(
-        _ configuration: BrokerConfiguration = BrokerConfiguration(), store: FakeStore = FakeStore(),
-        at start: Duration = .zero, isReady: Bool = true
+        _ configuration: BrokerConfiguration = BrokerConfiguration(), policy: AccessPolicy = AccessPolicy(),
+        store: FakeStore = FakeStore(), at start: Duration = .zero, isReady: Bool = true
     ) {
         self.store = store
-        now = Moment(monotonic: start, wallMicroseconds: 1_700_000_000_000_000)
-        broker = Broker(
-            configuration: configuration, recovered: store.recovered(), daemonVersion: "1.2.3",
-            daemonInstance: ClientInstance(high: 1, low: 2), now: now)
+        now = BrokerTime(monotonic: start, wallMicroseconds: 1_700_000_000_000_000)
+        core = BrokerCore(
+            Broker(
+                configuration: configuration, policy: policy, recovered: store.recovered(),
+                daemon: .init(version: "1.2.3", instance: ClientInstance(high: 1, low: 2), started: now)))
         if isReady { run() }
     }
 
     // MARK: Connections
 
-    func connect(uid: UInt32 = 1000, pid: UInt32 = 77, greets: Bool = true, instance: ClientInstance? = nil) -> Client {
-        connect(Peer(uid: uid, gid: uid, pid: pid), greeting: greets ? Hello(instance: instance ?? .next()) : nil)
+    func connect(
+        uid: UInt32 = 1000, groups: [UInt32] = [], pid: UInt32 = 77, greets: Bool = true,
+        instance: ClientInstance? = nil
+    ) -> Client {
+        connect(
+            Peer(identity: Identity(uid: uid, gid: uid, groups: groups), pid: pid),
+            greeting: greets ? Hello(instance: instance ?? .next()) : nil)
     }
 
     func connect(_ peer: Peer, greeting: Hello?) -> Client {
-        let client = Client(id: broker.connectionOpened(peer, now: now), shell: self)
+        let client = Client(id: core.broker.connectionOpened(peer, now: now), shell: self)
         clients[client.id] = client
         if let greeting {
             client.send(greeting)
@@ -51,26 +61,23 @@ final class Shell {
     }
 
     func received(_ bytes: [UInt8], from id: ConnectionID) -> Int {
-        bytes.withUnsafeBytes { broker.bytesReceived($0, from: id, now: now) }
+        bytes.withUnsafeBytes { core.broker.bytesReceived($0, from: id, now: now) }
     }
 
     /// The peer is gone.
     func closed(_ client: Client) {
         client.isClosed = true
         clients[client.id] = nil
-        broker.connectionClosed(client.id)
+        core.broker.connectionClosed(client.id)
     }
+
+    func connectionWritable(_ client: Client) { core.broker.connectionWritable(client.id) }
 
     // MARK: Ticks
 
     func tick() {
         wantsTick = false
-        broker.finishTick(now: now)
-        performActions()
-        for id in broker.takeTouchedConnections() {
-            flush(id)
-        }
-        performActions()
+        runTick()
         if !store.violations.isEmpty { Issue.record("\(store.violations)") }
     }
 
@@ -93,7 +100,7 @@ final class Shell {
         Issue.record("the broker does not come to rest")
     }
 
-    /// Lets the store do its oldest job, and tells the broker. Returns false where it has none.
+    /// Lets the store do its oldest job, and reports the outcome. Returns false where it has none.
     @discardableResult
     func work(failingWith failure: StorageFailure? = nil) -> Bool {
         guard let outcome = store.perform(failingWith: failure) else { return false }
@@ -103,66 +110,100 @@ final class Shell {
 
     func report(_ outcome: FakeStore.Outcome) {
         switch outcome {
-        case .committed(let outcome): broker.committed(outcome, now: now)
-        case .page(let page): broker.pageRead(page, now: now)
+        case .committed(let outcome): core.broker.committed(outcome, now: now)
+        case .page(let page): core.broker.pageRead(page, now: now)
         }
     }
 
-    /// Time goes by, and the broker is woken where it wanted to be.
+    /// Time goes by, and the broker is woken at its deadline.
     func advance(_ duration: Duration) {
         now.monotonic += duration
         now.wallMicroseconds += UInt64(duration / .microseconds(1))
-        guard let deadline = broker.nextDeadline, deadline <= now.monotonic else { return }
-        broker.deadlinePassed(now: now)
-        tick()
+        guard let deadline = core.broker.nextDeadline, deadline <= now.monotonic else { return }
+        wantsTick = false
+        deadlinePassed()
     }
 
-    private func flush(_ id: ConnectionID) {
-        guard let client = clients[id] else { return }
-        while client.room > 0, let bytes = broker.nextOutput(for: id) {
-            client.received(bytes)
-        }
-        broker.settle(id, now: now)
-        if broker.isClosing(id), broker.isFlushed(id) { closed(client) }
-    }
+    func drain() { core.broker.drainRequested() }
 
-    private func performActions() {
-        for action in broker.takeActions() {
-            switch action {
-            case .commit(let batch): store.add(.commit(batch))
-            case .readPage(let request): store.add(.page(request))
-            case .close(let id):
-                clients[id]?.isClosed = true
-                clients[id] = nil
-            case .pauseReading(let id): clients[id]?.setReading(false)
-            case .resumeReading(let id): clients[id]?.setReading(true)
-            case .storageHealthChanged(let problem): healthChanges.append(problem)
-            case .continueSoon: wantsTick = true
-            case .drained: isDrained = true
-            }
+    // MARK: Host
+
+    func scheduleTick() { wantsTick = true }
+
+    // `advance` asks the broker itself.
+    func wake(at deadline: Duration) {}
+
+    func perform(_ action: BrokerAction) {
+        switch action {
+        case .commit(let batch): store.add(.commit(batch))
+        case .readPage(let request): store.add(.page(request))
+        case .close(let id):
+            clients[id]?.isClosed = true
+            clients[id] = nil
+        case .pauseReading(let id): clients[id]?.setReading(false)
+        case .resumeReading(let id): clients[id]?.setReading(true)
+        case .storageHealthChanged(let problem): healthChanges.append(problem)
+        case .continueSoon: Issue.record("the tick handles this")
+        case .drained: isDrained = true
         }
     }
 
-    // MARK: What the broker says of itself
+    func sequencesUsed(below next: UInt64) {
+        if next < usedBelow { Issue.record("sequences go back from \(usedBelow) to \(next)") }
+        usedBelow = next
+    }
 
-    var isReady: Bool { broker.isReady }
-    var nextDeadline: Duration? { broker.nextDeadline }
-    var connectionCount: Int { broker.connections.count }
+    func hasRoom(_ id: ConnectionID) -> Bool { (clients[id]?.room ?? 0) > 0 }
+    func write(_ bytes: ByteBuffer, to id: ConnectionID) { clients[id]?.received(bytes) }
+    func flush(_ id: ConnectionID) { onFlush(id) }
 
-    func account(_ uid: UInt32) -> Accounts.Account { broker.accounts[uid] }
+    func closeWhenFlushed(_ id: ConnectionID) {
+        if let client = clients[id] { closed(client) }
+    }
 
-    /// The reader behind a durable subscription.
-    func reader(_ name: String, uid: UInt32 = 1000) -> DurableReader? {
-        broker.readerSlots[Broker.DurableKey(uid: uid, name: name)].map { broker.readers[$0] }
+    // MARK: The broker's state
+
+    var isReady: Bool { core.broker.isReady }
+    var configuration: BrokerConfiguration { core.broker.configuration }
+    var nextDeadline: Duration? { core.broker.nextDeadline }
+    var nextSequence: UInt64 { core.broker.nextSequence }
+    var lastSequence: UInt64 { core.broker.commits.sequencer.last }
+    var pendingBytes: Int { core.broker.commits.pending.bytes }
+    var connectionCount: Int { core.broker.connections.count }
+    var registrationCount: Int { core.broker.subscriptions.registrationCount }
+    var volatileSubscriptionCount: Int { core.broker.subscriptions.volatileCount }
+
+    func isClosing(_ client: Client) -> Bool { core.broker.isClosing(client.id) }
+    func connection(_ client: Client) -> Connection { core.broker.connections[client.id.slot] }
+    func amount(of resource: Ledger.Resource, _ uid: UInt32) -> Int {
+        core.broker.ledger.amount(of: resource, uid: uid)
+    }
+    func holdsNothing(_ uid: UInt32) -> Bool { core.broker.ledger.isEmpty(uid: uid) }
+
+    var durables: [DurableSubscription] { core.broker.durables.slots.map { core.broker.durables[$0] } }
+
+    func durable(_ name: String, uid: UInt32 = 1000) -> DurableSubscription? {
+        core.broker.durables.slot(of: DurableKey(uid: uid, name: name)).map { core.broker.durables[$0] }
+    }
+
+    /// The reader of an attached durable subscription.
+    func reader(_ name: String, uid: UInt32 = 1000) -> LogReader? {
+        durable(name, uid: uid)?.reader.map { core.broker.readers[$0] }
     }
 
     /// A counter as a client sees it.
     func counter(_ name: String) -> UInt64? {
-        broker.counters(now: now).first { $0.name == name }?.value
+        core.broker.counters(now: now).first { $0.name == name }?.value
     }
 }
 
 extension StorageFailure {
     static let full = StorageFailure(kind: .full, message: "the disk is full")
     static let broken = StorageFailure(kind: .inputOutput, message: "the disk is broken")
+}
+
+extension Peer {
+    init(uid: UInt32, gid: UInt32, pid: UInt32) {
+        self.init(identity: Identity(uid: uid, gid: gid), pid: pid)
+    }
 }

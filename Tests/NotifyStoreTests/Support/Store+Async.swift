@@ -22,10 +22,12 @@ extension Store {
     }
 
     func page(
-        _ filter: SubscriptionFilter, after: UInt64 = 0, maximum: Int = .max, subscription: UInt32 = 1
+        _ filter: SubscriptionFilter, after: UInt64 = 0, maximum: Int = .max, subscription: UInt32 = 1,
+        access: ReadAccess = .of(uid: 0)
     ) async throws -> Page.Content {
         let request = PageRequest(
-            subscription: subscription, generation: 0, filter: filter, after: after, maximumMessages: maximum)
+            reader: ReaderID(slot: 0, generation: 0), subscription: DurableID(subscription), filter: filter,
+            access: access, after: after, maximumMessages: maximum)
         let page = await withCheckedContinuation { continuation in
             readPage(request) { continuation.resume(returning: $0) }
         }

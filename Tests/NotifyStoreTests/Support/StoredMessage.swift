@@ -72,13 +72,27 @@ extension LogBlock {
 }
 
 extension SubscriptionFilter {
-    init(_ patterns: String..., object: String? = nil, uid: UInt32 = 0) throws {
-        self.init(patterns: try patterns.map { try NamePattern($0) }, object: object, uid: uid)
+    init(_ patterns: String..., object: String? = nil) throws {
+        self.init(patterns: try patterns.map { try NamePattern($0) }, object: object)
+    }
+}
+
+extension ReadAccess {
+    static func of(uid: UInt32, generation: UInt32 = 0) -> ReadAccess {
+        ReadAccess(policy: AccessPolicy(generation: generation), identity: Identity(uid: uid, gid: 0))
     }
 }
 
 extension DurableRecord {
-    init(id: UInt32, name: String, _ filter: SubscriptionFilter, cursor: UInt64 = 0) {
-        self.init(id: id, filter: filter, name: name, progress: DurableProgress(cursor: cursor, seenThrough: cursor))
+    init(id: DurableID, uid: UInt32 = 0, name: String, _ filter: SubscriptionFilter, cursor: UInt64 = 0) {
+        self.init(
+            id: id, owner: Identity(uid: uid, gid: 0), name: name, filter: filter,
+            progress: DurableProgress(cursor: cursor, seenThrough: cursor))
+    }
+}
+
+extension DurableID: ExpressibleByIntegerLiteral {
+    package init(integerLiteral value: UInt32) {
+        self.init(value)
     }
 }

@@ -1,0 +1,58 @@
+import NotifyCenter
+import NotifyLog
+import NotifyWire
+
+/// The one place where rights are asked for: the policy, and the identities that it decides on.
+struct AccessControl {
+    private(set) var policy: AccessPolicy
+    private var identities = IdentityTable()
+
+    init(policy: AccessPolicy) {
+        self.policy = policy
+    }
+
+    // MARK: Identities
+
+    /// Interns an identity for a connection or a durable subscription, which releases it at its end.
+    mutating func retain(_ identity: Identity) -> IdentityID { identities.retain(identity) }
+    mutating func release(_ id: IdentityID) { identities.release(id) }
+    func identity(_ id: IdentityID) -> Identity { identities[id] }
+    var identityCount: Int { identities.count }
+
+    // MARK: Decisions
+
+    /// - Throws: `forbidden`, if the identity may not post under the name.
+    func checkPost(_ name: UnsafeRawBufferPointer, _ id: IdentityID) throws(WireError) {
+        guard policy.isOpen(name) || policy.mayPost(name, identities[id]) else {
+            let name = String(decoding: name, as: UTF8.self)
+            throw WireError(
+                .forbidden, "user \(identities[id].uid) may not post '\(name)': that part of the names is another's")
+        }
+    }
+
+    /// - Throws: `forbidden`, if the identity may not subscribe with the pattern.
+    func checkSubscribe(_ pattern: NamePattern, _ id: IdentityID) throws(WireError) {
+        guard policy.maySubscribe(pattern, identities[id]) else {
+            throw WireError(
+                .forbidden,
+                "user \(identities[id].uid) may not subscribe to '\(pattern)': that part of the names is another's")
+        }
+    }
+
+    func mayReceive(_ name: UnsafeRawBufferPointer, _ id: IdentityID) -> Bool {
+        policy.isOpen(name) || policy.mayReceive(name, identities[id])
+    }
+
+    func mayManage(uid: UInt32, _ id: IdentityID) -> Bool { policy.mayManage(uid: uid, identities[id]) }
+
+    /// The rights of an identity, for a reader of stored messages.
+    func readAccess(of id: IdentityID) -> ReadAccess {
+        ReadAccess(policy: policy, identity: identities[id])
+    }
+
+    /// Takes another policy. Decisions that are cached elsewhere carry its generation.
+    mutating func policyChanged(to policy: AccessPolicy) {
+        precondition(policy.generation > self.policy.generation, "policies have rising generations")
+        self.policy = policy
+    }
+}

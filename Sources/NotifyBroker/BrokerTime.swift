@@ -1,0 +1,12 @@
+/// The present, as the host read it: the broker reads no clock.
+package struct BrokerTime: Equatable, Sendable {
+    /// Since an arbitrary point; never goes back.
+    package var monotonic: Duration
+    /// Microseconds since 1970-01-01T00:00:00Z, for the stamps of messages.
+    package var wallMicroseconds: UInt64
+
+    package init(monotonic: Duration, wallMicroseconds: UInt64) {
+        self.monotonic = monotonic
+        self.wallMicroseconds = wallMicroseconds
+    }
+}

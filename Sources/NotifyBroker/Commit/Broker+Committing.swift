@@ -1,0 +1,100 @@
+package import NotifyLog
+import NotifyWire
+
+/// Batches: when one begins, and what follows its outcome.
+extension Broker {
+    /// Hands what has gathered to the store, if it is free and there is reason to.
+    mutating func beginCommit(now: BrokerTime) {
+        let batch = Self.beginBatch(&commits, &durables, now: now.monotonic)
+        if let batch { actions.append(.commit(batch)) }
+    }
+
+    private static func beginBatch(
+        _ commits: inout CommitPipeline, _ durables: inout DurableSubscriptions, now: Duration
+    ) -> CommitBatch? {
+        commits.beginBatch(hasProgress: durables.hasUnsavedProgress, now: now) { durables.takeProgress() }
+    }
+
+    /// The store has finished a batch.
+    package mutating func committed(_ outcome: CommitOutcome, now: BrokerTime) {
+        guard let batch = commits.takeInFlight(outcome) else { return }
+        statistics.store = outcome.statistics
+        switch outcome.result {
+        case .success: succeeded(batch)
+        case .failure(let failure): failed(batch, failure, now: now)
+        }
+        for slot in commits.takeHeldConnections() {
+            resume(slot, .logBehind)
+        }
+    }
+
+    private mutating func succeeded(_ batch: InFlightBatch) {
+        storageWorks()
+        statistics.stored += UInt64(batch.messageCount)
+        for part in batch.log.sealed {
+            handToLiveReaders(part)
+            readers.committed(part.block)
+        }
+        commits.persisted(batch)
+        for waiter in batch.log.waiters where waiter.wantsReceipt && connections.contains(waiter.connection) {
+            connections[waiter.connection.slot].unreceiptedPosts -= 1
+            answer(waiter.connection.slot, receipt: waiter.receipt)
+        }
+        for continuation in batch.log.continuations {
+            switch continuation {
+            case .attached(let id, let attachment): attachCommitted(id, attachment)
+            case .detached(let connection, let detached):
+                if connections.contains(connection) { answer(connection.slot, detached) }
+            case .removed(let id, let connection, let request):
+                // It is gone already where its creation failed meanwhile.
+                if let slot = durables.slot(of: id) { drop(slot) }
+                if connections.contains(connection) { answer(connection.slot, Removed(request: request)) }
+            }
+        }
+    }
+
+    /// Nothing of the batch was kept: every request in it is refused, and progress is tried again.
+    private mutating func failed(_ batch: InFlightBatch, _ failure: StorageFailure, now: BrokerTime) {
+        storageFailed(failure, now: now)
+        durables.progressFailed(batch.progressOf)
+        let error = failure.wireError
+        for waiter in batch.log.waiters where connections.contains(waiter.connection) {
+            if waiter.wantsReceipt { connections[waiter.connection.slot].unreceiptedPosts -= 1 }
+            refuse(waiter.connection.slot, request: waiter.receipt.request, error)
+        }
+        for continuation in batch.log.continuations {
+            switch continuation {
+            case .attached(let id, let attachment): attachFailed(id, attachment, error)
+            case .detached(let connection, let detached):
+                guard connections.contains(connection) else { continue }
+                refuse(connection.slot, request: detached.request, error, subscription: detached.subscription)
+            case .removed(let id, let connection, let request):
+                if let slot = durables.slot(of: id) {
+                    durables[slot].removalFailed()
+                    durables.noteProgress(slot)
+                }
+                if connections.contains(connection) { refuse(connection.slot, request: request, error) }
+            }
+        }
+    }
+
+    // MARK: Health
+
+    mutating func storageFailed(_ failure: StorageFailure, now: BrokerTime) {
+        if commits.storageFailed(failure.message, now: now.monotonic) { reportHealth() }
+    }
+
+    private mutating func storageWorks() {
+        if commits.storageWorks() { reportHealth() }
+        readers.retryPages()
+    }
+}
+
+extension StorageFailure {
+    fileprivate var wireError: WireError {
+        switch kind {
+        case .full: WireError(.logFull, "not stored: \(message)")
+        case .inputOutput: WireError(.storageFailed, "not stored: \(message)")
+        }
+    }
+}

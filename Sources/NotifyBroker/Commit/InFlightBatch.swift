@@ -1,0 +1,14 @@
+import NotifyLog
+
+/// A batch that the store is committing.
+struct InFlightBatch {
+    let id: UInt64
+    let log: PendingLog
+    /// Durable subscriptions whose progress is in it.
+    let progressOf: Set<DurableSlot>
+    let reserveThrough: UInt64?
+    let started: Duration
+
+    var lastSequence: UInt64? { log.sealed.last?.block.entries.last?.sequence }
+    var messageCount: Int { log.sealed.reduce(0) { $0 + $1.block.entries.count } }
+}

@@ -1,0 +1,48 @@
+import NotifyWire
+
+/// Answers and refusals.
+extension Broker {
+    /// Nothing follows the error that ends a connection, also no outcome that is known only later.
+    mutating func answer(_ slot: ConnectionSlot, _ frame: some ControlFrame) {
+        guard !connections[slot].session.isClosing else { return }
+        egress.append(frame, to: slot)
+    }
+
+    mutating func answer(_ slot: ConnectionSlot, receipt: Receipt) {
+        guard !connections[slot].session.isClosing else { return }
+        egress.append(receipt: receipt, to: slot)
+    }
+
+    /// Answers an error that leaves the connection as it is.
+    mutating func refuse(
+        _ slot: ConnectionSlot, request: UInt64, _ error: WireError, subscription: UInt32 = 0, detail: UInt64 = 0
+    ) {
+        answer(
+            slot,
+            ErrorFrame(
+                request: request, code: error.code, subscription: subscription, detail: detail,
+                message: error.message))
+    }
+
+    /// Answers a request that is wrong. After a malformed frame the rest cannot be trusted: that one closes.
+    mutating func reject(_ slot: ConnectionSlot, request: UInt64, _ error: WireError, now: BrokerTime) {
+        if error.code == .malformedFrame {
+            fail(slot, error, now: now)
+        } else {
+            refuse(slot, request: request, error)
+        }
+    }
+
+    /// Answers an error and closes: when it is written, or at the closing deadline.
+    mutating func fail(_ slot: ConnectionSlot, _ error: WireError, detail: UInt64 = 0, now: BrokerTime) {
+        guard !connections[slot].session.isClosing else { return }
+        release(slot)
+        answer(slot, ErrorFrame(code: error.code, detail: detail, message: error.message, isFatal: true))
+        connections.failed(slot, closingDeadline: now.monotonic + configuration.closingTimeout)
+    }
+
+    /// Whether the connection is to be closed once everything taken from its outbox is written.
+    package func isClosing(_ id: ConnectionID) -> Bool {
+        connections.contains(id) && connections[id.slot].session.isClosing
+    }
+}

@@ -1,0 +1,32 @@
+import NotifyWire
+
+/// The end of the daemon.
+extension Broker {
+    /// The daemon is asked to stop: nothing that arrives from now on is processed, what has arrived is committed, and
+    /// every client gets `closing`. The action `drained` follows.
+    package mutating func drainRequested() {
+        guard connections.drain == .notBegun else { return }
+        connections.drainBegan()
+        for slot in connections.slots {
+            for case .durable(let durable) in connections[slot].subscriptions.values {
+                detach(durable)
+            }
+            connections[slot].subscriptions = connections[slot].subscriptions.filter {
+                if case .volatile = $0.value { true } else { false }
+            }
+        }
+        for slot in durables.slots where durables[slot].state != .removing {
+            durables.noteProgress(slot)
+        }
+        commits.requestCommit()
+    }
+
+    mutating func finishDrain() {
+        guard connections.drain == .committing, commits.isIdle else { return }
+        connections.drainFinished()
+        for slot in connections.slots where !connections[slot].session.isClosing {
+            answer(slot, Closing(lastRequest: connections[slot].session.lastRequest))
+        }
+        actions.append(.drained)
+    }
+}

@@ -1,0 +1,155 @@
+import NotifyLog
+import NotifyWire
+
+/// Connections and the frames that they bring.
+extension Broker {
+    /// A peer has connected. Over a limit it is answered an error, and closed.
+    package mutating func connectionOpened(_ peer: Peer, now: BrokerTime) -> ConnectionID {
+        let uid = peer.identity.uid
+        let id = connections.open(
+            peer, identity: access.retain(peer.identity),
+            greetingDeadline: now.monotonic + configuration.greetingTimeout)
+        egress.open(id.slot)
+        ledger.change(.connections, by: 1, uid: uid)
+        do throws(WireError) {
+            guard connections.count <= configuration.connections else {
+                throw WireError(
+                    .limitReached, "the daemon has reached the limit of \(configuration.connections) connections")
+            }
+            try ledger.check(.connections, uid: uid)
+            guard connections.drain != .notBegun else { return id }
+            connections[id.slot].session.drainBegan()
+            // While the last batch is in flight, all connections are answered together after it.
+            if connections.drain == .done { answer(id.slot, Closing(lastRequest: 0)) }
+        } catch {
+            fail(id.slot, error, now: now)
+        }
+        return id
+    }
+
+    /// The peer is gone, or the host closed. Volatile subscriptions end; durable ones are detached.
+    package mutating func connectionClosed(_ id: ConnectionID) {
+        guard connections.contains(id) else { return }
+        forget(id.slot)
+    }
+
+    /// Bytes have arrived. Returns how many were used: the rest is the beginning of a frame, to be given again with what
+    /// follows it. `bytes` is not kept.
+    ///
+    /// This is the one place where frames are taken from a connection.
+    package mutating func bytesReceived(
+        _ bytes: UnsafeRawBufferPointer, from id: ConnectionID, now: BrokerTime
+    ) -> Int {
+        let slot = id.slot
+        // Nothing of a connection that is being closed is looked at, nor kept.
+        guard connections.contains(id), !connections[slot].session.isClosing else { return bytes.count }
+        var used = 0
+        do throws(WireError) {
+            while let frame = try decoder(for: slot).next(in: bytes.slice(from: used)) {
+                used += frame.size
+                frameReceived(frame, from: slot, now: now)
+                guard !connections[slot].session.isClosing else { return bytes.count }
+            }
+            try chargeReceived(bytes.count - used, to: slot)
+        } catch {
+            fail(slot, error, now: now)
+            return bytes.count
+        }
+        return used
+    }
+
+    private func decoder(for slot: ConnectionSlot) -> FrameDecoder {
+        if case .greeting = connections[slot].session.state {
+            return FrameDecoder(maximumBodyBytes: Limits.greetingBytes)
+        }
+        return FrameDecoder(maximumBodyBytes: configuration.maximumPayloadBytes + Limits.frameOverheadBytes)
+    }
+
+    private mutating func chargeReceived(_ bytes: Int, to slot: ConnectionSlot) throws(WireError) {
+        let change = bytes - connections[slot].receivedBytes
+        guard change != 0 else { return }
+        connections[slot].receivedBytes = bytes
+        let uid = connections[slot].uid
+        ledger.change(.receivedBytes, by: change, uid: uid)
+        try ledger.check(.receivedBytes, uid: uid)
+    }
+
+    private mutating func frameReceived(_ frame: FrameDecoder.Frame, from slot: ConnectionSlot, now: BrokerTime) {
+        switch connections[slot].session.frameReceived(kind: frame.kind) {
+        case .handle(.post): postReceived(frame, from: slot, now: now)
+        case .handle(let kind): requestReceived(kind, frame, from: slot, now: now)
+        case .greet: greet(frame, slot, now: now)
+        case .refuse(let error): refuse(slot, request: 0, error, detail: UInt64(frame.kind))
+        case .fail(let error): fail(slot, error, now: now)
+        case .ignore: break
+        }
+    }
+
+    private mutating func greet(_ frame: FrameDecoder.Frame, _ slot: ConnectionSlot, now: BrokerTime) {
+        do throws(WireError) {
+            let hello = try Hello(frame)
+            guard (hello.lowestVersion...max(hello.lowestVersion, hello.highestVersion)).contains(Hello.currentVersion)
+            else {
+                throw WireError(
+                    .unsupportedVersion,
+                    "this daemon speaks version \(Hello.currentVersion), "
+                        + "the client \(hello.lowestVersion) to \(hello.highestVersion)")
+            }
+            connections.greeted(slot, by: hello)
+            answer(slot, welcome(to: slot))
+        } catch {
+            fail(slot, error, now: now)
+        }
+    }
+
+    private func welcome(to slot: ConnectionSlot) -> Welcome {
+        Welcome(
+            version: Hello.currentVersion, uid: connections[slot].uid, gid: connections[slot].gid,
+            pid: connections[slot].pid, maximumPayloadBytes: UInt32(configuration.maximumPayloadBytes),
+            postWindow: UInt32(configuration.postWindow), maximumWindow: Limits.maximumWindow,
+            maximumSubscriptions: UInt32(configuration.subscriptionsPerConnection), daemonInstance: daemon.instance,
+            clientInstance: connections[slot].instance, daemonVersion: daemon.version)
+    }
+
+    // MARK: Endings
+
+    mutating func close(_ slot: ConnectionSlot) {
+        actions.append(.close(connections[slot].id))
+        forget(slot)
+    }
+
+    private mutating func forget(_ slot: ConnectionSlot) {
+        release(slot)
+        ledger.change(.connections, by: -1, uid: connections[slot].uid)
+        access.release(connections[slot].identity)
+        connections.remove(slot)
+    }
+
+    /// Gives back all that the connection holds.
+    mutating func release(_ slot: ConnectionSlot) {
+        for subscription in connections[slot].subscriptions.values {
+            switch subscription {
+            case .volatile(let registration): endVolatile(registration, of: slot)
+            case .durable(let durable): detach(durable)
+            }
+        }
+        connections[slot].subscriptions = [:]
+        let uid = connections[slot].uid
+        ledger.change(.receivedBytes, by: -connections[slot].receivedBytes, uid: uid)
+        ledger.change(.outboxBytes, by: -connections[slot].outboxBytes, uid: uid)
+        connections[slot].receivedBytes = 0
+        connections[slot].outboxBytes = 0
+        egress.discard(slot)
+        commits.connectionEnded(slot)
+    }
+
+    // MARK: Holding back
+
+    mutating func pause(_ slot: ConnectionSlot, _ reason: Connection.Pause) {
+        if connections.pause(slot, reason) { actions.append(.pauseReading(connections[slot].id)) }
+    }
+
+    mutating func resume(_ slot: ConnectionSlot, _ reason: Connection.Pause) {
+        if connections.resume(slot, reason) { actions.append(.resumeReading(connections[slot].id)) }
+    }
+}

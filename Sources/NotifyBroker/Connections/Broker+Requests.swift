@@ -1,0 +1,77 @@
+import NotifyCenter
+import NotifyLog
+import NotifyWire
+
+/// Requests other than posts.
+extension Broker {
+    /// A request other than a post has arrived. One that is wrong is answered an error.
+    mutating func requestReceived(
+        _ kind: FrameKind, _ frame: FrameDecoder.Frame, from slot: ConnectionSlot, now: BrokerTime
+    ) {
+        var request: UInt64 = 0
+        do throws(WireError) {
+            switch kind {
+            case .acknowledge: try acknowledge(Acknowledge(frame), slot, now: now)
+            case .credit: try addCredit(Credit(frame), slot)
+            case .dropped: try droppedByClient(Dropped(frame), slot)
+            default:
+                guard frame.body.count >= MemoryLayout<UInt64>.size else { throw WireError.truncated }
+                request = Post.request(of: frame)
+                try connections[slot].session.requestReceived(request)
+                try answerRequest(kind, frame, slot, now: now)
+            }
+        } catch {
+            reject(slot, request: request, error, now: now)
+        }
+    }
+
+    private mutating func answerRequest(
+        _ kind: FrameKind, _ frame: FrameDecoder.Frame, _ slot: ConnectionSlot, now: BrokerTime
+    ) throws(WireError) {
+        switch kind {
+        case .subscribe: try subscribe(Subscribe(frame), slot)
+        case .detach: try detach(Detach(frame), slot)
+        case .remove: try remove(Remove(frame), slot)
+        case .list: try list(List(frame), slot)
+        case .ping: try answer(slot, Pong(request: Ping(frame).request))
+        case .statistics:
+            let request = try Statistics(frame).request
+            answer(slot, StatisticsReport(request: request, counters: counters(now: now)))
+        default:
+            throw WireError(.unknownFrame, "frame kind \(kind.rawValue) is not a request")
+        }
+    }
+
+    private mutating func droppedByClient(_ dropped: Dropped, _ slot: ConnectionSlot) throws(WireError) {
+        guard connections[slot].subscriptions[dropped.subscription] != nil else {
+            throw WireError(.unknownSubscription, "this connection has no subscription \(dropped.subscription)")
+        }
+        let (sum, overflow) = statistics.droppedByClients.addingReportingOverflow(dropped.messages)
+        statistics.droppedByClients = overflow ? .max : sum
+    }
+
+    /// Lists the durable subscriptions that the peer may manage.
+    private mutating func list(_ list: List, _ slot: ConnectionSlot) throws(WireError) {
+        // A list is many times as long as the request for it.
+        guard egress[slot].unreadBytes <= configuration.answerBytesPerConnection else {
+            throw WireError(
+                .limitReached,
+                "more than \(configuration.answerBytesPerConnection) bytes of answers are unread: read them, then ask again"
+            )
+        }
+        let identity = connections[slot].identity
+        for key in durables.keys.filter({ access.mayManage(uid: $0.uid, identity) }).sorted() {
+            guard let durable = durables.slot(of: key) else { continue }
+            answer(slot, listEntry(durable, request: list.request))
+        }
+        answer(slot, ListEnd(request: list.request))
+    }
+
+    private func listEntry(_ slot: DurableSlot, request: UInt64) -> ListEntry {
+        let durable = durables[slot]
+        return ListEntry(
+            request: request, uid: durable.uid, holderPID: durable.member?.attachment.pid ?? 0,
+            cursor: durable.cursor.position, durableName: durable.name, object: durable.filter.object ?? "",
+            patterns: durable.filter.patterns.map(\.description))
+    }
+}

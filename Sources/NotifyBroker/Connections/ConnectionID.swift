@@ -1,0 +1,44 @@
+package import NotifyLog
+
+/// The place of a connection, valid while it is open.
+package struct ConnectionSlot: Hashable, Comparable, Sendable {
+    package let rawValue: Int32
+
+    package init(_ rawValue: Int32) {
+        self.rawValue = rawValue
+    }
+
+    package var index: Int { Int(rawValue) }
+
+    package static func < (left: ConnectionSlot, right: ConnectionSlot) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// One connection, distinct from a later one in the same slot.
+package struct ConnectionID: Hashable, Sendable {
+    package let slot: ConnectionSlot
+    package let generation: UInt32
+
+    package init(slot: ConnectionSlot, generation: UInt32) {
+        self.slot = slot
+        self.generation = generation
+    }
+}
+
+extension ConnectionID: SlotID {
+    package var index: Int { slot.index }
+
+    package init(index: Int, generation: UInt32) {
+        self.init(slot: ConnectionSlot(Int32(index)), generation: generation)
+    }
+}
+
+/// The process at the other end of a connection, as the kernel reports it.
+package struct Peer: Equatable, Sendable {
+    package var identity: Identity
+    package var pid: UInt32
+
+    package init(identity: Identity, pid: UInt32) {
+        self.identity = identity
+        self.pid = pid
+    }
+}

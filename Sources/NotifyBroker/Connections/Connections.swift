@@ -1,0 +1,107 @@
+import NotifyWire
+
+/// The connections by slot: their sessions, their deadlines, and whether the daemon is draining.
+struct Connections {
+    enum Drain {
+        case notBegun
+        case committing
+        case done
+    }
+
+    private var table = SlotTable<ConnectionID, Connection>()
+    /// Connections that have a deadline.
+    private var timed: Set<ConnectionSlot> = []
+    /// No deadline is earlier. Cached: scanning every tick would let idle connections degrade all others.
+    private var earliestDeadline: Duration?
+    private(set) var drain = Drain.notBegun
+
+    var count: Int { table.count }
+    /// The slots in use, lowest first.
+    var slots: [ConnectionSlot] { table.indices.map { ConnectionSlot(Int32($0)) } }
+
+    func contains(_ id: ConnectionID) -> Bool { table.contains(id) }
+    func isUsed(_ slot: ConnectionSlot) -> Bool { table.isUsed(slot.index) }
+
+    /// A connection in use.
+    subscript(slot: ConnectionSlot) -> Connection {
+        _read { yield table[slot.index] }
+        _modify { yield &table[slot.index] }
+    }
+
+    // MARK: Life
+
+    mutating func open(_ peer: Peer, identity: IdentityID, greetingDeadline: Duration) -> ConnectionID {
+        let id = table.insert { id in
+            Connection(
+                id: id, peer: peer, identity: identity, session: Session(greetingDeadline: greetingDeadline))
+        }
+        watchDeadline(of: id.slot)
+        return id
+    }
+
+    mutating func greeted(_ slot: ConnectionSlot, by hello: Hello) {
+        self[slot].session.greeted()
+        self[slot].instance = hello.instance
+        self[slot].overflow = hello.overflow
+        timed.remove(slot)
+    }
+
+    /// A fatal error was answered: the connection is closed when that is read, at the deadline at the latest.
+    mutating func failed(_ slot: ConnectionSlot, closingDeadline: Duration) {
+        self[slot].session.failed(closingDeadline: closingDeadline)
+        watchDeadline(of: slot)
+    }
+
+    mutating func remove(_ slot: ConnectionSlot) {
+        table.remove(slot.index)
+        timed.remove(slot)
+    }
+
+    // MARK: Deadlines
+
+    var nextDeadline: Duration? { timed.isEmpty ? nil : earliestDeadline }
+
+    private mutating func watchDeadline(of slot: ConnectionSlot) {
+        guard let deadline = self[slot].session.deadline else { return }
+        timed.insert(slot)
+        earliestDeadline = min(earliestDeadline ?? deadline, deadline)
+    }
+
+    /// Takes the connections whose deadline has passed.
+    mutating func takeLate(now: Duration) -> [ConnectionSlot] {
+        guard let earliestDeadline, earliestDeadline <= now else { return [] }
+        let all = timed
+        self.earliestDeadline = nil
+        var late: [ConnectionSlot] = []
+        for slot in all {
+            guard let deadline = self[slot].session.deadline else { continue }
+            if deadline <= now { late.append(slot) } else { watchDeadline(of: slot) }
+        }
+        return late.sorted()
+    }
+
+    // MARK: Reading
+
+    /// Notes a reason not to read. Returns whether reading is to be paused now.
+    mutating func pause(_ slot: ConnectionSlot, _ reason: Connection.Pause) -> Bool {
+        let wasRead = self[slot].pauses.isEmpty
+        self[slot].pauses.insert(reason)
+        return wasRead
+    }
+
+    /// Takes a reason back. Returns whether reading is to be resumed now.
+    mutating func resume(_ slot: ConnectionSlot, _ reason: Connection.Pause) -> Bool {
+        self[slot].pauses.remove(reason) != nil && self[slot].pauses.isEmpty
+    }
+
+    // MARK: Draining
+
+    mutating func drainBegan() {
+        drain = .committing
+        for slot in slots { self[slot].session.drainBegan() }
+    }
+
+    mutating func drainFinished() {
+        drain = .done
+    }
+}

@@ -1,0 +1,52 @@
+import NotifyWire
+
+/// The attachment of a client to a durable subscription.
+struct Attachment: Equatable {
+    let connection: ConnectionID
+    /// The client's number for the subscription on that connection.
+    let number: UInt32
+    let instance: ClientInstance
+    let identity: IdentityID
+    let pid: UInt32
+    let request: UInt64
+    let isResumed: Bool
+    /// The highest number of messages in flight.
+    let window: Int
+}
+
+/// A client attached to a durable subscription, and how much it may be handed.
+struct Member {
+    let attachment: Attachment
+    /// Distinguishes the member from all others that the subscription has or had.
+    let id: UInt32
+    private(set) var credit: UInt32
+    /// Messages handed over and not acknowledged.
+    private(set) var unacknowledged = 0
+    /// The highest sequence handed over; acknowledgements end here at the latest.
+    private(set) var deliveredThrough: UInt64 = 0
+
+    init(_ attachment: Attachment, id: UInt32, credit: UInt32) {
+        self.attachment = attachment
+        self.id = id
+        self.credit = credit
+    }
+
+    /// How many more messages the window and the credit allow.
+    var room: Int { max(0, min(attachment.window - unacknowledged, Int(credit))) }
+
+    mutating func delivered(_ sequence: UInt64) {
+        unacknowledged += 1
+        deliveredThrough = max(deliveredThrough, sequence)
+        if credit != Subscribe.unlimitedCredit { credit -= 1 }
+    }
+
+    mutating func acknowledged(_ count: Int) {
+        unacknowledged -= count
+    }
+
+    mutating func creditAdded(_ messages: UInt32) {
+        guard credit != Subscribe.unlimitedCredit else { return }
+        let (sum, overflow) = credit.addingReportingOverflow(messages)
+        credit = overflow ? Subscribe.unlimitedCredit : sum
+    }
+}

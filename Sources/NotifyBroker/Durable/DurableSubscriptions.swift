@@ -1,0 +1,131 @@
+import NotifyLog
+import NotifyWire
+
+/// The place of a durable subscription, valid until it is removed.
+struct DurableSlot: Hashable, Comparable, Sendable {
+    let rawValue: Int32
+
+    init(_ rawValue: Int32) {
+        self.rawValue = rawValue
+    }
+
+    var index: Int { Int(rawValue) }
+
+    static func < (left: DurableSlot, right: DurableSlot) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// Identifies a durable subscription for clients.
+struct DurableKey: Hashable, Comparable {
+    var uid: UInt32
+    var name: String
+
+    static func < (left: DurableKey, right: DurableKey) -> Bool { (left.uid, left.name) < (right.uid, right.name) }
+}
+
+/// The durable subscriptions, and which of them have progress that is not persisted.
+struct DurableSubscriptions {
+    private struct Handle: SlotID {
+        let index: Int
+        let generation: UInt32
+    }
+
+    private var table = SlotTable<Handle, DurableSubscription>()
+    private var slotsByKey: [DurableKey: DurableSlot] = [:]
+    private var slotsByID: [DurableID: DurableSlot] = [:]
+    private var nextID: DurableID
+    /// Those whose progress is to be persisted.
+    private var unsaved: Set<DurableSlot> = []
+
+    /// How many have a member.
+    private(set) var attachedCount = 0
+
+    /// - Parameter nextID: The lowest id that was never used.
+    init(nextID: DurableID) {
+        self.nextID = nextID
+    }
+
+    var count: Int { slotsByKey.count }
+    var slots: [DurableSlot] { table.indices.map { DurableSlot(Int32($0)) } }
+    var keys: some Sequence<DurableKey> { slotsByKey.keys }
+
+    func slot(of key: DurableKey) -> DurableSlot? { slotsByKey[key] }
+    func slot(of id: DurableID) -> DurableSlot? { slotsByID[id] }
+
+    subscript(slot: DurableSlot) -> DurableSubscription {
+        _read { yield table[slot.index] }
+        _modify { yield &table[slot.index] }
+    }
+
+    /// Whether the registration is the subscription's that is now in the slot.
+    func isCurrent(_ registration: UInt64, at slot: DurableSlot) -> Bool {
+        table.isUsed(slot.index) && table[slot.index].registration == registration
+    }
+
+    // MARK: Creation and removal
+
+    mutating func takeID() -> DurableID {
+        defer { nextID = DurableID(nextID.rawValue + 1) }
+        return nextID
+    }
+
+    /// Adds a subscription; `register` puts it into the center and returns the registration's id.
+    mutating func add(
+        _ record: DurableRecord, owner: IdentityID, register: (DurableSlot) -> UInt64
+    ) -> DurableSlot {
+        let handle = table.insert { handle in
+            let registration = register(DurableSlot(Int32(handle.index)))
+            return DurableSubscription(record, owner: owner, registration: registration)
+        }
+        let slot = DurableSlot(Int32(handle.index))
+        slotsByKey[DurableKey(uid: record.owner.uid, name: record.name)] = slot
+        slotsByID[record.id] = slot
+        return slot
+    }
+
+    /// Removes a subscription without a member and returns it as it was.
+    mutating func remove(_ slot: DurableSlot) -> DurableSubscription {
+        let removed = self[slot]
+        slotsByKey[DurableKey(uid: removed.uid, name: removed.name)] = nil
+        slotsByID[removed.id] = nil
+        unsaved.remove(slot)
+        table.remove(slot.index)
+        return removed
+    }
+
+    // MARK: Members
+
+    mutating func attach(_ slot: DurableSlot, _ attachment: Attachment, credit: UInt32) {
+        self[slot].attached(attachment, credit: credit)
+        attachedCount += 1
+    }
+
+    mutating func detach(_ slot: DurableSlot) {
+        if self[slot].member != nil { attachedCount -= 1 }
+        self[slot].detached()
+        noteProgress(slot)
+    }
+
+    // MARK: Progress
+
+    /// The subscription's progress is to join the next batch.
+    mutating func noteProgress(_ slot: DurableSlot) {
+        unsaved.insert(slot)
+    }
+
+    var hasUnsavedProgress: Bool { !unsaved.isEmpty }
+
+    /// Takes the subscriptions with progress to persist, and what is to be written.
+    mutating func takeProgress() -> (slots: Set<DurableSlot>, changes: [DurableChange]) {
+        let slots = unsaved
+        unsaved = []
+        let changes = slots.sorted().compactMap { slot -> DurableChange? in
+            self[slot].state == .removing ? nil : .update(id: self[slot].id, self[slot].progress)
+        }
+        return (slots, changes)
+    }
+
+    /// The batch with the progress of these failed: it joins the next one.
+    mutating func progressFailed(_ slots: Set<DurableSlot>) {
+        unsaved.formUnion(slots.filter { table.isUsed($0.index) && self[$0].state != .removing })
+    }
+}

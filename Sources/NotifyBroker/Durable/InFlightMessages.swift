@@ -1,0 +1,68 @@
+import DequeModule
+import NotifyWire
+
+/// The messages handed to members that the cursor has not passed, in the order of their sequences.
+struct InFlightMessages {
+    private struct Message {
+        var sequence: UInt64
+        var member: UInt32
+        var isAcknowledged: Bool
+    }
+
+    private var messages: Deque<Message> = []
+
+    var count: Int { messages.count }
+    var isEmpty: Bool { messages.isEmpty }
+    /// The sequence of the oldest one, which is not acknowledged.
+    var oldest: UInt64? { messages.first?.sequence }
+
+    /// Adds a message with a higher sequence than all others.
+    mutating func append(_ sequence: UInt64, member: UInt32, isAcknowledged: Bool = false) {
+        messages.append(Message(sequence: sequence, member: member, isAcknowledged: isAcknowledged))
+    }
+
+    /// Acknowledges the member's messages in the range and returns how many were not acknowledged before.
+    mutating func acknowledge(_ range: SequenceRange, member: UInt32) -> Int {
+        var count = 0
+        var index =
+            messages.first?.sequence ?? 0 >= range.first
+            ? 0 : messages.partitioningIndex { $0.sequence >= range.first }
+        while index < messages.count, messages[index].sequence <= range.last {
+            if !messages[index].isAcknowledged, messages[index].member == member {
+                messages[index].isAcknowledged = true
+                count += 1
+            }
+            index += 1
+        }
+        return count
+    }
+
+    /// Removes acknowledged messages from the front.
+    mutating func removeAcknowledged() {
+        while let oldest = messages.first, oldest.isAcknowledged {
+            messages.removeFirst()
+        }
+    }
+
+    mutating func removeAll() {
+        messages = []
+    }
+
+    /// The acknowledged messages as ranges. What lies between neighbours did not match or was acknowledged earlier, so
+    /// a range covers it.
+    var acknowledgedRanges: [SequenceRange] {
+        var ranges: [SequenceRange] = []
+        var isRunning = false
+        for message in messages {
+            if message.isAcknowledged {
+                if isRunning {
+                    ranges[ranges.count - 1].last = message.sequence
+                } else {
+                    ranges.append(SequenceRange(first: message.sequence, last: message.sequence))
+                }
+            }
+            isRunning = message.isAcknowledged
+        }
+        return ranges
+    }
+}

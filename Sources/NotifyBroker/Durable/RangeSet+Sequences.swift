@@ -1,0 +1,24 @@
+import NotifyWire
+
+extension RangeSet<UInt64> {
+    init(_ ranges: [SequenceRange]) {
+        // In order, so that each is appended.
+        self.init(ranges.sorted { $0.first < $1.first }.map { $0.first..<$0.last + 1 })
+    }
+
+    /// The ranges of what is above `position`, rising and apart.
+    func sequenceRanges(above position: UInt64) -> [SequenceRange] {
+        guard let last = ranges.last, last.upperBound - 1 > position else { return [] }
+        let first = ranges.partitioningIndex { $0.upperBound - 1 > position }
+        return ranges[first...].map {
+            SequenceRange(first: Swift.max($0.lowerBound, position + 1), last: $0.upperBound - 1)
+        }
+    }
+}
+
+extension [SequenceRange] {
+    /// The same sequences in ranges that rise and do not overlap, so that none is looked at twice.
+    var joined: [SequenceRange] {
+        count > 1 ? RangeSet(self).sequenceRanges(above: 0) : self
+    }
+}

@@ -1,0 +1,155 @@
+import NIOCore
+import NotifyCenter
+import NotifyLog
+import NotifyWire
+
+/// Everything on its way out: the tick's encoded messages, the runs that are being put together, and an outbox for each
+/// connection.
+///
+/// During a tick outboxes collect spans of buffers that are still growing; `seal` turns them into bytes at its end.
+struct Egress {
+    /// What became of a tick's messages.
+    struct Counts {
+        var delivered: UInt64 = 0
+        var redelivered: UInt64 = 0
+    }
+
+    /// By the connection's slot; a free slot's outbox is empty.
+    private var outboxes: ContiguousArray<Outbox> = []
+    /// Connections with something to flush.
+    private var touched: [ConnectionSlot] = []
+    private var volatileWriter = BlockWriter()
+    /// The tick's complete sources: blocks of the ring and pages.
+    private var sources: [ByteBuffer] = []
+    /// By the reader's slot.
+    private var openRuns: ContiguousArray<OpenRun?> = []
+    private var readersWithRuns: [Int] = []
+    /// Spans of the log's open block are in outboxes, so that the block may not grow after this tick.
+    private(set) var usesOpenBlock = false
+    private var counts = Counts()
+
+    // MARK: Connections
+
+    mutating func open(_ slot: ConnectionSlot) {
+        if slot.index == outboxes.count { outboxes.append(Outbox()) }
+    }
+
+    /// Drops everything that waits, also what must arrive.
+    mutating func discard(_ slot: ConnectionSlot) {
+        outboxes[slot.index].removeAll()
+    }
+
+    subscript(slot: ConnectionSlot) -> Outbox {
+        _read { yield outboxes[slot.index] }
+        _modify { yield &outboxes[slot.index] }
+    }
+
+    /// The connection has something to flush.
+    mutating func touch(_ slot: ConnectionSlot) {
+        guard !outboxes[slot.index].isTouched else { return }
+        outboxes[slot.index].isTouched = true
+        touched.append(slot)
+    }
+
+    /// Takes the connections with something to flush, each once.
+    mutating func takeTouched() -> [ConnectionSlot] {
+        let slots = touched
+        for slot in slots { outboxes[slot.index].isTouched = false }
+        touched.removeAll(keepingCapacity: true)
+        return slots
+    }
+
+    // MARK: Answers
+
+    mutating func append(_ frame: some ControlFrame, to slot: ConnectionSlot) {
+        outboxes[slot.index].appendOwn { frame.write(to: &$0) }
+        touch(slot)
+    }
+
+    mutating func append(receipt: Receipt, to slot: ConnectionSlot) {
+        outboxes[slot.index].appendOwn { receipt.append(to: &$0) }
+        touch(slot)
+    }
+
+    // MARK: Volatile messages
+
+    /// Encodes a volatile message and returns where it lies.
+    mutating func encode(_ stamp: Stamp, _ parts: MessageParts) -> Span.Place {
+        let place = volatileWriter.append(stamp, parts)
+        return Span.Place(source: Span.volatileMessages, start: place.start, end: place.end)
+    }
+
+    /// Puts an encoded message into the outbox of every volatile subscriber, which are the first `count` registrations.
+    mutating func fanOut(_ resolution: Resolution, count: Int, _ place: Span.Place, sequence: UInt64) {
+        guard count > 0 else { return }
+        if place.source == Span.logMessages { usesOpenBlock = true }
+        for index in 0..<count {
+            let slot = resolution.registrations[index].connection
+            if outboxes[slot.index].appendVolatile(
+                source: place.source, start: place.start, end: place.end, sequence: sequence)
+            {
+                touch(slot)
+            }
+        }
+    }
+
+    // MARK: Runs
+
+    /// Makes a complete buffer a source for this tick.
+    mutating func addSource(_ buffer: ByteBuffer) -> UInt32 {
+        sources.append(buffer)
+        return Span.firstComplete + UInt32(sources.count - 1)
+    }
+
+    /// Appends a message of a source to the reader's open run.
+    mutating func extendRun(
+        of reader: ReaderID, with entry: LogBlock.Entry, in source: UInt32, to destination: OpenRun.Destination
+    ) {
+        let index = reader.index
+        while index >= openRuns.count { openRuns.append(nil) }
+        if openRuns[index] != nil {
+            if openRuns[index]?.extend(with: entry, in: source, to: destination) == true { return }
+            closeRun(index)
+        } else {
+            readersWithRuns.append(index)
+        }
+        openRuns[index] = OpenRun(entry, in: source, to: destination)
+    }
+
+    /// Puts all open runs into their outboxes.
+    mutating func closeRuns() {
+        for index in readersWithRuns { closeRun(index) }
+        readersWithRuns.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func closeRun(_ index: Int) {
+        guard let run = openRuns[index] else { return }
+        openRuns[index] = nil
+        let slot = run.destination.connection
+        outboxes[slot.index].appendDurable(run.header, source: run.source, start: run.start, end: run.end)
+        if run.destination.isRedelivery { counts.redelivered += UInt64(run.count) }
+        touch(slot)
+    }
+
+    // MARK: The end of a tick
+
+    /// Turns the tick's spans into chunks that can be taken. `openBlock` is the finished open block of the log, if spans
+    /// lie in it. Returns what was delivered since the last call.
+    mutating func seal(openBlock: ByteBuffer) -> Counts {
+        usesOpenBlock = false
+        let volatileMessages = volatileWriter.buffer.writerIndex > 0 ? volatileWriter.cut() : ByteBuffer()
+        for slot in touched {
+            let sealed = outboxes[slot.index].seal { [sources] source in
+                switch source {
+                case Span.volatileMessages: volatileMessages
+                case Span.logMessages: openBlock
+                default: sources[Int(source - Span.firstComplete)]
+                }
+            }
+            counts.delivered += sealed.volatile + sealed.durable
+        }
+        sources.removeAll(keepingCapacity: true)
+        defer { counts = Counts() }
+        return counts
+    }
+}

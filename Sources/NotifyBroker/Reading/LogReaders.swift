@@ -1,0 +1,147 @@
+import NotifyLog
+
+/// Every reader of the log: which of them have something to read, and from where.
+///
+/// Near the tail they read from a ring of committed messages, further behind from pages, one page at a time. It serves
+/// durable subscriptions; whatever else is to read the log is another `LogReader.Consumer`.
+struct LogReaders {
+    /// Where a reader goes on.
+    enum Source: Equatable {
+        case ring
+        case page
+        /// It has reached the end of the log.
+        case end
+    }
+
+    /// Ring entries looked at in one tick: for all readers together, and for each at least and at most.
+    private static let ringEntriesPerTick = 65_536
+    private static let ringEntriesPerReader = 16...4096
+
+    private var table = SlotTable<ReaderID, LogReader>()
+    private(set) var ring: TailRing
+    private var pages = PageQueue()
+    /// Readers that may have something to read.
+    private var ready: Set<ReaderID> = []
+    /// Readers whose page could not be read; they try again when storage works.
+    private var retrying: Set<ReaderID> = []
+    private var live: Set<ReaderID> = []
+
+    init(ring: TailRing) {
+        self.ring = ring
+    }
+
+    var count: Int { table.count }
+
+    /// A reader in use.
+    subscript(id: ReaderID) -> LogReader {
+        _read { yield table[id.index] }
+        _modify { yield &table[id.index] }
+    }
+
+    func contains(_ id: ReaderID) -> Bool { table.contains(id) }
+
+    // MARK: Life
+
+    /// Opens a reader, which is ready to read.
+    mutating func open(for consumer: LogReader.Consumer, after position: UInt64) -> ReaderID {
+        let id = table.insert { _ in LogReader(for: consumer, after: position) }
+        ready.insert(id)
+        return id
+    }
+
+    mutating func close(_ id: ReaderID) {
+        guard table.contains(id) else { return }
+        ready.remove(id)
+        retrying.remove(id)
+        live.remove(id)
+        table.remove(id.index)
+    }
+
+    // MARK: Turns
+
+    /// The reader may have something to read: its consumer or connection has room again.
+    mutating func wake(_ id: ReaderID) {
+        ready.insert(id)
+    }
+
+    /// Takes the readers that may go on, in order, and how many ring entries each may look at.
+    mutating func takeReady() -> (readers: [ReaderID], ringEntries: Int) {
+        let readers = ready.filter { self[$0].canRead }.sorted { $0.slot < $1.slot }
+        ready = []
+        let share = Self.ringEntriesPerTick / max(1, readers.count)
+        let range = Self.ringEntriesPerReader
+        return (readers, min(max(share, range.lowerBound), range.upperBound))
+    }
+
+    func source(for id: ReaderID, persistedThrough: UInt64) -> Source {
+        let position = self[id].position
+        if position >= persistedThrough { return .end }
+        return position >= ring.floor ? .ring : .page
+    }
+
+    /// The live readers, lowest slot first.
+    var liveReaders: [ReaderID] { live.sorted { $0.slot < $1.slot } }
+    var liveCount: Int { live.count }
+
+    mutating func caughtUp(_ id: ReaderID, through sequence: UInt64) {
+        self[id].passed(through: sequence)
+        self[id].caughtUp()
+        live.insert(id)
+    }
+
+    mutating func fellBehind(_ id: ReaderID, at sequence: UInt64) {
+        self[id].fellBehind(at: sequence)
+        live.remove(id)
+        ready.insert(id)
+    }
+
+    // MARK: The ring
+
+    /// A block was committed.
+    mutating func committed(_ block: LogBlock) {
+        ring.append(block)
+    }
+
+    // MARK: Pages
+
+    mutating func queueForPage(_ id: ReaderID) {
+        pages.append(id)
+    }
+
+    /// The next reader that waits for a page and is still behind the ring; nil while a page is being read.
+    mutating func nextForPage() -> ReaderID? {
+        guard pages.started == nil else { return nil }
+        while let id = pages.popFirst() {
+            // It may have been closed meanwhile, or have caught up.
+            if table.contains(id), self[id].canRead, self[id].position < ring.floor { return id }
+        }
+        return nil
+    }
+
+    mutating func pageRequested(_ id: ReaderID, rights: UInt32, now: Duration) {
+        self[id].pageRequested(rights: rights)
+        pages.started = now
+    }
+
+    /// A page was read. Returns false where it is not to be used: the reader is closed, or asks again.
+    mutating func pageArrived(_ id: ReaderID, rights: UInt32) -> Bool {
+        pages.started = nil
+        guard table.contains(id) else { return false }
+        if self[id].pageArrived(rights: rights) { return true }
+        ready.insert(id)
+        return false
+    }
+
+    /// When the page that is being read was requested.
+    var pageStarted: Duration? { pages.started }
+
+    mutating func pageFailed(_ id: ReaderID) {
+        retrying.insert(id)
+    }
+
+    /// Storage works again.
+    mutating func retryPages() {
+        ready.formUnion(retrying)
+        retrying = []
+    }
+}

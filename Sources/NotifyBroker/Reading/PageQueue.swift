@@ -1,0 +1,22 @@
+import DequeModule
+import NotifyLog
+
+/// Readers that wait for a page, each once, in the order in which they came.
+///
+/// One page is read at a time, so that a commit waits for one at most, however many readers are behind.
+struct PageQueue {
+    private var order: Deque<ReaderID> = []
+    private var members: Set<ReaderID> = []
+    /// When the page that is being read was requested.
+    var started: Duration?
+
+    mutating func append(_ reader: ReaderID) {
+        if members.insert(reader).inserted { order.append(reader) }
+    }
+
+    mutating func popFirst() -> ReaderID? {
+        guard let reader = order.popFirst() else { return nil }
+        members.remove(reader)
+        return reader
+    }
+}

@@ -1,0 +1,126 @@
+import NotifyCenter
+import NotifyLog
+import NotifyWire
+
+/// Posts: checked, stamped, handed to volatile subscribers, and added to the log's next batch.
+extension Broker {
+    /// A post has arrived. Volatile subscribers get it with this tick; durable ones, and a receipt for storage, after the
+    /// commit. A post that is refused is answered.
+    mutating func postReceived(_ frame: FrameDecoder.Frame, from slot: ConnectionSlot, now: BrokerTime) {
+        do throws(WireError) {
+            let post = try Post(frame)
+            try connections[slot].session.requestReceived(post.request)
+            try check(post)
+            let resolution = try resolve(post.parts, for: slot)
+            try accept(post, from: slot, resolution, now: now)
+        } catch {
+            reject(slot, request: Post.request(of: frame), error, now: now)
+        }
+    }
+
+    private func check(_ post: Post) throws(WireError) {
+        let parts = post.parts
+        guard parts.payload.count <= configuration.maximumPayloadBytes else {
+            throw WireError(
+                .payloadTooLarge,
+                "a payload of \(parts.payload.count) bytes is over the limit of \(configuration.maximumPayloadBytes)")
+        }
+        guard parts.messageID.isEmpty else {
+            throw WireError(.unsupported, "message ids are reserved: leave the id empty")
+        }
+        if !parts.headers.isEmpty { try HeaderList.validate(parts.headers) }
+    }
+
+    /// What the post reaches, if it may be posted. A cached resolution proves that its name and object were checked.
+    private mutating func resolve(_ parts: MessageParts, for slot: ConnectionSlot) throws(WireError) -> Resolution {
+        let object = parts.object.isEmpty ? nil : parts.object
+        if let resolution = subscriptions.cached(name: parts.name, object: object) {
+            try access.checkPost(parts.name, connections[slot].identity)
+            return resolution
+        }
+        do {
+            try NotificationName.validate(utf8: parts.name)
+        } catch {
+            throw WireError(.invalidName, error.message)
+        }
+        guard String(validating: parts.object, as: UTF8.self) != nil else {
+            throw WireError(.invalidObject, "the object is not valid UTF-8")
+        }
+        try access.checkPost(parts.name, connections[slot].identity)
+        return resolve(name: parts.name, object: object)
+    }
+
+    /// Resolves a valid name and object to the subscribers that may receive it.
+    mutating func resolve(name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?) -> Resolution {
+        if access.policy.isOpen(name) {
+            return subscriptions.resolve(name: name, object: object) { _ in true }
+        }
+        if let resolution = subscriptions.cached(name: name, object: object) { return resolution }
+        return Self.resolve(name: name, object: object, &subscriptions, access, connections, durables)
+    }
+
+    private static func resolve(
+        name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?, _ subscriptions: inout Subscriptions,
+        _ access: AccessControl, _ connections: Connections, _ durables: DurableSubscriptions
+    ) -> Resolution {
+        subscriptions.resolve(name: name, object: object) { registration in
+            switch Subscriber(registration) {
+            case .connection(let slot): access.mayReceive(name, connections[slot].identity)
+            case .durable(let slot): access.mayReceive(name, durables[slot].owner)
+            }
+        }
+    }
+
+    private mutating func accept(
+        _ post: Post, from slot: ConnectionSlot, _ resolution: Resolution, now: BrokerTime
+    ) throws(WireError) {
+        let volatileCount = resolution.volatileCount
+        let durableCount = resolution.count - volatileCount
+        let isStored =
+            switch post.durability {
+            case .volatile: false
+            case .automatic: durableCount > 0
+            case .stored, .synced: true
+            }
+        if isStored { try checkStorage(of: post, from: slot) }
+        let sequence = try commits.takeSequence()
+        statistics.messagesIn += 1
+        let stamp = Stamp(
+            sequence: sequence, timeMicroseconds: now.wallMicroseconds, uid: connections[slot].uid,
+            gid: connections[slot].gid, pid: connections[slot].pid)
+        var receipt = Receipt(
+            request: post.request, sequence: sequence, subscribers: UInt32(volatileCount), stored: 0,
+            durability: .volatile)
+        if isStored {
+            let place = commits.append(stamp, post.parts, resolution)
+            egress.fanOut(resolution, count: volatileCount, place, sequence: sequence)
+            receipt.stored = UInt32(durableCount)
+            receipt.durability = post.durability == .synced ? .synced : .stored
+            awaitCommit(receipt, of: post, from: slot)
+        } else {
+            if volatileCount > 0 {
+                let place = egress.encode(stamp, post.parts)
+                egress.fanOut(resolution, count: volatileCount, place, sequence: sequence)
+            }
+            if post.wantsReceipt { answer(slot, receipt: receipt) }
+        }
+    }
+
+    /// - Throws: Why a post that is to be stored is refused: its connection's window, memory, or the limit of names.
+    private mutating func checkStorage(of post: Post, from slot: ConnectionSlot) throws(WireError) {
+        guard !post.wantsReceipt || connections[slot].unreceiptedPosts < configuration.postWindow else {
+            throw WireError(
+                .postWindowExceeded,
+                "more than \(configuration.postWindow) posts wait for their receipts: await some first")
+        }
+        try commits.checkRoom()
+        try ledger.noteStored(post.parts.name, uid: connections[slot].uid, limit: configuration.namesPerUser)
+    }
+
+    private mutating func awaitCommit(_ receipt: Receipt, of post: Post, from slot: ConnectionSlot) {
+        if post.wantsReceipt { connections[slot].unreceiptedPosts += 1 }
+        let waiter = PendingLog.Waiter(
+            connection: connections[slot].id, wantsReceipt: post.wantsReceipt, receipt: receipt)
+        if commits.awaitCommit(of: waiter, isSynced: receipt.durability == .synced) { pause(slot, .logBehind) }
+    }
+}

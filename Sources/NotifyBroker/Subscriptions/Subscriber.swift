@@ -1,0 +1,50 @@
+import NotifyCenter
+
+/// What a registration in the center stands for: a view of its slot.
+enum Subscriber: Equatable {
+    /// A volatile subscription of the connection.
+    case connection(ConnectionSlot)
+    case durable(DurableSlot)
+
+    /// Durable registrations have negative slots: the complement of the subscription's.
+    init(_ registration: Registration) {
+        self =
+            registration.slot >= 0
+            ? .connection(ConnectionSlot(registration.slot)) : .durable(DurableSlot(~registration.slot))
+    }
+
+    var registrationSlot: Int32 {
+        switch self {
+        case .connection(let slot): slot.rawValue
+        case .durable(let slot): ~slot.rawValue
+        }
+    }
+
+    /// Volatile registrations come before durable ones in a resolution, so that either part is found at once.
+    var priority: Int32 {
+        switch self {
+        case .connection: 1
+        case .durable: 0
+        }
+    }
+}
+
+extension Resolution {
+    /// How many of the registrations are volatile: they come first.
+    var volatileCount: Int {
+        registrations.partitioningIndex { $0.slot < 0 }
+    }
+
+    /// Whether a durable registration is among those reached.
+    func reaches(durable registration: UInt64) -> Bool {
+        let index = registrations.partitioningIndex { $0.slot < 0 && $0.id >= registration }
+        return index < registrations.count && registrations[index].id == registration
+    }
+}
+
+extension Registration {
+    /// The connection of a volatile registration.
+    var connection: ConnectionSlot { ConnectionSlot(slot) }
+    /// The subscription of a durable registration.
+    var durable: DurableSlot { DurableSlot(~slot) }
+}

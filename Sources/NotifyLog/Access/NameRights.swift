@@ -1,0 +1,45 @@
+import NotifyCenter
+import NotifyWire
+
+/// The built-in rules: `notifyd.` is the daemon's own, `user.<uid>.` belongs to that user and to root.
+enum NameRights {
+    /// Whether `uid` may post under `name`.
+    static func mayPost(_ name: UnsafeRawBufferPointer, uid: UInt32) -> Bool {
+        !ReservedNames.isDaemons(name) && mayReceive(name, uid: uid)
+    }
+
+    /// Whether messages of `name` may reach a subscription of `uid`.
+    static func mayReceive(_ name: UnsafeRawBufferPointer, uid: UInt32) -> Bool {
+        guard name.first == UInt8(ascii: "u"), uid != 0, let owner = owner(of: name) else { return true }
+        return owner == uid
+    }
+
+    /// Whether `uid` may subscribe with `pattern`: one that names another user's part is refused.
+    static func maySubscribe(_ pattern: NamePattern, uid: UInt32) -> Bool {
+        pattern.withUTF8 { bytes in
+            guard uid != 0, bytes.first == UInt8(ascii: "u"), let owner = owner(of: bytes) else { return true }
+            return owner == uid || owner == nil
+        }
+    }
+
+    /// The owner of the part of the names that `name` is in; nil outside of all. A second token that is not a uid belongs to
+    /// root alone.
+    private static func owner(of name: UnsafeRawBufferPointer) -> UInt32?? {
+        let first = name.firstToken
+        guard first.elementsEqual("user".utf8), first.count < name.count else { return nil }
+        return .some(userNumber(name.slice(from: first.count + 1).firstToken))
+    }
+
+    /// A decimal number in its shortest form.
+    private static func userNumber(_ digits: UnsafeRawBufferPointer) -> UInt32? {
+        guard (1...10).contains(digits.count), digits.count == 1 || digits.first != UInt8(ascii: "0") else {
+            return nil
+        }
+        var value: UInt64 = 0
+        for digit in digits {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+            value = value * 10 + UInt64(digit - UInt8(ascii: "0"))
+        }
+        return UInt32(exactly: value)
+    }
+}

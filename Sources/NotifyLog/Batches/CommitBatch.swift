@@ -1,0 +1,33 @@
+/// What the broker asks the store to commit in one transaction.
+package struct CommitBatch: Sendable {
+    /// Reported with the outcome.
+    package var id: UInt64
+    /// Messages to append, in rising order of sequence. Every entry of every block.
+    package var blocks: [LogBlock]
+    /// Changes to durable subscriptions, in order, after the messages.
+    package var changes: [DurableChange]
+    /// Raise the mark below which sequences count as used. Flushed to disk before the outcome is reported.
+    package var reserveThrough: UInt64?
+    /// Flush to disk (fsync) before the outcome is reported.
+    package var isSynced: Bool
+
+    package init(
+        id: UInt64, blocks: [LogBlock] = [], changes: [DurableChange] = [], reserveThrough: UInt64? = nil,
+        isSynced: Bool = false
+    ) {
+        self.id = id
+        self.blocks = blocks
+        self.changes = changes
+        self.reserveThrough = reserveThrough
+        self.isSynced = isSynced
+    }
+}
+
+package enum DurableChange: Equatable, Sendable {
+    case create(DurableRecord)
+    /// The subscription's progress.
+    case update(id: DurableID, DurableProgress)
+    /// The identity with which the subscription was attached last.
+    case setOwner(id: DurableID, Identity)
+    case remove(id: DurableID)
+}

@@ -1,0 +1,51 @@
+/// A reader's request for the stored messages after a position.
+package struct PageRequest: Sendable {
+    /// Reported with the page.
+    package var reader: ReaderID
+    /// The durable subscription that reads, under which the store may cache which names match. Its filter never changes.
+    package var subscription: DurableID?
+    package var filter: SubscriptionFilter
+    /// Messages that may not be received are passed over.
+    package var access: ReadAccess
+    /// The sequence after which to read.
+    package var after: UInt64
+    /// The highest number of messages to return.
+    package var maximumMessages: Int
+
+    package init(
+        reader: ReaderID, subscription: DurableID? = nil, filter: SubscriptionFilter, access: ReadAccess, after: UInt64,
+        maximumMessages: Int
+    ) {
+        self.reader = reader
+        self.subscription = subscription
+        self.filter = filter
+        self.access = access
+        self.after = after
+        self.maximumMessages = maximumMessages
+    }
+}
+
+/// The matching messages of a stretch of the log.
+package struct Page: Sendable {
+    package var reader: ReaderID
+    package var result: Result<Content, StorageFailure>
+    package var statistics: StoreStatistics
+
+    package struct Content: Sendable {
+        package var block: LogBlock
+        /// Every matching message up to here is in this page or an earlier one. Where the log ended, it is the
+        /// highest sequence committed so far, so that the reader can tell that it has caught up.
+        package var scannedThrough: UInt64
+
+        package init(block: LogBlock, scannedThrough: UInt64) {
+            self.block = block
+            self.scannedThrough = scannedThrough
+        }
+    }
+
+    package init(reader: ReaderID, result: Result<Content, StorageFailure>, statistics: StoreStatistics) {
+        self.reader = reader
+        self.result = result
+        self.statistics = statistics
+    }
+}

@@ -1,0 +1,10 @@
+/// Identifies a reader of the log for as long as it reads. A later reader in the same slot has another generation.
+package struct ReaderID: Hashable, Sendable {
+    package let slot: Int32
+    package let generation: UInt32
+
+    package init(slot: Int32, generation: UInt32) {
+        self.slot = slot
+        self.generation = generation
+    }
+}

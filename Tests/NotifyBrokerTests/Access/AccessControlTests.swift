@@ -1,0 +1,61 @@
+import NotifyCenter
+import NotifyLog
+import NotifyWire
+import Testing
+
+@testable import NotifyBroker
+
+struct IdentityTableTests {
+    @Test func equalIdentitiesAreKeptOnce() {
+        var table = IdentityTable()
+        let first = table.retain(Identity(uid: 1, gid: 2, groups: [3]))
+        let second = table.retain(Identity(uid: 1, gid: 2, groups: [3]))
+        let other = table.retain(Identity(uid: 1, gid: 2, groups: [4]))
+        #expect(first == second && first != other)
+        #expect(table.count == 2)
+        table.release(first)
+        #expect(table[second] == Identity(uid: 1, gid: 2, groups: [3]))
+        table.release(second)
+        #expect(table.count == 1)
+        let next = table.retain(Identity(uid: 9, gid: 9))
+        #expect(next == first, "the place is used again")
+        #expect(table[next].uid == 9 && table[other].groups == [4])
+    }
+}
+
+struct AccessControlTests {
+    @Test func everyConnectionAndDurableSubscriptionReleasesItsIdentity() {
+        let shell = Shell()
+        let client = shell.connect(groups: [5])
+        client.subscribe(1, ["a"], durable: "inbox")
+        shell.run()
+        #expect(shell.core.broker.access.identityCount == 1)
+        shell.closed(client)
+        #expect(shell.core.broker.access.identityCount == 1, "the durable subscription keeps its owner")
+        let other = shell.connect(groups: [5, 6])
+        other.remove("inbox")
+        shell.run()
+        #expect(shell.core.broker.access.identityCount == 1)
+        shell.closed(other)
+        #expect(shell.core.broker.access.identityCount == 0)
+    }
+
+    @Test func theIdentityIsKeptWithADurableSubscriptionWhenItIsAttached() {
+        let shell = Shell()
+        let client = shell.connect(groups: [5])
+        client.subscribe(1, ["a"], durable: "inbox")
+        shell.run()
+        #expect(shell.store.subscription(named: "inbox")?.owner.groups == [5])
+        shell.closed(client)
+        let other = shell.connect(groups: [6, 7])
+        other.subscribe(1, ["a"], durable: "inbox")
+        shell.tick()
+        shell.work(failingWith: .broken)
+        shell.run()
+        #expect(shell.store.subscription(named: "inbox")?.owner.groups == [5], "the attachment failed")
+        other.subscribe(2, ["a"], durable: "inbox")
+        shell.advance(.seconds(2))
+        shell.run()
+        #expect(shell.store.subscription(named: "inbox")?.owner.groups == [6, 7])
+    }
+}

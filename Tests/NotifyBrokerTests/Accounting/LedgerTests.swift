@@ -1,0 +1,69 @@
+import NotifyWire
+import Testing
+
+@testable import NotifyBroker
+
+struct LedgerTests {
+    private func ledger(_ limit: Int = 3) -> Ledger {
+        var configuration = BrokerConfiguration()
+        configuration.subscriptionsPerUser = limit
+        configuration.partialBytesPerUser = limit
+        return Ledger(configuration)
+    }
+
+    @Test func eachUserHasItsOwnLimitAndTheErrorNamesIt() throws {
+        var ledger = ledger()
+        for _ in 0..<3 { try ledger.take(.subscriptions, uid: 7) }
+        let error = #expect(throws: WireError.self) { try ledger.take(.subscriptions, uid: 7) }
+        #expect(error?.code == .limitReached)
+        #expect(error?.message.contains("3 subscriptions") == true)
+        #expect(ledger.amount(of: .subscriptions, uid: 7) == 3)
+        try ledger.take(.subscriptions, uid: 8)
+    }
+
+    @Test func whatIsGivenBackCanBeTakenAgain() throws {
+        var ledger = ledger(1)
+        try ledger.take(.subscriptions, uid: 1)
+        ledger.change(.subscriptions, by: -1, uid: 1)
+        #expect(ledger.isEmpty(uid: 1))
+        try ledger.take(.subscriptions, uid: 1)
+        #expect(!ledger.isEmpty(uid: 1))
+    }
+
+    @Test(arguments: [2, 3, 4])
+    func bytesAreCheckedAfterTheChange(_ bytes: Int) {
+        var ledger = ledger()
+        ledger.change(.receivedBytes, by: bytes, uid: 1)
+        #expect(ledger.amount(of: .receivedBytes, uid: 1) == bytes)
+        #expect((try? ledger.check(.receivedBytes, uid: 1)) == nil ? bytes > 3 : bytes <= 3)
+    }
+
+    @Test func resourcesAreCountedApart() {
+        var ledger = ledger()
+        for (index, resource) in Ledger.Resource.allCases.enumerated() {
+            ledger.change(resource, by: index + 1, uid: 1)
+        }
+        for (index, resource) in Ledger.Resource.allCases.enumerated() {
+            #expect(ledger.amount(of: resource, uid: 1) == index + 1)
+            #expect(ledger.amount(of: resource, uid: 2) == 0)
+        }
+    }
+}
+
+struct StoredNamesTests {
+    @Test func namesCountOnceForEachUserAndKnownOnesPassAtTheLimit() throws {
+        var names = StoredNames()
+        try note("a", &names)
+        try note("b", &names)
+        try note("a", &names)
+        let error = #expect(throws: WireError.self) { try note("c", &names) }
+        #expect(error?.code == .limitReached)
+        try note("b", &names)
+        try note("c", by: 2, &names)
+    }
+
+    private func note(_ name: String, by uid: UInt32 = 1, _ names: inout StoredNames) throws {
+        var name = name
+        try name.withUTF8 { try names.note(UnsafeRawBufferPointer($0), by: uid, limit: 2) }
+    }
+}

@@ -1,0 +1,33 @@
+import NotifyLog
+import NotifyWire
+import Testing
+
+@testable import NotifyBroker
+
+/// Several members share one cursor.
+struct CursorTests {
+    private func range(_ range: ClosedRange<UInt64>) -> [SequenceRange] {
+        [SequenceRange(first: range.lowerBound, last: range.upperBound)]
+    }
+
+    @Test func anAcknowledgementLeavesOtherMembersMessagesAlone() {
+        var cursor = Cursor(DurableProgress(cursor: 0, seenThrough: 0))
+        for sequence in 1...6 as ClosedRange<UInt64> {
+            let wasTaken = cursor.take(sequence, member: sequence.isMultiple(of: 2) ? 2 : 1)
+            #expect(wasTaken)
+        }
+        #expect(cursor.acknowledged(range(0...6), member: 2) == 3)
+        #expect(cursor.position == 0)
+        #expect(cursor.progress(isAttached: true).acknowledged.map(\.first) == [2, 4, 6])
+        #expect(cursor.acknowledged(range(0...3), member: 1) == 2)
+        #expect(cursor.position == 4)
+        #expect(cursor.acknowledged(range(0...3), member: 1) == 0, "twice")
+        #expect(cursor.acknowledged(range(5...5), member: 1) == 1)
+        #expect(cursor.position == 6)
+    }
+
+    @Test func theGenerationStaysThroughProgress() {
+        let cursor = Cursor(DurableProgress(cursor: 3, seenThrough: 3, generation: 5))
+        #expect(cursor.progress(isAttached: false).generation == 5)
+    }
+}

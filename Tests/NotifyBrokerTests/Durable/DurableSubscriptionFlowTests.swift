@@ -1,0 +1,219 @@
+@testable import NotifyBroker
+import NotifyLog
+import NotifyWire
+import Testing
+
+/// Handing over, acknowledging, coming again.
+struct DurableSubscriptionFlowTests {
+    private func ranges(_ ranges: ClosedRange<UInt64>...) -> [SequenceRange] {
+        ranges.map { SequenceRange(first: $0.lowerBound, last: $0.upperBound) }
+    }
+
+    // MARK: Window and credit
+
+    @Test(arguments: [1, 2, 5])
+    func atMostTheWindowIsInFlight(_ window: Int) throws {
+        var durable = DurableSubscription.attachedForTest(window: window)
+        for index in 0..<window {
+            #expect(durable.room == window - index)
+            #expect(durable.take(UInt64(11 + index)) == true)
+        }
+        #expect(durable.room == 0)
+        try durable.acknowledged(ranges(11...11))
+        #expect(durable.room == 1)
+    }
+
+    @Test func creditIsUsedUpAndAcknowledgingGivesNone() throws {
+        var durable = DurableSubscription.attachedForTest(credit: 2)
+        #expect(durable.room == 2)
+        #expect(durable.take(11) == true)
+        #expect(durable.take(12) == true)
+        try durable.acknowledged(ranges(11...12))
+        #expect(durable.room == 0)
+        durable.creditAdded(1)
+        #expect(durable.room == 1)
+        durable.creditAdded(.max)
+        #expect(durable.room == 4, "credit beyond what can be counted is no bound")
+        #expect(durable.take(13) == true)
+        #expect(durable.room == 3)
+        durable.creditAdded(5)
+        #expect(durable.room == 3)
+    }
+
+    @Test func withoutCreditNothingIsRead() {
+        let durable = DurableSubscription.attachedForTest(credit: 0)
+        #expect(durable.room == 0)
+    }
+
+    @Test func whatIsAcknowledgedBehindAnOpenOneIsBounded() throws {
+        var durable = DurableSubscription.attachedForTest(window: 2)
+        #expect(durable.take(11) == true)
+        var sequence: UInt64 = 12
+        while durable.room > 0 {
+            #expect(durable.take(sequence) == true)
+            try durable.acknowledged(ranges(sequence...sequence))
+            sequence += 1
+        }
+        #expect(sequence == 11 + 16, "eight windows")
+        try durable.acknowledged(ranges(11...11))
+        #expect(durable.room == 2)
+        #expect(durable.progress.cursor == sequence - 1)
+    }
+
+    // MARK: Acknowledging
+
+    @Test func theCursorFollowsWhatIsDoneInOrder() throws {
+        var durable = DurableSubscription.attachedForTest(window: 10)
+        for sequence in [12, 15, 18, 20] as [UInt64] { #expect(durable.take(sequence) == true) }
+        #expect(durable.progress.cursor == 11, "what does not match before the first is passed")
+        try durable.acknowledged(ranges(15...15))
+        #expect(durable.progress.cursor == 11)
+        #expect(durable.progress.acknowledged == ranges(15...15))
+        try durable.acknowledged(ranges(20...20))
+        #expect(durable.progress.acknowledged == ranges(15...15, 20...20))
+        try durable.acknowledged(ranges(12...12))
+        #expect(durable.progress.cursor == 17)
+        #expect(durable.progress.acknowledged == ranges(20...20))
+        try durable.acknowledged(ranges(18...18))
+        #expect(durable.progress.cursor == 20)
+        #expect(durable.progress.acknowledged == [])
+    }
+
+    @Test func doubleOverlappingAndUnorderedRangesCountOnce() throws {
+        var durable = DurableSubscription.attachedForTest(window: 4)
+        for sequence in 11...14 as ClosedRange<UInt64> { #expect(durable.take(sequence) == true) }
+        try durable.acknowledged(ranges(13...14, 12...13, 14...14, 13...13))
+        #expect(durable.room == 3)
+        try durable.acknowledged(ranges(0...14, 0...0))
+        #expect(durable.room == 4)
+        #expect(durable.progress.cursor == 14)
+        try durable.acknowledged(ranges(11...14))
+        #expect(durable.room == 4)
+    }
+
+    @Test func whatWasNeverDeliveredIsRefusedWhole() throws {
+        var durable = DurableSubscription.attachedForTest()
+        #expect(durable.take(11) == true)
+        #expect(durable.take(15) == true)
+        let before = durable.progress
+        let error = #expect(throws: WireError.self) { try durable.acknowledged(ranges(11...11, 15...16)) }
+        #expect(error?.code == .notDelivered)
+        #expect(durable.progress == before)
+        try durable.acknowledged(ranges(11...15))
+        #expect(durable.progress.cursor == 15)
+    }
+
+    @Test func nothingAcknowledgedIsNothing() throws {
+        var durable = DurableSubscription.attachedForTest()
+        #expect(durable.take(11) == true)
+        try durable.acknowledged([])
+        #expect(durable.room == 3)
+    }
+
+    // MARK: Coming again
+
+    @Test func whatWasInFlightComesAgainAndIsMarked() throws {
+        var durable = DurableSubscription.attachedForTest()
+        for sequence in 11...13 as ClosedRange<UInt64> {
+            #expect(!durable.cursor.isRedelivery(sequence))
+            #expect(durable.take(sequence) == true)
+        }
+        try durable.acknowledged(ranges(12...12))
+        durable.detached()
+        #expect(durable.progress == DurableProgress(cursor: 10, seenThrough: 13, acknowledged: ranges(12...12)))
+        durable.attachForTest()
+        #expect(durable.cursor.passedThrough == 10)
+        #expect(durable.cursor.isRedelivery(11) && durable.cursor.isRedelivery(13) && !durable.cursor.isRedelivery(14))
+        #expect(durable.take(11) == true)
+        #expect(durable.take(12) == false, "acknowledged the last time")
+        #expect(durable.take(13) == true)
+        #expect(durable.take(14) == true)
+        try durable.acknowledged(ranges(11...14))
+        #expect(durable.progress == DurableProgress(cursor: 14, seenThrough: 14, isAttached: true))
+    }
+
+    @Test func anAcknowledgementActsOnlyOnWhatWasHandedOver() throws {
+        var durable = DurableSubscription.attachedForTest(seenThrough: 30)
+        #expect(durable.take(12) == true)
+        #expect(durable.take(26) == true)
+        try durable.acknowledged(ranges(13...26))
+        #expect(durable.progress.acknowledged == ranges(26...26), "nothing between was handed over")
+        #expect(durable.progress.cursor == 11)
+        durable.detached()
+        durable.attachForTest()
+        #expect(durable.take(12) == true)
+        #expect(durable.take(16) == true, "it was not handed over, so it was not acknowledged")
+        #expect(durable.take(26) == false)
+        try durable.acknowledged(ranges(0...16))
+        #expect(durable.progress.cursor == 26)
+    }
+
+    @Test func whatAnEarlierAttachmentWasHandedCannotBeAcknowledgedInThisOne() throws {
+        var durable = DurableSubscription.attachedForTest()
+        for sequence in 11...13 as ClosedRange<UInt64> { #expect(durable.take(sequence) == true) }
+        durable.detached()
+        durable.attachForTest()
+        let error = #expect(throws: WireError.self) { try durable.acknowledged(ranges(11...11)) }
+        #expect(error?.code == .notDelivered)
+        #expect(durable.take(11) == true)
+        try durable.acknowledged(ranges(11...11))
+        #expect(durable.progress.cursor == 11)
+    }
+
+    /// The log refuses ranges that overlap: a start with such would fail.
+    @Test func persistedRangesRiseApartAboveTheCursor() throws {
+        for isFirstOpen in [false, true] {
+            var durable = DurableSubscription.attachedForTest(
+                seenThrough: 100, acknowledged: ranges(15...60, 70...100), window: 10)
+            if isFirstOpen { #expect(durable.take(11) == true) }
+            for sequence in [20, 30, 60, 65, 80] as [UInt64] {
+                _ = durable.take(sequence)
+                expectOrdered(durable.progress)
+            }
+            try durable.acknowledged(ranges(65...65))
+            expectOrdered(durable.progress)
+            durable.passed(through: 90)
+            expectOrdered(durable.progress)
+            durable.detached()
+            expectOrdered(durable.progress)
+            durable.attachForTest()
+            if isFirstOpen { #expect(durable.take(20) == false, "it is still known to be acknowledged") }
+            #expect(durable.take(95) == false)
+            expectOrdered(durable.progress)
+        }
+    }
+
+    private func expectOrdered(_ progress: DurableProgress, sourceLocation: SourceLocation = #_sourceLocation) {
+        var last = progress.cursor
+        for range in progress.acknowledged {
+            #expect(range.first > last && range.last >= range.first, "\(progress)", sourceLocation: sourceLocation)
+            last = range.last
+        }
+    }
+
+    /// A larger window left more ranges than a smaller one may add: what is handed over can be acknowledged all the same.
+    @Test func whatAnEarlierHoldLeftDoesNotLockTheNextOneUp() throws {
+        let left = (1...2000).map { SequenceRange(first: UInt64($0) * 2 + 11, last: UInt64($0) * 2 + 11) }
+        var durable = DurableSubscription.attachedForTest(seenThrough: 10_000, acknowledged: left, window: 4)
+        for sequence in [12, 14, 16, 18] as [UInt64] { #expect(durable.take(sequence) == true) }
+        #expect(durable.room == 0)
+        try durable.acknowledged(ranges(12...18))
+        #expect(durable.room == 4)
+    }
+
+    // MARK: Idle
+
+    @Test func theCursorPassesWhatDoesNotMatch() throws {
+        var durable = DurableSubscription.attachedForTest()
+        durable.passed(through: 50)
+        #expect(durable.progress.cursor == 50)
+        #expect(durable.cursor.passedThrough == 50)
+        durable.passed(through: 40)
+        #expect(durable.cursor.passedThrough == 50, "never back")
+        #expect(durable.take(60) == true)
+        durable.passed(through: 90)
+        #expect(durable.progress.cursor == 59, "not past what is in flight")
+        try durable.acknowledged(ranges(60...60))
+        #expect(durable.progress.cursor == 90)
+    }
+}

@@ -1,0 +1,164 @@
+@testable import NotifyBroker
+import NotifyCenter
+import NotifyLog
+import NotifyWire
+import Testing
+
+/// Holding, leaving, taking over, removing: every state and every event.
+struct DurableSubscriptionTests {
+    @Test func aFreeOneMayBeTaken() {
+        let durable = DurableSubscription.make()
+        #expect(durable.attachRequested(by: .one, filter: .everything) == .free)
+    }
+
+    @Test func anotherFilterIsRefusedInEveryState() throws {
+        let other = SubscriptionFilter(patterns: [.everyName], object: "x")
+        for state in DurableState.allCases {
+            guard case .refused(let error, let pid) = try state.durable().attachRequested(by: .one, filter: other)
+            else {
+                Issue.record("\(state)")
+                continue
+            }
+            #expect(error.code == .subscriptionMismatch)
+            #expect(pid == 0)
+        }
+    }
+
+    @Test(arguments: [DurableState.attaching, .attached])
+    func aHeldOneIsTakenOverByTheSameClientOnly(_ state: DurableState) throws {
+        let durable = try state.durable()
+        #expect(durable.attachRequested(by: .one, filter: .everything) == .takeOver(from: .test()))
+        guard case .refused(let error, let pid) = durable.attachRequested(by: .two, filter: .everything) else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(error.code == .subscriptionHeld)
+        #expect(pid == 42)
+    }
+
+    @Test func oneThatIsBeingRemovedIsNobodys() throws {
+        for instance in [ClientInstance.one, .two] {
+            guard
+                case .refused(let error, _) = try DurableState.removing.durable()
+                    .attachRequested(by: instance, filter: .everything)
+            else {
+                Issue.record("not refused")
+                return
+            }
+            #expect(error.code == .subscriptionInUse)
+        }
+    }
+
+    @Test func onlyTheAttachmentThatWasAskedForIsCommitted() throws {
+        var durable = DurableSubscription.make()
+        #expect(durable.attachmentCommitted(.test()) == false, "nobody has asked")
+        durable.attached(.test(), credit: 3)
+        #expect(durable.room == 0, "nothing is handed over before the commit")
+        #expect(durable.attachmentCommitted(.test(request: 2)) == false, "an earlier one's outcome is late")
+        #expect(durable.attachmentCommitted(.test()) == true)
+        #expect(durable.room == 3)
+        #expect(durable.attachmentCommitted(.test()) == false, "twice")
+        durable.detached()
+        #expect(durable.attachmentCommitted(.test()) == false, "late")
+        #expect(durable.state == .detached)
+    }
+
+    @Test(arguments: DurableState.allCases)
+    func removalIsForWhatNobodyHolds(_ state: DurableState) throws {
+        var durable = try state.durable()
+        if state == .detached {
+            try durable.removalRequested()
+            #expect(durable.state == .removing)
+        } else {
+            let error = #expect(throws: WireError.self) { try durable.removalRequested() }
+            #expect(error?.code == .subscriptionInUse)
+        }
+    }
+
+    @Test(arguments: DurableState.allCases)
+    func aFailedRemovalFreesOnlyWhatWasBeingRemoved(_ state: DurableState) throws {
+        var durable = try state.durable()
+        let before = durable.state
+        durable.removalFailed()
+        #expect(durable.state == (state == .removing ? .detached : before))
+    }
+
+    @Test(arguments: DurableState.allCases)
+    func leavingAlwaysEndsTheHold(_ state: DurableState) throws {
+        var durable = try state.durable()
+        durable.detached()
+        #expect(durable.member == nil)
+        #expect(durable.state == (state == .removing ? .removing : .detached))
+        #expect(durable.room == 0)
+        #expect(!durable.progress.isAttached)
+        durable.detached()
+        #expect(durable.member == nil)
+    }
+}
+
+/// The states that a durable subscription can be in, each with cursor 10.
+enum DurableState: CaseIterable {
+    case detached, attaching, attached, removing
+
+    func durable() throws -> DurableSubscription {
+        var durable = DurableSubscription.make(cursor: 10)
+        switch self {
+        case .detached: break
+        case .removing: try durable.removalRequested()
+        case .attaching: durable.attached(.test(), credit: Subscribe.unlimitedCredit)
+        case .attached: durable.attachForTest()
+        }
+        return durable
+    }
+}
+
+extension ClientInstance {
+    static let one = ClientInstance(high: 0, low: 1)
+    static let two = ClientInstance(high: 0, low: 2)
+}
+
+extension SubscriptionFilter {
+    static let everything = SubscriptionFilter(patterns: [.everyName])
+}
+
+extension IdentityID {
+    static let test: IdentityID = {
+        var table = IdentityTable()
+        return table.retain(Identity(uid: 1000, gid: 1000))
+    }()
+}
+
+extension NotifyBroker.Attachment {
+    static func test(request: UInt64 = 1, window: Int = 4) -> Self {
+        Self(
+            connection: ConnectionID(index: 0, generation: 0), number: 7, instance: .one, identity: .test, pid: 42,
+            request: request, isResumed: true, window: window)
+    }
+}
+
+extension DurableSubscription {
+    static func make(
+        cursor: UInt64 = 10, seenThrough: UInt64 = 10, acknowledged: [SequenceRange] = []
+    ) -> DurableSubscription {
+        DurableSubscription(
+            DurableRecord(
+                id: DurableID(3), owner: Identity(uid: 1000, gid: 1000), name: "inbox", filter: .everything,
+                progress: DurableProgress(cursor: cursor, seenThrough: seenThrough, acknowledged: acknowledged)),
+            owner: .test, registration: 1)
+    }
+
+    /// One whose attachment is committed.
+    static func attachedForTest(
+        cursor: UInt64 = 10, seenThrough: UInt64 = 10, acknowledged: [SequenceRange] = [], window: Int = 4,
+        credit: UInt32 = Subscribe.unlimitedCredit
+    ) -> DurableSubscription {
+        var durable = make(cursor: cursor, seenThrough: seenThrough, acknowledged: acknowledged)
+        durable.attachForTest(window: window, credit: credit)
+        return durable
+    }
+
+    mutating func attachForTest(window: Int = 4, credit: UInt32 = Subscribe.unlimitedCredit) {
+        attached(.test(window: window), credit: credit)
+        _ = attachmentCommitted(.test(window: window))
+    }
+}

@@ -1,0 +1,135 @@
+import NotifyLog
+import Testing
+
+@testable import NotifyBroker
+
+/// Every state and every event.
+struct LogReaderTests {
+    enum State: CaseIterable {
+        case behind, paging, live
+
+        var reader: LogReader {
+            var reader = LogReader(for: .durable(DurableSlot(0)), after: 10)
+            switch self {
+            case .behind: break
+            case .paging: reader.pageRequested(rights: 1)
+            case .live: reader.caughtUp()
+            }
+            return reader
+        }
+    }
+
+    @Test(arguments: State.allCases)
+    func onlyTheAwaitedPageIsTaken(_ state: State) {
+        var reader = state.reader
+        let before = reader.state
+        #expect(reader.pageArrived(rights: 1) == (state == .paging))
+        #expect(reader.state == (state == .paging ? .behind : before))
+        #expect(reader.pageArrived(rights: 1) == false, "twice")
+    }
+
+    @Test func aPageUnderOtherRightsIsRequestedAgain() {
+        var reader = State.paging.reader
+        #expect(reader.pageArrived(rights: 2) == false)
+        #expect(reader.canRead)
+    }
+
+    @Test(arguments: State.allCases)
+    func pagesAreRequestedOnlyBehind(_ state: State) {
+        var reader = state.reader
+        let before = reader.state
+        reader.pageRequested(rights: 3)
+        #expect(reader.state == (state == .behind ? .paging(rights: 3) : before))
+    }
+
+    @Test(arguments: State.allCases)
+    func onlyALiveOneFallsBehind(_ state: State) {
+        var reader = state.reader
+        let before = reader.state
+        reader.fellBehind(at: 50)
+        #expect(reader.state == (state == .live ? .behind : before))
+        #expect(reader.position == (state == .live ? 50 : 10))
+    }
+
+    @Test func thePositionNeverGoesBack() {
+        var reader = State.behind.reader
+        reader.passed(through: 50)
+        reader.passed(through: 40)
+        #expect(reader.position == 50)
+    }
+}
+
+struct LogReadersTests {
+    private func readers(floor: UInt64 = 0) -> LogReaders {
+        LogReaders(ring: TailRing(capacityBytes: 1 << 20, floor: floor))
+    }
+
+    private func open(_ readers: inout LogReaders, after position: UInt64 = 0) -> ReaderID {
+        readers.open(for: .durable(DurableSlot(0)), after: position)
+    }
+
+    @Test func aReaderIsReadyWhenItIsOpenedAndOnceForEachWaking() {
+        var readers = readers()
+        let id = open(&readers)
+        #expect(readers.takeReady().readers == [id])
+        #expect(readers.takeReady().readers == [])
+        readers.wake(id)
+        readers.wake(id)
+        #expect(readers.takeReady().readers == [id])
+    }
+
+    @Test func aReaderInTheSameSlotIsAnotherOne() {
+        var readers = readers(floor: 10)
+        let first = open(&readers)
+        readers.queueForPage(first)
+        readers.close(first)
+        let second = open(&readers)
+        #expect(first.slot == second.slot && first != second)
+        #expect(!readers.contains(first))
+        #expect(readers.nextForPage() == nil, "the queued one is closed")
+        #expect(readers.pageArrived(first, rights: 0) == false)
+    }
+
+    @Test func onePageIsReadAtATime() {
+        var readers = readers(floor: 10)
+        let ids = [open(&readers), open(&readers)]
+        for id in ids { readers.queueForPage(id) }
+        #expect(readers.nextForPage() == ids[0])
+        readers.pageRequested(ids[0], rights: 0, now: .seconds(1))
+        #expect(readers.pageStarted == .seconds(1))
+        #expect(readers.nextForPage() == nil)
+        #expect(readers.pageArrived(ids[0], rights: 0) == true)
+        #expect(readers.pageStarted == nil)
+        #expect(readers.nextForPage() == ids[1])
+    }
+
+    @Test func readersWhosePageFailedTryAgainWhenStorageWorks() {
+        var readers = readers(floor: 10)
+        let id = open(&readers)
+        _ = readers.takeReady()
+        readers.pageFailed(id)
+        #expect(readers.takeReady().readers == [])
+        readers.retryPages()
+        #expect(readers.takeReady().readers == [id])
+    }
+
+    @Test(arguments: [
+        (UInt64(4), LogReaders.Source.page), (5, .ring), (9, .ring), (10, .end), (11, .end),
+    ])
+    func theSourceFollowsFromThePosition(_ position: UInt64, _ source: LogReaders.Source) {
+        var readers = readers(floor: 5)
+        let id = open(&readers, after: position)
+        #expect(readers.source(for: id, persistedThrough: 10) == source)
+    }
+
+    @Test func liveReadersAreThoseThatCaughtUp() {
+        var readers = readers()
+        let ids = (0..<3).map { _ in open(&readers) }
+        for id in ids.reversed() { readers.caughtUp(id, through: 7) }
+        #expect(readers.liveReaders == ids)
+        #expect(readers[ids[0]].position == 7)
+        readers.fellBehind(ids[1], at: 8)
+        readers.close(ids[2])
+        #expect(readers.liveReaders == [ids[0]])
+    }
+}

@@ -1,0 +1,95 @@
+import NotifyCenter
+import NotifyLog
+import Testing
+
+@Suite struct AccessPolicyTests {
+    private let policy = AccessPolicy()
+
+    private func mayPost(_ name: String, _ uid: UInt32) -> Bool {
+        Array(name.utf8).withUnsafeBytes { policy.mayPost($0, Identity(uid: uid, gid: 5)) }
+    }
+
+    private func mayReceive(_ name: String, _ uid: UInt32) -> Bool {
+        Array(name.utf8).withUnsafeBytes { policy.mayReceive($0, Identity(uid: uid, gid: 5)) }
+    }
+
+    @Test(arguments: ["notifyd", "notifyd.start", "notifyd.a.b"])
+    func onlyTheDaemonPostsUnderItsName(_ name: String) {
+        #expect(!mayPost(name, 0))
+        #expect(!mayPost(name, 1000))
+        #expect(mayReceive(name, 1000))
+    }
+
+    @Test(arguments: [
+        "a", "notify", "notifydx.a", "Notifyd.a", "n.notifyd", "user", "users.5.a", "User.7.a", "a.user.7.b", "",
+    ])
+    func everybodyPostsAndReceivesElsewhere(_ name: String) {
+        for uid: UInt32 in [0, 1, 1000, .max] {
+            #expect(mayPost(name, uid))
+            #expect(mayReceive(name, uid))
+        }
+    }
+
+    @Test(arguments: ["user.1000", "user.1000.mail", "user.1000.a.b"])
+    func aUsersPartIsThatUsersAndRoots(_ name: String) {
+        for (uid, allowed) in [(UInt32(1000), true), (0, true), (1001, false), (100, false), (10000, false)] {
+            #expect(mayPost(name, uid) == allowed)
+            #expect(mayReceive(name, uid) == allowed)
+        }
+    }
+
+    /// Forms that are not the shortest decimal of a uid name nobody, so that no second spelling opens a part.
+    @Test(arguments: [
+        "01000", "+1000", "1000x", "x", "4294967296", "00", "-1", "10000000000", "\u{FF11}", "1e3", "0x3e8",
+    ])
+    func whatIsNoUsersNumberIsRootsAlone(_ token: String) {
+        for name in ["user.\(token)", "user.\(token).mail"] {
+            #expect(mayPost(name, 0))
+            #expect(!mayPost(name, 1000))
+            #expect(!mayReceive(name, 1000))
+            #expect(!mayReceive(name, 1))
+        }
+    }
+
+    @Test func theHighestUsersNumberCounts() {
+        #expect(mayPost("user.4294967295.a", .max))
+        #expect(!mayPost("user.4294967295.a", 1))
+        #expect(mayPost("user.0.a", 0))
+        #expect(!mayPost("user.0.a", 1))
+    }
+
+    @Test(arguments: [
+        ("user.1000.>", UInt32(1000), true), ("user.1000", 1000, true), ("user.1000.>", 0, true),
+        ("user.1000.>", 1001, false), ("user.1000", 1001, false), ("user.1000.*", 1, false),
+        ("user.*.mail", 1001, true), ("user.>", 1001, true), ("*.1000.>", 1001, true), (">", 1001, true),
+        ("notifyd.>", 1001, true), ("user", 1001, true), ("users.1000", 1001, true),
+    ])
+    func aPatternThatNamesAnotherUserIsRefused(_ pattern: String, uid: UInt32, allowed: Bool) throws {
+        #expect(policy.maySubscribe(try NamePattern(pattern), Identity(uid: uid, gid: 5)) == allowed)
+    }
+
+    /// A name that is open needs no look at identities, so it must be open to all.
+    @Test(arguments: ["a", "v.b", "User.1.a", "", "_"])
+    func openNamesAreOpenToAll(_ name: String) {
+        let isOpen = Array(name.utf8).withUnsafeBytes { policy.isOpen($0) }
+        #expect(isOpen && mayPost(name, 1000) && mayReceive(name, 1000))
+    }
+
+    @Test func onlyRootManagesWhatBelongsToAnother() {
+        let (user, root) = (Identity(uid: 1000, gid: 0, groups: [0]), Identity(uid: 0, gid: 0))
+        #expect(policy.mayManage(uid: 1000, user) && !policy.mayManage(uid: 1001, user))
+        #expect(policy.mayManage(uid: 1000, root) && policy.mayManageEverything(root))
+        #expect(!policy.mayManageEverything(user))
+    }
+
+    @Test func decisionsAgreeUnderTheSameGenerationAndIdentity() {
+        let access = ReadAccess(policy: AccessPolicy(generation: 1), identity: Identity(uid: 1, gid: 1, groups: [2]))
+        var other = access
+        #expect(access.agrees(with: other))
+        other.identity.groups = []
+        #expect(!access.agrees(with: other))
+        other = access
+        other.policy = AccessPolicy(generation: 2)
+        #expect(!access.agrees(with: other))
+    }
+}
