@@ -1,0 +1,67 @@
+// Declarations shared by the files of the load generator. Frames are those of NotifyWire.docc/Protocol.md; the
+// machine is assumed to be little-endian, as they are.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { HEADER = 8, POST_FIXED = 16, SUBSCRIBE_FIXED = 24, READ_BYTES = 1 << 18, STALL_SECONDS = 120 };
+enum { HELLO = 0x01, POST = 0x02, SUBSCRIBE = 0x03, DETACH = 0x04, REMOVE = 0x05, ACKNOWLEDGE = 0x06, WELCOME = 0x41,
+       RECEIPT = 0x42, SUBSCRIBED = 0x43, DETACHED = 0x44, REMOVED = 0x45, DELIVER = 0x50, RUN = 0x51, GAP = 0x53,
+       ERROR = 0x60, CLOSING = 0x61 };
+extern const char NAME[];
+enum { NAME_BYTES = 11 };
+
+struct load {
+    const char *socket, *durability;
+    long subscribers, messages, payload, window, batch;
+    int pid;
+    bool receipts, rounds;
+};
+
+// connection.c
+
+struct connection {
+    int fd;
+    char *kept;           // the beginning of a frame that is not complete yet
+    size_t kept_bytes;
+    uint64_t count;       // deliveries or receipts so far
+    uint64_t sequence;    // of the last delivery
+};
+
+struct connection connect_to(const char *path);
+// Reads once and checks every complete frame. Returns without an effect when there is nothing to read.
+void receive(struct connection *c);
+// Sends all of the bytes; the connection blocks.
+void send_all(int fd, const char *bytes, size_t count);
+// Reads one frame of this kind, which is the next of the connection; `input` holds it until the next read.
+const char *expect(int fd, uint8_t kind);
+// Writes a frame's header and clears its body. Returns the size of the frame.
+size_t frame(char *at, uint32_t body, uint8_t kind, uint8_t flags);
+// Subscribes to NAME. An empty durable name means a volatile subscription.
+void subscribe(int fd, const char *durable, long window);
+_Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+// process.c
+
+double now(void);
+double processor_seconds(int pid);
+double resident_megabytes(int pid);
+
+// posting.c
+
+struct result {
+    double seconds, processor, memory, growth;
+    double *trips;        // of each message if the window is 1
+};
+
+// Posts all messages and waits until every subscriber has them and every receipt has come.
+struct result post_all(struct load *load);
+// Posts all messages again on the same connections for each line of the standard input, and prints a line after each
+// round.
+void post_rounds(struct load *load);
+
+// replay.c
+
+// Stores the messages for a durable subscription that is not attached, and measures how it gets them when it attaches.
+struct result replay(struct load *load);

@@ -1,0 +1,85 @@
+// load: posts to notifyd, pipelined or one by one, and checks that every subscriber gets all messages in order.
+//
+//   load fanout SOCKET SUBSCRIBERS MESSAGES PAYLOAD WINDOW BATCH PID [--no-receipts] [--rounds]
+//   load durable SOCKET MESSAGES PAYLOAD WINDOW stored|synced PID [--rounds]
+//   load replay SOCKET MESSAGES PAYLOAD WINDOW PID
+//
+// At most WINDOW messages are in flight, written BATCH at a time; with a WINDOW of 1 it prints round trips. `replay`
+// stores the messages first and measures how a durable subscription with that window gets them when it attaches. PID
+// is the daemon's, whose processor time and memory are read from /proc.
+//
+// With --rounds, each line of the standard input starts a round of MESSAGES on the same connections, and a line is
+// printed when it is complete. Then a batch is written only when everything about the batch before has come back, so
+// that the daemon's reads, batches and flushes are the same in every round.
+#include "load.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void print(struct load *load, struct result result) {
+    long copies = load->subscribers ? load->subscribers : 1;
+    double each = (double)load->messages * copies;
+    printf("posts/s %.0f", load->messages / result.seconds);
+    if (load->subscribers) printf("  deliveries/s %.0f", each / result.seconds);
+    printf("  server-ns/%s %.0f  rss-MB %.1f", load->subscribers ? "delivery" : "post", result.processor / each * 1e9,
+           result.memory);
+    if (load->subscribers) printf("  kB/subscriber %.1f", result.growth * 1024 / copies);
+    if (result.trips) {
+        qsort(result.trips, load->messages, sizeof *result.trips, by_value);
+        printf("  round-trip-us p50 %.1f p99 %.1f", result.trips[load->messages / 2] * 1e6,
+               result.trips[load->messages * 99 / 100] * 1e6);
+    }
+    printf("\n");
+}
+
+static bool take_option(int *count, char **arguments, const char *option) {
+    if (*count < 2 || strcmp(arguments[*count - 1], option)) return false;
+    --*count;
+    return true;
+}
+
+static struct load parse(int count, char **arguments) {
+    struct load load = {0};
+    load.rounds = take_option(&count, arguments, "--rounds");
+    load.receipts = !take_option(&count, arguments, "--no-receipts");
+    const char *mode = count > 1 ? arguments[1] : "";
+    if (count == 9 && !strcmp(mode, "fanout")) {
+        load.subscribers = atol(arguments[3]);
+        load.messages = atol(arguments[4]);
+        load.payload = atol(arguments[5]);
+        load.window = atol(arguments[6]);
+        load.batch = atol(arguments[7]);
+    } else if (load.receipts && ((count == 8 && !strcmp(mode, "durable")) || (count == 7 && !strcmp(mode, "replay")))) {
+        load.messages = atol(arguments[3]);
+        load.payload = atol(arguments[4]);
+        load.window = load.batch = atol(arguments[5]);
+        load.durability = count == 8 ? arguments[6] : "stored";
+        if (load.batch > 100) load.batch = 100;
+    } else {
+        fail("fanout SOCKET SUBSCRIBERS MESSAGES PAYLOAD WINDOW BATCH PID [--no-receipts] [--rounds]\n"
+             "   or durable SOCKET MESSAGES PAYLOAD WINDOW stored|synced PID [--rounds]\n"
+             "   or replay SOCKET MESSAGES PAYLOAD WINDOW PID");
+    }
+    load.pid = atoi(arguments[count - 1]);
+    load.socket = arguments[2];
+    if (load.batch > load.window) load.batch = load.window;
+    if (load.messages < 1 || load.payload < 8 || load.payload > READ_BYTES / 2 || load.window < 1 || load.batch < 1)
+        fail("MESSAGES, WINDOW and BATCH are at least 1, PAYLOAD is 8 to %d", READ_BYTES / 2);
+    if (!load.receipts && !load.subscribers) fail("without receipts and subscribers there is no end to wait for");
+    return load;
+}
+
+int main(int count, char **arguments) {
+    struct load load = parse(count, arguments);
+    if (load.rounds) {
+        post_rounds(&load);
+        return 0;
+    }
+    print(&load, !strcmp(arguments[1], "replay") ? replay(&load) : post_all(&load));
+    return 0;
+}
