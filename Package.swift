@@ -20,6 +20,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -62,9 +63,13 @@ let package = Package(
                 .product(name: "DequeModule", package: "swift-collections"),
             ]),
         .target(
+            name: "NotifySystem",
+            dependencies: [.product(name: "SystemPackage", package: "swift-system")]),
+        .target(
             name: "NotifyStore",
             dependencies: [
-                "NotifyCenter", "NotifyWire", "NotifyLog",
+                "NotifyCenter", "NotifyWire", "NotifyLog", "NotifySystem",
+                .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
@@ -72,7 +77,8 @@ let package = Package(
         .target(
             name: "NotifyServer",
             dependencies: [
-                "NotifyCenter", "NotifyWire", "NotifyLog", "NotifyBroker", "NotifyStore",
+                "NotifyCenter", "NotifyWire", "NotifyLog", "NotifyBroker", "NotifyStore", "NotifySystem",
+                .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -101,6 +107,7 @@ let package = Package(
             name: "notifyctl",
             dependencies: [
                 "NotifyClient", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "SystemPackage", package: "swift-system"),
             ]),
 
         .target(name: "TestSupport", dependencies: ["NotifyCenter"], path: "Tests/TestSupport"),
@@ -146,6 +153,9 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),
         .testTarget(
+            name: "NotifySystemTests",
+            dependencies: ["NotifySystem", "TestSupport", .product(name: "SystemPackage", package: "swift-system")]),
+        .testTarget(
             name: "NotifyStoreTests",
             dependencies: [
                 "NotifyStore", "NotifyCenter", "NotifyWire", "NotifyLog", "TestSupport",
@@ -155,7 +165,10 @@ let package = Package(
         .testTarget(
             name: "NotifyServerTests",
             dependencies: [
-                "NotifyServer", "NotifyBroker", "NotifyStore", "NotifyWire", "NotifyLog", "NotifyCenter", "notifyd",
+                "NotifyServer", "NotifyBroker", "NotifyStore", "NotifyWire", "NotifyLog", "NotifyCenter",
+                "NotifySystem",
+                "notifyd", "TestSupport",
+                .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

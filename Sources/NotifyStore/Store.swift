@@ -1,4 +1,6 @@
 import GRDB
+import NotifySystem
+import Synchronization
 package import NotifyLog
 import NotifyWire
 
@@ -13,13 +15,13 @@ package final class Store: LogStore {
     private let database: DatabaseQueue
     private let log: Log
     /// Held until the database is closed.
-    private let lock: LockFile
+    private let lock: Mutex<FileLock?>
 
-    private init(recovered: RecoveredLog, database: DatabaseQueue, log: Log, lock: LockFile) {
+    private init(recovered: RecoveredLog, database: DatabaseQueue, log: Log, lock: consuming FileLock) {
         self.recovered = recovered
         self.database = database
         self.log = log
-        self.lock = lock
+        self.lock = Mutex(lock)
     }
 
     deinit {
@@ -33,7 +35,7 @@ package final class Store: LogStore {
     package static func open(path: String, options: StoreOptions = StoreOptions()) throws(StoreError) -> Store {
         // SQLite takes what begins with "file:" for a URI.
         let path = path.hasPrefix("/") ? path : "./" + path
-        let lock = try LockFile(path: path + ".lock", guarding: path)
+        let lock = try lock(path)
         let file = DatabaseFile(path: path)
         try file.prepare()
         do {
@@ -94,11 +96,19 @@ package final class Store: LogStore {
         }
     }
 
+    private static func lock(_ path: String) throws(StoreError) -> FileLock {
+        do throws(FileLock.Failure) {
+            return try FileLock(guarding: path)
+        } catch {
+            throw StoreError(locking: path, error)
+        }
+    }
+
     private func releaseFiles() {
         let log = log
         database.unsafeReentrantWrite { _ in log.statements = nil }
         // Fails where a statement is left, and the connection then goes with the last of them.
         try? database.close()
-        lock.release()
+        lock.withLock { $0 = nil }
     }
 }

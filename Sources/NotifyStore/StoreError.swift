@@ -1,4 +1,6 @@
 import GRDB
+import NotifySystem
+import SystemPackage
 
 /// Why the log could not be opened or closed: a code for programs, a message that says what to do, and the cause.
 package struct StoreError: Error {
@@ -66,6 +68,27 @@ extension StoreError {
                 cause: error)
         default:
             self.init(.inputOutput, "the database '\(path)' can't be opened: \(error)", cause: error)
+        }
+    }
+
+    /// The error about the lock file of the database at `path`.
+    init(locking path: String, _ failure: FileLock.Failure) {
+        let lockPath = FileLock.path(guarding: path)
+        switch failure {
+        case .held(let holder):
+            let process = holder.map { " (process \($0))" } ?? ""
+            self.init(
+                .inUse, "the database '\(path)' is held by another notifyd\(process); stop it or use another path")
+        case .notARegularFile:
+            self.init(
+                .notARegularFile, "'\(lockPath)' is not a regular file; move it away or choose another path")
+        case .notOpened(let error):
+            self.init(
+                [.noSpace, .diskQuotaExceeded].contains(error) ? .full : .notAccessible,
+                "the lock file '\(lockPath)' can't be opened: \(AccessProblem.describe(error, opening: lockPath))",
+                cause: error)
+        case .notLocked(let error):
+            self.init(.notAccessible, "'\(lockPath)' can't be locked: \(error)", cause: error)
         }
     }
 

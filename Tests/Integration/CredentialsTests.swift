@@ -1,5 +1,6 @@
 import Foundation
 import NotifyWire
+import TestSupport
 import Testing
 
 extension IntegrationTests {

@@ -1,6 +1,7 @@
 import Foundation
 import NotifyWire
 import Testing
+import TestSupport
 
 extension IntegrationTests {
     /// `notifyctl` itself, and its smaller commands.

@@ -1,6 +1,7 @@
 import Foundation
 import NotifyWire
 import Testing
+import TestSupport
 
 extension IntegrationTests {
     /// notifyd under a service manager: it says how it is, is fed a socket, and ends when told.

@@ -1,6 +1,7 @@
 import Foundation
 import NotifyWire
 import Testing
+import TestSupport
 
 extension IntegrationTests {
     /// A start that cannot be: one line that says what is wrong and what to do, status 1, and nothing is touched.
@@ -131,11 +132,26 @@ extension IntegrationTests {
             chmod(other.path, 0o777)
             let user = Requirements.asUser(54_321)
             let forSocket = try await refusal(database: other.file("n.db"), launcher: user)
-            #expect(forSocket.contains("the folder \(folder.path) of the socket cannot be written by this user"))
+            let reason =
+                "the folder '\(folder.path)' belongs to uid 0 and has the mode 0755, and notifyd runs as uid 54321"
+            #expect(forSocket.contains(reason))
+            #expect(forSocket.contains("--socket"))
             let forDatabase = try await refusal(socket: other.file("n.sock"), launcher: user)
             #expect(forDatabase.contains("'\(folder.file("n.db"))"))
-            #expect(forDatabase.contains("must exist and be writable"))
+            #expect(forDatabase.contains(reason))
             #expect(!FileFacts.exists(other.file("n.sock")))
+        }
+
+        @Test(.enabled(if: Requirements.canBecomeOthers), arguments: ["n.sock.lock", "n.db.lock", "n.db"])
+        func filesOfAnotherUser(name: String) async throws {
+            chmod(folder.path, 0o777)
+            let file = folder.file(name)
+            #expect(FileManager.default.createFile(atPath: file, contents: nil, attributes: [.posixPermissions: 0o600]))
+            let message = try await refusal(launcher: Requirements.asUser(54_321))
+            #expect(message.contains(file))
+            #expect(
+                message.contains("the file belongs to uid 0 and has the mode 0600, and notifyd runs as uid 54321"))
+            #expect(!message.contains("folder"))
         }
 
         // MARK: The configuration file

@@ -1,6 +1,7 @@
 import Foundation
 import NotifyWire
 import Testing
+import TestSupport
 
 extension IntegrationTests {
     /// What notifyd finds and leaves when it starts.

@@ -1,5 +1,6 @@
 import NotifyBroker
 import Testing
+import TestSupport
 
 @testable import NotifyServer
 

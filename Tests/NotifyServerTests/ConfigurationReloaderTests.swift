@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Testing
+import TestSupport
 
 @testable import NotifyServer
 
@@ -14,7 +15,9 @@ import Testing
         folder = try TemporaryFolder()
         output = try FileHandle(forWritingTo: URL(fileURLWithPath: folder.write("", to: "log")))
         let file = try folder.write("log_level: info\n", to: "n.yaml")
-        let context = context(["HOME": folder.path, "XDG_RUNTIME_DIR": folder.path, "NOTIFY_SOCKET": folder("notify")])
+        let context = context([
+            "HOME": folder.path, "XDG_RUNTIME_DIR": folder.path, "NOTIFY_SOCKET": folder.file("notify"),
+        ])
         let sources = ConfigurationSources(
             options: CommandLineOptions(configuration: file), context: context, defaults: DefaultPaths(for: context))
         let destination = LogDestination(descriptor: output.fileDescriptor, format: .journal, level: .info)
@@ -28,7 +31,7 @@ import Testing
     private func reload(_ text: String) throws -> (wasRight: Bool, log: String) {
         _ = try folder.write(text, to: "n.yaml")
         let wasRight = reloader.reload()
-        return (wasRight, try String(contentsOfFile: folder("log"), encoding: .utf8))
+        return (wasRight, try String(contentsOfFile: folder.file("log"), encoding: .utf8))
     }
 
     @Test func theLogLevelTakesEffectAtOnce() throws {
@@ -45,20 +48,20 @@ import Testing
     }
 
     @Test func aBadFileKeepsTheOldConfigurationAndSaysSo() throws {
-        let receiver = try DatagramReceiver(path: folder("notify"))
+        let receiver = try DatagramReceiver(path: folder.file("notify"))
         let (wasRight, log) = try reload("log_level: debug\nlimits:\n  payload: 5\n")
         #expect(!wasRight)
         #expect(destination.level == .info)
         #expect(
             log.hasPrefix(
-                "<3>notifyd: configuration not reloaded, the old one stays: \(folder("n.yaml")):3: unknown key"))
+                "<3>notifyd: configuration not reloaded, the old one stays: \(folder.file("n.yaml")):3: unknown key"))
         let status = receiver.next() ?? ""
         #expect(status.hasPrefix("STATUS=running with the old configuration: "))
         #expect(status.contains("n.yaml:3: unknown key"))
     }
 
     @Test func aFileThatIsGoneIsAnErrorToo() throws {
-        try FileManager.default.removeItem(atPath: folder("n.yaml"))
+        try FileManager.default.removeItem(atPath: folder.file("n.yaml"))
         #expect(!reloader.reload())
         #expect(destination.level == .info)
     }

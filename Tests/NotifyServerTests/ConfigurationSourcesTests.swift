@@ -2,6 +2,7 @@ import Glibc
 import NotifyBroker
 import NotifyWire
 import Testing
+import TestSupport
 
 @testable import NotifyServer
 
@@ -15,15 +16,15 @@ import Testing
     private func sources(
         _ options: CommandLineOptions = CommandLineOptions(), environment: [String: String] = [:], user: UInt32 = 1000
     ) -> ConfigurationSources {
-        let base = ["HOME": folder.path, "XDG_RUNTIME_DIR": folder("run")]
+        let base = ["HOME": folder.path, "XDG_RUNTIME_DIR": folder.file("run")]
         let context = context(user: user, base.merging(environment) { $1 })
         return ConfigurationSources(options: options, context: context, defaults: DefaultPaths(for: context))
     }
 
     @Test func withoutAnySourceTheDefaultsHold() throws {
         let configuration = try sources().load()
-        #expect(configuration.socketPath == folder("run/notifyd/notifyd.sock"))
-        #expect(configuration.databasePath == folder(".local/state/notifyd/notifyd.db"))
+        #expect(configuration.socketPath == folder.file("run/notifyd/notifyd.sock"))
+        #expect(configuration.databasePath == folder.file(".local/state/notifyd/notifyd.db"))
         #expect(configuration.socketMode == 0o600)
         #expect(configuration.logLevel == .info)
         #expect(configuration.broker == BrokerConfiguration())
@@ -141,13 +142,14 @@ import Testing
     }
 
     @Test func theDefaultFileIsReadIfItIsThere() throws {
-        #expect(try sources(environment: ["XDG_CONFIG_HOME": folder("config")]).load().logLevel == .info)
-        try Folder(path: folder("config/notifyd"), mode: 0o700).prepare(owner: geteuid(), purpose: "socket")
+        #expect(try sources(environment: ["XDG_CONFIG_HOME": folder.file("config")]).load().logLevel == .info)
+        try ServiceDirectory(path: folder.file("config/notifyd"), mode: 0o700).prepare(
+            owner: geteuid(), purpose: "socket")
         _ = try folder.write("log_level: warning\n", to: "config/notifyd/notifyd.yaml")
-        #expect(try sources(environment: ["XDG_CONFIG_HOME": folder("config")]).load().logLevel == .warning)
+        #expect(try sources(environment: ["XDG_CONFIG_HOME": folder.file("config")]).load().logLevel == .warning)
         _ = try folder.write("log_levl: warning\n", to: "config/notifyd/notifyd.yaml")
         expectRefusal(.configurationInvalid, "notifyd.yaml:1: unknown key") {
-            _ = try sources(environment: ["XDG_CONFIG_HOME": folder("config")]).load()
+            _ = try sources(environment: ["XDG_CONFIG_HOME": folder.file("config")]).load()
         }
     }
 

@@ -1,5 +1,6 @@
 import Glibc
 import Testing
+import TestSupport
 
 @testable import NotifyServer
 
@@ -8,9 +9,9 @@ import Testing
         let root = context(user: 0, ["HOME": "/root", "XDG_RUNTIME_DIR": "/run/user/0", "XDG_STATE_HOME": "/x"])
         let paths = DefaultPaths(for: root)
         #expect(paths.socketPath == "/run/notifyd/notifyd.sock")
-        #expect(paths.socketFolder == Folder(path: "/run/notifyd", mode: 0o755))
+        #expect(paths.socketFolder == ServiceDirectory(path: "/run/notifyd", mode: 0o755))
         #expect(paths.databasePath == "/var/lib/notifyd/notifyd.db")
-        #expect(paths.databaseFolder == Folder(path: "/var/lib/notifyd", mode: 0o700))
+        #expect(paths.databaseFolder == ServiceDirectory(path: "/var/lib/notifyd", mode: 0o700))
         #expect(paths.configurationPath == "/etc/notifyd/notifyd.yaml")
         #expect(paths.socketMode(for: "/tmp/other.sock", context: root) == 0o666)
     }
@@ -21,9 +22,9 @@ import Testing
         ])
         let paths = DefaultPaths(for: user)
         #expect(paths.socketPath == "/run/user/1000/notifyd/notifyd.sock")
-        #expect(paths.socketFolder == Folder(path: "/run/user/1000/notifyd", mode: 0o700))
+        #expect(paths.socketFolder == ServiceDirectory(path: "/run/user/1000/notifyd", mode: 0o700))
         #expect(paths.databasePath == "/s/notifyd/notifyd.db")
-        #expect(paths.databaseFolder == Folder(path: "/s/notifyd", mode: 0o700))
+        #expect(paths.databaseFolder == ServiceDirectory(path: "/s/notifyd", mode: 0o700))
         #expect(paths.configurationPath == "/c/notifyd/notifyd.yaml")
         #expect(paths.socketMode(for: paths.socketPath, context: user) == 0o600)
     }
@@ -41,9 +42,9 @@ import Testing
         let without = DefaultPaths(for: user, usersRuntimeFolder: folder.path, temporaryFolder: "/t")
         #expect(without.socketPath == "/t/notifyd-1000/notifyd.sock")
         #expect(without.socketFolder.mode == 0o700)
-        #expect(mkdir(folder("1000"), 0o700) == 0)
+        #expect(mkdir(folder.file("1000"), 0o700) == 0)
         let with = DefaultPaths(for: user, usersRuntimeFolder: folder.path, temporaryFolder: "/t")
-        #expect(with.socketPath == folder("1000/notifyd/notifyd.sock"))
+        #expect(with.socketPath == folder.file("1000/notifyd/notifyd.sock"))
     }
 
     @Test func aSystemServiceTakesTheFoldersThatSystemdMade() {

@@ -1,13 +1,14 @@
 import Foundation
 import Logging
 import Testing
+import TestSupport
 
 @testable import NotifyServer
 
 @Suite struct LineLogHandlerTests {
     private let folder: TemporaryFolder
     private let output: FileHandle
-    private var path: String { folder("log") }
+    private var path: String { folder.file("log") }
 
     init() throws {
         folder = try TemporaryFolder()

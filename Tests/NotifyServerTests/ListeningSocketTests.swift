@@ -1,11 +1,14 @@
+import NotifySystem
+import SystemPackage
 import Foundation
 import Testing
+import TestSupport
 
 @testable import NotifyServer
 
 @Suite(.serialized) struct ListeningSocketTests {
     private let folder: TemporaryFolder
-    private var path: String { folder("n.sock") }
+    private var path: String { folder.file("n.sock") }
 
     init() throws {
         folder = try TemporaryFolder()
@@ -15,7 +18,7 @@ import Testing
     @Test(arguments: [0o666, 0o600] as [mode_t])
     func listensWithItsModeWhateverTheUmask(_ mode: mode_t) throws {
         let listening = try ListeningSocket.bind(path: path, mode: mode)
-        #expect(permissions(path) == mode)
+        #expect(permissions(of: path) == mode)
         #expect(!listening.isFromServiceManager)
         #expect(try canConnect(to: path))
     }
@@ -77,7 +80,7 @@ import Testing
         defer { for client in clients { close(client) } }
         var result: CInt = 0
         while result == 0, clients.count < 64 {
-            let client = try OwnedDescriptor.unixSocket(SOCK_STREAM).release()
+            let client = try OwnedDescriptor.unixSocket(SOCK_STREAM).release().rawValue
             clients.append(client)
             result = address.withSockaddr { connect(client, $0, $1) }
         }
@@ -114,12 +117,12 @@ import Testing
     }
 
     @Test func refusesALinkEvenToASocket() throws {
-        try leaveStaleSocket(at: folder("real"))
-        #expect(symlink(folder("real"), path) == 0)
+        try leaveStaleSocket(at: folder.file("real"))
+        #expect(symlink(folder.file("real"), path) == 0)
         expectRefusal(.socketPathUnusable, "is not a socket") {
             _ = try ListeningSocket.bind(path: path, mode: 0o600)
         }
-        #expect(exists(folder("real")))
+        #expect(exists(folder.file("real")))
     }
 
     @Test func takesAPathOf107BytesAndNotOneMore() throws {
@@ -134,8 +137,8 @@ import Testing
     }
 
     @Test func namesAFolderThatIsMissing() {
-        expectRefusal(.folderUnusable, "the folder \(folder("none"))", "does not exist: create it", "--socket") {
-            _ = try ListeningSocket.bind(path: folder("none/n.sock"), mode: 0o600)
+        expectRefusal(.folderUnusable, "the folder \(folder.file("none"))", "does not exist: create it", "--socket") {
+            _ = try ListeningSocket.bind(path: folder.file("none/n.sock"), mode: 0o600)
         }
     }
 

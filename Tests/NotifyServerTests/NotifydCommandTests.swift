@@ -1,6 +1,7 @@
 import Foundation
 import NotifyWire
 import Testing
+import TestSupport
 
 @testable import NotifyServer
 
@@ -12,10 +13,10 @@ import Testing
         folder = try TemporaryFolder()
     }
 
-    private var paths: [String] { ["--socket", folder("n.sock"), "--database", folder("n.db")] }
+    private var paths: [String] { ["--socket", folder.file("n.sock"), "--database", folder.file("n.db")] }
 
     private var environment: [String: String] {
-        ["HOME": folder.path, "XDG_RUNTIME_DIR": folder("run"), "XDG_CONFIG_HOME": folder("config")]
+        ["HOME": folder.path, "XDG_RUNTIME_DIR": folder.file("run"), "XDG_CONFIG_HOME": folder.file("config")]
     }
 
     private func daemon(_ options: [String] = [], _ variables: [String: String] = [:]) throws -> DaemonProcess {
@@ -25,12 +26,12 @@ import Testing
     @Test(arguments: [SIGTERM, SIGINT])
     func endsOnASignalWithStatus0AndWithoutItsSocket(_ signal: CInt) throws {
         let daemon = try daemon()
-        daemon.waitForError("listening on \(folder("n.sock"))")
-        #expect(try canConnect(to: folder("n.sock")))
+        daemon.waitForError("listening on \(folder.file("n.sock"))")
+        #expect(try canConnect(to: folder.file("n.sock")))
         daemon.signal(signal)
         let end = daemon.end()
         #expect(end.status == 0)
-        #expect(!exists(folder("n.sock")))
+        #expect(!exists(folder.file("n.sock")))
         #expect(end.output == "")
     }
 
@@ -39,10 +40,10 @@ import Testing
         first.waitForError("listening on")
         let second = try daemon().end()
         #expect(second.status == 1)
-        let refusal = "notifyd: another notifyd (pid \(first.processID)) holds the socket \(folder("n.sock")): "
+        let refusal = "notifyd: another notifyd (pid \(first.processID)) holds the socket \(folder.file("n.sock")): "
         #expect(second.errors.hasPrefix(refusal))
         #expect(second.errors.split(separator: "\n").count == 1)
-        #expect(try canConnect(to: folder("n.sock")))
+        #expect(try canConnect(to: folder.file("n.sock")))
         first.signal(SIGTERM)
         #expect(first.end().status == 0)
     }
@@ -52,7 +53,7 @@ import Testing
         killed.waitForError("listening on")
         killed.signal(SIGKILL)
         _ = killed.end()
-        #expect(exists(folder("n.sock")))
+        #expect(exists(folder.file("n.sock")))
         let next = try daemon()
         next.waitForError("listening on")
         next.signal(SIGTERM)
@@ -67,7 +68,7 @@ import Testing
 
     @Test(arguments: refused)
     func wrongUsageIs64AndWhatCannotBeIs1(_ options: [String], _ status: Int32) throws {
-        let end = try DaemonProcess(["--database", folder("n.db")] + options, environment: environment).end()
+        let end = try DaemonProcess(["--database", folder.file("n.db")] + options, environment: environment).end()
         #expect(end.status == status)
         #expect(end.output == "")
         if status == 1 {
@@ -84,7 +85,7 @@ import Testing
         let file = try daemon(["--config", folder.write("log_level: 5", to: "n.yaml")]).end()
         #expect(file.status == 1)
         #expect(file.errors.contains("n.yaml:1: log_level: expected one of trace"))
-        #expect(!exists(folder("n.sock")))
+        #expect(!exists(folder.file("n.sock")))
     }
 
     @Test func aDatabaseThatCannotBeServedIsRefusedAndLeftAsItIs() throws {
@@ -93,22 +94,22 @@ import Testing
         let end = try daemon().end()
         #expect(end.status == 1)
         #expect(end.errors.hasPrefix("notifyd: "))
-        #expect(end.errors.contains(folder("n.db")))
+        #expect(end.errors.contains(folder.file("n.db")))
         #expect(end.errors.split(separator: "\n").count == 1)
-        #expect(try String(contentsOfFile: folder("n.db"), encoding: .utf8) == noise)
-        #expect(!exists(folder("n.sock")))
+        #expect(try String(contentsOfFile: folder.file("n.db"), encoding: .utf8) == noise)
+        #expect(!exists(folder.file("n.sock")))
     }
 
     @Test func aDatabaseThatAnotherHoldsIsRefused() throws {
         let first = try daemon()
         first.waitForError("listening on")
         let second = try DaemonProcess(
-            ["--socket", folder("other.sock"), "--database", folder("n.db")], environment: environment
+            ["--socket", folder.file("other.sock"), "--database", folder.file("n.db")], environment: environment
         ).end()
         #expect(second.status == 1)
         #expect(second.errors.contains("held by another notifyd"))
         #expect(second.errors.contains("\(first.processID)"))
-        #expect(!exists(folder("other.sock")))
+        #expect(!exists(folder.file("other.sock")))
         first.signal(SIGTERM)
         #expect(first.end().status == 0)
     }
@@ -129,11 +130,11 @@ import Testing
     }
 
     @Test func tellsTheServiceManagerAndFeedsItsWatchdog() throws {
-        let receiver = try DatagramReceiver(path: folder("notify"))
+        let receiver = try DatagramReceiver(path: folder.file("notify"))
         // The watchdog is fed at once, and then not again while the test runs: the socket holds ten messages at most.
-        let daemon = try daemon([], ["NOTIFY_SOCKET": folder("notify"), "WATCHDOG_USEC": "600000000"])
+        let daemon = try daemon([], ["NOTIFY_SOCKET": folder.file("notify"), "WATCHDOG_USEC": "600000000"])
         let early = Set((0..<3).compactMap { _ in receiver.next() })
-        let ready = "READY=1\nSTATUS=listening on \(folder("n.sock"))"
+        let ready = "READY=1\nSTATUS=listening on \(folder.file("n.sock"))"
         #expect(early == ["EXTEND_TIMEOUT_USEC=300000000", "WATCHDOG=1", ready])
         daemon.signal(SIGTERM)
         #expect(daemon.end().status == 0)
@@ -143,15 +144,15 @@ import Testing
 
     @Test(.enabled(if: access("/usr/bin/systemd-socket-activate", X_OK) == 0))
     func takesASocketFromSystemdAndLeavesIt() throws {
-        let launcher = ["/usr/bin/systemd-socket-activate", "--listen=\(folder("passed.sock"))"]
+        let launcher = ["/usr/bin/systemd-socket-activate", "--listen=\(folder.file("passed.sock"))"]
         let daemon = try DaemonProcess(paths, launcher: launcher, environment: environment)
         daemon.waitForError("Listening on")
-        #expect(try canConnect(to: folder("passed.sock")))
-        daemon.waitForError("listening on \(folder("passed.sock"))")
-        #expect(!exists(folder("n.sock")))
+        #expect(try canConnect(to: folder.file("passed.sock")))
+        daemon.waitForError("listening on \(folder.file("passed.sock"))")
+        #expect(!exists(folder.file("n.sock")))
         daemon.signal(SIGTERM)
         #expect(daemon.end().status == 0)
-        #expect(exists(folder("passed.sock")))
+        #expect(exists(folder.file("passed.sock")))
     }
 
     @Test func saysItsVersionAndHelps() throws {

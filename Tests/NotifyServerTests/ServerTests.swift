@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import ServiceLifecycle
 import Testing
+import TestSupport
 
 @testable import NotifyServer
 
@@ -15,13 +16,13 @@ import Testing
     private func server(
         _ environment: [String: String] = [:], socket: String? = nil, onRunning: @escaping @Sendable (String) -> Void
     ) throws -> Server {
-        let base = ["XDG_RUNTIME_DIR": folder("run"), "XDG_STATE_HOME": folder("state")]
+        let base = ["XDG_RUNTIME_DIR": folder.file("run"), "XDG_STATE_HOME": folder.file("state")]
         let context = context(user: geteuid(), process: getpid(), base.merging(environment) { $1 })
         // A user's places, also where the tests run as root.
         var user = context
         user.userID = max(context.userID, 1)
         let defaults = DefaultPaths(for: user)
-        let options = CommandLineOptions(socket: socket, database: folder("n.db"))
+        let options = CommandLineOptions(socket: socket, database: folder.file("n.db"))
         let sources = ConfigurationSources(options: options, context: user, defaults: defaults)
         return Server(
             configuration: try sources.load(), context: context, defaults: defaults,
@@ -30,16 +31,16 @@ import Testing
     }
 
     @Test func servesUntilToldToStopAndLeavesNoSocket() async throws {
-        let receiver = try DatagramReceiver(path: folder("notify"))
+        let receiver = try DatagramReceiver(path: folder.file("notify"))
         let (running, announced) = AsyncStream<String>.makeStream()
-        let server = try server(["NOTIFY_SOCKET": folder("notify")]) { announced.yield($0) }
+        let server = try server(["NOTIFY_SOCKET": folder.file("notify")]) { announced.yield($0) }
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let group = ServiceGroup(services: [server], logger: logger)
         let task = Task { try await group.run() }
         let path = try #require(await running.first { _ in true })
-        #expect(path == folder("run/notifyd/notifyd.sock"))
-        #expect(permissions(folder("run/notifyd")) == 0o700)
-        #expect(permissions(path) == 0o600)
+        #expect(path == folder.file("run/notifyd/notifyd.sock"))
+        #expect(permissions(of: folder.file("run/notifyd")) == 0o700)
+        #expect(permissions(of: path) == 0o600)
         #expect(try canConnect(to: path))
         #expect(receiver.next(beginningWith: "READY") == "READY=1\nSTATUS=listening on \(path)")
         await group.triggerGracefulShutdown()
@@ -49,7 +50,7 @@ import Testing
     }
 
     @Test func aSocketThatCannotBeMadeEndsItWithItsReason() async throws {
-        let server = try server(socket: folder("none/n.sock")) { _ in }
+        let server = try server(socket: folder.file("none/n.sock")) { _ in }
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let error = await #expect(throws: ServerError.self) {
             try await ServiceGroup(services: [server], logger: logger).run()

@@ -1,7 +1,9 @@
+import NotifySystem
 import Glibc
 import NIOCore
 import NIOPosix
 import Testing
+import TestSupport
 
 @testable import NotifyServer
 
@@ -13,8 +15,8 @@ import Testing
     }
 
     @Test func saysEveryStateToAPath() throws {
-        let receiver = try DatagramReceiver(path: folder("notify"))
-        let notifier = ServiceManagerNotifier(context: context(["NOTIFY_SOCKET": folder("notify")]))
+        let receiver = try DatagramReceiver(path: folder.file("notify"))
+        let notifier = ServiceManagerNotifier(context: context(["NOTIFY_SOCKET": folder.file("notify")]))
         #expect(notifier.isActive)
         #expect(notifier.ready(status: "listening on /x"))
         #expect(receiver.next() == "READY=1\nSTATUS=listening on /x")
@@ -29,8 +31,8 @@ import Testing
     }
 
     @Test func aStatusCannotAddAFieldOfItsOwn() throws {
-        let receiver = try DatagramReceiver(path: folder("notify"))
-        let notifier = ServiceManagerNotifier(context: context(["NOTIFY_SOCKET": folder("notify")]))
+        let receiver = try DatagramReceiver(path: folder.file("notify"))
+        let notifier = ServiceManagerNotifier(context: context(["NOTIFY_SOCKET": folder.file("notify")]))
         notifier.status("a\nMAINPID=1\r\nb")
         #expect(receiver.next() == "STATUS=a MAINPID=1 b")
     }
@@ -52,10 +54,10 @@ import Testing
     }
 
     @Test func neitherWaitsNorDiesWhenNobodyReads() throws {
-        let gone = ServiceManagerNotifier(context: context(["NOTIFY_SOCKET": folder("nobody")]))
+        let gone = ServiceManagerNotifier(context: context(["NOTIFY_SOCKET": folder.file("nobody")]))
         #expect(!gone.feedWatchdog())
-        let receiver = try DatagramReceiver(path: folder("notify"))
-        let notifier = ServiceManagerNotifier(context: context(["NOTIFY_SOCKET": folder("notify")]))
+        let receiver = try DatagramReceiver(path: folder.file("notify"))
+        let notifier = ServiceManagerNotifier(context: context(["NOTIFY_SOCKET": folder.file("notify")]))
         var sent = 0
         while sent < 100_000, notifier.feedWatchdog() { sent += 1 }
         #expect((1..<100_000).contains(sent))
@@ -77,14 +79,14 @@ import Testing
     }
 
     @Test func feedsTheWatchdogFromAnEventLoopUntilCancelled() throws {
-        let receiver = try DatagramReceiver(path: folder("notify"))
-        let environment = ["NOTIFY_SOCKET": folder("notify"), "WATCHDOG_USEC": "2000"]
+        let receiver = try DatagramReceiver(path: folder.file("notify"))
+        let environment = ["NOTIFY_SOCKET": folder.file("notify"), "WATCHDOG_USEC": "2000"]
         let notifier = ServiceManagerNotifier(context: context(environment))
         let task = try #require(notifier.feedWatchdog(from: MultiThreadedEventLoopGroup.singleton.any()))
         #expect(receiver.next() == "WATCHDOG=1")
         #expect(receiver.next() == "WATCHDOG=1")
         task.cancel()
-        let without = ServiceManagerNotifier(context: context(["NOTIFY_SOCKET": folder("notify")]))
+        let without = ServiceManagerNotifier(context: context(["NOTIFY_SOCKET": folder.file("notify")]))
         #expect(without.feedWatchdog(from: MultiThreadedEventLoopGroup.singleton.any()) == nil)
     }
 }

@@ -1,11 +1,14 @@
+import NotifySystem
+import SystemPackage
 import Foundation
 import Testing
+import TestSupport
 
 @testable import NotifyServer
 
 @Suite struct SocketActivationTests {
     private let folder: TemporaryFolder
-    private var path: String { folder("n.sock") }
+    private var path: String { folder.file("n.sock") }
 
     init() throws {
         folder = try TemporaryFolder()
@@ -16,7 +19,7 @@ import Testing
     }
 
     @Test func takesTheOneListeningSocket() throws {
-        let passed = try boundSocket(SOCK_STREAM, at: path, listening: true).release()
+        let passed = try boundSocket(SOCK_STREAM, at: path, listening: true).release().rawValue
         // As systemd passes it: it blocks, and programs would inherit it.
         #expect(fcntl(passed, F_SETFL, 0) == 0)
         #expect(fcntl(passed, F_SETFD, 0) == 0)
@@ -28,7 +31,7 @@ import Testing
         #expect(descriptor == passed)
         #expect(fcntl(passed, F_GETFL) & O_NONBLOCK != 0)
         #expect(fcntl(passed, F_GETFD) & FD_CLOEXEC != 0)
-        #expect(UnixSocketAddress.boundPath(of: passed) == path)
+        #expect(UnixSocketAddress.boundPath(of: claimed.descriptor) == path)
     }
 
     @Test(
@@ -69,14 +72,14 @@ import Testing
     }
 
     @Test func refusesADatagramSocket() throws {
-        let passed = try boundSocket(SOCK_DGRAM, at: path, listening: false).release()
+        let passed = try boundSocket(SOCK_DGRAM, at: path, listening: false).release().rawValue
         expectRefusal(.socketActivationInvalid, "is not a stream socket", "ListenStream=") {
             _ = try SocketActivation.claim(for: activated(), firstDescriptor: passed)
         }
     }
 
     @Test func refusesASocketThatDoesNotListen() throws {
-        let passed = try boundSocket(SOCK_STREAM, at: path, listening: false).release()
+        let passed = try boundSocket(SOCK_STREAM, at: path, listening: false).release().rawValue
         expectRefusal(.socketActivationInvalid, "does not listen", "Accept=no") {
             _ = try SocketActivation.claim(for: activated(), firstDescriptor: passed)
         }

@@ -4,6 +4,7 @@ import NotifyLog
 import NotifyWire
 import Synchronization
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(10)))
 struct StoreCommitTests {

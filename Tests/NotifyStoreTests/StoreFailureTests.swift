@@ -4,6 +4,7 @@ import NotifyStore
 import NotifyLog
 import NotifyWire
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(10)))
 struct StoreFailureTests {

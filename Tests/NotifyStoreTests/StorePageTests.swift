@@ -3,6 +3,7 @@ import NotifyStore
 import NotifyLog
 import NotifyWire
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(10)))
 struct StorePageTests {

@@ -1,6 +1,7 @@
 import Configuration
 import FoundationEssentials
-import Glibc
+import NotifySystem
+import SystemPackage
 import Yams
 
 /// The configuration file, parsed whole: it is right in every line, or it is an error that names the line.
@@ -16,10 +17,10 @@ struct ConfigurationFile {
     /// - Returns: `nil` if there is none and it is not required.
     static func read(path: String, isRequired: Bool) throws(ServerError) -> ConfigurationFile? {
         let bytes: [UInt8]
-        do throws(SystemCallError) {
+        do throws(Errno) {
             bytes = try readBytes(path: path)
         } catch {
-            if error.errorNumber == ENOENT || error.errorNumber == ENOTDIR, !isRequired { return nil }
+            if error == .noSuchFileOrDirectory || error == .notDirectory, !isRequired { return nil }
             throw ServerError(
                 .configurationUnreadable,
                 "the configuration file \(path) cannot be read: correct its path or permissions", cause: error)
@@ -140,18 +141,18 @@ struct ConfigurationFile {
         }
     }
 
-    private static func readBytes(path: String) throws(SystemCallError) -> [UInt8] {
-        let opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard opened >= 0 else { throw SystemCallError("open") }
-        let descriptor = OwnedDescriptor(owning: opened)
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 65_536)
-        while bytes.count <= maximumBytes {
-            let count = Glibc.read(descriptor.rawValue, &chunk, chunk.count)
-            guard count >= 0 else { throw SystemCallError("read") }
-            if count == 0 { break }
-            bytes += chunk[..<count]
+    private static func readBytes(path: String) throws(Errno) -> [UInt8] {
+        let file = try OwnedDescriptor.open(path, .readOnly, options: .nonBlocking)
+        let descriptor = file.descriptor
+        return try Errno.typed {
+            var bytes: [UInt8] = []
+            var chunk = [UInt8](repeating: 0, count: 65_536)
+            while bytes.count <= maximumBytes {
+                let count = try chunk.withUnsafeMutableBytes { try descriptor.read(into: $0) }
+                if count == 0 { break }
+                bytes += chunk[..<count]
+            }
+            return bytes
         }
-        return bytes
     }
 }

@@ -1,14 +1,15 @@
 package import Glibc
+import NotifySystem
 
 /// Where the daemon's files are when nothing else is said: the system's places for root and for a system service, the
 /// user's own for everybody else.
 package struct DefaultPaths: Sendable, Equatable {
     package let socketPath: String
     /// Made with the socket if it is missing.
-    package let socketFolder: Folder
+    package let socketFolder: ServiceDirectory
     /// `nil` if the user has no home folder to keep it in.
     package let databasePath: String?
-    package let databaseFolder: Folder?
+    package let databaseFolder: ServiceDirectory?
     /// Read if it is there; `nil` if the user has no home folder.
     package let configurationPath: String?
 
@@ -37,25 +38,25 @@ package struct DefaultPaths: Sendable, Equatable {
 
     private static func socketFolder(
         _ context: ProcessContext, _ usersRuntimeFolder: String, _ temporaryFolder: String
-    ) -> Folder {
+    ) -> ServiceDirectory {
         if let given = context.serviceFolder("RUNTIME_DIRECTORY") {
             // The service manager made it; it is public where it is the system's.
-            return Folder(path: given, mode: given + "/notifyd.sock" == systemSocketPath ? 0o755 : 0o700)
+            return ServiceDirectory(path: given, mode: given + "/notifyd.sock" == systemSocketPath ? 0o755 : 0o700)
         }
-        if context.isRoot { return Folder(path: Folder.containing(systemSocketPath), mode: 0o755) }
+        if context.isRoot { return ServiceDirectory(path: AccessProblem.folder(of: systemSocketPath), mode: 0o755) }
         if let runtime = context.absolutePath("XDG_RUNTIME_DIR") {
-            return Folder(path: runtime + "/notifyd", mode: 0o700)
+            return ServiceDirectory(path: runtime + "/notifyd", mode: 0o700)
         }
         let runtime = "\(usersRuntimeFolder)/\(context.userID)"
-        if access(runtime, F_OK) == 0 { return Folder(path: runtime + "/notifyd", mode: 0o700) }
-        return Folder(path: "\(temporaryFolder)/notifyd-\(context.userID)", mode: 0o700)
+        if access(runtime, F_OK) == 0 { return ServiceDirectory(path: runtime + "/notifyd", mode: 0o700) }
+        return ServiceDirectory(path: "\(temporaryFolder)/notifyd-\(context.userID)", mode: 0o700)
     }
 
-    private static func databaseFolder(_ context: ProcessContext, home: String?) -> Folder? {
-        if let given = context.serviceFolder("STATE_DIRECTORY") { return Folder(path: given, mode: 0o700) }
-        if context.isRoot { return Folder(path: "/var/lib/notifyd", mode: 0o700) }
+    private static func databaseFolder(_ context: ProcessContext, home: String?) -> ServiceDirectory? {
+        if let given = context.serviceFolder("STATE_DIRECTORY") { return ServiceDirectory(path: given, mode: 0o700) }
+        if context.isRoot { return ServiceDirectory(path: "/var/lib/notifyd", mode: 0o700) }
         let state = context.absolutePath("XDG_STATE_HOME") ?? home.map { $0 + "/.local/state" }
-        return state.map { Folder(path: $0 + "/notifyd", mode: 0o700) }
+        return state.map { ServiceDirectory(path: $0 + "/notifyd", mode: 0o700) }
     }
 
     private static func configurationFolder(_ context: ProcessContext, home: String?) -> String? {

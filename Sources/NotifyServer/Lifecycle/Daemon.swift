@@ -1,6 +1,7 @@
 import Glibc
 import Logging
 import NotifyBroker
+import NotifySystem
 import ServiceLifecycle
 import UnixSignals
 

@@ -4,6 +4,7 @@ import NIOCore
 import NIOPosix
 import NotifyBroker
 import NotifyStore
+import NotifySystem
 import NotifyWire
 import ServiceLifecycle
 
@@ -51,8 +52,10 @@ extension Server {
             )
             .childChannelOption(.writeBufferWaterMark, value: .init(low: 64 << 10, high: 256 << 10))
             .childChannelInitializer { channel in
-                PeerCredentials.of(channel).flatMapThrowing { credentials in
-                    let identity = Identity(uid: credentials.userID, gid: credentials.groupID)
+                channel.eventLoop.makeCompletedFuture {
+                    let credentials = try PeerCredentials(of: channel)
+                    let identity = Identity(
+                        uid: credentials.userID, gid: credentials.groupID, groups: credentials.groups)
                     let peer = Peer(identity: identity, pid: UInt32(credentials.processID))
                     try channel.pipeline.syncOperations.addHandler(
                         ConnectionHandler(driver: driver.value, peer: peer))

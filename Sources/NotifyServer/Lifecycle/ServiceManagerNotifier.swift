@@ -1,11 +1,13 @@
 import Glibc
+import NotifySystem
+import SystemPackage
 package import NIOCore
 
 /// Tells systemd how the service is, over the datagram socket of `sd_notify(3)`; without one it says nothing.
 ///
 /// No call waits: a message that the socket does not take at once is lost, and the call returns `false`.
 package final class ServiceManagerNotifier: Sendable {
-    private let descriptor: CInt?
+    private let descriptor: SystemPackage.FileDescriptor?
     private let address: UnixSocketAddress?
     /// How often the watchdog is fed: half of what systemd waits. `nil` if there is no watchdog for this process.
     package let watchdogInterval: Duration?
@@ -17,7 +19,7 @@ package final class ServiceManagerNotifier: Sendable {
     }
 
     deinit {
-        if let descriptor { close(descriptor) }
+        try? descriptor?.close()
     }
 
     /// Whether a service manager listens.
@@ -68,7 +70,7 @@ package final class ServiceManagerNotifier: Sendable {
         guard let descriptor, let address else { return false }
         let bytes = Array(text.utf8)
         let flags = CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL)
-        let sent = address.withSockaddr { sendto(descriptor, bytes, bytes.count, flags, $0, $1) }
+        let sent = address.withSockaddr { sendto(descriptor.rawValue, bytes, bytes.count, flags, $0, $1) }
         return sent == bytes.count
     }
 

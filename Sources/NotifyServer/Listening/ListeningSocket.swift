@@ -1,4 +1,6 @@
 package import Glibc
+package import NotifySystem
+import SystemPackage
 import Synchronization
 
 /// The socket that clients connect to: bound and listening, ready to be given to the event loop.
@@ -20,10 +22,21 @@ package final class ListeningSocket: Sendable {
         var ownFile: OwnFile?
     }
 
+    /// Tells the socket's file from another one that has taken its path.
+    private struct Identity: Equatable {
+        let device: DeviceID
+        let inode: Inode
+
+        init(of path: String) throws(Errno) {
+            let status = try Stat(FilePath(path), followTargetSymlink: false)
+            device = status.deviceID
+            inode = status.inode
+        }
+    }
+
     private struct OwnFile: ~Copyable {
         let lock: FileLock
-        let device: dev_t
-        let inode: ino_t
+        let identity: Identity
     }
 
     private init(path: String, descriptor: consuming OwnedDescriptor, ownFile: consuming OwnFile?) {
@@ -38,7 +51,7 @@ package final class ListeningSocket: Sendable {
 
     /// Takes over a socket that systemd opened.
     package convenience init(fromServiceManager descriptor: consuming OwnedDescriptor) {
-        let path = UnixSocketAddress.boundPath(of: descriptor.rawValue) ?? "(a socket without a path)"
+        let path = UnixSocketAddress.boundPath(of: descriptor.descriptor) ?? "(a socket without a path)"
         self.init(path: path, descriptor: descriptor, ownFile: nil)
     }
 
@@ -52,31 +65,28 @@ package final class ListeningSocket: Sendable {
                 "the socket path \(path) has \(path.utf8.count) bytes but a Unix socket's path has between 1 and "
                     + "\(UnixSocketAddress.maximumPathBytes), without NUL: choose a shorter one with --socket")
         }
-        let lock = try FileLock(guarding: path, purpose: "socket")
+        let lock = try lock(path)
         try removeStaleSocket(at: path, address)
-        do throws(SystemCallError) {
+        do throws(Errno) {
             let descriptor = try OwnedDescriptor.unixSocket(SOCK_STREAM)
-            let identity = try bind(descriptor.rawValue, path: path, address, mode: mode)
-            let ownFile = OwnFile(lock: lock, device: identity.device, inode: identity.inode)
+            let identity = try bind(descriptor.descriptor, path: path, address, mode: mode)
+            let ownFile = OwnFile(lock: lock, identity: identity)
             return ListeningSocket(path: path, descriptor: descriptor, ownFile: ownFile)
         } catch {
-            throw .folderUnusable(Folder.containing(path), purpose: "socket", cause: error)
+            throw .folderUnusable(AccessProblem.folder(of: path), purpose: "socket", cause: error)
         }
     }
 
     /// The listening descriptor, for the event loop, which closes it.
     package func takeDescriptor() -> CInt? {
-        state.withLock { state in state.descriptor.take()?.release() }
+        state.withLock { state in state.descriptor.take()?.release().rawValue }
     }
 
     /// Removes the socket's file if it is still the one made here, then lets another daemon have the path.
     package func removeFile() {
         state.withLock { state in
             guard let ownFile = state.ownFile.take() else { return }
-            var status = stat()
-            guard lstat(path, &status) == 0, status.st_dev == ownFile.device, status.st_ino == ownFile.inode else {
-                return
-            }
+            guard (try? Identity(of: path)) == ownFile.identity else { return }
             unlink(path)
         }
     }
@@ -85,60 +95,93 @@ package final class ListeningSocket: Sendable {
 
     /// Binds and listens. Nobody can connect before `listen`, and by then the mode is set.
     private static func bind(
-        _ descriptor: CInt, path: String, _ address: UnixSocketAddress, mode: mode_t
-    ) throws(SystemCallError) -> (device: dev_t, inode: ino_t) {
-        guard address.withSockaddr({ Glibc.bind(descriptor, $0, $1) }) == 0 else { throw SystemCallError("bind") }
-        var status = stat()
-        var failure: SystemCallError?
-        if chmod(path, mode) != 0 {
-            failure = SystemCallError("chmod")
-        } else if lstat(path, &status) != 0 {
-            failure = SystemCallError("lstat")
-        } else if listen(descriptor, backlog) != 0 {
-            failure = SystemCallError("listen")
-        }
-        if let failure {
+        _ descriptor: FileDescriptor, path: String, _ address: UnixSocketAddress, mode: mode_t
+    ) throws(Errno) -> Identity {
+        try Errno.check(address.withSockaddr { Glibc.bind(descriptor.rawValue, $0, $1) })
+        do throws(Errno) {
+            try Errno.check(chmod(path, mode))
+            let identity = try Identity(of: path)
+            try Errno.check(listen(descriptor.rawValue, backlog))
+            return identity
+        } catch {
             unlink(path)
-            throw failure
+            throw error
         }
-        return (status.st_dev, status.st_ino)
+    }
+
+    private static func lock(_ path: String) throws(ServerError) -> FileLock {
+        do throws(FileLock.Failure) {
+            return try FileLock(guarding: path)
+        } catch {
+            throw ServerError(locking: path, error)
+        }
     }
 
     private static func removeStaleSocket(at path: String, _ address: UnixSocketAddress) throws(ServerError) {
-        var status = stat()
-        guard lstat(path, &status) == 0 else { return }
-        guard status.st_mode & S_IFMT == S_IFSOCK else {
+        guard let status = try? Stat(FilePath(path), followTargetSymlink: false) else { return }
+        guard status.type == .socket else {
             throw ServerError(
                 .socketPathUnusable,
                 "\(path) exists and is not a socket: move it away, or choose another path with --socket")
         }
         switch try connectionResult(to: address) {
-        case ECONNREFUSED:
-            guard unlink(path) == 0 || errno == ENOENT else {
-                throw .folderUnusable(Folder.containing(path), purpose: "socket", cause: SystemCallError("unlink"))
+        case .connectionRefused:
+            guard unlink(path) == 0 || Errno.last == .noSuchFileOrDirectory else {
+                throw .folderUnusable(AccessProblem.folder(of: path), purpose: "socket", cause: .last)
             }
-        case ENOENT:
+        case .noSuchFileOrDirectory:
             return
-        case 0, EAGAIN, EINPROGRESS:
+        case nil, .resourceTemporarilyUnavailable, .nowInProgress:
             throw ServerError(
                 .socketInUse,
                 "another process serves the socket \(path): stop it, or choose another path with --socket")
-        case let errorNumber:
+        case let error?:
             throw ServerError(
                 .socketInUse,
                 "the socket \(path) exists and cannot be probed: remove it if nobody serves it, "
                     + "or choose another path with --socket",
-                cause: SystemCallError("connect", errorNumber: errorNumber))
+                cause: error)
         }
     }
 
-    /// The `errno` of connecting to the address, 0 if somebody answers there.
-    private static func connectionResult(to address: UnixSocketAddress) throws(ServerError) -> CInt {
-        do throws(SystemCallError) {
+    /// The error of connecting to the address; nil if the connection is accepted.
+    private static func connectionResult(to address: UnixSocketAddress) throws(ServerError) -> Errno? {
+        do throws(Errno) {
             let probe = try OwnedDescriptor.unixSocket(SOCK_STREAM)
-            return address.withSockaddr { connect(probe.rawValue, $0, $1) == 0 ? 0 : errno }
+            return address.withSockaddr { connect(probe.rawValue, $0, $1) == 0 ? nil : .last }
         } catch {
             throw ServerError(.systemCallFailed, "no socket can be opened", cause: error)
+        }
+    }
+}
+
+extension ServerError {
+    /// The error about the lock file of the socket at `path`.
+    fileprivate init(locking path: String, _ failure: FileLock.Failure) {
+        let lockPath = FileLock.path(guarding: path)
+        switch failure {
+        case .held(let holder):
+            let process = holder.map { " (pid \($0))" } ?? ""
+            self.init(
+                .socketInUse,
+                "another notifyd\(process) holds the socket \(path): stop it, or choose another path with --socket")
+        case .notARegularFile(let type):
+            let what =
+                switch type {
+                case .symbolicLink?: "a symbolic link"
+                case .directory?: "a folder"
+                default: "not a regular file"
+                }
+            self.init(.folderUnusable, "the lock file \(lockPath) of the socket is \(what): remove it yourself")
+        case .notOpened(let error) where error != .permissionDenied && error != .notPermitted:
+            self = .folderUnusable(AccessProblem.folder(of: path), purpose: "socket", cause: error)
+        case .notOpened(let error):
+            self.init(
+                .folderUnusable,
+                "the lock file \(lockPath) of the socket cannot be opened: "
+                    + "\(AccessProblem.describe(error, opening: lockPath)), or choose another path with --socket")
+        case .notLocked(let error):
+            self.init(.systemCallFailed, "the lock file \(lockPath) cannot be locked", cause: error)
         }
     }
 }

@@ -1,4 +1,6 @@
 import Glibc
+package import NotifySystem
+import SystemPackage
 
 /// Sockets that systemd opened for the service, as `sd_listen_fds(3)` describes.
 package enum SocketActivation {
@@ -23,7 +25,7 @@ package enum SocketActivation {
             throw ServerError(
                 .socketActivationInvalid,
                 "LISTEN_FDS names descriptor \(firstDescriptor) but it is not open: start notifyd through its socket unit",
-                cause: SystemCallError("fcntl"))
+                cause: Errno.last)
         }
         // Not owned before it has proved to be what was passed: where nothing was, the runtime may have it for itself.
         try verify(firstDescriptor)
@@ -31,7 +33,7 @@ package enum SocketActivation {
             fcntl(firstDescriptor, F_SETFL, fcntl(firstDescriptor, F_GETFL) | O_NONBLOCK) == 0
         else {
             throw ServerError(
-                .systemCallFailed, "the socket that systemd passed cannot be set up", cause: SystemCallError("fcntl"))
+                .systemCallFailed, "the socket that systemd passed cannot be set up", cause: Errno.last)
         }
         return OwnedDescriptor(owning: firstDescriptor)
     }

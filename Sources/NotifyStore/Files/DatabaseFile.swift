@@ -1,83 +1,92 @@
 import Glibc
+import NotifySystem
+import SystemPackage
 
-/// The database as a file, looked at before SQLite opens it: what is not ours is refused without a byte changed.
+/// The database as a file, checked before SQLite opens it: a file of another program is refused without a byte changed.
 ///
 /// Nothing here may run while the database is open. Closing any descriptor of a file drops all POSIX locks that the
 /// process has on it, SQLite's among them.
 struct DatabaseFile {
     let path: String
 
-    /// What SQLite writes at the start of every database.
+    /// The start of every SQLite database.
     private static let magic = Array("SQLite format 3\0".utf8)
     private static let headerSize = 100
     private static let applicationIDOffset = 68
 
-    /// Creates the file for its owner alone where it is missing, else checks that it can be ours.
+    /// Creates the file for its owner alone if it is missing, else checks that it can be a log.
     func prepare() throws(StoreError) {
-        let created = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        if created >= 0 {
-            defer { close(created) }
-            return try finishCreating(created)
+        do throws(Errno) {
+            return try create()
+        } catch {
+            guard error == .fileExists else { throw cannotOpen(error) }
         }
-        guard errno == EEXIST else { throw cannotOpen(SystemFailure()) }
-        let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-        guard descriptor >= 0 else { throw cannotOpen(SystemFailure()) }
-        defer { close(descriptor) }
-        try check(descriptor)
+        try check()
     }
 
-    /// Takes group and others out of the files' modes. SQLite gives what it makes later the database's own mode.
+    /// Removes the access of group and others. SQLite creates its further files with the database's own mode.
     func restrictToOwner() throws(StoreError) {
         for name in [path, path + "-wal"] where chmod(name, 0o600) != 0 && errno != ENOENT {
-            let failure = SystemFailure()
+            let error = Errno.last
             throw StoreError(
-                .notAccessible, "'\(name)' can't be made private: \(failure); it must belong to the user of notifyd",
-                cause: failure)
+                .notAccessible, "'\(name)' can't be made private: \(error); it must belong to the user of notifyd",
+                cause: error)
         }
     }
 
-    /// The file's entry must be on the disk before anything that it holds counts as flushed.
-    private func finishCreating(_ descriptor: Int32) throws(StoreError) {
-        fchmod(descriptor, 0o600)
-        let slash = path.lastIndex(of: "/")
-        let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        let folderDescriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        defer { if folderDescriptor >= 0 { close(folderDescriptor) } }
-        guard fsync(descriptor) == 0, folderDescriptor >= 0, fsync(folderDescriptor) == 0 else {
-            throw cannotOpen(SystemFailure())
-        }
+    /// Its directory entry must be on disk before anything in the file counts as flushed.
+    private func create() throws(Errno) {
+        let file = try OwnedDescriptor.open(
+            path, .readWrite, options: [.create, .exclusiveCreate, .noFollow], permissions: .ownerReadWrite)
+        fchmod(file.rawValue, 0o600)
+        try Errno.check(fsync(file.rawValue))
+        let folder = try OwnedDescriptor.open(AccessProblem.folder(of: path), .readOnly, options: .directory)
+        try Errno.check(fsync(folder.rawValue))
     }
 
-    private func check(_ descriptor: Int32) throws(StoreError) {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw cannotOpen(SystemFailure()) }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw notRegular(nil) }
-        guard status.st_size > 0 else { return }
-        var header = [UInt8](repeating: 0, count: Self.headerSize)
-        let count = pread(descriptor, &header, header.count, 0)
-        guard count >= 0 else { throw cannotOpen(SystemFailure()) }
-        guard count == Self.headerSize, header.starts(with: Self.magic) else {
+    private func check() throws(StoreError) {
+        let header: [UInt8]
+        do throws(Errno) {
+            let file = try OwnedDescriptor.open(path, .readWrite, options: [.noFollow, .nonBlocking])
+            let status = try Stat(file.descriptor)
+            guard status.type == .regular else { throw Errno.noSuchAddressOrDevice }
+            guard status.size > 0 else { return }
+            header = try readHeader(file.descriptor)
+        } catch {
+            throw cannotOpen(error)
+        }
+        guard header.count == Self.headerSize, header.starts(with: Self.magic) else {
             throw StoreError(
                 .notADatabase, "the file '\(path)' is not a database; it was left as it is, choose another path")
         }
         let applicationID = header[Self.applicationIDOffset..<Self.applicationIDOffset + 4]
             .reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-        // Zero may also be a log of ours whose first pages are still in the write-ahead log: SQLite tells later.
+        // Zero is also the id of a log whose first pages are still in the write-ahead log: SQLite reports it later.
         guard applicationID == 0 || applicationID == UInt32(Schema.applicationID) else { throw Schema.foreign(path) }
     }
 
-    private func cannotOpen(_ failure: SystemFailure) -> StoreError {
-        if [ELOOP, EISDIR, ENXIO].contains(failure.number) { return notRegular(failure) }
-        let code: StoreError.Code = [ENOSPC, EDQUOT].contains(failure.number) ? .full : .notAccessible
-        return StoreError(
-            code, "the database '\(path)' can't be opened: \(failure); it and its folder must be writable",
-            cause: failure)
+    private func readHeader(_ file: FileDescriptor) throws(Errno) -> [UInt8] {
+        try Errno.typed {
+            var bytes = [UInt8](repeating: 0, count: Self.headerSize)
+            let count = try bytes.withUnsafeMutableBytes { try file.read(fromAbsoluteOffset: 0, into: $0) }
+            return Array(bytes[..<count])
+        }
     }
 
-    private func notRegular(_ failure: SystemFailure?) -> StoreError {
+    private func cannotOpen(_ error: Errno) -> StoreError {
+        if [.tooManySymbolicLinkLevels, .isDirectory, .noSuchAddressOrDevice].contains(error) {
+            return notRegular(error)
+        }
+        let code: StoreError.Code = [.noSpace, .diskQuotaExceeded].contains(error) ? .full : .notAccessible
+        return StoreError(
+            code, "the database '\(path)' can't be opened: \(AccessProblem.describe(error, opening: path))",
+            cause: error)
+    }
+
+    private func notRegular(_ error: Errno?) -> StoreError {
         StoreError(
             .notARegularFile,
             "the database '\(path)' is not a regular file (a symbolic link is not followed); choose another path",
-            cause: failure)
+            cause: error)
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 
 /// A real notifyd with a folder, a socket and a database of its own. It is ready when `start` returns.
 final class Daemon: Sendable {

@@ -1,4 +1,6 @@
 import Glibc
+import NotifySystem
+import SystemPackage
 import Testing
 
 @testable import NotifyServer
@@ -27,7 +29,7 @@ struct DatagramReceiver: ~Copyable {
     private static func bound(to address: UnixSocketAddress) throws -> OwnedDescriptor {
         let descriptor = try OwnedDescriptor.unixSocket(SOCK_DGRAM)
         let result = address.withSockaddr { bind(descriptor.rawValue, $0, $1) }
-        guard result == 0 else { throw SystemCallError("bind") }
+        guard result == 0 else { throw Errno.last }
         return descriptor
     }
 
@@ -45,9 +47,9 @@ struct DatagramReceiver: ~Copyable {
 func boundSocket(_ type: __socket_type, at path: String, listening: Bool) throws -> OwnedDescriptor {
     let address = try #require(UnixSocketAddress(path: path))
     let descriptor = try OwnedDescriptor.unixSocket(type)
-    guard address.withSockaddr({ bind(descriptor.rawValue, $0, $1) }) == 0 else { throw SystemCallError("bind") }
+    guard address.withSockaddr({ bind(descriptor.rawValue, $0, $1) }) == 0 else { throw Errno.last }
     if listening {
-        guard listen(descriptor.rawValue, 8) == 0 else { throw SystemCallError("listen") }
+        guard listen(descriptor.rawValue, 8) == 0 else { throw Errno.last }
     }
     return descriptor
 }

@@ -1,4 +1,5 @@
 package import Glibc
+package import SystemPackage
 
 /// The kernel's address of a Unix socket: a path in the file system, or an abstract name where the bytes begin with NUL.
 package struct UnixSocketAddress: Sendable {
@@ -36,11 +37,11 @@ package struct UnixSocketAddress: Sendable {
     }
 
     /// The path that a socket is bound to; `nil` if it has none (unbound, abstract, or of another family).
-    package static func boundPath(of descriptor: CInt) -> String? {
+    package static func boundPath(of socket: FileDescriptor) -> String? {
         var storage = sockaddr_un()
         var length = socklen_t(MemoryLayout<sockaddr_un>.size)
         let result = withUnsafeMutablePointer(to: &storage) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket.rawValue, $0, &length) }
         }
         guard result == 0, storage.sun_family == sa_family_t(AF_UNIX) else { return nil }
         let bytes = withUnsafeBytes(of: storage.sun_path) { Array($0.prefix { $0 != 0 }) }

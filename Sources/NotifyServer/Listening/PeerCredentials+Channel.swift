@@ -1,0 +1,16 @@
+import NIOCore
+import NotifySystem
+import SystemPackage
+
+extension PeerCredentials {
+    /// The credentials of the process at the other end of a channel's socket. To be called on the channel's event loop.
+    init(of channel: any Channel) throws {
+        let credentials = try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+            of: NIOBSDSocket.Handle.self
+        ) { socket in
+            try PeerCredentials(of: SystemPackage.FileDescriptor(rawValue: socket))
+        }
+        guard let credentials else { throw ChannelError.operationUnsupported }
+        self = credentials
+    }
+}

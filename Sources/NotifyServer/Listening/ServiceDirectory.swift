@@ -1,0 +1,97 @@
+package import Glibc
+import NotifySystem
+import SystemPackage
+
+/// A directory of the daemon's own files: its path and its permissions.
+package struct ServiceDirectory: Sendable, Equatable {
+    package let path: String
+    /// The permission bits that it is created with, whatever the umask is.
+    package let mode: mode_t
+
+    package init(path: String, mode: mode_t) {
+        self.path = path
+        self.mode = mode
+    }
+
+    /// Only the owner has access, so an existing directory of another user is refused.
+    private var isPrivate: Bool { mode & 0o077 == 0 }
+
+    /// Creates the directory and its missing parents, or checks the one that exists.
+    ///
+    /// - Parameters:
+    ///   - owner: The required owner of a private directory that exists. Its mode is set to ``mode``.
+    ///   - purpose: What it is for, "socket" or "database", which is also the option that chooses another path.
+    package func prepare(owner: uid_t, purpose: String) throws(ServerError) {
+        try makeParents(purpose: purpose)
+        if mkdir(path, mode) == 0 {
+            try setMode(purpose: purpose)
+            return
+        }
+        let error = Errno.last
+        guard error == .fileExists else { throw .folderUnusable(path, purpose: purpose, cause: error) }
+        try verifyExisting(owner: owner, purpose: purpose)
+    }
+
+    private func makeParents(purpose: String) throws(ServerError) {
+        var missing: [String] = []
+        var parent = AccessProblem.folder(of: path)
+        while parent != "/", parent != ".", access(parent, F_OK) != 0, errno == ENOENT {
+            missing.append(parent)
+            parent = AccessProblem.folder(of: parent)
+        }
+        for parent in missing.reversed() {
+            guard mkdir(parent, mode) == 0 || errno == EEXIST else {
+                throw .folderUnusable(parent, purpose: purpose, cause: .last)
+            }
+        }
+    }
+
+    private func verifyExisting(owner: uid_t, purpose: String) throws(ServerError) {
+        let status: Stat
+        do throws(Errno) {
+            // A private directory may lie where every user can write (/tmp), so a link there is not followed.
+            status = try Stat(FilePath(path), followTargetSymlink: !isPrivate)
+        } catch {
+            throw .folderUnusable(path, purpose: purpose, cause: error)
+        }
+        guard status.type == .directory else {
+            let what = status.type == .symbolicLink ? "a symbolic link" : "not a folder"
+            throw ServerError(
+                .folderUnusable,
+                "\(path), where the \(purpose) goes, is \(what): remove it, or choose another path with --\(purpose)")
+        }
+        guard isPrivate else { return }
+        guard status.userID.rawValue == owner else {
+            throw ServerError(
+                .folderUnusable,
+                "the folder \(path) of the \(purpose) belongs to uid \(status.userID.rawValue), not to uid \(owner): "
+                    + "run notifyd as its owner, or choose another path with --\(purpose)")
+        }
+        if status.rawValue.st_mode & 0o7777 != mode { try setMode(purpose: purpose) }
+    }
+
+    private func setMode(purpose: String) throws(ServerError) {
+        // mkdir has applied the umask.
+        guard chmod(path, mode) == 0 else {
+            throw .folderUnusable(path, purpose: purpose, cause: .last)
+        }
+    }
+}
+
+extension ServerError {
+    /// The error about a folder that can't be used, with a remedy for each cause.
+    static func folderUnusable(_ path: String, purpose: String, cause: Errno) -> ServerError {
+        let problem =
+            switch cause {
+            case .noSuchFileOrDirectory: "does not exist: create it, or"
+            case .notDirectory: "is not a folder:"
+            case .permissionDenied, .notPermitted: "cannot be written by this user: change its permissions, or"
+            case .readOnlyFileSystem: "is on a read-only file system:"
+            case .noSpace, .diskQuotaExceeded: "is on a full file system: make room, or"
+            default: "cannot be used:"
+            }
+        return ServerError(
+            .folderUnusable,
+            "the folder \(path) of the \(purpose) \(problem) choose another path with --\(purpose)", cause: cause)
+    }
+}

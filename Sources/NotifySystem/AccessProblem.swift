@@ -1,0 +1,60 @@
+import Glibc
+package import SystemPackage
+
+/// Explains why a file can't be opened or created: the file or folder concerned, its owner and its mode.
+package enum AccessProblem {
+    /// The folder that contains `path`.
+    package static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    /// Describes the error of opening or creating the file at `path` for reading and writing, and how to correct it.
+    ///
+    /// - Returns: One line without a final period, such as "the folder '/srv' does not exist; create it".
+    package static func describe(_ error: Errno, opening path: String) -> String {
+        switch error {
+        case .noSuchFileOrDirectory:
+            return describeMissing(folder(of: path))
+        case .notDirectory:
+            return "'\(firstAncestor(of: path) { (try? Stat(FilePath($0)).type) != .directory })' is not a folder"
+        case .permissionDenied, .notPermitted:
+            return describeDenied(error, path)
+        case .readOnlyFileSystem:
+            return "the file system of '\(folder(of: path))' is read-only"
+        case .noSpace, .diskQuotaExceeded:
+            return "the file system of '\(folder(of: path))' is full; make room on it"
+        default:
+            return "\(error)"
+        }
+    }
+
+    private static func describeMissing(_ folder: String) -> String {
+        // File systems of the kernel's, such as /proc, answer so where files can't be created.
+        if access(folder, F_OK) == 0 { return "no file can be created in the folder '\(folder)'" }
+        return "the folder '\(folder)' does not exist; create it"
+    }
+
+    private static func describeDenied(_ error: Errno, _ path: String) -> String {
+        let closed = firstAncestor(of: path) { faccessat(AT_FDCWD, $0, X_OK, AT_EACCESS) != 0 }
+        let isClosed = faccessat(AT_FDCWD, closed, X_OK, AT_EACCESS) != 0
+        if !isClosed, let file = try? Stat(FilePath(path), followTargetSymlink: false) {
+            return "the file \(describe(file)); make it the file of notifyd's user, with mode 0600"
+        }
+        guard let folder = try? Stat(FilePath(closed)) else { return "\(error)" }
+        return "the folder '\(closed)' \(describe(folder)); let notifyd's user \(isClosed ? "enter" : "write to") it"
+    }
+
+    private static func describe(_ status: Stat) -> String {
+        let mode = String(status.permissions.rawValue & 0o7777, radix: 8)
+        return
+            "belongs to uid \(status.userID.rawValue) and has the mode 0\(mode), and notifyd runs as uid \(geteuid())"
+    }
+
+    /// The first folder on the way to `path`, from the top, that satisfies the condition; else the folder of `path`.
+    private static func firstAncestor(of path: String, _ condition: (String) -> Bool) -> String {
+        var folders = [folder(of: path)]
+        while let last = folders.last, last != "/", last != "." { folders.append(folder(of: last)) }
+        return folders.reversed().first(where: condition) ?? folders[0]
+    }
+}

@@ -1,0 +1,27 @@
+import Glibc
+package import SystemPackage
+
+extension Errno {
+    /// The error of the system call that failed last on this thread. To be read right after the call.
+    package static var last: Errno { Errno(rawValue: errno) }
+
+    /// Checks the result of a system call that reports failure with a negative number.
+    ///
+    /// - Throws: The error that the call left.
+    @discardableResult
+    package static func check<Result: SignedInteger>(_ result: Result) throws(Errno) -> Result {
+        guard result >= 0 else { throw last }
+        return result
+    }
+
+    /// Runs calls of `FileDescriptor`, which throw nothing but `Errno` without saying so in their types.
+    package static func typed<Result>(_ body: () throws -> Result) throws(Errno) -> Result {
+        do {
+            return try body()
+        } catch let error as Errno {
+            throw error
+        } catch {
+            preconditionFailure("a call of swift-system threw \(error)")
+        }
+    }
+}

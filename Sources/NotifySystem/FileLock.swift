@@ -1,0 +1,72 @@
+package import Glibc
+package import SystemPackage
+
+/// An exclusive `flock` on a file beside a socket or database, held until the end of this value or of the process.
+///
+/// It is taken before the guarded file is opened, so that of two daemons starting together one is refused; SQLite's own
+/// locks come too late for that. The lock file is never removed: two processes could then each lock a file of that name.
+package struct FileLock: ~Copyable, Sendable {
+    private let file: OwnedDescriptor
+
+    /// Why a lock was not taken.
+    package enum Failure: Error, Equatable {
+        /// Another process holds the lock; its id, if it has left one.
+        case held(by: pid_t?)
+        /// The path exists and is not a regular file: a symbolic link, a folder, a pipe.
+        case notARegularFile(FileType?)
+        /// The file can't be opened or created.
+        case notOpened(Errno)
+        /// The file system does not lock.
+        case notLocked(Errno)
+    }
+
+    /// The lock file that belongs to a guarded path.
+    package static func path(guarding guardedPath: String) -> String { guardedPath + ".lock" }
+
+    /// Takes the lock of `guardedPath` in the file `guardedPath.lock`, without waiting for another holder.
+    package init(guarding guardedPath: String) throws(Failure) {
+        let path = Self.path(guarding: guardedPath)
+        let file = try Self.open(path)
+        guard let status = try? Stat(file.descriptor), status.type == .regular else {
+            throw .notARegularFile(try? Stat(file.descriptor).type)
+        }
+        guard flock(file.rawValue, LOCK_EX | LOCK_NB) == 0 else {
+            let error = Errno.last
+            throw error == .wouldBlock ? .held(by: Self.readHolder(file.descriptor)) : .notLocked(error)
+        }
+        fchmod(file.rawValue, 0o600)
+        Self.writeHolder(file.descriptor)
+        self.file = file
+    }
+
+    deinit {
+        // A child process between fork and exec still has the descriptor, so closing it does not release the lock.
+        flock(file.rawValue, LOCK_UN)
+    }
+
+    private static func open(_ path: String) throws(Failure) -> OwnedDescriptor {
+        do throws(Errno) {
+            return try OwnedDescriptor.open(
+                path, .readWrite, options: [.create, .noFollow, .nonBlocking], permissions: [.ownerRead, .ownerWrite])
+        } catch {
+            switch error {
+            case .tooManySymbolicLinkLevels: throw .notARegularFile(.symbolicLink)
+            case .isDirectory: throw .notARegularFile(.directory)
+            default: throw .notOpened(error)
+            }
+        }
+    }
+
+    // The holder's process id only improves the error of a refused process, so failures are ignored.
+    private static func writeHolder(_ file: FileDescriptor) {
+        guard (try? file.resize(to: 0)) != nil else { return }
+        _ = try? file.writeAll(toAbsoluteOffset: 0, "\(getpid())\n".utf8)
+    }
+
+    private static func readHolder(_ file: FileDescriptor) -> pid_t? {
+        var bytes = [UInt8](repeating: 0, count: 16)
+        let count = (try? bytes.withUnsafeMutableBytes { try file.read(fromAbsoluteOffset: 0, into: $0) }) ?? 0
+        guard let end = bytes[..<count].firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+        return pid_t(String(decoding: bytes[..<end], as: UTF8.self))
+    }
+}

@@ -1,0 +1,30 @@
+import Glibc
+import NIOCore
+import NIOPosix
+import NotifySystem
+import Testing
+import TestSupport
+
+@testable import NotifyServer
+
+@Suite(.timeLimit(.minutes(10))) struct PeerCredentialsChannelTests {
+    @Test func credentialsAreKnownInTheInitializerOfAChannel() async throws {
+        let folder = try TemporaryFolder()
+        let listening = try ListeningSocket.bind(path: folder.file("n.sock"), mode: 0o600)
+        let descriptor = try #require(listening.takeDescriptor())
+        let group = MultiThreadedEventLoopGroup.singleton
+        let accepted = group.any().makePromise(of: PeerCredentials.self)
+        let server = try await ServerBootstrap(group: group)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try PeerCredentials(of: channel) }
+                    .always { accepted.completeWith($0) }.map { _ in }
+            }
+            .withBoundSocket(descriptor).get()
+        let client = try await ClientBootstrap(group: group).connect(unixDomainSocketPath: listening.path).get()
+        let credentials = try await accepted.futureResult.get()
+        #expect(credentials.processID == getpid())
+        #expect(credentials.userID == geteuid() && credentials.groupID == getegid())
+        try await client.close()
+        try await server.close()
+    }
+}

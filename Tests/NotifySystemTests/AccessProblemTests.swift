@@ -1,0 +1,69 @@
+import Foundation
+import NotifySystem
+import SystemPackage
+import TestSupport
+import Testing
+
+@Suite struct AccessProblemTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    @Test(arguments: [("/a/b", "/a"), ("/a", "/"), ("a", "."), ("a/b", "a")])
+    func theFolderOfAPathIsKnown(_ path: String, _ expected: String) {
+        #expect(AccessProblem.folder(of: path) == expected)
+    }
+
+    @Test func aMissingFolderIsNamed() {
+        #expect(
+            AccessProblem.describe(.noSuchFileOrDirectory, opening: folder.file("none/n.db"))
+                == "the folder '\(folder.file("none"))' does not exist; create it")
+    }
+
+    @Test func aFolderThatTakesNoFilesIsNotCalledMissing() {
+        #expect(
+            AccessProblem.describe(.noSuchFileOrDirectory, opening: "/proc/n.db")
+                == "no file can be created in the folder '/proc'")
+    }
+
+    @Test func aFileInPlaceOfAFolderIsNamed() throws {
+        let file = try folder.write("", to: "file")
+        #expect(AccessProblem.describe(.notDirectory, opening: file + "/a/n.db") == "'\(file)' is not a folder")
+    }
+
+    // These hold for root, too: an error that the call did not give is explained by the file or folder at the path.
+    @Test func theOwnerAndModeOfAnExistingFileAreTheReason() throws {
+        let path = try folder.write("", to: "n.db.lock")
+        #expect(chmod(path, 0o400) == 0)
+        let reason = AccessProblem.describe(.permissionDenied, opening: path)
+        #expect(reason.hasPrefix("the file belongs to uid \(geteuid()) and has the mode 0400, and notifyd runs as uid"))
+        #expect(!reason.contains("folder"))
+    }
+
+    @Test func theOwnerAndModeOfTheFolderAreTheReasonWhereThereIsNoFile() throws {
+        #expect(chmod(folder.path, 0o500) == 0)
+        defer { chmod(folder.path, 0o700) }
+        let reason = AccessProblem.describe(.permissionDenied, opening: folder.file("n.db"))
+        #expect(reason.hasPrefix("the folder '\(folder.path)' belongs to uid \(geteuid()) and has the mode 0500,"))
+        #expect(reason.hasSuffix("let notifyd's user write to it"))
+    }
+
+    @Test(.enabled(if: geteuid() != 0, "root may enter every folder"))
+    func aFolderOnTheWayThatCantBeEnteredIsTheReason() throws {
+        #expect(mkdir(folder.file("closed"), 0o700) == 0 && mkdir(folder.file("closed/in"), 0o700) == 0)
+        #expect(chmod(folder.file("closed"), 0o600) == 0)
+        defer { chmod(folder.file("closed"), 0o700) }
+        let reason = AccessProblem.describe(.permissionDenied, opening: folder.file("closed/in/n.db"))
+        #expect(reason.hasPrefix("the folder '\(folder.file("closed"))' belongs to"))
+        #expect(reason.hasSuffix("let notifyd's user enter it"))
+    }
+
+    @Test(arguments: [
+        (Errno.readOnlyFileSystem, "read-only"), (.noSpace, "full; make room"), (.tooManyOpenFiles, "open"),
+    ])
+    func otherErrorsAreSaidAsTheyAre(_ error: Errno, _ part: String) {
+        #expect(AccessProblem.describe(error, opening: folder.file("n.db")).contains(part))
+    }
+}

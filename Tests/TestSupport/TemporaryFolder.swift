@@ -1,0 +1,37 @@
+package import Foundation
+
+/// A folder for one test, removed with everything in it at the end of the object's life.
+///
+/// Its path is short: the path of a Unix socket in it may have 107 bytes.
+package final class TemporaryFolder: Sendable {
+    package let path: String
+
+    package init() throws {
+        var template = Array("/tmp/notifyd-test-XXXXXX".utf8CString)
+        guard let made = mkdtemp(&template) else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+        path = String(cString: made)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// The path of a file in the folder.
+    package func file(_ name: String) -> String { path + "/" + name }
+
+    /// Writes a file in the folder.
+    ///
+    /// - Returns: Its path.
+    package func write(_ text: String, to name: String) throws -> String {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: file(name)))
+        return file(name)
+    }
+}
+
+/// The permission bits of the file at a path, a symbolic link's own included; nil if there is no file.
+package func permissions(of path: String) -> mode_t? {
+    var status = stat()
+    return lstat(path, &status) == 0 ? status.st_mode & 0o7777 : nil
+}
+
+package func exists(_ path: String) -> Bool { permissions(of: path) != nil }
