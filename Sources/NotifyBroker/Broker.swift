@@ -21,7 +21,7 @@ package struct Broker: ~Copyable {
     var readers: LogReaders
     var durables: DurableSubscriptions
 
-    var actions: [BrokerAction] = []
+    var actions = ActionQueue()
     var statistics = BrokerStatistics()
 
     /// What the daemon reports of itself.
@@ -62,11 +62,7 @@ package struct Broker: ~Copyable {
     package var nextSequence: UInt64 { commits.sequencer.next }
 
     /// What is to be done, in order. Taking it empties the list.
-    package mutating func takeActions() -> [BrokerAction] {
-        guard !actions.isEmpty else { return [] }
-        defer { actions.removeAll(keepingCapacity: true) }
-        return actions
-    }
+    package mutating func takeActions() -> [BrokerAction] { actions.take() }
 
     // MARK: Time
 

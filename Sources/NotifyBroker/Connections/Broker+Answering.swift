@@ -17,6 +17,9 @@ extension Broker {
     mutating func refuse(
         _ slot: ConnectionSlot, request: UInt64, _ error: WireError, subscription: UInt32 = 0, detail: UInt64 = 0
     ) {
+        if logs(.debug) {
+            log(.refused(request: request, code: error.code, message: error.message, isFatal: false), on: slot)
+        }
         answer(
             slot,
             ErrorFrame(
@@ -36,6 +39,9 @@ extension Broker {
     /// Answers an error and closes: when it is written, or at the closing deadline.
     mutating func fail(_ slot: ConnectionSlot, _ error: WireError, detail: UInt64 = 0, now: BrokerTime) {
         guard !connections[slot].session.isClosing else { return }
+        if logs(.debug) {
+            log(.refused(request: 0, code: error.code, message: error.message, isFatal: true), on: slot)
+        }
         release(slot)
         answer(slot, ErrorFrame(code: error.code, detail: detail, message: error.message, isFatal: true))
         connections.failed(slot, closingDeadline: now.monotonic + configuration.closingTimeout)

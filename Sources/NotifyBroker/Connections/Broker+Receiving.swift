@@ -10,6 +10,7 @@ extension Broker {
             peer, identity: access.retain(peer.identity),
             greetingDeadline: now.monotonic + configuration.greetingTimeout)
         egress.open(id.slot)
+        if logs(.debug) { log(.connected, on: id.slot) }
         ledger.change(.connections, by: 1, uid: uid)
         do throws(WireError) {
             guard connections.count <= configuration.connections else {
@@ -119,6 +120,7 @@ extension Broker {
     }
 
     private mutating func forget(_ slot: ConnectionSlot) {
+        if logs(.debug) { log(.disconnected, on: slot) }
         release(slot)
         ledger.change(.connections, by: -1, uid: connections[slot].uid)
         access.release(connections[slot].identity)

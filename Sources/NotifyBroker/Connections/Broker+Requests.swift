@@ -10,6 +10,7 @@ extension Broker {
     ) {
         var request: UInt64 = 0
         do throws(WireError) {
+            if logs(.trace), !kind.hasRequest { log(.requested(kind, request: 0), on: slot) }
             switch kind {
             case .acknowledge: try acknowledge(Acknowledge(frame), slot, now: now)
             case .credit: try addCredit(Credit(frame), slot)
@@ -17,6 +18,7 @@ extension Broker {
             default:
                 guard frame.body.count >= MemoryLayout<UInt64>.size else { throw WireError.truncated }
                 request = Post.request(of: frame)
+                if logs(.trace) { log(.requested(kind, request: request), on: slot) }
                 try connections[slot].session.requestReceived(request)
                 try answerRequest(kind, frame, slot, now: now)
             }
@@ -73,5 +75,15 @@ extension Broker {
             request: request, uid: durable.uid, holderPID: durable.member?.attachment.pid ?? 0,
             cursor: durable.cursor.position, durableName: durable.name, object: durable.filter.object ?? "",
             patterns: durable.filter.patterns.map(\.description))
+    }
+}
+
+extension FrameKind {
+    /// Whether the frame begins with a request number.
+    fileprivate var hasRequest: Bool {
+        switch self {
+        case .acknowledge, .credit, .dropped: false
+        default: true
+        }
     }
 }

@@ -196,6 +196,7 @@ extension Broker {
         }
         try durables[durable].removalRequested()
         let id = durables[durable].id
+        if logs(.debug) { log(.removed(durableName: remove.durableName, uid: uid), on: slot) }
         commits.append(
             .remove(id: id), then: .removed(id, connection: connections[slot].id, request: remove.request))
     }

@@ -9,6 +9,7 @@ extension Broker {
     mutating func postReceived(_ frame: FrameDecoder.Frame, from slot: ConnectionSlot, now: BrokerTime) {
         do throws(WireError) {
             let post = try Post(frame)
+            if logs(.trace) { logPost(post, from: slot) }
             try connections[slot].session.requestReceived(post.request)
             try check(post)
             let resolution = try resolve(post.parts, for: slot)

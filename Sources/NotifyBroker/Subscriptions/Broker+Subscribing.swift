@@ -20,6 +20,7 @@ extension Broker {
         } else {
             try subscribeDurable(subscribe, filter, slot)
         }
+        if logs(.debug) { logSubscription(subscribe, on: slot) }
     }
 
     /// Patterns are sorted and duplicates removed, so that the same set is the same filter.
@@ -68,6 +69,9 @@ extension Broker {
 
     mutating func detach(_ detach: Detach, _ slot: ConnectionSlot) throws(WireError) {
         let detached = Detached(request: detach.request, subscription: detach.subscription)
+        if logs(.debug), connections[slot].subscriptions[detach.subscription] != nil {
+            log(.detached(number: detach.subscription), on: slot)
+        }
         switch connections[slot].subscriptions.removeValue(forKey: detach.subscription) {
         case .volatile(let registration):
             endVolatile(registration, of: slot)

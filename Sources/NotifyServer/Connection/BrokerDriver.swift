@@ -14,6 +14,7 @@ final class BrokerDriver: BrokerHost {
     private let eventLoop: any EventLoop
     private let notifier: ServiceManagerNotifier
     private let logger: Logger
+    private let clock: () -> BrokerTime
     /// By the connection's slot.
     private var handlers: ContiguousArray<ConnectionHandler?> = []
     private var isTickScheduled = false
@@ -24,13 +25,14 @@ final class BrokerDriver: BrokerHost {
 
     init(
         broker: consuming Broker, store: any LogStore, eventLoop: any EventLoop, notifier: ServiceManagerNotifier,
-        logger: Logger
+        logger: Logger, clock: @escaping () -> BrokerTime = BrokerTime.now
     ) {
         core = BrokerCore(broker)
         self.store = store
         self.eventLoop = eventLoop
         self.notifier = notifier
         self.logger = logger
+        self.clock = clock
     }
 
     // MARK: Life
@@ -127,7 +129,7 @@ final class BrokerDriver: BrokerHost {
 
     // MARK: The tick
 
-    var now: BrokerTime { .now() }
+    var now: BrokerTime { clock() }
 
     func scheduleTick() {
         guard !isTickScheduled else { return }
@@ -138,6 +140,8 @@ final class BrokerDriver: BrokerHost {
 
     private func tick() {
         isTickScheduled = false
+        // A reload may have changed the level.
+        core.broker.logDetail = LogDetail(logger.logLevel)
         runTick()
         if isDrained { closeFlushedConnections() }
     }
@@ -175,6 +179,7 @@ final class BrokerDriver: BrokerHost {
         case .resumeReading(let id): handler(id)?.setReading(true)
         case .storageHealthChanged(let problem): reportHealth(problem)
         case .continueSoon: scheduleTick()
+        case .log(let event): logger.log(event)
         case .drained: isDrained = true
         }
     }

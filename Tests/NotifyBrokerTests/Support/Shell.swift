@@ -14,6 +14,8 @@ final class Shell: BrokerHost {
     /// What health changes reported, in order.
     private(set) var healthChanges: [String?] = []
     private(set) var isDrained = false
+    /// What was reported for the log.
+    var events: [BrokerEvent] = []
     /// The broker asked for another tick.
     private(set) var wantsTick = false
     /// Sequences below this may have become visible.
@@ -144,6 +146,7 @@ final class Shell: BrokerHost {
         case .resumeReading(let id): clients[id]?.setReading(true)
         case .storageHealthChanged(let problem): healthChanges.append(problem)
         case .continueSoon: Issue.record("the tick handles this")
+        case .log(let event): events.append(event)
         case .drained: isDrained = true
         }
     }

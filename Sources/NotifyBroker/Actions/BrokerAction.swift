@@ -14,6 +14,8 @@ package enum BrokerAction: Sendable {
     case storageHealthChanged(problem: String?)
     /// Work is left for the next tick even if no event comes.
     case continueSoon
+    /// An event for the log, where `Broker.logDetail` asks for it.
+    case log(BrokerEvent)
     /// Everything is committed and every connection has its `closing` in the outbox: nothing more will come.
     case drained
 }

@@ -1,0 +1,40 @@
+package import NotifyWire
+
+/// How much of what the broker does is reported for the log. Reports cost nothing where they are not wanted.
+package enum LogDetail: Int, Comparable, Sendable {
+    case none
+    /// Connections, subscriptions and refusals.
+    case debug
+    /// Each request as well.
+    case trace
+
+    package static func < (left: LogDetail, right: LogDetail) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// Something that happened on a connection, for the log.
+package struct BrokerEvent: Equatable, Sendable {
+    package enum Kind: Equatable, Sendable {
+        case connected
+        case disconnected
+        case subscribed(number: UInt32, patterns: [String], object: String?, durableName: String?)
+        case detached(number: UInt32)
+        case removed(durableName: String, uid: UInt32)
+        /// A request or the whole connection was refused.
+        case refused(request: UInt64, code: ErrorCode, message: String, isFatal: Bool)
+        case posted(request: UInt64, name: String, object: String, payloadBytes: Int, durability: Durability)
+        case requested(FrameKind, request: UInt64)
+    }
+
+    package var kind: Kind
+    package var connection: ConnectionID
+    package var uid: UInt32
+    package var pid: UInt32
+
+    /// From which detail on the event is reported.
+    package var detail: LogDetail {
+        switch kind {
+        case .connected, .disconnected, .subscribed, .detached, .removed, .refused: .debug
+        case .posted, .requested: .trace
+        }
+    }
+}

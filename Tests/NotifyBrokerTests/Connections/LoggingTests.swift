@@ -1,0 +1,66 @@
+import NotifyWire
+import Testing
+
+@testable import NotifyBroker
+
+struct LoggingTests {
+    private func events(_ detail: LogDetail) -> [BrokerEvent] {
+        let shell = Shell()
+        shell.core.broker.logDetail = detail
+        let client = shell.connect(uid: 7, pid: 4711)
+        client.subscribe(1, ["a", "b.*"], object: "o", durable: "inbox")
+        client.post("x", object: "y", payload: [1, 2], .volatile)
+        client.post("user.8.x", .volatile)
+        client.acknowledge(1, 5...5)
+        shell.run()
+        client.detach(1)
+        client.remove("inbox")
+        shell.run()
+        shell.closed(client)
+        shell.run()
+        #expect(shell.events.allSatisfy { $0.uid == 7 && $0.pid == 4711 && $0.connection == client.id })
+        return shell.events
+    }
+
+    @Test func nothingIsReportedUnasked() {
+        #expect(events(.none).isEmpty)
+    }
+
+    @Test func debugShowsConnectionsSubscriptionsAndRefusals() {
+        let kinds = events(.debug).map(\.kind)
+        #expect(kinds.count == 7, "\(kinds)")
+        #expect(kinds.first == .connected && kinds.last == .disconnected)
+        #expect(kinds[1] == .subscribed(number: 1, patterns: ["a", "b.*"], object: "o", durableName: "inbox"))
+        guard case .refused(3, .forbidden, let message, false) = kinds[2] else {
+            Issue.record("\(kinds[2])")
+            return
+        }
+        #expect(message.contains("user.8.x"))
+        guard case .refused(0, .notDelivered, _, false) = kinds[3] else {
+            Issue.record("\(kinds[3])")
+            return
+        }
+        #expect(kinds[4] == .detached(number: 1) && kinds[5] == .removed(durableName: "inbox", uid: 7))
+    }
+
+    @Test func traceShowsEachRequestAsWell() {
+        let kinds = events(.trace).map(\.kind)
+        #expect(kinds.contains(.posted(request: 2, name: "x", object: "y", payloadBytes: 2, durability: .volatile)))
+        let requests = kinds.compactMap {
+            if case .requested(let kind, let request) = $0 { "\(kind) \(request)" } else { nil }
+        }
+        #expect(requests == ["subscribe 1", "acknowledge 0", "detach 4", "remove 5"])
+    }
+
+    @Test func aClosedConnectionIsReportedWithItsReason() {
+        let shell = Shell()
+        shell.core.broker.logDetail = .debug
+        let client = shell.connect(greets: false)
+        client.ping()
+        shell.run()
+        let reasons = shell.events.compactMap { event -> ErrorCode? in
+            if case .refused(_, let code, _, true) = event.kind { code } else { nil }
+        }
+        #expect(reasons == [.greetingExpected])
+    }
+}

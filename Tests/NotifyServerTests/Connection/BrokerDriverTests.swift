@@ -1,0 +1,175 @@
+import Logging
+import NIOCore
+import NIOEmbedded
+import NotifyBroker
+import NotifyLog
+import NotifyWire
+import Synchronization
+import Testing
+import WireTestSupport
+
+@testable import NotifyServer
+
+/// The driver over embedded channels and loops: every turn is the test's.
+@Suite struct BrokerDriverTests {
+    @Test func itIsReadyWhenTheFirstSequencesAreReserved() throws {
+        let host = DriverHarness(isStarted: false)
+        let ready = host.driver.start()
+        host.run()
+        #expect(host.store.commitCount == 1)
+        host.store.answerCommit()
+        host.run()
+        try ready.wait()
+        #expect(host.store.committed.first?.reserveThrough != nil)
+    }
+
+    @Test func aFailedReservationFailsTheStart() throws {
+        let host = DriverHarness(isStarted: false)
+        let ready = host.driver.start()
+        host.run()
+        host.store.answerCommit(StorageFailure(kind: .full, message: "no room"))
+        host.run()
+        #expect(throws: StorageFailure.self) { try ready.wait() }
+    }
+
+    @Test func aPostReachesTheOtherChannelOncePerTurnFlushed() throws {
+        let host = DriverHarness()
+        let (poster, reader) = (try host.connect(), try host.connect())
+        try reader.send(Subscribe(request: 1, subscription: 1, patterns: ["a"]))
+        host.run()
+        _ = try reader.take()
+        for request in 1...3 as ClosedRange<UInt64> { try poster.send(post: "a", request: request) }
+        host.run()
+        #expect(try reader.take().filter { $0 == .deliver }.count == 3)
+        #expect(reader.flushes.count == 2, "the subscription's answer, and all deliveries at once")
+    }
+
+    @Test func framesThatArriveInPiecesAreJoined() throws {
+        let host = DriverHarness()
+        let client = try host.connect()
+        for byte in Ping(request: 1).encoded { try client.send([byte]) }
+        host.run()
+        #expect(try client.take() == [.pong])
+    }
+
+    @Test func aChannelThatClosesWhileItIsFlushedIsForgotten() throws {
+        let host = DriverHarness()
+        let (poster, first, second) = (try host.connect(), try host.connect(), try host.connect())
+        for reader in [first, second] { try reader.send(Subscribe(request: 1, subscription: 1, patterns: ["a"])) }
+        host.run()
+        _ = try second.take()
+        first.flushes.onFlush = { $0.close(promise: nil) }
+        try poster.send(post: "a", request: 1)
+        host.run()
+        #expect(try second.take() == [.deliver])
+        try poster.send(post: "a", request: 2)
+        host.run()
+        #expect(try second.take() == [.deliver])
+        #expect(!first.channel.isActive)
+    }
+
+    @Test func noMoreIsWrittenThanTheChannelTakes() throws {
+        let host = DriverHarness()
+        let (poster, reader) = (try host.connect(), try host.connect())
+        try reader.send(Subscribe(request: 1, subscription: 1, patterns: ["a"]))
+        host.run()
+        _ = try reader.take()
+        reader.channel.isWritable = false
+        try poster.send(post: "a", request: 1)
+        host.run()
+        #expect(try reader.take() == [])
+        reader.channel.isWritable = true
+        reader.channel.pipeline.fireChannelWritabilityChanged()
+        host.run()
+        #expect(try reader.take() == [.deliver])
+    }
+
+    @Test func storedPostsAreReceiptedAfterTheirCommit() throws {
+        let host = DriverHarness()
+        let client = try host.connect()
+        try client.send(post: "a", request: 1, .stored, receipt: true)
+        host.run()
+        #expect(try client.take() == [])
+        #expect(host.store.answerCommit())
+        host.run()
+        #expect(try client.take() == [.receipt])
+        #expect(host.store.committed.last?.blocks.count == 1)
+    }
+
+    @Test func storageThatFailsAndRecoversIsLogged() throws {
+        let host = DriverHarness()
+        let client = try host.connect()
+        try client.send(post: "a", request: 1, .stored, receipt: true)
+        host.run()
+        host.store.answerCommit(StorageFailure(kind: .inputOutput, message: "broken"))
+        host.run()
+        #expect(try client.take() == [.error])
+        #expect(host.log.lines.contains { $0.contains("error") && $0.contains("broken") })
+        host.advance(.seconds(2))
+        #expect(host.store.answerCommit(), "it tries again by itself")
+        host.run()
+        #expect(host.log.lines.contains { $0.contains("storage works again") })
+    }
+
+    @Test func aLateGreetingEndsTheConnectionAtItsDeadline() throws {
+        let host = DriverHarness()
+        let client = try host.connect(greets: false)
+        host.advance(.seconds(9))
+        #expect(client.channel.isActive)
+        host.advance(.seconds(1))
+        #expect(try client.take() == [.error])
+        #expect(!client.channel.isActive)
+    }
+
+    @Test func drainingCommitsTellsEveryClientAndCloses() throws {
+        let host = DriverHarness()
+        let (client, other) = (try host.connect(), try host.connect())
+        try client.send(post: "a", request: 1, .stored, receipt: true)
+        let drained = host.driver.drain(within: .seconds(30))
+        host.run()
+        #expect(try client.take() == [], "its post is not committed yet")
+        while host.store.answerCommit() { host.run() }
+        #expect(try client.take() == [.receipt, .closing])
+        #expect(try other.take() == [.closing])
+        host.run()
+        try drained.wait()
+        #expect(!client.channel.isActive && !other.channel.isActive)
+        #expect(host.driver.nextSequence == 2)
+    }
+
+    @Test func drainingEndsAtItsLimitWhereAClientDoesNotRead() throws {
+        let host = DriverHarness()
+        let client = try host.connect()
+        client.channel.isWritable = false
+        let drained = host.driver.drain(within: .seconds(30))
+        host.run()
+        while host.store.answerCommit() { host.run() }
+        #expect(client.channel.isActive)
+        host.advance(.seconds(30))
+        try drained.wait()
+        #expect(!client.channel.isActive)
+        #expect(host.log.lines.contains { $0.contains("not everything was flushed") })
+    }
+
+    @Test func logsFollowTheLevel() throws {
+        let host = DriverHarness(level: .trace)
+        let client = try host.connect(uid: 7, pid: 4711)
+        try client.send(Subscribe(request: 1, subscription: 1, patterns: ["user.8.x"]))
+        try client.send(post: "b", request: 2)
+        host.run()
+        let lines = host.log.lines
+        #expect(lines.contains { $0.hasPrefix("debug connected") && $0.contains("uid=7") && $0.contains("pid=4711") })
+        #expect(
+            lines.contains { $0.hasPrefix("debug refused:") && $0.contains("code=forbidden") && $0.contains("uid=7") })
+        #expect(lines.contains { $0.hasPrefix("trace subscribe") && $0.contains("request=1") })
+        #expect(lines.contains { $0.hasPrefix("trace post") && $0.contains("name=b") })
+        host.log.level.withLock { $0 = .info }
+        host.run()
+        let count = host.log.lines.count
+        try client.send(post: "c", request: 3)
+        host.run()
+        try client.send(post: "d", request: 4)
+        host.run()
+        #expect(!host.log.lines[count...].contains { $0.contains("name=d") }, "a reload takes effect")
+    }
+}

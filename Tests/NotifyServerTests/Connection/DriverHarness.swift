@@ -1,0 +1,170 @@
+import Logging
+import NIOCore
+import NIOEmbedded
+import NotifyBroker
+import NotifyLog
+import NotifyWire
+import Synchronization
+import Testing
+import WireTestSupport
+
+@testable import NotifyServer
+
+/// A driver on an embedded loop, with a store and a clock that move only when told to.
+final class DriverHarness {
+    let loop = EmbeddedEventLoop()
+    let store = HeldStore()
+    let log: CapturedLog
+    let driver: BrokerDriver
+    private let clock = ManualTime()
+
+    init(isStarted: Bool = true, level: Logger.Level = .info) {
+        let log = CapturedLog(level: level)
+        self.log = log
+        let recovered = RecoveredLog(
+            nextSequence: 1, persistedThrough: 0, subscriptions: [], wasClosedCleanly: true,
+            nextSubscriptionID: DurableID(1))
+        let clock = clock
+        let broker = Broker(
+            configuration: BrokerConfiguration(), recovered: recovered,
+            daemon: .init(version: "1.2.3", instance: .random(), started: clock.now))
+        driver = BrokerDriver(
+            broker: broker, store: store, eventLoop: loop,
+            notifier: ServiceManagerNotifier(context: context(user: 1000, process: 1)),
+            logger: Logger(label: "notifyd") { _ in CapturedLogHandler(log: log) }, clock: { clock.now })
+        guard isStarted else { return }
+        _ = driver.start()
+        run()
+        store.answerCommit()
+        run()
+    }
+
+    /// Runs the loop until nothing is scheduled for now.
+    func run() { loop.run() }
+
+    func advance(_ duration: Duration) {
+        clock.now.monotonic += duration
+        loop.advanceTime(by: TimeAmount(duration))
+        run()
+    }
+
+    func connect(uid: UInt32 = 1000, pid: UInt32 = 77, greets: Bool = true) throws -> DriverClient {
+        let peer = Peer(identity: Identity(uid: uid, gid: uid), pid: pid)
+        let flushes = FlushCounter()
+        let channel = EmbeddedChannel(loop: loop)
+        try channel.pipeline.syncOperations.addHandlers([flushes, ConnectionHandler(driver: driver, peer: peer)])
+        try channel.connect(to: SocketAddress(unixDomainSocketPath: "/socket")).wait()
+        let client = DriverClient(channel: channel, flushes: flushes)
+        if greets {
+            try client.send(Hello(instance: .random()))
+            run()
+            #expect(try client.take() == [.welcome])
+            flushes.count = 0
+        }
+        return client
+    }
+}
+
+/// The present of a harness.
+private final class ManualTime {
+    var now = BrokerTime(monotonic: .seconds(1), wallMicroseconds: 1_700_000_000_000_000)
+}
+
+/// The peer of an embedded channel.
+final class DriverClient {
+    let channel: EmbeddedChannel
+    let flushes: FlushCounter
+    private var received = ByteBuffer()
+
+    init(channel: EmbeddedChannel, flushes: FlushCounter) {
+        self.channel = channel
+        self.flushes = flushes
+    }
+
+    func send(_ frame: some ControlFrame) throws { try send(frame.encoded) }
+
+    func send(_ bytes: [UInt8]) throws {
+        try channel.writeInbound(ByteBuffer(bytes: bytes))
+    }
+
+    func send(
+        post name: String, request: UInt64, _ durability: Durability = .volatile, receipt: Bool = false
+    ) throws {
+        var buffer = ByteBuffer()
+        withParts(name: name) {
+            Post(request: request, durability: durability, wantsReceipt: receipt, parts: $0).append(to: &buffer)
+        }
+        try channel.writeInbound(buffer)
+    }
+
+    /// Takes the kinds of the frames that were written to the channel.
+    func take() throws -> [FrameKind] {
+        while let bytes = try channel.readOutbound(as: ByteBuffer.self) { received.writeImmutableBuffer(bytes) }
+        var kinds: [FrameKind] = []
+        let used = try received.withUnsafeReadableBytes { bytes in
+            var used = 0
+            let decoder = FrameDecoder(maximumBodyBytes: 1 << 20)
+            while let frame = try decoder.next(in: UnsafeRawBufferPointer(rebasing: bytes[used...])) {
+                used += frame.size
+                if let kind = FrameKind(rawValue: frame.kind) { kinds.append(kind) }
+            }
+            return used
+        }
+        received.moveReaderIndex(forwardBy: used)
+        return kinds
+    }
+}
+
+/// Counts flushes, and may interfere with them.
+final class FlushCounter: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+
+    var count = 0
+    var onFlush: (ChannelHandlerContext) -> Void = { _ in }
+
+    func flush(context: ChannelHandlerContext) {
+        count += 1
+        context.flush()
+        onFlush(context)
+    }
+}
+
+/// Log records as "level message key=value …".
+final class CapturedLog: Sendable {
+    let level: Mutex<Logger.Level>
+    private let records = Mutex<[String]>([])
+
+    init(level: Logger.Level) {
+        self.level = Mutex(level)
+    }
+
+    var lines: [String] { records.withLock { $0 } }
+
+    func append(_ line: String) {
+        records.withLock { $0.append(line) }
+    }
+}
+
+struct CapturedLogHandler: LogHandler {
+    let log: CapturedLog
+    var metadata: Logger.Metadata = [:]
+
+    init(log: CapturedLog) {
+        self.log = log
+    }
+
+    var logLevel: Logger.Level {
+        get { log.level.withLock { $0 } }
+        set { log.level.withLock { $0 = newValue } }
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let details = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+        log.append("\(event.level) \(event.message)\(details)")
+    }
+}

@@ -1,0 +1,39 @@
+import NotifyLog
+import Synchronization
+
+/// A store that keeps what it is asked for until a test answers it.
+final class HeldStore: LogStore {
+    private struct Requests {
+        var commits: [(batch: CommitBatch, completion: @Sendable (CommitOutcome) -> Void)] = []
+        var pages: [(request: PageRequest, completion: @Sendable (Page) -> Void)] = []
+        var committed: [CommitBatch] = []
+    }
+
+    private let requests = Mutex(Requests())
+
+    func commit(_ batch: CommitBatch, completion: @escaping @Sendable (CommitOutcome) -> Void) {
+        requests.withLock { $0.commits.append((batch, completion)) }
+    }
+
+    func readPage(_ request: PageRequest, completion: @escaping @Sendable (Page) -> Void) {
+        requests.withLock { $0.pages.append((request, completion)) }
+    }
+
+    var commitCount: Int { requests.withLock { $0.commits.count } }
+    /// The batches that were answered with success.
+    var committed: [CommitBatch] { requests.withLock { $0.committed } }
+
+    /// Answers the oldest commit. Returns false where there is none.
+    @discardableResult
+    func answerCommit(_ failure: StorageFailure? = nil) -> Bool {
+        let next = requests.withLock { requests in
+            let next = requests.commits.isEmpty ? nil : requests.commits.removeFirst()
+            if let next, failure == nil { requests.committed.append(next.batch) }
+            return next
+        }
+        guard let (batch, completion) = next else { return false }
+        let result: Result<Void, StorageFailure> = failure.map { .failure($0) } ?? .success(())
+        completion(CommitOutcome(batchID: batch.id, result: result, statistics: StoreStatistics()))
+        return true
+    }
+}
