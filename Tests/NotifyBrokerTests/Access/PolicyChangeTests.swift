@@ -20,7 +20,7 @@ struct PolicyChangeTests {
         let before = shell.resolution("user.1000.a")
         #expect(shell.resolution("user.1000.a") === before)
         shell.core.broker.policyChanged(to: AccessPolicy(generation: 1))
-        #expect(!shell.core.broker.subscriptions.isCurrent(before))
+        #expect(!shell.isCurrent(before))
         let after = shell.resolution("user.1000.a")
         #expect(after !== before && after.registrations == before.registrations)
         client.post("user.1000.a", .volatile)
@@ -103,6 +103,8 @@ struct PolicyChangeTests {
 }
 
 extension Shell {
+    func isCurrent(_ resolution: Resolution) -> Bool { core.broker.subscriptions.isCurrent(resolution) }
+
     func resolution(_ name: String) -> Resolution {
         Array(name.utf8).withUnsafeBytes { core.broker.resolve(name: $0, object: nil) }
     }
