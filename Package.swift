@@ -107,6 +107,8 @@ let package = Package(
             name: "notifyctl",
             dependencies: [
                 "NotifyClient", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
 

@@ -8,6 +8,24 @@ extension NotifyClient {
         try await ask { .list($0, soFar: []) }
     }
 
+    /// Creates a durable subscription without receiving from it: from then on the daemon keeps what matches.
+    ///
+    /// One that exists already, with these patterns and this object, is left as it is.
+    ///
+    /// - Parameters:
+    ///   - name: 1 to 64 of letters, digits, `.`, `_` and `-`; unique per user.
+    ///   - patterns: Which names; one message is kept once, however many of them match.
+    ///   - object: Where given, only messages with this object.
+    ///   - start: Where it begins.
+    /// - Throws: ``NotifyError``, such as `subscriptionMismatch` where it exists with other patterns, or
+    ///   `subscriptionHeld` where another client is attached to it.
+    public nonisolated(nonsending) func createDurableSubscription(
+        _ name: String, to patterns: [String], object: String? = nil, from start: Start = .now
+    ) async throws(NotifyError) {
+        let subscription = try await subscribe(to: patterns, as: .durable(name, from: start), object: object, limit: 0)
+        try await subscription.leave()
+    }
+
     /// Ends a durable subscription for good. Nobody may be holding it.
     ///
     /// - Parameters:

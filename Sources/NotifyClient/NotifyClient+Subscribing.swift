@@ -52,7 +52,8 @@ extension NotifyClient {
     ///   - patterns: Which names; one message comes once, however many of them match.
     ///   - kind: Whether messages may be missed; see ``SubscriptionKind``.
     ///   - object: Where given, only messages with this object.
-    ///   - limit: Where given, how many messages are delivered at most; then the sequence ends.
+    ///   - limit: Where given, how many messages are delivered at most; then the sequence ends. 0 is for durable
+    ///     subscriptions, which are created then and nothing else.
     /// - Returns: The subscription, once it stands.
     /// - Throws: ``NotifyError``, such as `invalidPattern`, `forbidden`, or for a durable one `subscriptionHeld` and
     ///   `subscriptionMismatch`.

@@ -4,11 +4,15 @@ import NotifyClient
 struct DurableCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "durable",
-        abstract: "List durable subscriptions, or remove one.",
+        abstract: "List durable subscriptions, create one, or remove one.",
         discussion: """
             EXAMPLES
               notifyctl durable list
+              notifyctl durable create billing 'orders.>' --from oldest
               notifyctl durable remove billing
             """,
-        subcommands: [DurableListCommand.self, DurableRemoveCommand.self])
+        subcommands: [DurableListCommand.self, DurableCreateCommand.self, DurableRemoveCommand.self])
+
+    /// Completes names of durable subscriptions from those that the daemon has.
+    static let nameCompletion = CompletionKind.shellCommand("notifyctl durable list 2>/dev/null | cut -d ' ' -f 1")
 }

@@ -6,20 +6,27 @@ struct DurableRemoveCommand: AsyncParsableCommand {
         commandName: "remove",
         abstract: "End a durable subscription for good.",
         discussion: """
-            Nobody may be attached to it. What it has not got is not kept for it any longer.
+            No client may be attached to it. What it has not got is not kept for it any longer.
 
             EXAMPLES
               notifyctl durable remove billing
+              sudo notifyctl durable remove billing --user alice
             """)
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Argument(help: "The subscription's name.")
+    @Argument(help: "The subscription's name.", completion: DurableCommand.nameCompletion)
     var name: String
+
+    @Option(
+        name: .customLong("user"),
+        help: ArgumentHelp("Whose it is, by name or uid. Only root may name another user.", valueName: "user"),
+        completion: .shellCommand("cut -d : -f 1 /etc/passwd"), transform: { try UserNames.uid(argument: $0) })
+    var uid: UInt32?
 
     func run() async throws {
         try await withNotifyClient(configuration: connection.configuration()) { client in
-            try await client.removeDurableSubscription(name)
+            try await client.removeDurableSubscription(name, uid: uid)
         }
         var output = StandardOutput()
         output.append("removed \(name)\n")

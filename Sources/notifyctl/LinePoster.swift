@@ -15,7 +15,7 @@ struct LinePoster {
                     return nil
                 }
                 group.addTask { try await printOutcomes(of: pipeline) }
-                // Whichever ends first, the printer has the last word: it has seen every outcome, or has given up.
+                // The printer decides, whichever ends first: it has seen every outcome, or has given up.
                 var failure: ExitStatus?
                 for try await status in group { failure = failure ?? status }
                 return failure
@@ -38,7 +38,7 @@ struct LinePoster {
         pipeline.finish()
     }
 
-    /// Answers the status of the first line that failed.
+    /// - Returns: The status of the first line that failed.
     private func printOutcomes(of pipeline: NotifyClient.PostPipeline) async throws -> ExitStatus? {
         var output = StandardOutput()
         var line = 0

@@ -58,10 +58,17 @@ struct Notifyctl: AsyncParsableCommand {
         }
     }
 
-    /// What tells more about the command that was meant.
+    /// The command that explains the one that was meant.
     private static var helpCommand: String {
-        let names = configuration.subcommands.map { $0._commandName }
-        let meant = CommandLine.arguments.dropFirst().first { names.contains($0) }
-        return (["notifyctl"] + [meant].compactMap(\.self) + ["--help"]).joined(separator: " ")
+        var command: any ParsableCommand.Type = Self.self
+        var words = [command._commandName]
+        for argument in CommandLine.arguments.dropFirst() {
+            guard let next = command.configuration.subcommands.first(where: { $0._commandName == argument }) else {
+                continue
+            }
+            words.append(argument)
+            command = next
+        }
+        return words.joined(separator: " ") + " --help"
     }
 }

@@ -10,9 +10,14 @@ struct PostCommand: AsyncParsableCommand {
             Prints one line for each message: 'posted NAME seq=N subscribers=N stored=N', where subscribers are those that \
             listen now and stored counts the durable subscriptions that keep it.
 
+            Without a content on the command line it is read from standard input, where that is neither a terminal nor \
+            /dev/null: then, and where standard input is closed, the content is empty. To post an empty message from a \
+            script or a pipe, give '' as the content.
+
             EXAMPLES
               notifyctl post orders.created 'order 42'
-              notifyctl post backup.done --durability stored -H host:db1 < /dev/null
+              notifyctl post backup.done '' --durability stored -H 'host: db1'
+              pg_dump shop | notifyctl post backups.shop
               tail -f access.log | notifyctl post web.access --lines --quiet
               notifyctl post images.new --file ./photo.jpg --object shop-1 --json
             """)
@@ -22,7 +27,7 @@ struct PostCommand: AsyncParsableCommand {
     @Argument(help: "What the message is about, such as orders.created.")
     var name: String
 
-    @Argument(help: "The content; '-' reads standard input whole. Without it the content is empty.")
+    @Argument(help: "The content; '-' reads standard input whole, as does a content that is left out.")
     var body: String?
 
     @Option(
@@ -42,8 +47,8 @@ struct PostCommand: AsyncParsableCommand {
     var header: [Header] = []
 
     @Option(
-        help: ArgumentHelp("What to promise: automatic, volatile, stored or synced.", valueName: "durability"),
-        transform: Self.durability)
+        help: ArgumentHelp("What to promise: \(Self.durabilities).", valueName: "durability"),
+        completion: .list(NotifyClient.Durability.allCases.map(\.rawValue)), transform: Self.durability)
     var durability = NotifyClient.Durability.automatic
 
     @Flag(name: .shortAndLong, help: "Print nothing but errors.")
@@ -52,14 +57,17 @@ struct PostCommand: AsyncParsableCommand {
     @Flag(help: "Print one JSON object for each message.")
     var json = false
 
+    private static let durabilities = "automatic, volatile, stored or synced"
+
     private static func durability(_ argument: String) throws -> NotifyClient.Durability {
         guard let durability = NotifyClient.Durability(rawValue: argument) else {
-            throw ValidationError("the durability is one of automatic, volatile, stored and synced, not '\(argument)'")
+            throw ValidationError("the durability is \(durabilities), not '\(argument)'")
         }
         return durability
     }
 
     func validate() throws {
+        try UserNames.check([name])
         if body != nil, file != nil { throw ValidationError("give the content or --file, not both") }
         if body != nil, lines { throw ValidationError("give the content or --lines, not both") }
     }
@@ -90,7 +98,7 @@ struct PostCommand: AsyncParsableCommand {
 
     private func payload() async throws -> [UInt8] {
         if let body, body != "-" { return Array(body.utf8) }
-        guard body != nil || file != nil else { return [] }
+        guard body != nil || file != nil || StandardInput.hasContent() else { return [] }
         let bytes = try await InputReader(descriptor: openInput()).all(limit: NotifyClient.maximumPayloadBytes)
         guard bytes.count <= NotifyClient.maximumPayloadBytes else {
             throw CommandFailure(
@@ -106,19 +114,5 @@ struct PostCommand: AsyncParsableCommand {
             throw CommandFailure(.failure, "\(file) can't be opened: \(String(cString: strerror(errno)))")
         }
         return descriptor
-    }
-}
-
-/// A header as it is given on the command line.
-struct Header: ExpressibleByArgument, Equatable {
-    var key: String
-    var value: String
-
-    init?(argument: String) {
-        guard let colon = argument.utf8.firstIndex(of: UInt8(ascii: ":")), colon > argument.startIndex else {
-            return nil
-        }
-        key = String(argument[..<colon])
-        value = String(argument[argument.utf8.index(after: colon)...])
     }
 }

@@ -8,22 +8,22 @@ struct SubscribeCommand: AsyncParsableCommand {
         abstract: "Print messages as they are posted.",
         discussion: """
             In a pattern '*' stands for one part of a name, and a last '>' for one or more. What was missed, and lost \
-            connections, are told on standard error.
+            connections, are reported on standard error.
 
             With --durable the daemon keeps what was not printed yet: the next subscribe under the same name, with the \
-            same patterns, goes on where this one stopped.
+            same patterns, goes on where this one stopped. The subscription is created even if the time is over at once.
+
+            Without other options each message is its payload and a newline. The names in a --format are \
+            \(FormatTemplate.Field.names).
 
             EXAMPLES
               notifyctl subscribe 'orders.>'
               notifyctl subscribe 'orders.*' 'stock.>' --verbose
-              notifyctl subscribe 'orders.>' --durable billing --from all --json
+              notifyctl subscribe 'orders.>' --durable billing --from oldest --json
+              notifyctl subscribe 'orders.>' --format '{time} {uid} {name}\\t{header:trace}\\t{text}'
+              notifyctl subscribe files.new --null | xargs -0 -n 1 ls -l
               notifyctl subscribe backup.done --count 1 --timeout 3600 && echo done
             """)
-
-    enum Start: String, ExpressibleByArgument, CaseIterable {
-        case now
-        case all
-    }
 
     @OptionGroup var connection: ConnectionOptions
 
@@ -31,13 +31,13 @@ struct SubscribeCommand: AsyncParsableCommand {
     var patterns: [String]
 
     @Option(
-        help: ArgumentHelp("Attach to the durable subscription of this name; make it if need be.", valueName: "name"))
+        help: ArgumentHelp(
+            "Attach to the durable subscription of this name; create it if there is none.", valueName: "name"),
+        completion: DurableCommand.nameCompletion)
     var durable: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Where a durable subscription begins when it is made: now, or all that is kept.", valueName: "start"))
-    var from: Start?
+    @Option(help: ArgumentHelp("Where a durable subscription begins when it is created.", valueName: "start"))
+    var from: DurableStart?
 
     @Option(help: ArgumentHelp("Only messages with this object.", valueName: "text"))
     var object: String?
@@ -50,65 +50,23 @@ struct SubscribeCommand: AsyncParsableCommand {
     )
     var timeout: Double?
 
-    @Flag(name: .shortAndLong, help: "Print the name and a space before each payload.")
-    var verbose = false
-
-    @Flag(help: "Print one JSON object for each message.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if from == .all, durable == nil {
-            throw ValidationError("--from all is for durable subscriptions: name one with --durable, or leave it out")
+        try UserNames.check(patterns)
+        if from == .oldest, durable == nil {
+            throw ValidationError(
+                "--from oldest is for durable subscriptions: name one with --durable, or leave it out")
         }
         if let count, count < 1 { throw ValidationError("--count is 1 or more") }
         if let timeout, !(timeout >= 0 && timeout < 1e9) { throw ValidationError("--timeout is a number of seconds") }
     }
 
     func run() async throws {
-        let interruption = Interruption(output: STDOUT_FILENO, timeout: timeout.map { .seconds($0) })
-        do {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await show(until: interruption) }
-                group.addTask { _ = await interruption.wait() }
-                // Either the subscription is over, or it is to be.
-                try await group.next()
-                group.cancelAll()
-                try await group.waitForAll()
-            }
-        } catch  where interruption.reason != nil && Self.followsFromInterruption(error) {
-        }
-        if interruption.reason == .timeout {
-            throw CommandFailure(.timeout, "\(timeout ?? 0) seconds are over")
-        }
-    }
-
-    private static func followsFromInterruption(_ error: any Error) -> Bool {
-        switch error {
-        case let error as NotifyError: error.code == .cancelled
-        case is CancellationError, is StandardOutput.Failure: true
-        default: false
-        }
-    }
-
-    private func show(until interruption: Interruption) async throws {
-        var configuration = connection.configuration()
-        configuration.onConnectionChange = ConnectionRemarks().handler
-        try await withNotifyClient(configuration: configuration) { client in
-            let subscription = try await client.subscribe(to: patterns, as: kind, object: object, limit: count)
-            let printer = MessagePrinter(format: json ? .json : verbose ? .nameAndPayload : .payload)
-            do {
-                try await printer.print(subscription, interruption: interruption.descriptor)
-            } catch {
-                // Whatever ended it, the daemon is to know what was printed before anybody else attaches.
-                try await subscription.leave()
-                throw error
-            }
-            try await subscription.leave()
-        }
-    }
-
-    private var kind: NotifyClient.SubscriptionKind {
-        guard let durable else { return .volatile() }
-        return .durable(durable, from: from == .all ? .oldest : .now)
+        try await SubscribeRunner(
+            configuration: connection.configuration(), patterns: patterns, durable: durable,
+            start: (from ?? .now).start, object: object, limit: count, timeoutSeconds: timeout,
+            format: output.messageFormat
+        ).run()
     }
 }

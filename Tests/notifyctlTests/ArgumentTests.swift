@@ -16,8 +16,13 @@ import Testing
     @Test(arguments: [
         "post", "post a b -l", "post a - -l", "post a b -f f", "post a -H nocolon", "post a -H :v",
         "post a --durability x",
-        "post a b c", "subscribe", "subscribe a --from all", "subscribe a --from yesterday", "subscribe a -c 0",
-        "subscribe a -c x", "subscribe a -t -1", "subscribe a -t nan", "durable remove", "ping x", "unknown",
+        "post a b c", "subscribe", "subscribe a --from oldest", "subscribe a --from yesterday",
+        "subscribe a --durable d --from all", "subscribe a -c 0",
+        "subscribe a -c x", "subscribe a -t -1", "subscribe a -t nan", "durable remove", "durable create d",
+        "durable create d a --from all",
+        "durable remove d --user no-such-user", "subscribe a -v --json", "subscribe a --json --format {name}",
+        "subscribe a --raw -0", "subscribe a --format {nam}", "subscribe a --format {name", "post user.root.x",
+        "subscribe user.root.>", "durable create d user.no-such-user.x", "post a -H :v", "ping x", "unknown",
         "stats --unknown",
     ])
     func `wrong usage is status 64`(arguments: String) {
@@ -27,7 +32,10 @@ import Testing
     @Test(arguments: [
         "post a", "post a b", "post a -", "post a -f f", "post a -l -f f", "post a -l -q", "post a b --json --object o",
         "post a -H k:v --header l:w:x -H k2: --durability synced", "subscribe a", "subscribe a.* b.> -v -c 1 -t 0.5",
-        "subscribe a --durable d --from all", "subscribe a --from now", "durable list --json", "durable remove d",
+        "subscribe a --durable d --from oldest", "subscribe a --from now", "subscribe a --raw", "subscribe a -0 --json",
+        "subscribe a --format {name}:{header:k} --null", "durable create d a b.> --object o --from oldest",
+        "durable remove d --user root", "durable remove d --user 12", "post user.0.x", "subscribe user.*.x user.>",
+        "durable list --json", "durable remove d",
         "ping",
         "stats --json", "ping --socket /s",
     ])
@@ -35,8 +43,12 @@ import Testing
         #expect(status(arguments) == nil)
     }
 
-    @Test func `a header is cut at its first colon`() {
-        #expect(Header(argument: "k:v:w") == Header(argument: "k:v:w"))
+    @Test func `a header is cut at its first colon, and white space around key and value is dropped`() {
+        #expect(Header(argument: " K : V w ") == Header(argument: "K:V w"))
+        #expect(Header(argument: "K: V")?.key == "K")
+        #expect(Header(argument: "K: V")?.value == "V")
+        #expect(Header(argument: "K:\t")?.value == "")
+        #expect(Header(argument: " : V") == nil)
         #expect(Header(argument: "k:v:w")?.key == "k")
         #expect(Header(argument: "k:v:w")?.value == "v:w")
         #expect(Header(argument: "k:")?.value == "")

@@ -26,6 +26,18 @@ import Testing
         #expect(try await InputReader(descriptor: input).all(limit: limit).count == 5)
     }
 
+    @Test func `a cancelled task does not wait for input`() async throws {
+        let (input, output) = try makePipe()
+        defer {
+            close(input)
+            close(output)
+        }
+        let reader = InputReader(descriptor: input)
+        let reading = Task { try await reader.next() }
+        reading.cancel()
+        await #expect(throws: CancellationError.self) { try await reading.value }
+    }
+
     @Test func `input that can't be read says so`() async throws {
         let reader = InputReader(descriptor: -1)
         let failure = await #expect(throws: CommandFailure.self) { try await reader.next() }

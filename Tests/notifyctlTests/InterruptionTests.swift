@@ -5,28 +5,60 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct InterruptionTests {
     @Test func `the end of the time interrupts, also at once`() async throws {
-        let quiet = Signal()
         for timeout in [Duration.zero, .milliseconds(20)] {
             let start = ContinuousClock.now
-            let interruption = Interruption(output: quiet.descriptor, timeout: timeout)
+            let interruption = Interruption()
+            await interruption.watchTime(until: start + timeout)
             #expect(await interruption.wait() == .timeout)
             #expect(ContinuousClock.now - start >= timeout)
-            #expect(interruption.reason == .timeout)
+            #expect(Blocking.poll([(interruption.descriptor, POLLIN)], isWaiting: false) == [POLLIN])
         }
+    }
+
+    @Test func `the end of the time waits for what must come first`() async {
+        let interruption = Interruption()
+        await interruption.watchTime(until: .now) {
+            #expect(interruption.reason == nil)
+        }
+        #expect(interruption.reason == .timeout)
     }
 
     @Test func `a reader that goes away interrupts without a write`() async throws {
         let (read, write) = try makePipe()
-        let interruption = Interruption(output: write, timeout: nil)
+        let interruption = Interruption()
+        async let watching: Void = interruption.watchReader(of: write)
         #expect(interruption.reason == nil)
         close(read)
         #expect(await interruption.wait() == .readerGone)
+        await watching
         close(write)
     }
 
+    @Test func `sources that are cancelled end and do not interrupt`() async throws {
+        let (read, write) = try makePipe()
+        let interruption = Interruption()
+        let watching = Task {
+            async let time: Void = interruption.watchTime(until: .now + .seconds(3600))
+            async let reader: Void = interruption.watchReader(of: write)
+            _ = await (time, reader)
+        }
+        watching.cancel()
+        await watching.value
+        #expect(interruption.reason == nil)
+        close(read)
+        close(write)
+    }
+
+    @Test func `the first reason counts`() async {
+        let interruption = Interruption()
+        interruption.interrupt(.signal)
+        interruption.interrupt(.timeout)
+        #expect(interruption.reason == .signal)
+        #expect(await interruption.wait() == .signal)
+    }
+
     @Test func `a cancelled task does not wait`() async {
-        let quiet = Signal()
-        let interruption = Interruption(output: quiet.descriptor, timeout: .seconds(600))
+        let interruption = Interruption()
         let waiting = Task { await interruption.wait() }
         waiting.cancel()
         #expect(await waiting.value == nil)

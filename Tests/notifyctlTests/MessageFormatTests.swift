@@ -1,3 +1,4 @@
+import ArgumentParser
 import NIOCore
 import NotifyWire
 import Testing
@@ -31,16 +32,29 @@ import Testing
         return NotifyClient.Message(batch: batch, index: 0)
     }
 
-    private func text(_ format: MessageFormat, _ message: NotifyClient.Message) -> String {
+    private func text(
+        _ content: MessageFormat.Content, terminator: UInt8? = UInt8(ascii: "\n"), _ message: NotifyClient.Message
+    ) -> String {
         var bytes: [UInt8] = []
-        format.append(message, to: &bytes)
+        MessageFormat(content: content, terminator: terminator).append(message, to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func text(_ template: String, _ message: NotifyClient.Message) throws -> String {
+        text(.template(try FormatTemplate(template)), terminator: nil, message)
     }
 
     @Test func `the payload stands alone, or behind the name`() throws {
         let message = try message(payload: Array("x\ny".utf8))
         #expect(text(.payload, message) == "x\ny\n")
         #expect(text(.nameAndPayload, message) == "a.b x\ny\n")
+    }
+
+    @Test func `a message ends with what is chosen`() throws {
+        let message = try message(payload: Array("x".utf8))
+        #expect(text(.payload, terminator: nil, message) == "x")
+        #expect(text(.payload, terminator: 0, message) == "x\0")
+        #expect(text(.nameAndPayload, terminator: 0, message) == "a.b x\0")
     }
 
     @Test func `an object has its keys in order`() throws {
@@ -54,5 +68,51 @@ import Testing
         let text = try text(.json, message(object: "o", payload: [0xFF, 0, 1], isRedelivered: true))
         #expect(text.hasSuffix(#""headers":{},"redelivered":true,"payload_base64":"/wAB"}"# + "\n"))
         #expect(text.contains(#""object":"o""#))
+    }
+
+    // MARK: Templates
+
+    @Test func `every field has a name`() throws {
+        let message = try message(
+            object: "o", headers: [("k", "v w"), ("l", "")], payload: Array("é".utf8), isRedelivered: true)
+        let fields = [
+            ("sequence", "7"), ("time", "1970-01-01T00:00:01.000001Z"), ("uid", "1"), ("gid", "2"), ("pid", "3"),
+            ("name", "a.b"), ("object", "o"), ("payload", "é"), ("text", "é"), ("headers", #"{"k":"v w","l":""}"#),
+            ("header:k", "v w"), ("header:l", ""), ("header:none", ""), ("redelivered", "true"),
+        ]
+        for (name, value) in fields {
+            #expect(try text("{\(name)}", message) == value)
+            #expect(FormatTemplate.Field.names.contains(name.prefix { $0 != ":" }))
+        }
+        #expect(try text("{json}", message) == text(.json, terminator: nil, message))
+    }
+
+    @Test func `what a message has not is empty, and bytes stay bytes`() throws {
+        let message = try message(payload: [0xFF, 0x41])
+        #expect(try text("[{object}{header:k}] {headers}", message) == "[] {}")
+        var bytes: [UInt8] = []
+        try FormatTemplate("{payload}|").append(message, to: &bytes)
+        #expect(bytes == [0xFF, 0x41, UInt8(ascii: "|")])
+        #expect(try text("{text}", message) == "\u{FFFD}A")
+    }
+
+    @Test func `text stays as it is, and escapes stand for what they name`() throws {
+        let message = try message(payload: Array("x".utf8))
+        #expect(try text("", message) == "")
+        #expect(try text("ä }{name} {name}", message) == "ä }a.b a.b")
+        #expect(try text(#"\n\t\r\0\\\{name\}"#, message) == "\n\t\r\0\\{name}")
+    }
+
+    @Test(arguments: ["{nam}", "{}", "{header:}", "{Name}", "{ name}"])
+    func `an unknown name is refused with a list of all`(template: String) {
+        let error = #expect(throws: ValidationError.self) { try FormatTemplate("{name} " + template) }
+        #expect(error?.message.contains(template) == true)
+        #expect(error?.message.contains("sequence, time, uid, gid, pid, name, object, payload") == true)
+        #expect(error?.message.contains("header:KEY") == true)
+    }
+
+    @Test(arguments: [#"\q"#, #"x\"#, "{name", "{"])
+    func `what is not closed, and an unknown escape, are refused`(template: String) {
+        #expect(throws: ValidationError.self) { try FormatTemplate(template) }
     }
 }

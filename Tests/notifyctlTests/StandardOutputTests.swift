@@ -22,11 +22,12 @@ import Testing
 
     @Test func `what was gathered comes out in one piece`() async throws {
         try await withPipe { read, write in
-            var output = StandardOutput(descriptor: write, interruption: Signal().descriptor)
+            let interruption = Interruption()
+            var output = StandardOutput(descriptor: write)
             output.append("one\n")
             output.append("two\n")
-            try output.flush()
-            try output.flush()
+            try await output.flush(until: interruption)
+            try await output.flush(until: interruption)
             #expect(readSome(read) == Array("one\ntwo\n".utf8))
         }
     }
@@ -43,15 +44,42 @@ import Testing
         }
     }
 
-    @Test func `an interruption ends the wait for the reader, and says how much was written`() async throws {
+    @Test func `a flush waits for its reader`() async throws {
         try await withPipe { read, write in
-            let interruption = Signal()
-            var output = StandardOutput(descriptor: write, interruption: interruption.descriptor)
             let size = 1 << 20
-            output.gather { $0 = [UInt8](repeating: 1, count: size) }
-            interruption.raise()
-            #expect(throws: StandardOutput.Failure.interrupted) { try flush(&output) }
-            let written = output.writtenBytes
+            let flushed = Task {
+                var output = StandardOutput(descriptor: write)
+                output.gather { $0 = [UInt8](repeating: 1, count: size) }
+                try await output.flush(until: Interruption())
+            }
+            var count = 0
+            while count < size { count += readSome(read).count }
+            try await flushed.value
+            #expect(count == size)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `an interruption ends the wait for the reader, and what was written is known`(isEarly: Bool) async throws {
+        try await withPipe { read, write in
+            let interruption = Interruption()
+            let size = 1 << 20
+            let flushing = Task {
+                var output = StandardOutput(descriptor: write)
+                output.gather { $0 = [UInt8](repeating: 1, count: size) }
+                do {
+                    try await output.flush(until: interruption)
+                } catch StandardOutput.Failure.interrupted {
+                    return output.writtenBytes
+                }
+                return size
+            }
+            if !isEarly {
+                // The pipe is full once it is not writable: the flush waits, or is about to.
+                while Blocking.poll([(write, POLLOUT)], isWaiting: false) != [0] { await Task.yield() }
+            }
+            interruption.interrupt(.signal)
+            let written = try await flushing.value
             #expect(written > 0 && written < size)
             #expect(readSome(read).count == written)
         }

@@ -27,7 +27,8 @@ struct SubscriptionSpec: Sendable {
     }
 
     private func checkBounds() throws(NotifyError) {
-        if let limit, limit < 1 {
+        // With a limit of 0 a durable subscription is created, and nothing is handed over.
+        if let limit, limit < (isDurable ? 0 : 1) {
             throw NotifyError(.invalidArgument, "the limit of \(limit) messages leaves nothing to get")
         }
         guard case .durable(let name, _, let window) = kind else { return }

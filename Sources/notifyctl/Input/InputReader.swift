@@ -1,34 +1,29 @@
 import Glibc
-import Synchronization
 
-/// Reads a descriptor without holding up anything else: a thread of its own waits for what comes.
+/// Reads a descriptor on a thread of the blocking pool.
 final class InputReader: Sendable {
     private static let chunkBytes = 256 << 10
 
-    private enum State {
-        case idle
-        case asked(CheckedContinuation<Result<[UInt8], CommandFailure>, Never>)
-    }
-
     private let descriptor: Int32
-    private let state = Mutex(State.idle)
-    private let asked = Signal()
+    private let cancellation = WakeupPipe()
 
     init(descriptor: Int32) {
         self.descriptor = descriptor
-        BackgroundThread.start { self.serve() }
     }
 
     /// The next bytes; empty at the end. One task may ask at a time.
+    ///
+    /// - Throws: `CommandFailure` where the descriptor cannot be read, `CancellationError` in a task that is cancelled,
+    ///   also while it waits for input.
     func next() async throws -> [UInt8] {
-        let result = await withCheckedContinuation { continuation in
-            state.withLock { $0 = .asked(continuation) }
-            asked.raise()
+        try await withTaskCancellationHandler {
+            try await Blocking.run { try self.read() }
+        } onCancel: {
+            cancellation.raise()
         }
-        return try result.get()
     }
 
-    /// All bytes, up to one more than `limit`.
+    /// All bytes, up to one chunk more than `limit`.
     func all(limit: Int) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count <= limit {
@@ -39,21 +34,11 @@ final class InputReader: Sendable {
         return bytes
     }
 
-    private func serve() {
-        while true {
-            asked.wait()
-            let result = read()
-            let continuation = state.withLock { state -> CheckedContinuation<Result<[UInt8], CommandFailure>, Never>? in
-                defer { state = .idle }
-                if case .asked(let continuation) = state { return continuation }
-                return nil
-            }
-            continuation?.resume(returning: result)
-            if (try? result.get().isEmpty) ?? true { return }
+    private func read() throws -> [UInt8] {
+        if descriptor >= 0 {
+            let events = Blocking.poll([(descriptor, POLLIN), (cancellation.descriptor, POLLIN)], isWaiting: true)
+            if events[1] != 0 { throw CancellationError() }
         }
-    }
-
-    private func read() -> Result<[UInt8], CommandFailure> {
         var count = 0
         var code: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: Self.chunkBytes) { buffer, filled in
@@ -64,8 +49,8 @@ final class InputReader: Sendable {
             filled = max(0, count)
         }
         guard count >= 0 else {
-            return .failure(CommandFailure(.failure, "the input can't be read: \(String(cString: strerror(code)))"))
+            throw CommandFailure(.failure, "the input can't be read: \(String(cString: strerror(code)))")
         }
-        return .success(bytes)
+        return bytes
     }
 }

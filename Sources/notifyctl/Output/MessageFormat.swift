@@ -1,44 +1,53 @@
 import FoundationEssentials
 import NotifyClient
 
-/// How `subscribe` shows a message.
-enum MessageFormat {
-    /// The payload.
-    case payload
-    /// The name, a space, and the payload.
-    case nameAndPayload
-    /// One JSON object.
-    case json
+/// How `subscribe` prints a message.
+struct MessageFormat: Sendable {
+    enum Content: Sendable {
+        /// The payload.
+        case payload
+        /// The name, a space, and the payload.
+        case nameAndPayload
+        /// One JSON object.
+        case json
+        /// What the user wrote, with fields filled in.
+        case template(FormatTemplate)
+    }
 
-    /// Appends the message and a newline.
+    var content: Content
+    /// The byte that ends a message, if any.
+    var terminator: UInt8?
+
+    /// Appends the message and what ends it.
     func append(_ message: NotifyClient.Message, to bytes: inout [UInt8]) {
-        switch self {
+        switch content {
         case .payload:
             message.withPayload { bytes.append(contentsOf: $0) }
         case .nameAndPayload:
-            bytes.append(contentsOf: "\(message.name)".utf8)
+            bytes.append(contentsOf: message.name.utf8)
             bytes.append(UInt8(ascii: " "))
             message.withPayload { bytes.append(contentsOf: $0) }
         case .json:
             bytes.append(contentsOf: Self.json(message))
+        case .template(let template):
+            template.append(message, to: &bytes)
         }
-        bytes.append(UInt8(ascii: "\n"))
+        if let terminator { bytes.append(terminator) }
     }
 
-    private static func json(_ message: NotifyClient.Message) -> [UInt8] {
+    /// One JSON object with everything that is known of a message.
+    static func json(_ message: NotifyClient.Message) -> [UInt8] {
         var json = JSONText()
         json.object { json in
             json.member("seq", message.sequence)
-            json.member("name", "\(message.name)")
+            json.member("name", message.name)
             json.member("object", message.object)
             json.member("time", Timestamp.text(microseconds: message.timeMicroseconds))
             json.member("uid", message.uid)
             json.member("gid", message.gid)
             json.member("pid", message.pid)
             json.key("headers")
-            json.object { json in
-                for (key, value) in message.headers { json.member(key, value) }
-            }
+            Self.append(message.headers, to: &json)
             json.member("redelivered", message.isRedelivered)
             if let text = message.text {
                 json.member("payload", text)
@@ -47,5 +56,18 @@ enum MessageFormat {
             }
         }
         return json.bytes
+    }
+
+    /// Headers as one JSON object.
+    static func json(_ headers: NotifyClient.Headers) -> [UInt8] {
+        var json = JSONText()
+        append(headers, to: &json)
+        return json.bytes
+    }
+
+    private static func append(_ headers: NotifyClient.Headers, to json: inout JSONText) {
+        json.object { json in
+            for (key, value) in headers { json.member(key, value) }
+        }
     }
 }

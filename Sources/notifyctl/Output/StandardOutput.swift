@@ -1,12 +1,9 @@
 import Glibc
 
 /// Standard output, gathered into large writes.
-///
-/// A write that waits for its reader ends when the interruption comes, so that neither a signal nor a timeout has to wait
-/// for a reader that has stopped reading.
 struct StandardOutput: ~Copyable {
     enum Failure: Error {
-        /// Nobody reads it any more.
+        /// The reader of the pipe is gone.
         case readerGone
         /// The interruption came first.
         case interrupted
@@ -15,21 +12,16 @@ struct StandardOutput: ~Copyable {
     /// Flush once this much has gathered.
     static let flushBytes = 256 << 10
 
-    /// A descriptor that takes this much when it says that it takes anything does not block (PIPE_BUF).
+    /// A pipe that is writable at all takes this much without blocking (PIPE_BUF).
     private static let portion = 4096
 
     private let descriptor: Int32
-    private let interruption: Int32?
-    private let isPatient: Bool
     private(set) var buffer: [UInt8] = []
-    /// How much of the buffer was written by a flush that did not come to its end.
+    /// How much of the buffer was written by a flush that failed.
     private(set) var writtenBytes = 0
 
-    /// - Parameter interruption: A descriptor that is readable once there is something better to do than to wait.
-    init(descriptor: Int32 = STDOUT_FILENO, interruption: Int32? = nil) {
+    init(descriptor: Int32 = STDOUT_FILENO) {
         self.descriptor = descriptor
-        self.interruption = interruption
-        isPatient = interruption == nil
     }
 
     var isFull: Bool { buffer.count >= Self.flushBytes }
@@ -47,42 +39,48 @@ struct StandardOutput: ~Copyable {
         body(&buffer)
     }
 
-    /// Writes out everything that has gathered.
+    /// Writes out everything that has gathered, and blocks while the reader does not read.
     mutating func flush() throws {
         writtenBytes = 0
-        while writtenBytes < buffer.count {
-            let left = buffer.count - writtenBytes
-            if !isPatient { try waitUntilWritable() }
-            let count = buffer.withUnsafeBytes { bytes in
-                write(
-                    descriptor, bytes.baseAddress?.advanced(by: writtenBytes),
-                    isPatient ? left : min(left, Self.portion))
-            }
-            let code = errno
-            if count > 0 {
-                writtenBytes += count
-            } else if count < 0 {
-                switch code {
-                case EINTR, EAGAIN: continue
-                case EPIPE: throw Failure.readerGone
-                default:
-                    throw CommandFailure(
-                        .failure, "standard output can't be written: \(String(cString: strerror(code)))")
-                }
-            }
-        }
+        while writtenBytes < buffer.count { try write(atMost: .max) }
         buffer.removeAll(keepingCapacity: true)
-        writtenBytes = 0
     }
 
-    private func waitUntilWritable() throws {
-        guard let interruption else { return }
-        var descriptors = [
-            pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0),
-            pollfd(fd: interruption, events: Int16(POLLIN), revents: 0),
-        ]
-        while poll(&descriptors, nfds_t(descriptors.count), -1) < 0 && errno == EINTR {}
-        // What the reader takes is written first; only waiting for it is not worth while any more.
-        if descriptors[0].revents == 0, descriptors[1].revents != 0 { throw Failure.interrupted }
+    /// Writes out everything that has gathered, until the interruption comes, so that neither a signal nor a timeout waits
+    /// for a reader that has stopped reading.
+    ///
+    /// - Throws: ``Failure``; ``writtenBytes`` says then how much was written.
+    mutating func flush(until interruption: Interruption) async throws {
+        writtenBytes = 0
+        while writtenBytes < buffer.count {
+            try await waitUntilWritable(until: interruption)
+            try write(atMost: Self.portion)
+        }
+        buffer.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func write(atMost limit: Int) throws {
+        let count = buffer.withUnsafeBytes { bytes in
+            Glibc.write(
+                descriptor, bytes.baseAddress?.advanced(by: writtenBytes), min(limit, bytes.count - writtenBytes))
+        }
+        let code = errno
+        guard count < 0 else {
+            writtenBytes += count
+            return
+        }
+        switch code {
+        case EINTR, EAGAIN: return
+        case EPIPE: throw Failure.readerGone
+        default: throw CommandFailure(.failure, "standard output can't be written: \(String(cString: strerror(code)))")
+        }
+    }
+
+    private func waitUntilWritable(until interruption: Interruption) async throws {
+        let entries = [(descriptor, POLLOUT), (interruption.descriptor, POLLIN)].map { ($0.0, Int32($0.1)) }
+        var events = Blocking.poll(entries, isWaiting: false)
+        if events == [0, 0] { events = try await Blocking.run { Blocking.poll(entries, isWaiting: true) } }
+        // What the reader takes is written first; only waiting for it ends.
+        if events[0] == 0 { throw Failure.interrupted }
     }
 }

@@ -1,0 +1,52 @@
+import ArgumentParser
+import Glibc
+import NotifyClient
+
+struct DurableCreateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "create",
+        abstract: "Create a durable subscription without receiving from it.",
+        discussion: """
+            From then on the daemon keeps what matches, for 'notifyctl subscribe --durable NAME' or another client with the \
+            same patterns to receive. One that exists already with these patterns and this object is left as it is.
+
+            EXAMPLES
+              notifyctl durable create billing 'orders.>'
+              notifyctl durable create audit 'orders.*' 'stock.>' --object shop-1 --from oldest
+            """)
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Argument(help: "The subscription's name: 1 to 64 of letters, digits, '.', '_' and '-'.")
+    var name: String
+
+    @Argument(help: "Which names; a message that several match is kept once.")
+    var patterns: [String]
+
+    @Option(help: ArgumentHelp("Only messages with this object.", valueName: "text"))
+    var object: String?
+
+    @Option(help: ArgumentHelp("Where it begins.", valueName: "start"))
+    var from = DurableStart.now
+
+    func validate() throws {
+        try UserNames.check(patterns)
+    }
+
+    func run() async throws {
+        let wasThere = try await withNotifyClient(configuration: connection.configuration()) { client in
+            if try await client.durableSubscriptions().contains(where: isMeant) { return true }
+            try await client.createDurableSubscription(name, to: patterns, object: object, from: from.start)
+            return false
+        }
+        var output = StandardOutput()
+        output.append("\(wasThere ? "exists" : "created") \(name)\n")
+        try output.flush()
+    }
+
+    /// Whether a subscription is the one to create. Root is shown those of every user.
+    private func isMeant(_ subscription: NotifyClient.DurableSubscription) -> Bool {
+        subscription.name == name && subscription.uid == geteuid() && Set(subscription.patterns) == Set(patterns)
+            && subscription.object ?? "" == object ?? ""
+    }
+}

@@ -1,0 +1,31 @@
+import Glibc
+import NIOPosix
+
+/// System calls that block run on threads of NIO's pool, so that they hold up no task.
+enum Blocking {
+    /// Two calls may block at once: one that waits for input or for the reader to go away, and one that waits to write.
+    private static let pool = {
+        let pool = NIOThreadPool(numberOfThreads: 2)
+        pool.start()
+        return pool
+    }()
+
+    /// Runs `body` on a thread of the pool.
+    ///
+    /// - Throws: What `body` throws, and `CancellationError` in a task that was cancelled before `body` began.
+    static func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+        try await pool.runIfActive(body)
+    }
+
+    /// Polls descriptors until one has an event or the time is over. Negative descriptors are ignored.
+    ///
+    /// - Parameters:
+    ///   - entries: Descriptors, with the events to wait for.
+    ///   - isWaiting: Whether to wait; otherwise what is known already counts.
+    /// - Returns: The events of each descriptor.
+    static func poll(_ entries: [(descriptor: Int32, events: Int32)], isWaiting: Bool) -> [Int32] {
+        var descriptors = entries.map { pollfd(fd: $0.descriptor, events: Int16($0.events), revents: 0) }
+        while Glibc.poll(&descriptors, nfds_t(descriptors.count), isWaiting ? -1 : 0) < 0 && errno == EINTR {}
+        return descriptors.map { Int32($0.revents) }
+    }
+}

@@ -1,0 +1,14 @@
+import Glibc
+
+/// What standard input is connected to.
+enum StandardInput {
+    /// Whether a descriptor is one that a command reads without being told to: a pipe, a file or a socket, but neither a
+    /// terminal nor `/dev/null`, and not one that is closed.
+    static func hasContent(_ descriptor: Int32 = STDIN_FILENO) -> Bool {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, isatty(descriptor) == 0 else { return false }
+        var null = stat()
+        guard stat("/dev/null", &null) == 0 else { return true }
+        return status.st_mode & S_IFMT != S_IFCHR || status.st_rdev != null.st_rdev
+    }
+}

@@ -1,0 +1,112 @@
+import ArgumentParser
+import NotifyClient
+
+/// A text in which names in braces stand for fields of a message: `{time} {name}: {text}`.
+struct FormatTemplate: Sendable, Equatable {
+    enum Field: Sendable, Equatable {
+        case sequence, time, uid, gid, pid, name, object, payload, text, headers, redelivered, json
+        case header(String)
+
+        private static let named: [(name: String, field: Field)] = [
+            ("sequence", .sequence), ("time", .time), ("uid", .uid), ("gid", .gid), ("pid", .pid), ("name", .name),
+            ("object", .object), ("payload", .payload), ("text", .text), ("headers", .headers),
+            ("redelivered", .redelivered), ("json", .json),
+        ]
+
+        /// Every name, for people.
+        static let names = named.map(\.name).joined(separator: ", ") + " and header:KEY"
+
+        init?(_ name: String) {
+            if name.hasPrefix("header:"), name.count > 7 {
+                self = .header(String(name.dropFirst(7)))
+            } else if let field = Self.named.first(where: { $0.name == name })?.field {
+                self = field
+            } else {
+                return nil
+            }
+        }
+    }
+
+    enum Part: Sendable, Equatable {
+        case literal([UInt8])
+        case field(Field)
+    }
+
+    private(set) var parts: [Part] = []
+
+    /// Reads a template.
+    ///
+    /// - Throws: `ValidationError` for an unknown name or escape, and for a brace that is not closed.
+    init(_ text: String) throws {
+        var literal: [UInt8] = []
+        var rest = text[...]
+        while let character = rest.popFirst() {
+            switch character {
+            case "\\": literal += try Self.escape(&rest)
+            case "{":
+                if !literal.isEmpty { parts.append(.literal(literal)) }
+                literal = []
+                parts.append(.field(try Self.field(&rest)))
+            default: literal += Array(String(character).utf8)
+            }
+        }
+        if !literal.isEmpty { parts.append(.literal(literal)) }
+    }
+
+    /// What an escape stands for; its backslash has been read.
+    private static func escape(_ rest: inout Substring) throws -> [UInt8] {
+        switch rest.popFirst() {
+        case "n": [UInt8(ascii: "\n")]
+        case "t": [UInt8(ascii: "\t")]
+        case "r": [UInt8(ascii: "\r")]
+        case "0": [0]
+        case let character? where "\\{}".contains(character): Array(String(character).utf8)
+        case let other:
+            throw ValidationError(
+                "'\\\(other.map(String.init) ?? "")' in --format is no escape; there are \\n, \\t, \\r, \\0, \\\\, \\{ and \\}"
+            )
+        }
+    }
+
+    /// The field that a name in braces stands for; its opening brace has been read.
+    private static func field(_ rest: inout Substring) throws -> Field {
+        guard let end = rest.firstIndex(of: "}") else {
+            throw ValidationError("'{\(rest)' in --format has no closing brace; write \\{ for a brace")
+        }
+        let name = String(rest[..<end])
+        rest = rest[rest.index(after: end)...]
+        guard let field = Field(name) else {
+            throw ValidationError(
+                "'{\(name)}' in --format is no field; there are \(Field.names); write \\{ for a brace")
+        }
+        return field
+    }
+
+    /// Appends a message.
+    func append(_ message: NotifyClient.Message, to bytes: inout [UInt8]) {
+        for part in parts {
+            switch part {
+            case .literal(let literal): bytes += literal
+            case .field(let field): Self.append(field, of: message, to: &bytes)
+            }
+        }
+    }
+
+    private static func append(_ field: Field, of message: NotifyClient.Message, to bytes: inout [UInt8]) {
+        switch field {
+        case .sequence: bytes += String(message.sequence).utf8
+        case .time: bytes += Timestamp.text(microseconds: message.timeMicroseconds).utf8
+        case .uid: bytes += String(message.uid).utf8
+        case .gid: bytes += String(message.gid).utf8
+        case .pid: bytes += String(message.pid).utf8
+        case .name: bytes += message.name.utf8
+        case .object: bytes += (message.object ?? "").utf8
+        case .payload: message.withPayload { bytes.append(contentsOf: $0) }
+        case .text: message.withPayload { bytes += String(decoding: $0, as: UTF8.self).utf8 }
+        case .headers: bytes += MessageFormat.json(message.headers)
+        case .header(let key): bytes += (message.headers[key] ?? "").utf8
+        case .redelivered: bytes += String(message.isRedelivered).utf8
+        case .json: bytes += MessageFormat.json(message)
+        }
+    }
+}

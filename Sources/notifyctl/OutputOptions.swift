@@ -1,0 +1,39 @@
+import ArgumentParser
+
+/// How `subscribe` prints messages.
+struct OutputOptions: ParsableArguments {
+    @Flag(name: .shortAndLong, help: "Print the name and a space before each payload.")
+    var verbose = false
+
+    @Flag(help: "Print one JSON object for each message.")
+    var json = false
+
+    @Option(
+        name: .customLong("format"),
+        help: ArgumentHelp(
+            "Print each message as this text, in which {name} stands for the name and so on; \\n, \\t, \\0 and \\{ are "
+                + "escapes.",
+            valueName: "text"),
+        transform: { try FormatTemplate($0) })
+    var template: FormatTemplate?
+
+    @Flag(help: "End messages with nothing instead of a newline.")
+    var raw = false
+
+    @Flag(name: [.customShort("0"), .long], help: "End messages with a NUL instead of a newline.")
+    var null = false
+
+    func validate() throws {
+        if [verbose, json, template != nil].count(where: { $0 }) > 1 {
+            throw ValidationError("give one of --verbose, --json and --format")
+        }
+        if raw, null { throw ValidationError("give --raw or --null, not both") }
+    }
+
+    /// What the options ask for.
+    var messageFormat: MessageFormat {
+        MessageFormat(
+            content: template.map { .template($0) } ?? (json ? .json : verbose ? .nameAndPayload : .payload),
+            terminator: raw ? nil : null ? 0 : UInt8(ascii: "\n"))
+    }
+}

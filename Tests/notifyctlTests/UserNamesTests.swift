@@ -1,0 +1,42 @@
+import ArgumentParser
+import Glibc
+import Testing
+
+@testable import notifyctl
+
+@Suite struct UserNamesTests {
+    private func refusal(_ name: String) -> String? {
+        do {
+            try UserNames.check(["a", name])
+            return nil
+        } catch {
+            return (error as? ValidationError)?.message
+        }
+    }
+
+    @Test(arguments: [
+        "user.0.x", "user.4294967295", "user.*.x", "user.>", "user", "users.root.x", "a.user.root", "user.",
+    ])
+    func `names with a uid, and others, are left alone`(name: String) {
+        #expect(refusal(name) == nil)
+    }
+
+    @Test func `the name of a user is refused with the uid to write`() {
+        #expect(refusal("user.root.mail.in")?.hasSuffix("write user.0.mail.in") == true)
+        #expect(refusal("user.root")?.hasSuffix("write user.0") == true)
+        #expect(refusal("user.root.>")?.hasSuffix("write user.0.>") == true)
+        #expect(refusal("user.0012.x")?.hasSuffix("write user.12.x") == true)
+    }
+
+    @Test func `a name of no user is refused with an example`() throws {
+        let message = try #require(refusal("user.no-such-user.x"))
+        #expect(message.contains("no user of that name") && message.hasSuffix("user.\(getuid()).x"))
+        #expect(refusal("user.4294967296.x") != nil)
+    }
+
+    @Test func `a user is given by name or uid`() throws {
+        #expect(try UserNames.uid(argument: "root") == 0)
+        #expect(try UserNames.uid(argument: "1234") == 1234)
+        #expect(throws: ValidationError.self) { try UserNames.uid(argument: "no-such-user") }
+    }
+}
