@@ -27,8 +27,10 @@ struct Notifyctl: AsyncParsableCommand {
     /// So that it may stand before the command, too.
     @OptionGroup var connection: ConnectionOptions
 
-    static func main() async {
-        // A reader that goes away is told by the failing write.
+    /// On the main actor, so that nothing runs before its first lines.
+    @MainActor static func main() async {
+        StandardDescriptors.reserve()
+        // A reader that goes away is reported by the write that fails.
         signal(SIGPIPE, SIG_IGN)
         do {
             var command = try parseAsRoot()

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import NotifyClient
+import SystemPackage
 
 struct PostCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -109,10 +110,10 @@ struct PostCommand: AsyncParsableCommand {
 
     private func openInput() throws -> Int32 {
         guard let file else { return STDIN_FILENO }
-        let descriptor = open(file, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            throw CommandFailure(.failure, "\(file) can't be opened: \(String(cString: strerror(errno)))")
+        do {
+            return try FileDescriptor.open(FilePath(file), .readOnly, options: .closeOnExec).rawValue
+        } catch {
+            throw CommandFailure(.failure, "\(file) can't be opened: \(error)")
         }
-        return descriptor
     }
 }

@@ -51,7 +51,10 @@ extension IntegrationTests {
             try "from a file\n".write(toFile: file, atomically: false, encoding: .utf8)
             let cases: [(arguments: [String], input: ChildProcess.Input, payload: String)] = [
                 (["a.b", "argument"], .text("not read"), "argument"),
-                (["a.b"], .text("not read"), ""),
+                (["a.b"], .text("all of\nstandard input"), "all of\nstandard input"),
+                (["a.b"], .file(file), "from a file\n"),
+                (["a.b"], .none, ""),
+                (["a.b", ""], .text("not read"), ""),
                 (["a.b", ""], .none, ""),
                 (["a.b", "-"], .text("all of\nstandard input\n"), "all of\nstandard input\n"),
                 (["a.b", "-"], .none, ""),
@@ -65,9 +68,22 @@ extension IntegrationTests {
             }
         }
 
+        @Test func withoutABodyAClosedInputIsEmpty() async throws {
+            let closed = try await notifyctl.shell("notifyctl post a.b <&-")
+            #expect(closed.status == .status(0), "\(closed.errors)")
+            #expect(try reader.message().text == "")
+            let output = try await notifyctl.shell("notifyctl post a.b x >&-")
+            #expect(output.status == .status(1))
+            expectText(output.errors, "can't be written")
+            #expect(try reader.message().text == "x")
+            let piped = try await notifyctl.shell("printf 'a\\nb' | notifyctl post a.b")
+            #expect(piped.status == .status(0), "\(piped.errors)")
+            #expect(try reader.message().text == "a\nb")
+        }
+
         @Test func sendsObjectAndHeaders() async throws {
             let result = try await notifyctl.run(
-                "post", "a.b", "x", "--object", "o 1", "-H", "one:1", "--header", "two:2:3", "-H", "empty:")
+                "post", "a.b", "x", "--object", "o 1", "-H", "one:1", "--header", " two : 2:3", "-H", "empty: ")
             #expect(result.status == .status(0))
             let message = try reader.message()
             #expect(message.object == "o 1")
@@ -106,6 +122,16 @@ extension IntegrationTests {
             let errors = result.errors.split(separator: "\n")
             #expect(errors.count == 2)
             #expect(errors.first?.contains("line 2") == true && errors.last?.contains("line 4") == true)
+        }
+
+        @Test func linesEndWithTheDaemonAlthoughTheInputDoesNot() async throws {
+            let process = try notifyctl.start(["post", "a.b", "--lines"], input: .pipe)
+            try process.write("1\n")
+            #expect(try await process.waitForLines(1).count == 1)
+            try await daemon.kill()
+            try process.write("2\n")
+            // It waits for the daemon as long as a post waits for a connection; not for more input.
+            #expect(try await process.waitForExit() == .status(69))
         }
 
         @Test func manyLinesAreShared() async throws {

@@ -1,5 +1,6 @@
 import Foundation
 import NotifyWire
+import TestSupport
 import Testing
 
 extension IntegrationTests {
@@ -76,7 +77,57 @@ extension IntegrationTests {
             #expect(time.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z/) != nil)
         }
 
+        @Test func messagesEndWithWhatIsChosen() async throws {
+            for (option, expected) in [("--raw", "one2\n"), ("--null", "one\u{0}2\n\u{0}"), ("-0", "one\u{0}2\n\u{0}")]
+            {
+                let process = try subscribe("a", option, "-c", "2")
+                try poster.post("a", "one")
+                try poster.post("a", "2\n")
+                #expect(try await process.waitForExit() == .status(0))
+                #expect(try await process.standardOutput.wait("the end") { $0.isAtEnd ? $0.text : nil } == expected)
+                try daemon.waitForSubscriptions(0)
+            }
+        }
+
+        @Test func formatsHaveEveryField() async throws {
+            let process = try subscribe(
+                "a", "-c", "1", "--format",
+                #"{sequence}\t{uid} {gid} {pid} {name} {object} {text} {header:k} \{{redelivered}"#)
+            let headers = try HeaderList.encode([("k", "v w")])
+            try poster.send(
+                RawClient.encodePost(
+                    request: poster.newRequest(), name: Array("a".utf8), payload: Array("x y".utf8),
+                    object: Array("o".utf8), headers: headers))
+            #expect(try await process.waitForExit() == .status(0))
+            let text = try await process.standardOutput.wait("the end") { $0.isAtEnd ? $0.text : nil }
+            #expect(text.hasSuffix("\t\(geteuid()) \(getegid()) \(getpid()) a o x y v w {false\n"), "\(text)")
+        }
+
         // MARK: How it ends
+
+        @Test func aSecondSignalEndsItAtOnce() async throws {
+            let process = try subscribe("a", "--durable", "mine")
+            daemon.process.send(SIGSTOP)
+            try daemon.process.waitUntilStopped()
+            // The first one has it wait for the daemon's confirmation.
+            process.send(SIGINT)
+            process.send(SIGTERM)
+            let end = try await process.waitForExit()
+            #expect(end == .signal(SIGINT) || end == .signal(SIGTERM))
+            daemon.process.send(SIGCONT)
+        }
+
+        @Test func anIgnoredInterruptionStaysIgnored() async throws {
+            let file = daemon.folder.file("pid")
+            let script = "echo $$ > \(file); trap '' INT; exec notifyctl subscribe a -c 1"
+            let notifyctl = notifyctl
+            async let result = notifyctl.shell(script)
+            try daemon.waitForSubscriptions(1)
+            let pid = try #require(Int32(String(contentsOfFile: file, encoding: .utf8).dropLast()))
+            kill(pid, SIGINT)
+            try poster.post("a", "after")
+            #expect(try await result.output == "after\n")
+        }
 
         @Test func endsAfterAsManyAsItWasTold() async throws {
             let process = try subscribe("a", "--count", "3")
@@ -155,7 +206,7 @@ extension IntegrationTests {
 
         @Test func beginsWhereItIsTold() async throws {
             try poster.post("a", "old", durability: .stored)
-            let all = try await notifyctl.run("subscribe", "a", "--durable", "all", "--from", "all", "-c", "1")
+            let all = try await notifyctl.run("subscribe", "a", "--durable", "all", "--from", "oldest", "-c", "1")
             #expect(all.output == "old\n")
             let now = try subscribe("a", "--durable", "now", "--from", "now", "-c", "1")
             try poster.post("a", "new")
@@ -174,7 +225,10 @@ extension IntegrationTests {
             let cases: [(arguments: [String], status: Int32, part: String)] = [
                 ([], 64, ""), (["a..b"], 64, ""), (["a.>.b"], 64, ""), (["a", "-c", "0"], 64, "count"),
                 (["a", "-c", "x"], 64, "x"), (["a", "-t", "soon"], 64, "soon"), (["a", "-t", "-1"], 64, ""),
-                (["a", "--from", "all"], 64, "--durable"), (["a", "--durable", "d", "--from", "then"], 64, "then"),
+                (["a", "--from", "oldest"], 64, "--durable"), (["a", "--durable", "d", "--from", "then"], 64, "then"),
+                (["a", "--durable", "d", "--from", "all"], 64, "oldest"),
+                (["a", "--format", "{nam}"], 64, "header:KEY"),
+                (["a", "--json", "--verbose"], 64, "--json"), (["a", "--raw", "--null"], 64, "--null"),
                 (["a", "--durable", "a b"], 64, ""), (["a", "--bogus"], 64, "bogus"),
                 (["a", "--durable", "held"], 77, "\(getpid())"), (["b", "--durable", "free"], 77, "patterns"),
             ]

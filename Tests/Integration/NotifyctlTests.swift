@@ -66,7 +66,9 @@ extension IntegrationTests {
             let folder = try TemporaryFolder()
             let notifyctl = Notifyctl(socket: folder.file("nobody"))
             let commands = [
-                ["ping"], ["stats"], ["durable", "list"], ["durable", "remove", "x"], ["post", "a", "b"],
+                ["ping"], ["stats"], ["durable", "list"], ["durable", "remove", "x"],
+                ["durable", "create", "x", "a"], ["post", "a", "b"],
+                ["subscribe", "a", "--durable", "d", "--timeout", "0"],
                 ["subscribe", "a"], ["post", "a", "--lines"],
             ]
             for arguments in commands {
@@ -106,7 +108,8 @@ extension IntegrationTests {
         @Test func everyCommandHelpsWithAnExample() async throws {
             let notifyctl = Notifyctl(socket: nil)
             let commands = [
-                [], ["post"], ["subscribe"], ["durable"], ["durable", "list"], ["durable", "remove"], ["ping"],
+                [], ["post"], ["subscribe"], ["durable"], ["durable", "list"], ["durable", "create"],
+                ["durable", "remove"], ["ping"],
                 ["stats"],
             ]
             for command in commands {

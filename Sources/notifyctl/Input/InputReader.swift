@@ -1,4 +1,5 @@
 import Glibc
+import SystemPackage
 
 /// Reads a descriptor on a thread of the blocking pool.
 final class InputReader: Sendable {
@@ -39,18 +40,12 @@ final class InputReader: Sendable {
             let events = Blocking.poll([(descriptor, POLLIN), (cancellation.descriptor, POLLIN)], isWaiting: true)
             if events[1] != 0 { throw CancellationError() }
         }
-        var count = 0
-        var code: Int32 = 0
-        let bytes = [UInt8](unsafeUninitializedCapacity: Self.chunkBytes) { buffer, filled in
-            repeat {
-                count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-                code = errno
-            } while count < 0 && code == EINTR
-            filled = max(0, count)
+        do {
+            return try [UInt8](unsafeUninitializedCapacity: Self.chunkBytes) { buffer, count in
+                count = try FileDescriptor(rawValue: descriptor).read(into: UnsafeMutableRawBufferPointer(buffer))
+            }
+        } catch {
+            throw CommandFailure(.failure, "the input can't be read: \(error)")
         }
-        guard count >= 0 else {
-            throw CommandFailure(.failure, "the input can't be read: \(String(cString: strerror(code)))")
-        }
-        return bytes
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import SystemPackage
 
 /// A pipe that becomes readable when it is raised, to end a `poll`.
 final class WakeupPipe: Sendable {
@@ -8,7 +9,7 @@ final class WakeupPipe: Sendable {
 
     init() {
         var ends: [Int32] = [-1, -1]
-        precondition(pipe(&ends) == 0, "no descriptor can be opened: \(String(cString: strerror(errno)))")
+        precondition(pipe(&ends) == 0, "no descriptor can be opened: \(Errno(rawValue: errno))")
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         // A full pipe is readable already.
         _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)

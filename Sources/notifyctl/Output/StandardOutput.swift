@@ -1,4 +1,5 @@
 import Glibc
+import SystemPackage
 
 /// Standard output, gathered into large writes.
 struct StandardOutput: ~Copyable {
@@ -60,19 +61,18 @@ struct StandardOutput: ~Copyable {
     }
 
     private mutating func write(atMost limit: Int) throws {
-        let count = buffer.withUnsafeBytes { bytes in
-            Glibc.write(
-                descriptor, bytes.baseAddress?.advanced(by: writtenBytes), min(limit, bytes.count - writtenBytes))
-        }
-        let code = errno
-        guard count < 0 else {
-            writtenBytes += count
-            return
-        }
-        switch code {
-        case EINTR, EAGAIN: return
-        case EPIPE: throw Failure.readerGone
-        default: throw CommandFailure(.failure, "standard output can't be written: \(String(cString: strerror(code)))")
+        do {
+            writtenBytes += try buffer.withUnsafeBytes { bytes in
+                try FileDescriptor(rawValue: descriptor).write(
+                    UnsafeRawBufferPointer(rebasing: bytes[writtenBytes...].prefix(limit)))
+            }
+        } catch Errno.brokenPipe {
+            throw Failure.readerGone
+        } catch Errno.resourceTemporarilyUnavailable {
+            // Another process has made it non-blocking.
+            _ = Blocking.poll([(descriptor, Int32(POLLOUT))], isWaiting: true)
+        } catch {
+            throw CommandFailure(.failure, "standard output can't be written: \(error)")
         }
     }
 

@@ -1,0 +1,126 @@
+import Foundation
+import NotifyWire
+import TestSupport
+import Testing
+
+extension IntegrationTests {
+    /// `notifyctl durable`, and durable subscriptions that are created in passing.
+    @Suite struct NotifyctlDurableTests {
+        private let daemon: Daemon
+        private let poster: RawClient
+        private let notifyctl: Notifyctl
+
+        init() async throws {
+            daemon = try await Daemon.start(environment: ["NOTIFYD_SOCKET_MODE": "0666"])
+            chmod(daemon.folder.path, 0o755)
+            poster = try RawClient(daemon)
+            notifyctl = Notifyctl(daemon)
+        }
+
+        /// What the next subscriber under a name prints first.
+        private func first(_ name: String, _ patterns: String...) async throws -> [String: Any] {
+            let process = try notifyctl.start(["subscribe"] + patterns + ["--durable", name, "-c", "1", "--json"])
+            #expect(try await process.waitForExit() == .status(0))
+            let output = try await process.standardOutput.wait("the end") { $0.isAtEnd ? $0.text : nil }
+            return try #require(Notifyctl.Result(status: .status(0), output: output, errors: "").objects.first)
+        }
+
+        @Test func createKeepsWhatIsPostedFromThenOn() async throws {
+            try poster.post("a.b", "old", durability: .stored)
+            let created = try await notifyctl.run("durable", "create", "mine", "a.*", "c", "--object", "o")
+            #expect(created.status == .status(0) && created.output == "created mine\n" && created.errors == "")
+            let entry = try #require(try poster.list().first)
+            #expect(entry.durableName == "mine" && entry.patterns == ["a.*", "c"] && entry.object == "o")
+            #expect(entry.holderPID == 0)
+
+            try poster.post("a.b", "another's", object: "p")
+            #expect(try poster.post("a.b", "new", object: "o").stored == 1)
+            let result = try await notifyctl.run(
+                "subscribe", "a.*", "c", "--durable", "mine", "--object", "o", "-c", "1")
+            #expect(result.output == "new\n")
+        }
+
+        @Test func createdFromTheOldestItHasAllThatIsKeptAndNothingWasSeen() async throws {
+            for number in 1...3 { try poster.post("a", "\(number)", durability: .stored) }
+            let created = try await notifyctl.run("durable", "create", "mine", "a", "--from", "oldest")
+            #expect(created.output == "created mine\n")
+            let message = try await first("mine", "a")
+            #expect(message["payload"] as? String == "1")
+            #expect(message["redelivered"] as? Bool == false)
+        }
+
+        @Test func createLeavesOneThatIsThereAndRefusesAnother() async throws {
+            for expected in ["created mine\n", "exists mine\n"] {
+                let result = try await notifyctl.run("durable", "create", "mine", "a", "b")
+                #expect(result.status == .status(0) && result.output == expected)
+            }
+            let other = try await notifyctl.run("durable", "create", "mine", "a")
+            #expect(other.status == .status(77) && other.errors.contains("patterns"))
+            let object = try await notifyctl.run("durable", "create", "mine", "a", "b", "--object", "o")
+            #expect(object.status == .status(77))
+            let holder = try RawClient(daemon)
+            try holder.subscribe("a", "b", durable: "mine")
+            #expect(try await notifyctl.run("durable", "create", "mine", "b", "a").output == "exists mine\n")
+            #expect(try await notifyctl.run("durable", "create", "a b", "a").status == .status(64))
+            #expect(try await notifyctl.run("durable", "create", "d", "a..b").status == .status(64))
+        }
+
+        @Test(arguments: ["0", "0.000001"])
+        func subscribingWithoutTimeCreates(timeout: String) async throws {
+            let result = try await notifyctl.run("subscribe", "a", "--durable", "mine", "--timeout", timeout)
+            #expect(result.status == .status(124), "\(result.errors)")
+            #expect(try poster.list().map(\.durableName) == ["mine"])
+            #expect(try poster.post("a", "kept").stored == 1)
+            #expect(try await first("mine", "a")["payload"] as? String == "kept")
+        }
+
+        @Test func subscribingWithoutTimeHandsNothingOver() async throws {
+            try poster.post("a", "1", durability: .stored)
+            let result = try await notifyctl.run(
+                "subscribe", "a", "--durable", "mine", "--from", "oldest", "--timeout", "0")
+            #expect(result.status == .status(124) && result.output == "")
+            let message = try await first("mine", "a")
+            #expect(message["payload"] as? String == "1")
+            #expect(message["redelivered"] as? Bool == false)
+        }
+
+        @Test func subscribingWithoutTimeEndsWhereTheDaemonDoesNotAnswer() async throws {
+            daemon.process.send(SIGSTOP)
+            try daemon.process.waitUntilStopped()
+            let result = try await notifyctl.run("subscribe", "a", "--durable", "mine", "--timeout", "0")
+            #expect(result.status == .status(124))
+            #expect(result.errors.contains("not confirmed"))
+            daemon.process.send(SIGCONT)
+        }
+
+        @Test(.enabled(if: Requirements.canBecomeOthers))
+        func rootRemovesAnotherUsersAndOthersDoNot() async throws {
+            let launcher = Requirements.asUser(54_321).joined(separator: " ")
+            #expect(try await notifyctl.run("durable", "create", "roots", "a").status == .status(0))
+            let created = try await notifyctl.shell("\(launcher) notifyctl durable create theirs a")
+            #expect(created.status == .status(0), "\(created.errors)")
+            let refused = try await notifyctl.shell("\(launcher) notifyctl durable remove roots --user root")
+            #expect(refused.status == .status(77))
+            #expect(try await notifyctl.run("durable", "remove", "theirs").status == .status(77))
+            let removed = try await notifyctl.run("durable", "remove", "theirs", "--user", "54321")
+            #expect(removed.status == .status(0) && removed.output == "removed theirs\n")
+            #expect(try await notifyctl.run("durable", "remove", "roots", "--user", "root").status == .status(0))
+            #expect(try poster.list().isEmpty)
+        }
+
+        @Test func namesOfUsersAreRefusedWithTheUIDToWrite() async throws {
+            let commands = [
+                ["post", "user.root.x", "y"], ["subscribe", "a", "user.root.x"],
+                ["durable", "create", "d", "user.root.x"],
+            ]
+            for arguments in commands {
+                let process = try notifyctl.start(arguments)
+                #expect(try await process.waitForExit() == .status(64))
+                let errors = try await process.standardError.wait("the end of errors") { $0.isAtEnd ? $0 : nil }
+                #expect(errors.lines.count == 1)
+                expectText(errors.text, "write user.0.x")
+                expectText(errors.text, "notifyctl \(arguments[0])")
+            }
+        }
+    }
+}
