@@ -120,6 +120,30 @@ import Testing
         #expect(try acknowledged(harness) == [.init(first: 2, last: 2)])
     }
 
+    @Test func `opened a second time on one client, it is refused and the first goes on`() async throws {
+        let harness = try MachineHarness.ready()
+        let first = try harness.subscribed([">"], durable())
+        let second = try harness.subscribe([">"], durable())
+        #expect(await second.opener.code() == .subscriptionInUse)
+        await #expect(throws: NotifyError.self) { try await second.buffer.next() }
+        #expect(try harness.read().isEmpty)
+        harness.receive { $0.writeRun(first.number, [1]) }
+        #expect(try await first.drain().sequences == [1])
+        // Another name is another subscription, and so is the same one after it was left.
+        _ = try harness.subscribed([">"], .durable("e"))
+        _ = harness.leave(first)
+        _ = try harness.read()
+        let third = try harness.subscribed([">"], durable())
+        try await third.opener.wait()
+    }
+
+    @Test func `without a connection, too, it is opened once`() async throws {
+        let harness = MachineHarness()
+        _ = try harness.subscribe([">"], durable())
+        let second = try harness.subscribe([">"], durable())
+        #expect(await second.opener.code() == .subscriptionInUse)
+    }
+
     @Test func `a message that another member could not process is not lost`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], durable())

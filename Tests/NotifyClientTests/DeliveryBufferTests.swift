@@ -4,7 +4,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct DeliveryBufferTests {
     private func buffer(messages: Int? = nil, bytes: Int = .max, limit: Int? = nil) -> DeliveryBuffer {
-        DeliveryBuffer(bounds: messages.map { DeliveryBuffer.Bounds(messages: $0, bytes: bytes) }, limit: limit)
+        DeliveryBuffer(
+            policy: messages.map { .dropOldest(.init(messages: $0, bytes: bytes)) } ?? .windowed, limit: limit)
     }
 
     @Test func `batches come out as they went in`() async throws {

@@ -338,7 +338,7 @@ import Testing
     @Test func `a consumer that does not read holds nobody up`() async throws {
         try await FakeDaemon.run { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in
-                async let served: Void = {
+                async let served: FakeConnection = {
                     let connection = try await daemon.accept()
                     try await connection.acceptSubscription()
                     let payload = String(repeating: "x", count: 1000)
@@ -349,11 +349,12 @@ import Testing
                     }
                     let post = try await connection.expectPost()
                     connection.sendReceipt(post.request)
+                    return connection
                 }()
                 let subscription = try await client.subscribe(to: [">"], as: .volatile(bufferedMessages: 100))
-                // The receipt comes after 20 MB that nobody takes.
+                // The receipt comes after 20 MB that the consumer does not take.
                 try await client.post("a.b")
-                try await served
+                let connection = try await served
                 var iterator = subscription.makeAsyncIterator()
                 guard case .gap(let gap)? = try await iterator.next() else {
                     Issue.record("no gap was told")
@@ -366,6 +367,48 @@ import Testing
                     return
                 }
                 #expect(message.sequence == 19_901)
+                try await subscription.leave()
+                #expect(connection.reportedDrops == 19_900)
+            }
+        }
+    }
+
+    @Test func `a consumer that holds back loses nothing, and can post and leave meanwhile`() async throws {
+        try await FakeDaemon.run { daemon in
+            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+                let count: UInt64 = 20_000
+                async let served: Void = {
+                    let connection = try await daemon.accept()
+                    for _ in 0..<2 { try await connection.acceptSubscription() }
+                    let payload = String(repeating: "x", count: 1000)
+                    for start in stride(from: UInt64(1), to: count, by: 100) {
+                        connection.send { buffer in
+                            for sequence in start..<start + 100 { buffer.writeDelivery(sequence, payload: payload) }
+                        }
+                    }
+                    // Sent, and left, while nothing is read from the connection.
+                    #expect(try await connection.expectPost().text == "held back")
+                    try await connection.expectDetach()
+                }()
+                let kind = NotifyClient.SubscriptionKind.volatile(bufferedMessages: 100, whenFull: .holdBack)
+                let subscription = try await client.subscribe(to: ["a.b"], as: kind)
+                let other = try await client.subscribe(to: ["none"])
+                var iterator = subscription.makeAsyncIterator()
+                guard case .message(let first)? = try await iterator.next() else {
+                    Issue.record("no message came")
+                    return
+                }
+                #expect(first.sequence == 1)
+                try await client.send("a.b", "held back")
+                try await other.leave()
+                try await served
+                for sequence in 2...count {
+                    guard case .message(let message)? = try await iterator.next(), message.sequence == sequence else {
+                        Issue.record("message \(sequence) did not come")
+                        return
+                    }
+                }
+                #expect(subscription.droppedCount == 0)
             }
         }
     }

@@ -1,3 +1,4 @@
+import ServiceLifecycle
 import Synchronization
 
 /// The place where the answer to one request is put down and picked up.
@@ -54,6 +55,26 @@ final class ReplySlot<Value: Sendable>: Sendable {
             return await pickUp()
         } onCancel: {
             onCancel()
+        }
+        return try answer.get()
+    }
+
+    /// Waits for the answer as ``wait(isolation:onCancel:)`` does. `onGracefulShutdown` is called, maybe at once, when the
+    /// task's service is shut down, and need not see to it that an answer comes.
+    func wait(
+        isolation: isolated (any Actor)? = #isolation, onCancel: @escaping @Sendable () -> Void,
+        onGracefulShutdown: @escaping @Sendable () -> Void
+    ) async throws(NotifyError) -> Value {
+        let answer = await withGracefulShutdownHandler {
+            _ = isolation
+            return await withTaskCancellationHandler {
+                _ = isolation
+                return await pickUp()
+            } onCancel: {
+                onCancel()
+            }
+        } onGracefulShutdown: {
+            onGracefulShutdown()
         }
         return try answer.get()
     }

@@ -11,6 +11,8 @@ final class ClientCore: Sendable {
         var machine: ClientMachine
         var channel: (any Channel)?
         var pacing = FlushPacing()
+        /// Whether the channel is to be read from.
+        var isReading = true
         /// The earliest moment at which the clock wakes us.
         var wakeAt: Duration?
     }
@@ -20,13 +22,15 @@ final class ClientCore: Sendable {
         var effects = Effects()
         var channel: (any Channel)?
         var flush = FlushPacing.Action.none
+        /// Whether `isReading` has changed.
+        var changesReading = false
         var wakeAt: Duration?
     }
 
     let configuration: NotifyClient.Configuration
     private let logger: Logger?
     private let loop: any EventLoop
-    private let clock: any ClientClock
+    let clock: any ClientClock
     private let guarded: Mutex<Guarded>
 
     init(
@@ -45,7 +49,7 @@ final class ClientCore: Sendable {
 
     /// Passes an event to the machine and carries out its effects.
     @discardableResult
-    private func process<Result: Sendable>(
+    func process<Result: Sendable>(
         fromDaemon: Bool = false, _ event: (inout ClientMachine, inout Effects) -> Result
     ) -> Result {
         let (result, deferred) = guarded.withLock { guarded in
@@ -64,6 +68,11 @@ final class ClientCore: Sendable {
         if guarded.machine.hasOutgoing, guarded.channel != nil {
             deferred.flush = guarded.pacing.gathered(guarded.machine.outgoing.readableBytes, now: clock.now)
         }
+        let isReading = guarded.machine.readsConnection
+        if guarded.isReading != isReading {
+            guarded.isReading = isReading
+            deferred.changesReading = true
+        }
         if let deadline = guarded.machine.deadline, guarded.wakeAt.map({ deadline < $0 }) ?? true {
             guarded.wakeAt = deadline
             deferred.wakeAt = deadline
@@ -77,7 +86,10 @@ final class ClientCore: Sendable {
         for answer in effects.answers { answer() }
         for remark in effects.remarks { logger?.warning("\(remark)") }
         for change in effects.changes { tell(change) }
-        if let channel = deferred.channel { schedule(deferred.flush, channel) }
+        if let channel = deferred.channel {
+            schedule(deferred.flush, channel)
+            if deferred.changesReading { updateReading(channel) }
+        }
         switch effects.channel {
         case .none: break
         case .connect: connect()
@@ -169,6 +181,7 @@ extension ClientCore {
         guarded.withLock {
             $0.channel = nil
             $0.pacing = FlushPacing()
+            $0.isReading = true
         }
         let error = error.map { NotifyError(.connectionLost, "the connection broke: \($0)", cause: $0) }
         let jitter = jitter
@@ -178,6 +191,19 @@ extension ClientCore {
     /// Answers how many bytes were used up.
     func received(_ bytes: UnsafeRawBufferPointer) -> Int {
         process(fromDaemon: true) { $0.received(bytes, now: { self.clock.now }, &$1) }
+    }
+
+    // MARK: - Reading
+
+    private func updateReading(_ channel: any Channel) {
+        guard channel.eventLoop.inEventLoop else {
+            channel.eventLoop.execute { self.updateReading(channel) }
+            return
+        }
+        // Several changes may be on their way from different threads: the last one to arrive applies the latest state.
+        let isReading = guarded.withLock { $0.channel !== channel || $0.isReading }
+        // Fails on a channel that has just closed, and nothing is read from that.
+        try? channel.syncOptions?.setOption(.autoRead, value: isReading)
     }
 
     // MARK: - Writing
@@ -216,59 +242,6 @@ extension ClientCore {
         }
         carryOut(deferred)
         return buffer
-    }
-}
-
-// MARK: - What the program asks
-
-extension ClientCore {
-    func submit(_ message: NotifyClient.OutgoingMessage, _ waiter: PostWaiter) {
-        process { $0.submit(message, waiter, now: clock.now, &$1) }
-    }
-
-    /// Posts of a pipeline, under one lock.
-    func submit(
-        _ messages: some Collection<NotifyClient.OutgoingMessage>, to buffer: PipelineBuffer, from first: UInt64
-    ) {
-        process { machine, effects in
-            var index = first
-            for message in messages {
-                machine.submit(message, .pipeline(buffer, index: index), now: clock.now, &effects)
-                index += 1
-            }
-        }
-    }
-
-    func cancelPost<Value>(_ slot: ReplySlot<Value>) {
-        let error = process { machine, _ in machine.cancelPost(slot) }
-        slot.answer(.failure(error))
-    }
-
-    func call(_ call: Call) {
-        process { $0.call(call, now: clock.now, &$1) }
-    }
-
-    func cancelCall<Value>(_ slot: ReplySlot<Value>) {
-        let error = process { machine, _ in machine.cancelCall(slot) }
-        slot.answer(.failure(error))
-    }
-
-    func subscribe(_ spec: SubscriptionSpec, opener: ReplySlot<Void>) -> (number: UInt32, buffer: DeliveryBuffer) {
-        let buffer = DeliveryBuffer(bounds: spec.bufferBounds, limit: spec.limit)
-        let ledger =
-            spec.isDurable
-            ? AcknowledgementLedger(window: spec.window) { [weak self] in self?.acknowledgementsPending($0) } : nil
-        let entry = SubscriptionTable.Entry(spec: spec, buffer: buffer, ledger: ledger, opener: opener)
-        let number = process { $0.subscribe(entry, now: clock.now, &$1) }
-        return (number, buffer)
-    }
-
-    private func acknowledgementsPending(_ ledger: AcknowledgementLedger) {
-        process { machine, _ in machine.acknowledgementsPending(ledger) }
-    }
-
-    func leave(_ number: UInt32, _ slot: ReplySlot<Void>?) {
-        process { $0.leave(number, slot, now: clock.now, &$1) }
     }
 }
 

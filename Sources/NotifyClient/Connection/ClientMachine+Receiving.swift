@@ -25,7 +25,7 @@ extension ClientMachine {
     }
 
     private mutating func takeStaged(from bytes: UnsafeRawBufferPointer, _ effects: inout Effects) {
-        router.takeStaged(from: bytes) { effects.deliveries.append(($0, .batch($1))) }
+        router.takeStaged(from: bytes) { effects.deliveries.append(($0, $1)) }
     }
 
     /// Deliveries and receipts are many; everything else is rare.
@@ -56,7 +56,7 @@ extension ClientMachine {
     ) throws(WireError) {
         switch kind {
         case .welcome: welcomed(try Welcome(frame), now: now(), &effects)
-        case .subscribed: try subscribed(Subscribed(frame), &effects)
+        case .subscribed: try subscribed(Subscribed(frame), now: now(), &effects)
         case .detached: try detached(Detached(frame), &effects)
         case .removed: try removed(Removed(frame), &effects)
         case .pong: try pongReceived(Pong(frame), &effects)
@@ -69,7 +69,7 @@ extension ClientMachine {
             link.closingReceived(lastRequest: try Closing(frame).lastRequest, now: now())
         case .deliver, .receipt, .run, .redelivery:
             break  // Handled where they are many.
-        case .snapshot: throw WireError(.unsupported, "this client asked for no snapshot")
+        case .snapshot: router.begin(try Snapshot(frame))
         case .hello, .post, .subscribe, .detach, .remove, .acknowledge, .credit, .ping, .list, .statistics, .dropped:
             throw WireError(.malformedFrame, "a frame of kind \(kind) is for the daemon")
         }

@@ -5,7 +5,7 @@ extension ClientMachine {
     mutating func subscribe(
         _ entry: SubscriptionTable.Entry, now: Duration, _ effects: inout Effects
     ) -> UInt32 {
-        if let refusal {
+        if let refusal = refusal ?? refusal(of: entry.spec) {
             if let opener = entry.opener { effects.answer(opener, .failure(refusal)) }
             effects.deliveries.append((entry.buffer, .end(refusal)))
             return 0
@@ -15,6 +15,15 @@ extension ClientMachine {
         let number = subscriptions.add(entry)
         if link.isReady { requestSubscription(number) }
         return number
+    }
+
+    /// A client opens a durable subscription once. The daemon takes a second attachment for the same client on a new
+    /// connection, and would end the first.
+    private func refusal(of spec: SubscriptionSpec) -> NotifyError? {
+        guard let name = spec.durableName, subscriptions.hasDurable(name) else { return nil }
+        return NotifyError(
+            .subscriptionInUse,
+            "this client has the durable subscription \(name) open already; leave that one first, or share it")
     }
 
     mutating func requestSubscription(_ number: UInt32) {
@@ -28,7 +37,9 @@ extension ClientMachine {
 
     // MARK: Answers
 
-    mutating func subscribed(_ frame: Subscribed, _ effects: inout Effects) throws(WireError) {
+    mutating func subscribed(
+        _ frame: Subscribed, now: Duration, _ effects: inout Effects
+    ) throws(WireError) {
         guard case .subscribe(let number) = try takeRequest(frame.request), number == frame.subscription else {
             throw .unexpected
         }
@@ -36,7 +47,12 @@ extension ClientMachine {
         guard let entry = subscriptions[number], entry.phase == .requested else { return }
         if let opener = entry.opener { effects.answer(opener, .success(())) }
         let attachment = entry.ledger.map { attach($0, to: entry, frame) }
+        // A snapshot that was cut off by the end of the last connection starts again, if there still is one.
+        if !frame.hasSnapshot, entry.lastSequence != nil {
+            effects.deliveries.append((entry.buffer, .snapshotEnded))
+        }
         if let gap = Self.gap(in: entry, frame, attachment) { effects.deliveries.append((entry.buffer, .gap(gap))) }
+        if frame.hasSnapshot { effects.deliveries.append((entry.buffer, .snapshotBegan)) }
         let needsExtraCredit = attachment?.needsExtraCredit ?? false
         if needsExtraCredit { Credit(subscription: number, messages: 1).write(to: &outgoing) }
         _ = subscriptions.update(number) { entry in
@@ -49,6 +65,7 @@ extension ClientMachine {
                 number: number, buffer: entry.buffer, acknowledgements: attachment?.acknowledgements,
                 after: attachment == nil ? frame.sequence : 0, isCounted: entry.creditLeft != nil),
             spec: entry.spec)
+        flow.changed(entry.buffer, now: now)
     }
 
     private struct Attachment {
@@ -157,6 +174,8 @@ extension ClientMachine {
                 writeAcknowledgements(of: ledger)
                 ledger.update { $0.close() }
             }
+            writeDropReport(of: entry.buffer)
+            flow.remove(number)
             let request = requests.append(.detach(number))
             Detach(request: request, subscription: number).write(to: &outgoing)
             router.remove(number: number)
@@ -211,6 +230,7 @@ extension ClientMachine {
     ) {
         guard let entry = subscriptions.remove(number) else { return }
         router.remove(number: number)
+        flow.remove(number)
         entry.ledger?.update { $0.close() }
         if let opener = entry.opener { effects.answer(opener, .failure(error ?? .stopped)) }
         effects.deliveries.append((entry.buffer, .end(error)))

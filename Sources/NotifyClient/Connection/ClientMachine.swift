@@ -36,6 +36,7 @@ struct ClientMachine: ~Copyable {
     var waitingCalls: [(call: Call, deadline: Duration)] = []
     var subscriptions = SubscriptionTable()
     var router = DeliveryRouter()
+    var flow = FlowControl()
     var terms = Terms()
     /// Frames to write.
     var outgoing = ByteBuffer()
@@ -53,7 +54,10 @@ struct ClientMachine: ~Copyable {
     /// When `timeReached` has something to do.
     var deadline: Duration? {
         var earliest = link.deadline
-        for other in [posts.nextDeadline, subscriptions.nextDeadline, waitingCalls.lazy.map(\.deadline).min()] {
+        for other in [
+            posts.nextDeadline, subscriptions.nextDeadline, flow.reportDeadline,
+            waitingCalls.lazy.map(\.deadline).min(),
+        ] {
             guard let other else { continue }
             earliest = min(earliest ?? other, other)
         }
@@ -61,7 +65,7 @@ struct ClientMachine: ~Copyable {
     }
 
     /// Whether there is something to write.
-    var hasOutgoing: Bool { outgoing.readableBytes > 0 || !pendingLedgers.isEmpty }
+    var hasOutgoing: Bool { outgoing.readableBytes > 0 || !pendingLedgers.isEmpty || flow.isReportDue }
 }
 
 // MARK: - Connecting
@@ -144,6 +148,7 @@ extension ClientMachine {
     private mutating func forgetConnection(now: Duration, _ effects: inout Effects) {
         outgoing.clear()
         pendingLedgers.removeAll()
+        flow = FlowControl()
         router.removeAll { number, last in
             _ = subscriptions.update(number) { $0.lastSequence = last }
         }
@@ -188,6 +193,7 @@ extension ClientMachine {
         for waiter in posts.expire(now: now) { effects.outcomes.append(waiter, .failure(tooLate)) }
         for (call, deadline) in waitingCalls where deadline <= now { effects.fail(call, tooLate) }
         waitingCalls.removeAll { $0.deadline <= now }
+        flow.timeReached(now)
         for number in subscriptions.expired(now: now) { expireSubscription(number, tooLate, &effects) }
         closeIfDrained(&effects)
     }
@@ -246,6 +252,7 @@ extension ClientMachine {
     /// Takes what is to be written, and fills up with what waited for room.
     mutating func takeOutgoing(_ effects: inout Effects) -> ByteBuffer {
         writeAcknowledgements()
+        writeDropReports()
         let taken = outgoing
         // What is handed over is not written to again; the next one will need about as much.
         outgoing = ByteBuffer()

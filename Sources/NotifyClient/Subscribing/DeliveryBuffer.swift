@@ -1,19 +1,36 @@
-import DequeModule
+import ServiceLifecycle
 import Synchronization
 
-/// What has arrived for a subscription and was not taken yet.
-///
-/// A volatile subscription's is bounded: the oldest are dropped, counted and told. A durable one's cannot overflow, because
-/// the daemon hands over no more than the subscription's window before acknowledgements.
+/// Messages that have arrived for a subscription and were not taken by its consumer.
 final class DeliveryBuffer: Sendable {
     struct Bounds: Sendable {
         var messages: Int
         var bytes: Int
+
+        /// Of a subscription that chose none.
+        static let standard = Bounds(messages: 65_536, bytes: 32 << 20)
+    }
+
+    /// How the buffer is bounded.
+    enum Policy: Sendable {
+        /// Drops the oldest messages and puts a gap in their place.
+        case dropOldest(Bounds)
+        /// Asks for a pause in reading from the connection. Messages that were read before are kept, so that the buffer may
+        /// exceed its bounds by them.
+        case holdBack(Bounds)
+        /// Needs no bound: the daemon hands over no more than the subscription's window before acknowledgements. Asks for a
+        /// pause only while a snapshot, which has no window, exceeds the standard bounds.
+        case windowed
     }
 
     enum Item: Sendable {
         case batch(MessageBatch)
         case gap(NotifyClient.Gap)
+        /// Batches and gaps are live from here on, and follow the snapshot.
+        case snapshotBegan
+        /// Messages of the snapshot.
+        case snapshot(MessageBatch)
+        case snapshotEnded
         /// Nothing follows; with the reason, where there is one.
         case end(NotifyError?)
     }
@@ -28,15 +45,39 @@ final class DeliveryBuffer: Sendable {
     }
 
     private let state: Mutex<DeliveryBufferState>
+    private let numberStorage = Atomic<UInt32>(0)
+    /// Called, without a lock held, when `holdsBack` has changed or messages were dropped since the last report.
+    private let onChange: @Sendable (DeliveryBuffer) -> Void
 
-    init(bounds: Bounds?, limit: Int?) {
-        state = Mutex(DeliveryBufferState(bounds: bounds, limit: limit))
+    init(policy: Policy, limit: Int?, onChange: @escaping @Sendable (DeliveryBuffer) -> Void = { _ in }) {
+        state = Mutex(DeliveryBufferState(policy: policy, limit: limit))
+        self.onChange = onChange
     }
 
+    /// The subscription's number, once it has one.
+    var number: UInt32 {
+        get { numberStorage.load(ordering: .relaxed) }
+        set { numberStorage.store(newValue, ordering: .relaxed) }
+    }
+
+    /// All messages that were ever dropped.
     var droppedCount: UInt64 { state.withLock(\.droppedCount) }
 
+    /// Whether reading from the connection should pause until the consumer has taken messages.
+    var holdsBack: Bool { state.withLock(\.holdsBack) }
+
+    var hasUnreportedDrops: Bool { state.withLock { $0.unreportedDrops > 0 } }
+
+    /// Takes the number of messages that were dropped since the last call.
+    func takeUnreportedDrops() -> UInt64 {
+        state.withLock { state in
+            defer { state.unreportedDrops = 0 }
+            return state.unreportedDrops
+        }
+    }
+
     func put(_ item: Item) {
-        let (consumer, answer) = state.withLock { state in
+        let (consumer, answer) = update { state in
             state.put(item)
             guard let consumer = state.consumer, let answer = state.take() else {
                 return (nil as ReplySlot<Taken>?, nil as ReplySlot<Taken>.Answer?)
@@ -47,10 +88,29 @@ final class DeliveryBuffer: Sendable {
         if let answer { consumer?.answer(answer) }
     }
 
-    /// Waits for something to take; empty at the end and in a task that is cancelled.
+    /// Changes the state, and reports a change that concerns the connection.
+    private func update<Value: Sendable>(_ body: (inout DeliveryBufferState) -> Value) -> Value {
+        let (result, hasChanged) = state.withLock { state in
+            let (heldBack, hadDrops) = (state.holdsBack, state.unreportedDrops > 0)
+            let result = body(&state)
+            return (result, state.holdsBack != heldBack || (state.unreportedDrops > 0) != hadDrops)
+        }
+        if hasChanged { onChange(self) }
+        return result
+    }
+}
+
+// MARK: - Taking
+
+extension DeliveryBuffer {
+    /// Waits for messages or gaps; empty at the end and in a task that is cancelled.
+    ///
+    /// In a task that is shut down gracefully the buffer ends after what it holds.
     nonisolated(nonsending) func next() async throws(NotifyError) -> Taken {
+        if Task.isShuttingDownGracefully { put(.end(nil)) }
+        if let answer = update({ $0.take() }) { return try answer.get() }
         let slot = ReplySlot<Taken>()
-        let early = state.withLock { state -> ReplySlot<Taken>.Answer? in
+        let early = update { state -> ReplySlot<Taken>.Answer? in
             if let answer = state.take() { return answer }
             guard state.consumer == nil else {
                 return .failure(NotifyError(.invalidArgument, "a subscription is read by one task at a time"))
@@ -59,7 +119,11 @@ final class DeliveryBuffer: Sendable {
             return nil
         }
         if let early { return try early.get() }
-        return try await slot.wait { self.cancel(slot) }
+        return try await slot.wait {
+            self.cancel(slot)
+        } onGracefulShutdown: {
+            self.put(.end(nil))
+        }
     }
 
     private func cancel(_ slot: ReplySlot<Taken>) {
@@ -70,126 +134,4 @@ final class DeliveryBuffer: Sendable {
         }
         if wasWaiting { slot.answer(.success(Taken())) }
     }
-}
-
-/// The buffer without its lock.
-struct DeliveryBufferState {
-    private var bounds: DeliveryBuffer.Bounds?
-    /// Messages that may still be taken.
-    private var limit: Int?
-    private var items: Deque<DeliveryBuffer.Item> = []
-    /// How many messages of the first item, a batch, are gone.
-    private var headOffset = 0
-    private(set) var messageCount = 0
-    private(set) var byteCount = 0
-    private(set) var droppedCount: UInt64 = 0
-    /// Told before anything else: one for each reason.
-    private var headGaps: [NotifyClient.Gap] = []
-    private var end: ReplySlot<DeliveryBuffer.Taken>.Answer?
-    var consumer: ReplySlot<DeliveryBuffer.Taken>?
-
-    init(bounds: DeliveryBuffer.Bounds?, limit: Int?) {
-        self.bounds = bounds
-        self.limit = limit
-        if limit == 0 { end = .success(DeliveryBuffer.Taken()) }
-    }
-
-    mutating func put(_ item: DeliveryBuffer.Item) {
-        guard end == nil else { return }
-        switch item {
-        case .batch(let batch):
-            items.append(item)
-            messageCount += batch.entries.count
-            byteCount += batch.byteCount
-            dropBeyondBounds()
-        case .gap:
-            items.append(item)
-            gatherGapsInARow()
-        case .end(let error):
-            end = error.map { .failure($0) } ?? .success(DeliveryBuffer.Taken())
-        }
-    }
-
-    /// What can be taken now; nil where there is something to wait for.
-    mutating func take() -> ReplySlot<DeliveryBuffer.Taken>.Answer? {
-        var taken = DeliveryBuffer.Taken(gaps: headGaps)
-        headGaps.removeAll()
-        while case .gap(let gap)? = items.first {
-            items.removeFirst()
-            taken.gaps.append(gap)
-        }
-        if case .batch(let batch)? = items.first {
-            items.removeFirst()
-            taken.batch = batch
-            taken.range = headOffset..<batch.entries.count
-            headOffset = 0
-            forget(batch, taken.range)
-            applyLimit(to: &taken)
-        }
-        return taken.isEmpty ? end : .success(taken)
-    }
-
-    private mutating func applyLimit(to taken: inout DeliveryBuffer.Taken) {
-        guard let left = limit else { return }
-        taken.range = taken.range.prefix(left)
-        limit = left - taken.range.count
-        guard limit == 0 else { return }
-        items.removeAll()
-        (messageCount, byteCount) = (0, 0)
-        end = .success(DeliveryBuffer.Taken())
-    }
-
-    private mutating func forget(_ batch: MessageBatch, _ range: Range<Int>) {
-        messageCount -= range.count
-        byteCount -= range.reduce(0) { $0 + batch.frameBytes($1) }
-    }
-
-    // MARK: - Dropping
-
-    /// Drops the oldest. The newest message stays, even if it is over the bounds by itself.
-    private mutating func dropBeyondBounds() {
-        guard let bounds else { return }
-        while messageCount > 1, messageCount > bounds.messages || byteCount > bounds.bytes {
-            switch items.first {
-            case .batch(let batch)?: dropFirst(of: batch)
-            case .gap(let gap)?:
-                items.removeFirst()
-                addHeadGap(gap)
-            default: return
-            }
-        }
-    }
-
-    private mutating func dropFirst(of batch: MessageBatch) {
-        let sequence = batch.sequence(headOffset)
-        addHeadGap(.init(reason: .consumerTooSlow, missed: 1, sequences: sequence...sequence))
-        droppedCount += 1
-        forget(batch, headOffset..<headOffset + 1)
-        headOffset += 1
-        if headOffset == batch.entries.count {
-            items.removeFirst()
-            headOffset = 0
-        }
-    }
-
-    private mutating func addHeadGap(_ gap: NotifyClient.Gap) {
-        if let index = headGaps.firstIndex(where: { $0.reason == gap.reason }) {
-            headGaps[index] = headGaps[index].joined(with: gap)
-        } else {
-            headGaps.append(gap)
-        }
-    }
-
-    /// Gaps that stand together with nothing between them become one, so that they can't fill the memory.
-    private mutating func gatherGapsInARow() {
-        guard items.count > 1, case .gap(let last) = items[items.count - 1],
-            case .gap(let before) = items[items.count - 2], before.reason == last.reason
-        else { return }
-        items.removeLast()
-        items[items.count - 1] = .gap(before.joined(with: last))
-    }
-}
-
-extension MessageBatch {
-    func frameBytes(_ index: Int) -> Int { Int(entries[index].length) + Self.headerBytes }
 }

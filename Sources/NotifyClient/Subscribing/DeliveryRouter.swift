@@ -1,10 +1,10 @@
 import NotifyCenter
 import NotifyWire
 
-/// Brings each delivery of a read to the subscriptions it is for.
+/// Routes each delivery of a read to the subscriptions that it is for.
 ///
-/// A run names one durable subscription. Any other delivery is for the volatile ones that match: the daemon sends it once,
-/// whatever their number.
+/// The header of a run or snapshot announces deliveries of one subscription. Any other delivery is for the volatile
+/// subscriptions that match: the daemon sends it once, whatever their number.
 struct DeliveryRouter: ~Copyable {
     /// A subscription as far as deliveries are concerned.
     struct Target {
@@ -12,17 +12,16 @@ struct DeliveryRouter: ~Copyable {
         var buffer: DeliveryBuffer
         /// For a durable one.
         var acknowledgements: MessageBatch.Acknowledgements?
-        /// Messages up to here are not for it.
+        /// The sequence after which its live messages begin.
         var after: UInt64
-        /// The last message it was given, or `after`.
+        /// The last live message that was delivered to it, or `after`.
         var last: UInt64
-        /// Somebody keeps account of every delivery.
+        /// Whether every delivery is reported to the caller.
         var isCounted: Bool
-        /// A volatile one's, in the center.
+        /// Of a volatile one in the center.
         fileprivate var registration: UInt64 = 0
-        /// Messages of the present read, and the bytes of their frames.
-        fileprivate var staged: [MessageBatch.Entry] = []
-        fileprivate var stagedBytes = 0
+        /// Live messages of the present read.
+        fileprivate var staged = StagedMessages()
 
         init(
             number: UInt32, buffer: DeliveryBuffer, acknowledgements: MessageBatch.Acknowledgements?, after: UInt64,
@@ -35,23 +34,48 @@ struct DeliveryRouter: ~Copyable {
             last = after
             self.isCounted = isCounted
         }
+
+        fileprivate mutating func takeBatch(
+            _ shared: StagedMessages.Region, _ read: UnsafeRawBufferPointer
+        ) -> (buffer: DeliveryBuffer, batch: MessageBatch) {
+            (buffer, staged.takeBatch(shared, read, acknowledgements))
+        }
     }
 
-    /// A delivery of a durable subscription, for whoever keeps account of them.
+    /// A delivery of a durable subscription, for credit and acknowledgements.
     struct DurableDelivery: Equatable {
         var number: UInt32
         var sequence: UInt64
         var verdict: AcknowledgementState.Verdict
     }
 
+    /// The deliveries that follow a run or snapshot header.
+    private struct Announced {
+        enum Kind { case run, redelivery, snapshot, lastSnapshot }
+
+        var kind = Kind.run
+        /// Nil where the subscription is unknown: its deliveries are discarded.
+        var slot: Int?
+        var number: UInt32 = 0
+        var remaining: UInt32 = 0
+    }
+
+    /// Messages of a snapshot in the present read.
+    private struct StagedSnapshot {
+        var slot: Int
+        var messages = StagedMessages()
+        var isEnded = false
+    }
+
     private var targets: [Target?] = []
-    private var durableSlots: [UInt32: Int] = [:]
+    private var slots: [UInt32: Int] = [:]
     private var center = CenterCore(resolutionCacheLimit: 1024, reservedFirstToken: ReservedNames.daemonToken)
     private var touched: [Int] = []
+    private var stagedSnapshot: StagedSnapshot?
     /// Up to this sequence every volatile subscription has received its messages, or a gap in their place.
     private var sharedThrough: UInt64 = 0
-    private var run: (slot: Int?, number: UInt32, remaining: UInt32, isRedelivery: Bool) = (nil, 0, 0, false)
-    /// Of what is staged, in the read.
+    private var announced = Announced()
+    /// The part of the read that holds what is staged.
     private var region: Range<Int>?
 
     // MARK: - Subscriptions
@@ -60,116 +84,27 @@ struct DeliveryRouter: ~Copyable {
         let slot = targets.firstIndex { $0 == nil } ?? targets.count
         if slot == targets.count { targets.append(nil) }
         targets[slot] = target
+        slots[target.number] = slot
         if target.acknowledgements == nil {
-            targets[slot]?.registration = center.add(
-                patterns: spec.patterns, object: spec.object, slot: Int32(slot))
-        } else {
-            durableSlots[target.number] = slot
+            targets[slot]?.registration = center.add(patterns: spec.patterns, object: spec.object, slot: Int32(slot))
         }
     }
 
-    /// What it had staged must have been taken before.
+    /// Removes a subscription. Its staged messages must have been taken before.
     mutating func remove(number: UInt32) {
-        guard let slot = targets.firstIndex(where: { $0?.number == number }) else { return }
-        if durableSlots.removeValue(forKey: number) == nil, let registration = targets[slot]?.registration {
-            _ = center.remove(registration)
-        }
+        guard let slot = slots.removeValue(forKey: number), let target = targets[slot] else { return }
+        if target.acknowledgements == nil { _ = center.remove(target.registration) }
         targets[slot] = nil
-        if run.slot == slot { run.slot = nil }
+        if announced.slot == slot { announced.slot = nil }
     }
 
     /// The daemon dropped messages up to a sequence.
     ///
     /// - Returns: The buffers of the subscription, or where its number is 0 of all volatile ones.
     mutating func dropped(from number: UInt32, through sequence: UInt64) -> [DeliveryBuffer] {
-        if number == 0 { sharedThrough = max(sharedThrough, sequence) }
-        return buffers(for: number)
-    }
-
-    private func buffers(for number: UInt32) -> [DeliveryBuffer] {
-        targets.compactMap { target in
-            guard let target, number == 0 ? target.acknowledgements == nil : target.number == number else { return nil }
-            return target.buffer
-        }
-    }
-
-    // MARK: - Deliveries
-
-    /// The next `count` deliveries are those of one durable subscription.
-    mutating func begin(_ run: Run) {
-        self.run = (durableSlots[run.subscription], run.subscription, run.count, run.isRedelivery)
-    }
-
-    /// A delivery whose body is at `offset` of the read. Answers what became of a durable subscription's, unless it is the
-    /// usual and nobody keeps account.
-    mutating func deliver(_ body: UnsafeRawBufferPointer, at offset: Int) throws(WireError) -> DurableDelivery? {
-        let delivery = try Deliver(reading: body)
-        let entry = MessageBatch.Entry(
-            offset: UInt32(offset), length: UInt32(body.count), isRedelivered: run.remaining > 0 && run.isRedelivery)
-        guard run.remaining == 0 else {
-            run.remaining -= 1
-            guard let slot = run.slot, let ledger = targets[slot]?.acknowledgements?.ledger else { return nil }
-            let sequence = delivery.stamp.sequence
-            let verdict = ledger.update { $0.delivered(sequence) }
-            if verdict == .new {
-                stage(entry, slot: slot, sequence: sequence)
-                guard targets[slot]?.isCounted == true else { return nil }
-            }
-            return DurableDelivery(number: run.number, sequence: sequence, verdict: verdict)
-        }
-        sharedThrough = max(sharedThrough, delivery.stamp.sequence)
-        let object = delivery.parts.object.isEmpty ? nil : delivery.parts.object
-        for registration in center.resolve(name: delivery.parts.name, object: object).registrations {
-            stage(entry, slot: Int(registration.slot), sequence: delivery.stamp.sequence)
-        }
-        return nil
-    }
-
-    private mutating func stage(_ entry: MessageBatch.Entry, slot: Int, sequence: UInt64) {
-        guard let after = targets[slot]?.after, sequence > after else { return }
-        if targets[slot]?.staged.isEmpty == true { touched.append(slot) }
-        targets[slot]?.staged.append(entry)
-        targets[slot]?.stagedBytes += Int(entry.length) + MessageBatch.headerBytes
-        targets[slot]?.last = sequence
-        let end = Int(entry.offset) + Int(entry.length)
-        region = (region?.lowerBound ?? Int(entry.offset))..<end
-    }
-
-    /// Takes what is staged out of the read, copied once for all who have most of it.
-    mutating func takeStaged(from read: UnsafeRawBufferPointer, _ body: (DeliveryBuffer, MessageBatch) -> Void) {
-        guard let region else { return }
-        let shared = [UInt8](read[region])
-        for slot in touched {
-            guard let target = targets[slot] else { continue }
-            let batch =
-                target.stagedBytes * 2 >= shared.count
-                ? Self.share(shared, from: region.lowerBound, target) : Self.copy(read, target)
-            body(target.buffer, batch)
-            targets[slot]?.staged = []
-            targets[slot]?.stagedBytes = 0
-        }
-        touched.removeAll(keepingCapacity: true)
-        self.region = nil
-    }
-
-    private static func share(_ bytes: [UInt8], from start: Int, _ target: Target) -> MessageBatch {
-        var entries = target.staged
-        for index in entries.indices { entries[index].offset -= UInt32(start) }
-        return MessageBatch(
-            bytes: bytes, entries: entries, byteCount: target.stagedBytes, acknowledgements: target.acknowledgements)
-    }
-
-    private static func copy(_ read: UnsafeRawBufferPointer, _ target: Target) -> MessageBatch {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(target.stagedBytes)
-        var entries = target.staged
-        for index in entries.indices {
-            let start = Int(entries[index].offset)
-            entries[index].offset = UInt32(bytes.count)
-            bytes.append(contentsOf: read[start..<start + Int(entries[index].length)])
-        }
-        return MessageBatch(
-            bytes: bytes, entries: entries, byteCount: target.stagedBytes, acknowledgements: target.acknowledgements)
+        guard number == 0 else { return slots[number].flatMap { targets[$0]?.buffer }.map { [$0] } ?? [] }
+        sharedThrough = max(sharedThrough, sequence)
+        return targets.compactMap { $0?.acknowledgements == nil ? $0?.buffer : nil }
     }
 
     /// Removes all subscriptions when the connection is lost, and reports the sequence that each one had reached. Staged
@@ -179,5 +114,121 @@ struct DeliveryRouter: ~Copyable {
             body(target.number, target.acknowledgements == nil ? max(target.last, sharedThrough) : target.last)
         }
         self = DeliveryRouter()
+    }
+}
+
+// MARK: - Deliveries
+
+extension DeliveryRouter {
+    /// Begins a run: the next `count` deliveries are those of one durable subscription.
+    mutating func begin(_ run: Run) {
+        let slot = slots[run.subscription].flatMap { targets[$0]?.acknowledgements == nil ? nil : $0 }
+        announced = Announced(
+            kind: run.isRedelivery ? .redelivery : .run, slot: slot, number: run.subscription, remaining: run.count)
+    }
+
+    /// Begins a part of a snapshot: the next `count` deliveries are those of one subscription. Staged messages must have
+    /// been taken before.
+    mutating func begin(_ snapshot: Snapshot) {
+        let slot = slots[snapshot.subscription]
+        announced = Announced(
+            kind: snapshot.isLast ? .lastSnapshot : .snapshot, slot: slot, number: snapshot.subscription,
+            remaining: snapshot.count)
+        endSnapshotIfComplete()
+    }
+
+    /// Routes a delivery.
+    ///
+    /// - Parameters:
+    ///   - body: The body of the frame.
+    ///   - offset: Its position in the read.
+    /// - Returns: The verdict on a delivery to a durable subscription, unless it is the usual one and not counted.
+    mutating func deliver(_ body: UnsafeRawBufferPointer, at offset: Int) throws(WireError) -> DurableDelivery? {
+        let delivery = try Deliver(reading: body)
+        var entry = MessageBatch.Entry(offset: UInt32(offset), length: UInt32(body.count), isRedelivered: false)
+        let sequence = delivery.stamp.sequence
+        guard announced.remaining == 0 else {
+            announced.remaining -= 1
+            guard let slot = announced.slot else { return nil }
+            switch announced.kind {
+            case .run, .redelivery:
+                entry.isRedelivered = announced.kind == .redelivery
+                return deliverDurable(entry, slot: slot, sequence: sequence)
+            case .snapshot, .lastSnapshot:
+                stageSnapshot(entry, slot: slot)
+                endSnapshotIfComplete()
+                return nil
+            }
+        }
+        sharedThrough = max(sharedThrough, sequence)
+        let object = delivery.parts.object.isEmpty ? nil : delivery.parts.object
+        for registration in center.resolve(name: delivery.parts.name, object: object).registrations {
+            stage(entry, slot: Int(registration.slot), sequence: sequence)
+        }
+        return nil
+    }
+
+    private mutating func deliverDurable(
+        _ entry: MessageBatch.Entry, slot: Int, sequence: UInt64
+    ) -> DurableDelivery? {
+        guard let ledger = targets[slot]?.acknowledgements?.ledger else { return nil }
+        let verdict = ledger.update { $0.delivered(sequence) }
+        if verdict == .new {
+            stage(entry, slot: slot, sequence: sequence)
+            guard targets[slot]?.isCounted == true else { return nil }
+        }
+        return DurableDelivery(number: announced.number, sequence: sequence, verdict: verdict)
+    }
+
+    private mutating func stage(_ entry: MessageBatch.Entry, slot: Int, sequence: UInt64) {
+        guard let after = targets[slot]?.after, sequence > after else { return }
+        if targets[slot]?.staged.isEmpty == true { touched.append(slot) }
+        targets[slot]?.staged.append(entry)
+        targets[slot]?.last = sequence
+        extendRegion(to: entry)
+    }
+
+    private mutating func stageSnapshot(_ entry: MessageBatch.Entry, slot: Int) {
+        var entry = entry
+        entry.isSnapshot = true
+        if stagedSnapshot == nil { stagedSnapshot = StagedSnapshot(slot: slot) }
+        stagedSnapshot?.messages.append(entry)
+        extendRegion(to: entry)
+    }
+
+    private mutating func endSnapshotIfComplete() {
+        guard announced.remaining == 0, announced.kind == .lastSnapshot, let slot = announced.slot else { return }
+        if stagedSnapshot == nil { stagedSnapshot = StagedSnapshot(slot: slot) }
+        stagedSnapshot?.isEnded = true
+    }
+
+    private mutating func extendRegion(to entry: MessageBatch.Entry) {
+        let end = Int(entry.offset) + Int(entry.length)
+        region = (region?.lowerBound ?? Int(entry.offset))..<end
+    }
+}
+
+// MARK: - Taking
+
+extension DeliveryRouter {
+    /// Takes staged messages out of the read, copied once for all subscriptions that have most of it.
+    mutating func takeStaged(
+        from read: UnsafeRawBufferPointer, _ body: (DeliveryBuffer, DeliveryBuffer.Item) -> Void
+    ) {
+        guard region != nil || stagedSnapshot != nil else { return }
+        let region = self.region ?? 0..<0
+        let shared = StagedMessages.Region(bytes: [UInt8](read[region]), start: region.lowerBound)
+        // The snapshot first: where it ends in this read, live messages follow it.
+        if var snapshot = stagedSnapshot.take(), let target = targets[snapshot.slot] {
+            if !snapshot.messages.isEmpty {
+                body(target.buffer, .snapshot(snapshot.messages.takeBatch(shared, read, target.acknowledgements)))
+            }
+            if snapshot.isEnded { body(target.buffer, .snapshotEnded) }
+        }
+        for slot in touched {
+            if let (buffer, batch) = targets[slot]?.takeBatch(shared, read) { body(buffer, .batch(batch)) }
+        }
+        touched.removeAll(keepingCapacity: true)
+        self.region = nil
     }
 }

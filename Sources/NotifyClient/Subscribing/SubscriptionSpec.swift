@@ -51,9 +51,15 @@ struct SubscriptionSpec: Sendable {
         return window ?? Int(Limits.defaultWindow)
     }
 
-    var bufferBounds: DeliveryBuffer.Bounds? {
-        guard case .volatile(let messages, let bytes) = kind else { return nil }
-        return DeliveryBuffer.Bounds(messages: messages, bytes: bytes)
+    var bufferPolicy: DeliveryBuffer.Policy {
+        guard case .volatile(let messages, let bytes, let whenFull) = kind else { return .windowed }
+        let bounds = DeliveryBuffer.Bounds(messages: messages, bytes: bytes)
+        return whenFull == .holdBack ? .holdBack(bounds) : .dropOldest(bounds)
+    }
+
+    var durableName: String? {
+        guard case .durable(let name, _, _) = kind else { return nil }
+        return name
     }
 
     /// The frame that asks for it. `maximumWindow` is the daemon's.

@@ -67,6 +67,7 @@ struct SubscriptionTable {
         entries[lastNumber] = entry
         timedCount += entry.deadline == nil ? 0 : 1
         entry.ledger?.number = lastNumber
+        entry.buffer.number = lastNumber
         return lastNumber
     }
 
@@ -75,6 +76,16 @@ struct SubscriptionTable {
         timedCount -= entry.deadline == nil ? 0 : 1
         return entry
     }
+
+    /// Whether a durable subscription of this name is open, and not being left.
+    func hasDurable(_ name: String) -> Bool {
+        entries.values.contains { $0.spec.durableName == name && !$0.isDetaching }
+    }
+
+    /// Whether the daemon's confirmation of a detach is pending.
+    var isAnyDetaching: Bool { timedCount > 0 && entries.values.contains { $0.isDetaching } }
+
+    var isEmpty: Bool { entries.isEmpty }
 
     /// The earliest moment at which something has waited too long.
     var nextDeadline: Duration? {

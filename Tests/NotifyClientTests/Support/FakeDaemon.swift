@@ -117,6 +117,10 @@ final class FakeConnection: Sendable {
 
     private let channel: any Channel
     private let frames = Inbox<Received?>()
+    private let drops = Mutex<UInt64>(0)
+
+    /// Messages that the client reported as dropped. Such reports come at any time, and are no frames to expect.
+    var reportedDrops: UInt64 { drops.withLock { $0 } }
 
     init(_ channel: any Channel) {
         self.channel = channel
@@ -222,7 +226,7 @@ final class FakeConnection: Sendable {
                 guard let (frame, size) = received else { break }
                 partial.moveReaderIndex(forwardBy: size)
                 answer(frame)
-                if frame.kind != .hello { connection.frames.put(frame) }
+                if frame.kind != .hello, frame.kind != .dropped { connection.frames.put(frame) }
             }
             partial.discardReadBytes()
         }
@@ -238,6 +242,9 @@ final class FakeConnection: Sendable {
             case .detach:
                 guard let detach = try? frame.read(Detach.self) else { break }
                 connection.send(Detached(request: detach.request, subscription: detach.subscription))
+            case .dropped:
+                guard let dropped = try? frame.read(Dropped.self) else { break }
+                connection.drops.withLock { $0 += dropped.messages }
             default:
                 break
             }

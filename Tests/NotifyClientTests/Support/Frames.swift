@@ -32,6 +32,14 @@ extension ByteBuffer {
     }
 }
 
+extension ByteBuffer {
+    /// Appends a part of a snapshot.
+    mutating func writeSnapshot(_ subscription: UInt32, _ sequences: [UInt64], isLast: Bool = false) {
+        Snapshot(subscription: subscription, count: UInt32(sequences.count), isLast: isLast).write(to: &self)
+        for sequence in sequences { writeDelivery(sequence, payload: "\(sequence)") }
+    }
+}
+
 /// A batch of messages as a read would leave it.
 func batch(_ sequences: [UInt64], payload: String = "") -> MessageBatch {
     var buffer = ByteBuffer()

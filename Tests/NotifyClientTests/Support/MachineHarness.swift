@@ -1,6 +1,7 @@
 import NIOCore
 import NotifyCenter
 import NotifyWire
+import Synchronization
 import Testing
 
 @testable import NotifyClient
@@ -13,6 +14,7 @@ final class MachineHarness {
     private(set) var channel = Effects.ChannelEffect.none
     private(set) var changes: [NotifyClient.ConnectionChange] = []
     private(set) var remarks: [String] = []
+    private let changedBuffers = ChangedBuffers()
 
     init(_ configuration: NotifyClient.Configuration = .manual) {
         machine = ClientMachine(configuration, instance: ClientInstance(high: 1, low: 2))
@@ -67,8 +69,18 @@ final class MachineHarness {
         if effects.channel != .none { channel = effects.channel }
         changes += effects.changes
         remarks += effects.remarks
+        reportChangedBuffers()
         return result
     }
+
+    /// As the core does when a buffer calls back, also after its consumer has taken something.
+    func reportChangedBuffers() {
+        let changed = changedBuffers.takeAll()
+        for buffer in changed { process { [now] machine, _ in machine.bufferChanged(buffer, now: now) } }
+    }
+
+    var readsConnection: Bool { machine.readsConnection }
+    var hasOutgoing: Bool { machine.hasOutgoing }
 
     /// Bytes come, in one read.
     @discardableResult
@@ -124,7 +136,9 @@ final class MachineHarness {
     ) throws -> Subscribed {
         let spec = try SubscriptionSpec(patterns: patterns, object: object, kind: kind, limit: limit)
         let opener = ReplySlot<Void>()
-        let buffer = DeliveryBuffer(bounds: spec.bufferBounds, limit: spec.limit)
+        let buffer = DeliveryBuffer(policy: spec.bufferPolicy, limit: spec.limit) { [changedBuffers] buffer in
+            changedBuffers.append(buffer)
+        }
         let ledger = spec.isDurable ? AcknowledgementLedger(window: spec.window) { _ in } : nil
         let entry = SubscriptionTable.Entry(spec: spec, buffer: buffer, ledger: ledger, opener: opener)
         let number = process { [now] in $0.subscribe(entry, now: now, &$1) }
@@ -201,6 +215,20 @@ final class MachineHarness {
 
     func readPosts() throws -> [FakeConnection.ReceivedPost] {
         try read().filter { $0.kind == .post }.map { try $0.readPost() }
+    }
+}
+
+/// Buffers whose changes were not reported to the machine yet.
+private final class ChangedBuffers: Sendable {
+    private let buffers = Mutex<[DeliveryBuffer]>([])
+
+    func append(_ buffer: DeliveryBuffer) { buffers.withLock { $0.append(buffer) } }
+
+    func takeAll() -> [DeliveryBuffer] {
+        buffers.withLock { buffers in
+            defer { buffers = [] }
+            return buffers
+        }
     }
 }
 

@@ -1,0 +1,98 @@
+/// A delivery buffer without its lock.
+struct DeliveryBufferState {
+    private let policy: DeliveryBuffer.Policy
+    /// Messages that may still be taken.
+    private var limit: Int?
+    /// To be taken, in this order.
+    private var ready = DeliveryQueue()
+    /// Arrived before the end of the snapshot, which they follow.
+    private var live = DeliveryQueue()
+    private var awaitsSnapshot = false
+    /// Messages of the snapshot in `ready`, and their bytes.
+    private var snapshotCount = 0
+    private var snapshotBytes = 0
+    private(set) var holdsBack = false
+    private(set) var droppedCount: UInt64 = 0
+    var unreportedDrops: UInt64 = 0
+    private var end: ReplySlot<DeliveryBuffer.Taken>.Answer?
+    /// The task that waits for the next messages.
+    var consumer: ReplySlot<DeliveryBuffer.Taken>?
+
+    init(policy: DeliveryBuffer.Policy, limit: Int?) {
+        self.policy = policy
+        self.limit = limit
+        if limit == 0 { end = .success(DeliveryBuffer.Taken()) }
+    }
+
+    mutating func put(_ item: DeliveryBuffer.Item) {
+        guard end == nil else { return }
+        switch item {
+        case .batch(let batch):
+            if awaitsSnapshot { live.append(batch) } else { ready.append(batch) }
+        case .gap(let gap):
+            if awaitsSnapshot { live.append(gap) } else { ready.append(gap) }
+        case .snapshotBegan:
+            awaitsSnapshot = true
+        case .snapshot(let batch):
+            ready.append(batch)
+            snapshotCount += batch.entries.count
+            snapshotBytes += batch.byteCount
+        case .snapshotEnded:
+            awaitsSnapshot = false
+            ready.append(contentsOf: live)
+            live.removeAll()
+        case .end(let error):
+            end = error.map { .failure($0) } ?? .success(DeliveryBuffer.Taken())
+            live.removeAll()
+        }
+        enforceBounds()
+    }
+
+    /// Takes what is there; nil where the caller has to wait.
+    mutating func take() -> ReplySlot<DeliveryBuffer.Taken>.Answer? {
+        var taken = ready.popFirst()
+        if let batch = taken.batch, batch.entries[taken.range.lowerBound].isSnapshot {
+            snapshotCount -= taken.range.count
+            snapshotBytes -= batch.frameBytes(taken.range)
+        }
+        applyLimit(to: &taken)
+        enforceBounds()
+        return taken.isEmpty ? end : .success(taken)
+    }
+
+    private mutating func applyLimit(to taken: inout DeliveryBuffer.Taken) {
+        guard let left = limit else { return }
+        taken.range = taken.range.prefix(left)
+        limit = left - taken.range.count
+        guard limit == 0 else { return }
+        ready.removeAll()
+        live.removeAll()
+        end = .success(DeliveryBuffer.Taken())
+    }
+
+    private mutating func enforceBounds() {
+        switch policy {
+        case .dropOldest(let bounds):
+            drop { $0.ready.dropOldest(beyond: bounds) }
+            drop { $0.live.dropOldest(beyond: bounds) }
+        case .holdBack(let bounds):
+            // The end of the snapshot comes over the connection, so live messages cannot hold that back.
+            drop { $0.live.dropOldest(beyond: bounds) }
+            holdBack(messages: ready.messageCount, bytes: ready.byteCount, bounds)
+        case .windowed:
+            holdBack(messages: snapshotCount, bytes: snapshotBytes, .standard)
+        }
+    }
+
+    private mutating func drop(_ body: (inout Self) -> UInt64) {
+        let count = body(&self)
+        droppedCount += count
+        unreportedDrops += count
+    }
+
+    /// Begins to hold back at the bounds, and ends at half of them, so that reading does not change with every message.
+    private mutating func holdBack(messages: Int, bytes: Int, _ bounds: DeliveryBuffer.Bounds) {
+        let part = holdsBack ? 2 : 1
+        holdsBack = end == nil && (messages >= max(1, bounds.messages / part) || bytes >= max(1, bounds.bytes / part))
+    }
+}

@@ -1,0 +1,135 @@
+import DequeModule
+
+/// A FIFO of message batches and the gaps between them, which can drop its oldest messages.
+struct DeliveryQueue {
+    enum Element {
+        /// The messages of a batch that are still to be taken; never an empty range.
+        case messages(MessageBatch, Range<Int>)
+        case gap(NotifyClient.Gap)
+    }
+
+    private var elements: Deque<Element> = []
+    /// Gaps of dropped messages, and those among them: at most one for each reason. They precede the first element.
+    private var headGaps: [NotifyClient.Gap] = []
+    private(set) var messageCount = 0
+    private(set) var byteCount = 0
+
+    var isEmpty: Bool { elements.isEmpty && headGaps.isEmpty }
+
+    func isFull(_ bounds: DeliveryBuffer.Bounds) -> Bool {
+        messageCount >= bounds.messages || byteCount >= bounds.bytes
+    }
+
+    mutating func append(_ batch: MessageBatch) {
+        append(.messages(batch, 0..<batch.entries.count))
+    }
+
+    mutating func append(_ gap: NotifyClient.Gap) {
+        append(.gap(gap))
+    }
+
+    /// Appends everything in another queue.
+    mutating func append(contentsOf other: DeliveryQueue) {
+        for gap in other.headGaps { append(gap) }
+        for element in other.elements { append(element) }
+    }
+
+    private mutating func append(_ element: Element) {
+        switch element {
+        case .messages(let batch, let range):
+            guard !range.isEmpty else { return }
+            messageCount += range.count
+            byteCount += batch.frameBytes(range)
+            elements.append(element)
+        case .gap(let gap):
+            // Gaps with no message between them become one, so that they cannot fill the memory.
+            if case .gap(let last)? = elements.last, last.reason == gap.reason {
+                elements[elements.count - 1] = .gap(last.joined(with: gap))
+            } else {
+                elements.append(element)
+            }
+        }
+    }
+
+    /// Takes out the first batch and the gaps before it.
+    mutating func popFirst() -> DeliveryBuffer.Taken {
+        var taken = DeliveryBuffer.Taken(gaps: headGaps)
+        headGaps.removeAll()
+        while let first = elements.popFirst() {
+            switch first {
+            case .gap(let gap):
+                taken.gaps.append(gap)
+            case .messages(let batch, let range):
+                remove(batch, range)
+                taken.batch = batch
+                taken.range = range
+                return taken
+            }
+        }
+        return taken
+    }
+
+    mutating func removeAll() {
+        self = DeliveryQueue()
+    }
+
+    private mutating func remove(_ batch: MessageBatch, _ range: Range<Int>) {
+        messageCount -= range.count
+        byteCount -= batch.frameBytes(range)
+    }
+}
+
+// MARK: - Dropping
+
+extension DeliveryQueue {
+    /// Drops the oldest messages beyond the bounds and puts a gap in their place. The newest message stays, even if it is
+    /// over the bounds by itself.
+    ///
+    /// - Returns: How many messages were dropped.
+    mutating func dropOldest(beyond bounds: DeliveryBuffer.Bounds) -> UInt64 {
+        let before = messageCount
+        while isOver(bounds), let first = elements.popFirst() {
+            switch first {
+            case .gap(let gap): addHeadGap(gap)
+            case .messages(let batch, let range): dropOldest(of: batch, range, beyond: bounds)
+            }
+        }
+        return UInt64(before - messageCount)
+    }
+
+    private func isOver(_ bounds: DeliveryBuffer.Bounds) -> Bool {
+        messageCount > 1 && (messageCount > bounds.messages || byteCount > bounds.bytes)
+    }
+
+    private mutating func dropOldest(
+        of batch: MessageBatch, _ range: Range<Int>, beyond bounds: DeliveryBuffer.Bounds
+    ) {
+        var rest = range
+        // Nothing is assumed about the order of the sequences, which a daemon could get wrong.
+        var (lowest, highest) = (UInt64.max, UInt64.min)
+        while isOver(bounds), let index = rest.popFirst() {
+            remove(batch, index..<index + 1)
+            let sequence = batch.sequence(index)
+            (lowest, highest) = (min(lowest, sequence), max(highest, sequence))
+        }
+        addHeadGap(
+            .init(reason: .consumerTooSlow, missed: UInt64(range.count - rest.count), sequences: lowest...highest))
+        if !rest.isEmpty { elements.prepend(.messages(batch, rest)) }
+    }
+
+    private mutating func addHeadGap(_ gap: NotifyClient.Gap) {
+        if let index = headGaps.firstIndex(where: { $0.reason == gap.reason }) {
+            headGaps[index] = headGaps[index].joined(with: gap)
+        } else {
+            headGaps.append(gap)
+        }
+    }
+}
+
+extension MessageBatch {
+    /// Bytes of the frames of some of its messages.
+    func frameBytes(_ range: Range<Int>) -> Int {
+        if range.count == entries.count { return byteCount }
+        return range.reduce(0) { $0 + Int(entries[$1].length) + Self.headerBytes }
+    }
+}

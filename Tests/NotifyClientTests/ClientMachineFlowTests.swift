@@ -1,0 +1,169 @@
+import NIOCore
+import NotifyWire
+import Testing
+
+@testable import NotifyClient
+
+/// Back-pressure, and reports of messages that the client dropped.
+@Suite(.timeLimit(.minutes(10))) struct ClientMachineFlowTests {
+    private static let holdBack = NotifyClient.SubscriptionKind.volatile(bufferedMessages: 4, whenFull: .holdBack)
+
+    private func deliver(_ sequences: ClosedRange<UInt64>, _ harness: MachineHarness, _ name: String = "a.b") {
+        harness.receive { buffer in
+            for sequence in sequences { buffer.writeDelivery(sequence, name) }
+        }
+    }
+
+    private func take(_ subscription: MachineHarness.Subscribed, _ harness: MachineHarness) async throws -> [UInt64] {
+        let taken = try await subscription.buffer.next()
+        harness.reportChangedBuffers()
+        return taken.sequences
+    }
+
+    // MARK: Holding back
+
+    @Test func `a full buffer stops reading until half of it is taken, and nothing is dropped`() async throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"], Self.holdBack)
+        deliver(1...1, harness)
+        deliver(2...3, harness)
+        #expect(harness.readsConnection)
+        deliver(4...6, harness)
+        #expect(!harness.readsConnection)
+        #expect(try await take(one, harness) == [1])
+        #expect(try await take(one, harness) == [2, 3])
+        #expect(!harness.readsConnection, "3 of 4 are left")
+        #expect(try await take(one, harness) == [4, 5, 6])
+        #expect(harness.readsConnection)
+        #expect(one.buffer.droppedCount == 0)
+    }
+
+    @Test func `bytes hold back, too`() async throws {
+        let harness = try MachineHarness.ready()
+        _ = try harness.subscribed([">"], .volatile(bufferedBytes: 100, whenFull: .holdBack))
+        harness.receive { $0.writeDelivery(1, payload: String(repeating: "x", count: 100)) }
+        #expect(!harness.readsConnection)
+    }
+
+    @Test func `posts go out while the connection is not read`() throws {
+        let harness = try MachineHarness.ready()
+        _ = try harness.subscribed([">"], Self.holdBack)
+        deliver(1...4, harness)
+        _ = try harness.send("a.b", "text")
+        #expect(try harness.readPosts().map(\.text) == ["text"])
+    }
+
+    @Test func `leaving the full subscription reads on`() throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"], Self.holdBack)
+        deliver(1...4, harness)
+        _ = harness.leave(one)
+        #expect(harness.readsConnection)
+    }
+
+    @Test func `leaving another subscription reads on until that is confirmed`() async throws {
+        let harness = try MachineHarness.ready()
+        _ = try harness.subscribed([">"], Self.holdBack)
+        let other = try harness.subscribed([">"])
+        deliver(1...4, harness)
+        let left = harness.leave(other)
+        #expect(harness.readsConnection)
+        let detach: Detach = try #require(try harness.read().last).read()
+        harness.receive { Detached(request: detach.request, subscription: detach.subscription).write(to: &$0) }
+        try await left.wait()
+        #expect(!harness.readsConnection)
+    }
+
+    @Test func `stopping reads on`() throws {
+        let harness = try MachineHarness.ready()
+        _ = try harness.subscribed([">"], Self.holdBack)
+        deliver(1...4, harness)
+        harness.stop()
+        #expect(harness.readsConnection)
+    }
+
+    @Test func `a new connection is greeted and read until the subscription stands, then held back again`() throws {
+        let harness = try MachineHarness.ready()
+        _ = try harness.subscribed([">"], Self.holdBack)
+        deliver(1...4, harness)
+        harness.disconnect()
+        #expect(harness.readsConnection)
+        harness.advance(by: .seconds(1))
+        try harness.connect()
+        #expect(harness.readsConnection)
+        _ = try harness.acceptSubscriptions(after: 4)
+        #expect(!harness.readsConnection)
+    }
+
+    @Test func `the limit, the end and cancelled consumers hold nothing back`() async throws {
+        let harness = try MachineHarness.ready()
+        let limited = try harness.subscribe([">"], Self.holdBack, limit: 1)
+        _ = try harness.acceptSubscriptions()
+        deliver(1...4, harness)
+        #expect(!harness.readsConnection)
+        #expect(try await take(limited, harness) == [1])
+        #expect(harness.readsConnection)
+
+        let ended = try harness.subscribed([">"], Self.holdBack)
+        deliver(5...8, harness)
+        #expect(!harness.readsConnection)
+        ended.buffer.put(.end(nil))
+        harness.reportChangedBuffers()
+        #expect(harness.readsConnection)
+        #expect(try await take(ended, harness) == [5, 6, 7, 8])
+    }
+
+    // MARK: Reports
+
+    private func reports(_ harness: MachineHarness) throws -> [Dropped] {
+        try harness.read().filter { $0.kind == .dropped }.map { try $0.read(Dropped.self) }
+    }
+
+    @Test func `drops are reported together, after a while where nothing else is written`() throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed(["a.>"], .volatile(bufferedMessages: 2))
+        let other = try harness.subscribed([">"], .volatile(bufferedMessages: 3))
+        deliver(1...5, harness)
+        deliver(6...7, harness)
+        #expect(!harness.hasOutgoing)
+        harness.advance(by: FlowControl.reportInterval)
+        #expect(harness.hasOutgoing)
+        let all = [Dropped(subscription: one.number, messages: 5), Dropped(subscription: other.number, messages: 4)]
+        #expect(try reports(harness) == all)
+        harness.advance(by: FlowControl.reportInterval)
+        #expect(!harness.hasOutgoing, "nothing was dropped since")
+        deliver(8...8, harness)
+        harness.advance(by: FlowControl.reportInterval)
+        #expect(try reports(harness).map(\.messages) == [1, 1])
+    }
+
+    @Test func `reports go with other writes`() throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"], .volatile(bufferedMessages: 2))
+        deliver(1...5, harness)
+        _ = try harness.send()
+        let frames = try harness.read()
+        #expect(frames.map(\.kind) == [.post, .dropped])
+        #expect(try frames[1].read() == Dropped(subscription: one.number, messages: 3))
+    }
+
+    @Test func `leaving reports the last drops first`() throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"], .volatile(bufferedMessages: 2))
+        deliver(1...5, harness)
+        _ = harness.leave(one)
+        #expect(try harness.read().map(\.kind) == [.dropped, .detach])
+        harness.advance(by: FlowControl.reportInterval)
+        #expect(!harness.hasOutgoing)
+    }
+
+    @Test func `drops that could not be reported are reported over the next connection`() throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"], .volatile(bufferedMessages: 2))
+        deliver(1...5, harness)
+        try harness.reconnect()
+        _ = try harness.acceptSubscriptions(after: 5)
+        harness.advance(by: FlowControl.reportInterval)
+        #expect(try reports(harness) == [Dropped(subscription: one.number, messages: 3)])
+    }
+}
