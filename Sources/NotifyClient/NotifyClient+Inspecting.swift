@@ -1,7 +1,7 @@
 import NotifyWire
 
 extension NotifyClient {
-    /// The durable subscriptions of this user; for root those of everybody.
+    /// The durable subscriptions of this user; for root those of every user.
     ///
     /// - Throws: ``NotifyError``.
     public nonisolated(nonsending) func durableSubscriptions() async throws(NotifyError) -> [DurableSubscription] {
@@ -26,12 +26,12 @@ extension NotifyClient {
         try await subscription.leave()
     }
 
-    /// Ends a durable subscription for good. Nobody may be holding it.
+    /// Ends a durable subscription for good. No client may be attached to it.
     ///
     /// - Parameters:
     ///   - name: The subscription's name.
     ///   - uid: Whose it is; `nil` for this user's. Only root may name another.
-    /// - Throws: ``NotifyError``; `unknownSubscription`, or `subscriptionInUse` while somebody holds it.
+    /// - Throws: ``NotifyError``; `unknownSubscription`, or `subscriptionInUse` while a client is attached to it.
     public nonisolated(nonsending) func removeDurableSubscription(_ name: String, uid: UInt32? = nil)
         async throws(NotifyError)
     {

@@ -1,7 +1,7 @@
 import NotifyClient
 import Synchronization
 
-/// Says on standard error when the daemon goes away, and when it is back. Attempts in between are nobody's concern.
+/// Reports on standard error when the connection to the daemon is lost, and when it is back; not the attempts in between.
 final class ConnectionRemarks: Sendable {
     private enum State {
         case new, connected, away
@@ -24,7 +24,7 @@ final class ConnectionRemarks: Sendable {
                 return nil
             case (.disconnected(let error, _), .connected):
                 state = .away
-                return "notifyd is gone (\(error?.message ?? "the connection was lost")); waiting for it to come back"
+                return "lost notifyd (\(error?.message ?? "the connection broke")); waiting for it to come back"
             case (.disconnected, _):
                 return nil
             }

@@ -4,7 +4,7 @@ import NotifyClient
 struct DurableListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List durable subscriptions: this user's, for root everybody's.",
+        abstract: "List durable subscriptions: this user's, or for root those of every user.",
         discussion: """
             Prints one line for each: its name, whose it is, the sequence up to which everything is done with, the process \
             that holds it, its object and its patterns; '-' stands for none.

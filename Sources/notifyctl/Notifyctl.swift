@@ -30,7 +30,7 @@ struct Notifyctl: AsyncParsableCommand {
     /// On the main actor, so that nothing runs before its first lines.
     @MainActor static func main() async {
         StandardDescriptors.reserve()
-        // A reader that goes away is reported by the write that fails.
+        // A reader that has closed its end is reported by the write that fails.
         signal(SIGPIPE, SIG_IGN)
         do {
             var command = try parseAsRoot()

@@ -11,9 +11,8 @@ struct PostCommand: AsyncParsableCommand {
             Prints one line for each message: 'posted NAME seq=N subscribers=N stored=N', where subscribers are those that \
             listen now and stored counts the durable subscriptions that keep it.
 
-            Without a content on the command line it is read from standard input, where that is neither a terminal nor \
-            /dev/null: then, and where standard input is closed, the content is empty. To post an empty message from a \
-            script or a pipe, give '' as the content.
+            A content that is left out is read from standard input. It is empty if that is a terminal, /dev/null or \
+            closed. To post an empty message from a pipe or a script whose input is used otherwise, give '' as content.
 
             EXAMPLES
               notifyctl post orders.created 'order 42'
@@ -28,7 +27,7 @@ struct PostCommand: AsyncParsableCommand {
     @Argument(help: "What the message is about, such as orders.created.")
     var name: String
 
-    @Argument(help: "The content; '-' reads standard input whole, as does a content that is left out.")
+    @Argument(help: "The content; '-' reads standard input whole. By default it is read if it is a pipe or a file.")
     var body: String?
 
     @Option(

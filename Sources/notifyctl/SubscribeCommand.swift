@@ -20,7 +20,7 @@ struct SubscribeCommand: AsyncParsableCommand {
               notifyctl subscribe 'orders.>'
               notifyctl subscribe 'orders.*' 'stock.>' --verbose
               notifyctl subscribe 'orders.>' --durable billing --from oldest --json
-              notifyctl subscribe 'orders.>' --format '{time} {uid} {name}\\t{header:trace}\\t{text}'
+              notifyctl subscribe 'orders.>' --format '{time} {name} {header:id}\\t{text}'
               notifyctl subscribe files.new --null | xargs -0 -n 1 ls -l
               notifyctl subscribe backup.done --count 1 --timeout 3600 && echo done
             """)

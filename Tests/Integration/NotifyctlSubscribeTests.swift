@@ -61,7 +61,9 @@ extension IntegrationTests {
             let output = try await process.standardOutput.wait("the end") { $0.isAtEnd ? $0.text : nil }
             let result = Notifyctl.Result(status: .status(0), output: output, errors: "")
             let objects = try result.objects
-            let common: Set = ["seq", "name", "object", "time", "uid", "gid", "pid", "headers", "redelivered"]
+            let common: Set = [
+                "seq", "name", "object", "time", "uid", "gid", "pid", "headers", "redelivered", "snapshot",
+            ]
             #expect(Set(objects[0].keys) == common.union(["payload"]))
             #expect(Set(objects[1].keys) == common.union(["payload_base64"]))
             #expect(objects[0]["name"] as? String == "a.ü")

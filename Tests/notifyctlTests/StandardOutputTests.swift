@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `a reader that is gone is told`() async throws {
+    @Test func `a reader that has closed its end is reported`() async throws {
         try await withPipe { read, write in
             var output = StandardOutput(descriptor: write)
             output.append("x")

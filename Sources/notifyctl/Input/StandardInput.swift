@@ -2,7 +2,7 @@ import Glibc
 
 /// What standard input is connected to.
 enum StandardInput {
-    /// Whether a descriptor is one that a command reads without being told to: a pipe, a file or a socket, but neither a
+    /// Whether a descriptor is one that `post` reads by default: a pipe, a file or a socket, but neither a
     /// terminal nor `/dev/null`, and not one that is closed.
     static func hasContent(_ descriptor: Int32 = STDIN_FILENO) -> Bool {
         var status = stat()

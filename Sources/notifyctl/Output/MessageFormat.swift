@@ -49,6 +49,7 @@ struct MessageFormat: Sendable {
             json.key("headers")
             Self.append(message.headers, to: &json)
             json.member("redelivered", message.isRedelivered)
+            json.member("snapshot", message.isSnapshot)
             if let text = message.text {
                 json.member("payload", text)
             } else {
