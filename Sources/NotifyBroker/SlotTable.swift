@@ -41,21 +41,35 @@ struct SlotTable<ID: SlotID, Value> {
         free.append(Int32(index))
     }
 
+    @inline(__always)
     func contains(_ id: ID) -> Bool {
         isUsed(id.index) && generations[id.index] == id.generation
     }
 
+    @inline(__always)
     func isUsed(_ index: Int) -> Bool {
         areUsed.indices.contains(index) && areUsed[index]
     }
 
+    /// Changes the value in a slot that is in use.
+    @inline(__always)
+    mutating func update<Result, Failure>(
+        _ index: Int, _ body: (inout Value) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        precondition(areUsed[index], "slot is free")
+        return try body(&values[index])
+    }
+
     /// The value in a slot that is in use.
+    ///
+    /// Inlined always, as all accessors around it: a coroutine that is called allocates its frame on the heap. One is not
+    /// inlined where the access throws; `update` is for that.
     subscript(index: Int) -> Value {
-        _read {
+        @inline(__always) _read {
             precondition(areUsed[index], "slot is free")
             yield values[index]
         }
-        _modify {
+        @inline(__always) _modify {
             precondition(areUsed[index], "slot is free")
             yield &values[index]
         }

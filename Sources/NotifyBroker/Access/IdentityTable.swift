@@ -39,6 +39,6 @@ struct IdentityTable {
     }
 
     subscript(id: IdentityID) -> Identity {
-        _read { yield entries[id.index].identity }
+        @inline(__always) _read { yield entries[id.index].identity }
     }
 }

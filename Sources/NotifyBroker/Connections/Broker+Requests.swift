@@ -19,7 +19,7 @@ extension Broker {
                 guard frame.body.count >= MemoryLayout<UInt64>.size else { throw WireError.truncated }
                 request = Post.request(of: frame)
                 if logs(.trace) { log(.requested(kind, request: request), on: slot) }
-                try connections[slot].session.requestReceived(request)
+                try connections.requestReceived(request, from: slot)
                 try answerRequest(kind, frame, slot, now: now)
             }
         } catch {

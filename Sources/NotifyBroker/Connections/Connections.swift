@@ -19,13 +19,14 @@ struct Connections {
     /// The slots in use, lowest first.
     var slots: [ConnectionSlot] { table.indices.map { ConnectionSlot(Int32($0)) } }
 
+    @inline(__always)
     func contains(_ id: ConnectionID) -> Bool { table.contains(id) }
     func isUsed(_ slot: ConnectionSlot) -> Bool { table.isUsed(slot.index) }
 
     /// A connection in use.
     subscript(slot: ConnectionSlot) -> Connection {
-        _read { yield table[slot.index] }
-        _modify { yield &table[slot.index] }
+        @inline(__always) _read { yield table[slot.index] }
+        @inline(__always) _modify { yield &table[slot.index] }
     }
 
     // MARK: Life
@@ -55,6 +56,16 @@ struct Connections {
     mutating func remove(_ slot: ConnectionSlot) {
         table.remove(slot.index)
         timed.remove(slot)
+    }
+
+    /// A request has arrived.
+    ///
+    /// - Throws: `invalidArgument`, if its number does not rise.
+    @inline(__always)
+    mutating func requestReceived(_ request: UInt64, from slot: ConnectionSlot) throws(WireError) {
+        try table.update(slot.index) { (connection) throws(WireError) in
+            try connection.session.requestReceived(request)
+        }
     }
 
     // MARK: Deadlines

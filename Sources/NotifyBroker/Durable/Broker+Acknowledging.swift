@@ -9,12 +9,11 @@ extension Broker {
         let reader = durables[durable].reader
         do throws(WireError) {
             if let reader, readers[reader].isLive { durables[durable].passed(through: commits.persistedThrough) }
-            try durables[durable].acknowledged(acknowledge.ranges)
+            try durables.acknowledged(acknowledge.ranges, of: durable)
         } catch {
             refuse(slot, request: 0, error, subscription: acknowledge.subscription)
             return
         }
-        durables.noteProgress(durable)
         commits.progressMade(now: now.monotonic)
         if let reader { readers.wake(reader) }
     }

@@ -52,8 +52,8 @@ struct DurableSubscriptions {
     func slot(of id: DurableID) -> DurableSlot? { slotsByID[id] }
 
     subscript(slot: DurableSlot) -> DurableSubscription {
-        _read { yield table[slot.index] }
-        _modify { yield &table[slot.index] }
+        @inline(__always) _read { yield table[slot.index] }
+        @inline(__always) _modify { yield &table[slot.index] }
     }
 
     /// Whether the registration is the subscription's that is now in the slot.
@@ -102,6 +102,14 @@ struct DurableSubscriptions {
     mutating func detach(_ slot: DurableSlot) {
         if self[slot].member != nil { attachedCount -= 1 }
         self[slot].detached()
+        noteProgress(slot)
+    }
+
+    /// The member acknowledged the ranges.
+    ///
+    /// - Throws: `notDelivered`; then no range counts.
+    mutating func acknowledged(_ ranges: [SequenceRange], of slot: DurableSlot) throws(WireError) {
+        try table.update(slot.index) { (durable) throws(WireError) in try durable.acknowledged(ranges) }
         noteProgress(slot)
     }
 

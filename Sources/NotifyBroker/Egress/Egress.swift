@@ -40,11 +40,12 @@ struct Egress {
     }
 
     subscript(slot: ConnectionSlot) -> Outbox {
-        _read { yield outboxes[slot.index] }
-        _modify { yield &outboxes[slot.index] }
+        @inline(__always) _read { yield outboxes[slot.index] }
+        @inline(__always) _modify { yield &outboxes[slot.index] }
     }
 
     /// The connection has something to flush.
+    @inline(__always)
     mutating func touch(_ slot: ConnectionSlot) {
         guard !outboxes[slot.index].isTouched else { return }
         outboxes[slot.index].isTouched = true
@@ -66,6 +67,7 @@ struct Egress {
         touch(slot)
     }
 
+    @inline(__always)
     mutating func append(receipt: Receipt, to slot: ConnectionSlot) {
         outboxes[slot.index].appendOwn { receipt.append(to: &$0) }
         touch(slot)
@@ -80,6 +82,7 @@ struct Egress {
     }
 
     /// Puts an encoded message into the outbox of every volatile subscriber, which are the first `count` registrations.
+    @inline(__always)
     mutating func fanOut(_ resolution: Resolution, count: Int, _ place: Span.Place, sequence: UInt64) {
         guard count > 0 else { return }
         if place.source == Span.logMessages { usesOpenBlock = true }

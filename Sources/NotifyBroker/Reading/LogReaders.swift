@@ -34,8 +34,8 @@ struct LogReaders {
 
     /// A reader in use.
     subscript(id: ReaderID) -> LogReader {
-        _read { yield table[id.index] }
-        _modify { yield &table[id.index] }
+        @inline(__always) _read { yield table[id.index] }
+        @inline(__always) _modify { yield &table[id.index] }
     }
 
     func contains(_ id: ReaderID) -> Bool { table.contains(id) }

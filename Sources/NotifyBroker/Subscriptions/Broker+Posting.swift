@@ -10,7 +10,7 @@ extension Broker {
         do throws(WireError) {
             let post = try Post(frame)
             if logs(.trace) { logPost(post, from: slot) }
-            try connections[slot].session.requestReceived(post.request)
+            try connections.requestReceived(post.request, from: slot)
             try check(post)
             let resolution = try resolve(post.parts, for: slot)
             try accept(post, from: slot, resolution, now: now)
@@ -19,6 +19,7 @@ extension Broker {
         }
     }
 
+    @inline(__always)
     private func check(_ post: Post) throws(WireError) {
         let parts = post.parts
         guard parts.payload.count <= configuration.maximumPayloadBytes else {
