@@ -1,3 +1,4 @@
+import Algorithms
 import NIOCore
 import DequeModule
 import NotifyLog
@@ -38,24 +39,5 @@ struct TailRing {
 
     private static func charge(_ block: LogBlock) -> Int {
         block.frames.capacity + block.entries.capacity * MemoryLayout<LogBlock.Entry>.stride + overheadBytes
-    }
-}
-
-extension RandomAccessCollection {
-    /// The first index for which `isSecond` holds, where it holds for all that follow too.
-    func partitioningIndex(_ isSecond: (Element) -> Bool) -> Index {
-        var low = startIndex
-        var count = count
-        while count > 0 {
-            let half = count / 2
-            let middle = index(low, offsetBy: half)
-            if isSecond(self[middle]) {
-                count = half
-            } else {
-                low = index(after: middle)
-                count -= half + 1
-            }
-        }
-        return low
     }
 }

@@ -1,3 +1,4 @@
+import Algorithms
 import NotifyCenter
 
 /// What a registration in the center stands for: a view of its slot.

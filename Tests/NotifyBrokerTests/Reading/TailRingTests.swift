@@ -51,12 +51,6 @@ struct TailRingTests {
         #expect(sequences(ring, after: 0) == [])
     }
 
-    @Test("The partition point is found in every array", arguments: 0...9)
-    func partitioningIndex(boundary: Int) {
-        let values = Array(0..<9)
-        #expect(values.partitioningIndex { $0 >= boundary } == boundary)
-    }
-
     private func block(_ sequences: [UInt64], bytes: Int = 64) -> LogBlock {
         var block = LogBlock()
         for sequence in sequences {

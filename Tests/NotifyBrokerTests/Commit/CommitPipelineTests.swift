@@ -1,0 +1,136 @@
+import NotifyCenter
+import NotifyLog
+import NotifyWire
+import Testing
+import WireTestSupport
+
+@testable import NotifyBroker
+
+struct CommitPipelineTests {
+    private let configuration: BrokerConfiguration = {
+        var configuration = BrokerConfiguration()
+        configuration.pendingLogBytes = 100
+        return configuration
+    }()
+
+    private func pipeline() -> CommitPipeline {
+        CommitPipeline(
+            configuration,
+            recovered: RecoveredLog(
+                nextSequence: 5, persistedThrough: 4, subscriptions: [], wasClosedCleanly: true,
+                nextSubscriptionID: DurableID(1)))
+    }
+
+    private func begin(_ pipeline: inout CommitPipeline, hasProgress: Bool = false, at now: Duration = .zero)
+        -> CommitBatch?
+    {
+        pipeline.beginBatch(hasProgress: hasProgress, now: now) { ([], []) }
+    }
+
+    private func finish(_ pipeline: inout CommitPipeline, _ batch: CommitBatch, fails: Bool = false) -> InFlightBatch? {
+        let result: Result<Void, StorageFailure> = fails ? .failure(.broken) : .success(())
+        return pipeline.takeInFlight(
+            CommitOutcome(batchID: batch.id, result: result, statistics: StoreStatistics()))
+    }
+
+    private func ready() throws -> CommitPipeline {
+        var pipeline = pipeline()
+        let batch = try #require(begin(&pipeline))
+        _ = finish(&pipeline, batch)
+        return pipeline
+    }
+
+    private func append(_ sequence: UInt64, to pipeline: inout CommitPipeline, size: Int = 10) -> Bool {
+        withParts(name: "a", payload: Array(repeating: 1, count: size)) { parts in
+            _ = pipeline.append(stamp(sequence), parts, .empty)
+        }
+        let receipt = Receipt(request: 1, sequence: sequence, subscribers: 0, stored: 0, durability: .stored)
+        let waiter = PendingLog.Waiter(
+            connection: ConnectionID(index: 0, generation: 0), wantsReceipt: true, receipt: receipt)
+        return pipeline.awaitCommit(of: waiter, isSynced: false)
+    }
+
+    @Test func noSequenceIsGivenBeforeTheFirstReservation() throws {
+        var pipeline = pipeline()
+        #expect(throws: WireError.self) { try pipeline.takeSequence() }
+        let batch = try #require(begin(&pipeline))
+        #expect(batch.reserveThrough != nil)
+        #expect(throws: WireError.self) { try pipeline.takeSequence() }
+        _ = finish(&pipeline, batch)
+        #expect(try pipeline.takeSequence() == 5)
+    }
+
+    @Test func oneBatchIsInFlightAtATime() throws {
+        var pipeline = try ready()
+        _ = append(5, to: &pipeline)
+        let first = try #require(begin(&pipeline))
+        _ = append(6, to: &pipeline)
+        #expect(begin(&pipeline) == nil)
+        #expect(!pipeline.isIdle)
+        let done = try #require(finish(&pipeline, first))
+        pipeline.persisted(done)
+        #expect(pipeline.persistedThrough == 5)
+        let second = try #require(begin(&pipeline))
+        #expect(second.id != first.id)
+        #expect(finish(&pipeline, first) == nil, "an outcome that came before")
+        #expect(finish(&pipeline, second)?.lastSequence == 6)
+        #expect(pipeline.isIdle)
+    }
+
+    @Test func progressWaitsForItsDeadlineOrForABatch() throws {
+        var pipeline = try ready()
+        pipeline.progressMade(now: .zero)
+        #expect(begin(&pipeline, hasProgress: true) == nil)
+        #expect(pipeline.nextDeadline(pageStarted: nil) == configuration.acknowledgementDelay)
+        #expect(begin(&pipeline, hasProgress: true, at: configuration.acknowledgementDelay) != nil)
+        #expect(
+            pipeline.nextDeadline(pageStarted: nil) == StorageHealth.longestSilence + configuration.acknowledgementDelay
+        )
+    }
+
+    @Test func aDeadlineWithoutProgressIsForgotten() throws {
+        var pipeline = try ready()
+        pipeline.progressMade(now: .zero)
+        #expect(begin(&pipeline, at: .seconds(1)) == nil)
+        #expect(pipeline.nextDeadline(pageStarted: nil) == nil)
+    }
+
+    @Test func aConnectionIsHeldOnceWhileTooMuchWaits() throws {
+        var pipeline = try ready()
+        #expect(append(5, to: &pipeline, size: 10) == false)
+        #expect(append(6, to: &pipeline, size: 100) == true)
+        #expect(append(7, to: &pipeline, size: 100) == false, "it is held already")
+        #expect(pipeline.takeHeldConnections() == [ConnectionSlot(0)])
+        #expect(pipeline.takeHeldConnections() == [])
+    }
+
+    @Test func moreThanEightTimesTheLimitIsRefused() throws {
+        var pipeline = try ready()
+        try pipeline.checkRoom()
+        _ = append(5, to: &pipeline, size: 800)
+        #expect(throws: WireError.self) { try pipeline.checkRoom() }
+    }
+
+    @Test func eachRetryWritesSomethingWhileStorageFails() throws {
+        var pipeline = try ready()
+        _ = append(5, to: &pipeline)
+        let batch = try #require(begin(&pipeline))
+        #expect(finish(&pipeline, batch, fails: true) != nil)
+        #expect(pipeline.storageFailed("broken", now: .zero) == true)
+        #expect(pipeline.storageFailed("broken", now: .zero) == false, "no news")
+        #expect(begin(&pipeline) == nil)
+        let retry = try #require(begin(&pipeline, at: configuration.storageRetryDelay))
+        #expect(retry.reserveThrough != nil)
+        #expect(finish(&pipeline, retry) != nil)
+        #expect(pipeline.storageWorks() == true)
+        #expect(pipeline.storageWorks() == false)
+    }
+
+    @Test func aStoreThatDoesNotAnswerIsReportedOnce() throws {
+        var pipeline = try ready()
+        #expect(pipeline.noteSilence(pageStarted: .zero, now: .seconds(9)) == false)
+        #expect(pipeline.noteSilence(pageStarted: .zero, now: .seconds(10)) == true)
+        #expect(pipeline.noteSilence(pageStarted: .zero, now: .seconds(11)) == false)
+        #expect(pipeline.nextDeadline(pageStarted: .zero) == .seconds(10) + configuration.storageRetryDelay)
+    }
+}
