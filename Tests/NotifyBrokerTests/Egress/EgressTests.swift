@@ -1,0 +1,101 @@
+import NIOCore
+import NotifyLog
+import NotifyWire
+import Testing
+
+@testable import NotifyBroker
+
+struct EgressTests {
+    private let slot = ConnectionSlot(0)
+    private let reader = ReaderID(slot: 0, generation: 0)
+
+    private func egress() -> Egress {
+        var egress = Egress()
+        egress.open(slot)
+        return egress
+    }
+
+    private func destination(_ subscription: UInt32 = 1, isRedelivery: Bool = false) -> OpenRun.Destination {
+        OpenRun.Destination(connection: slot, subscription: subscription, isRedelivery: isRedelivery)
+    }
+
+    /// Seals the tick and returns the frames for the connection: runs as their counts, deliveries as nil.
+    private func runs(_ egress: inout Egress) throws -> [UInt32?] {
+        egress.closeRuns()
+        _ = egress.seal(openBlock: ByteBuffer())
+        var runs: [UInt32?] = []
+        while let bytes = egress[slot].next() {
+            try bytes.withUnsafeReadableBytes { bytes in
+                var used = 0
+                let decoder = FrameDecoder(maximumBodyBytes: 1 << 20)
+                while let frame = try decoder.next(in: UnsafeRawBufferPointer(rebasing: bytes[used...])) {
+                    used += frame.size
+                    runs.append(frame.kind == FrameKind.deliver.rawValue ? nil : try Run(frame).count)
+                }
+            }
+        }
+        return runs
+    }
+
+    @Test func neighboursInOneSourceAreOneRun() throws {
+        var egress = egress()
+        let block = logBlock([1, 2, 3])
+        let source = egress.addSource(block.frames)
+        for entry in block.entries { egress.extendRun(of: reader, with: entry, in: source, to: destination()) }
+        #expect(try runs(&egress) == [3, nil, nil, nil])
+    }
+
+    @Test func aMessageThatIsLeftOutSplitsTheRun() throws {
+        var egress = egress()
+        let block = logBlock([1, 2, 3])
+        let source = egress.addSource(block.frames)
+        for entry in [block.entries[0], block.entries[2]] {
+            egress.extendRun(of: reader, with: entry, in: source, to: destination())
+        }
+        #expect(try runs(&egress) == [1, nil, 1, nil])
+    }
+
+    @Test func redeliveriesAreARunOfTheirOwnAndCounted() throws {
+        var egress = egress()
+        let block = logBlock([1, 2, 3])
+        let source = egress.addSource(block.frames)
+        for entry in block.entries {
+            egress.extendRun(
+                of: reader, with: entry, in: source, to: destination(isRedelivery: entry.sequence < 3))
+        }
+        egress.closeRuns()
+        let counts = egress.seal(openBlock: ByteBuffer())
+        #expect(counts.delivered == 3 && counts.redelivered == 2)
+        let next = egress.seal(openBlock: ByteBuffer())
+        #expect(next.delivered == 0 && next.redelivered == 0)
+    }
+
+    @Test func readersOfOneConnectionHaveRunsOfTheirOwn() throws {
+        var egress = egress()
+        let block = logBlock([1, 2])
+        let source = egress.addSource(block.frames)
+        for entry in block.entries {
+            egress.extendRun(of: reader, with: entry, in: source, to: destination(1))
+            egress.extendRun(of: ReaderID(slot: 1, generation: 0), with: entry, in: source, to: destination(2))
+        }
+        #expect(try runs(&egress) == [2, nil, nil, 2, nil, nil])
+    }
+
+    @Test func aConnectionIsTouchedOnceUntilItIsTaken() {
+        var egress = egress()
+        egress.append(Pong(request: 1), to: slot)
+        egress.append(Pong(request: 2), to: slot)
+        #expect(egress.takeTouched() == [slot])
+        #expect(egress.takeTouched() == [])
+        egress.touch(slot)
+        #expect(egress.takeTouched() == [slot])
+    }
+
+    @Test func whatIsDiscardedDoesNotLeave() throws {
+        var egress = egress()
+        egress.append(Pong(request: 1), to: slot)
+        egress.discard(slot)
+        #expect(try runs(&egress) == [])
+        #expect(egress[slot].isEmpty)
+    }
+}
