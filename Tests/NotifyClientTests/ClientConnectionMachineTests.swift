@@ -61,7 +61,7 @@ import Testing
             return "-"
         case .disconnected: return describe(machine.disconnected(Self.lost, now: now, jitter: 1))
         case .timeReached: return "\(machine.timeReached(now))"
-        case .stop: return "\(machine.stop(now: now))"
+        case .stop: return "\(machine.stop(deadline: now + Self.settings.closingTimeout))"
         case .drained: return "\(machine.drained())"
         }
     }
@@ -118,7 +118,7 @@ import Testing
     @Test(arguments: StateName.allCases)
     func `stopping always comes to an end`(state: StateName) throws {
         var machine = machine(in: state)
-        _ = machine.stop(now: .zero)
+        _ = machine.stop(deadline: Self.settings.closingTimeout)
         // Whatever the channel does, or does not do before the deadline:
         _ = machine.timeReached(.seconds(1000))
         _ = machine.disconnected(nil, now: .seconds(1000), jitter: 0)

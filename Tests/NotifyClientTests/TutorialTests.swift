@@ -1,7 +1,10 @@
 import Foundation
+import Logging
 import NotifyClient
+import ServiceLifecycle
 import TestSupport
 import Testing
+import UnixSignals
 
 /// The code of the first tutorial, compiled, and compared with what the article shows.
 @Suite struct TutorialTests {
@@ -76,6 +79,27 @@ import Testing
                 order.acknowledge()
             }
         }
+        // end
+    }
+
+    private func serve() async throws {
+        // snippet
+        struct Billing: Service {
+            let client: NotifyClient
+
+            func run() async throws {
+                try await client.subscribe(to: "orders.>", as: .durable("billing"), onGap: { print($0) }) { message in
+                    print("bill \(message.text ?? "")")
+                }
+            }
+        }
+        // end
+        // snippet
+        let client = NotifyClient()
+        let group = ServiceGroup(
+            services: [client, Billing(client: client)], gracefulShutdownSignals: [.sigterm],
+            logger: Logger(label: "billing"))
+        try await group.run()
         // end
     }
 

@@ -15,6 +15,9 @@ struct RequestTable<Entry> {
     /// Places between the oldest entry and the newest.
     var span: Int { entries.count }
 
+    /// Every request below this number was answered.
+    var answeredBelow: UInt64 { base }
+
     var nextRequest: UInt64 { base + UInt64(entries.count) }
 
     /// Takes a number for a request that gets no answer.

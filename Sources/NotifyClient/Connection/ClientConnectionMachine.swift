@@ -256,10 +256,11 @@ extension ClientConnectionMachine {
 extension ClientConnectionMachine {
     enum StopAction: Equatable { case drain, close, end, none }
 
-    mutating func stop(now: Duration) -> StopAction {
+    /// Ends the connection, until the deadline at the latest, and makes no other.
+    mutating func stop(deadline: Duration) -> StopAction {
         switch state {
         case .ready:
-            state = .draining(deadline: now + settings.closingTimeout)
+            state = .draining(deadline: deadline)
             return .drain
         case .greeting, .leaving, .closing(.retry):
             state = .closing(.stop(nil))

@@ -134,10 +134,21 @@ extension ClientCore {
         process { $0.stop(now: clock.now, &$1) }
     }
 
-    /// Returns once the client is over; throws why, where there is a reason.
-    func waitForEnd(onCancel: @escaping @Sendable () -> Void = {}) async throws(NotifyError) {
+    func shutDownGracefully() {
+        process { $0.shutDownGracefully(now: clock.now, &$1) }
+    }
+
+    /// Returns when the client has ended; throws the reason, where there is one.
+    func waitForEnd() async throws(NotifyError) {
         let slot = ReplySlot<Void>()
         process { $0.awaitEnd(slot, &$1) }
+        try await slot.wait {}
+    }
+
+    /// Returns when the client has ended as a service; throws the reason, where there is one.
+    func waitForServiceEnd(onCancel: @escaping @Sendable () -> Void) async throws(NotifyError) {
+        let slot = ReplySlot<Void>()
+        process { $0.awaitServiceEnd(slot, now: clock.now, &$1) }
         try await slot.wait(onCancel: onCancel)
     }
 

@@ -5,7 +5,9 @@ extension ClientMachine {
     ///
     /// Reading goes on while a detach or the end of the client waits for the daemon's confirmation, which is behind the
     /// messages that were held back.
-    var readsConnection: Bool { !flow.holdsBack || !link.isReady || subscriptions.isAnyDetaching }
+    var readsConnection: Bool {
+        !flow.holdsBack || !link.isReady || subscriptions.isAnyDetaching || shutdown != nil
+    }
 
     /// The buffer of a subscription began or ceased to hold back, or dropped messages.
     mutating func bufferChanged(_ buffer: DeliveryBuffer, now: Duration) {

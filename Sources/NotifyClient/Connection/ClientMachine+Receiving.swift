@@ -20,6 +20,7 @@ extension ClientMachine {
             used = bytes.count
         }
         sendWaitingPosts(&effects)
+        continueShutdown(now: now(), &effects)
         closeIfDrained(&effects)
         return link.isDeaf ? bytes.count : used
     }

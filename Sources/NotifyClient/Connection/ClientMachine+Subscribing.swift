@@ -169,6 +169,7 @@ extension ClientMachine {
         switch entry.phase {
         case .waiting:
             finishSubscription(number, nil, left: .success(()), &effects)
+            continueShutdown(now: now, &effects)
         case .requested, .live:
             if let ledger = entry.ledger {
                 writeAcknowledgements(of: ledger)

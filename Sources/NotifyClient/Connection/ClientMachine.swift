@@ -42,8 +42,12 @@ struct ClientMachine: ~Copyable {
     var outgoing = ByteBuffer()
     /// Those with acknowledgements to send.
     var pendingLedgers: [AcknowledgementLedger] = []
-    /// Whoever waits for the client's end.
+    /// Callers that wait for the end of the client.
     var endWaiters: [ReplySlot<Void>] = []
+    /// Callers that wait for the end of the client as a service, which may come earlier.
+    var serviceWaiters: [ReplySlot<Void>] = []
+    /// Set when the client was shut down gracefully while subscriptions were open.
+    var shutdown: GracefulShutdown?
 
     init(_ settings: NotifyClient.Configuration, instance: ClientInstance) {
         self.settings = settings
@@ -55,7 +59,7 @@ struct ClientMachine: ~Copyable {
     var deadline: Duration? {
         var earliest = link.deadline
         for other in [
-            posts.nextDeadline, subscriptions.nextDeadline, flow.reportDeadline,
+            posts.nextDeadline, subscriptions.nextDeadline, flow.reportDeadline, shutdown?.nextDeadline,
             waitingCalls.lazy.map(\.deadline).min(),
         ] {
             guard let other else { continue }
@@ -138,6 +142,7 @@ extension ClientMachine {
         case .retry(let moment):
             forgetConnection(now: now, &effects)
             effects.changes.append(.disconnected(link.lastFailure, retryIn: moment - now))
+            continueShutdown(now: now, &effects)
         case .end(let error):
             forgetConnection(now: now, &effects)
             end(error, &effects)
@@ -175,8 +180,11 @@ extension ClientMachine {
         for (call, _) in waitingCalls { effects.fail(call, reason) }
         waitingCalls.removeAll()
         for number in subscriptions.numbers { finishSubscription(number, error, left: .success(()), &effects) }
-        for waiter in endWaiters { effects.answer(waiter, error.map { .failure($0) } ?? .success(())) }
+        for waiter in endWaiters + serviceWaiters {
+            effects.answer(waiter, error.map { .failure($0) } ?? .success(()))
+        }
         endWaiters.removeAll()
+        serviceWaiters.removeAll()
     }
 }
 
@@ -184,6 +192,7 @@ extension ClientMachine {
 
 extension ClientMachine {
     mutating func timeReached(_ now: Duration, _ effects: inout Effects) {
+        shutdownTimeReached(now, &effects)
         switch link.timeReached(now) {
         case .connect: effects.channel = .connect
         case .close: effects.channel = .close
@@ -195,12 +204,18 @@ extension ClientMachine {
         waitingCalls.removeAll { $0.deadline <= now }
         flow.timeReached(now)
         for number in subscriptions.expired(now: now) { expireSubscription(number, tooLate, &effects) }
+        continueShutdown(now: now, &effects)
         closeIfDrained(&effects)
     }
 
     /// Ends the client: subscriptions are left, what is under way may end, the connection is closed.
     mutating func stop(now: Duration, _ effects: inout Effects) {
-        switch link.stop(now: now) {
+        stop(now: now, deadline: now + settings.closingTimeout, &effects)
+    }
+
+    mutating func stop(now: Duration, deadline: Duration, _ effects: inout Effects) {
+        shutdown = nil
+        switch link.stop(deadline: deadline) {
         case .drain: drain(now: now, &effects)
         case .close: effects.channel = .close
         case .end:

@@ -20,7 +20,8 @@ extension NotifyClient {
     /// acknowledged is still the consumer's to acknowledge.
     ///
     /// The sequence ends when the subscription is left, when the client stops, when the limit is reached, and in a task
-    /// that is cancelled. It throws where the daemon ends the subscription, for example with `takenOver`, or with
+    /// that is cancelled. In a service that is shut down gracefully it ends after the messages that have arrived; they can
+    /// be acknowledged until the subscription is left. It throws where the daemon ends the subscription, for example with `takenOver`, or with
     /// `subscriptionHeld` when another client took a durable one while the connection was away.
     public final class Subscription: AsyncSequence, Sendable {
         /// What a subscription yields.

@@ -1,0 +1,73 @@
+/// A graceful shutdown of the client as a service, while subscriptions are open.
+///
+/// The group shuts its services down one after another and takes it for an error when another one ends meanwhile. So where
+/// the client is shut down before the services that consume its subscriptions, it must end as a service first, and serve
+/// them until they have left: their own shutdown ends their subscriptions. The client then stops by itself.
+struct GracefulShutdown {
+    /// The last request that was sent before.
+    let lastRequest: UInt64
+    /// When the subscriptions of consumers that were not shut down end.
+    private var endOfSubscriptions: Duration?
+    /// When the connection is closed, whatever is open.
+    let endOfConnection: Duration
+
+    init(lastRequest: UInt64, now: Duration, closingTimeout: Duration) {
+        self.lastRequest = lastRequest
+        endOfSubscriptions = now + closingTimeout / 2
+        endOfConnection = now + closingTimeout
+    }
+
+    var nextDeadline: Duration { endOfSubscriptions ?? endOfConnection }
+
+    enum TimeAction: Equatable { case endSubscriptions, stop, wait }
+
+    mutating func timeReached(_ now: Duration) -> TimeAction {
+        if now >= endOfConnection { return .stop }
+        guard let end = endOfSubscriptions, now >= end else { return .wait }
+        endOfSubscriptions = nil
+        return .endSubscriptions
+    }
+}
+
+extension ClientMachine {
+    /// The client's service was shut down. Without subscriptions the client stops. Otherwise it stops when the last one was
+    /// left, and ends as a service when what was sent so far is answered.
+    mutating func shutDownGracefully(now: Duration, _ effects: inout Effects) {
+        guard shutdown == nil, refusal == nil else { return }
+        shutdown = GracefulShutdown(
+            lastRequest: requests.nextRequest - 1, now: now, closingTimeout: settings.closingTimeout)
+        continueShutdown(now: now, &effects)
+    }
+
+    /// Answers once the client has ended as a service.
+    mutating func awaitServiceEnd(_ slot: ReplySlot<Void>, now: Duration, _ effects: inout Effects) {
+        switch link.stopped {
+        case .some(let error): effects.answer(slot, error.map { .failure($0) } ?? .success(()))
+        case nil:
+            serviceWaiters.append(slot)
+            continueShutdown(now: now, &effects)
+        }
+    }
+
+    /// Does what a change of requests or subscriptions makes possible.
+    mutating func continueShutdown(now: @autoclosure () -> Duration, _ effects: inout Effects) {
+        guard let shutdown else { return }
+        guard !subscriptions.isEmpty else {
+            return stop(now: now(), deadline: shutdown.endOfConnection, &effects)
+        }
+        guard requests.answeredBelow > shutdown.lastRequest else { return }
+        for waiter in serviceWaiters { effects.answer(waiter, .success(())) }
+        serviceWaiters.removeAll()
+    }
+
+    mutating func shutdownTimeReached(_ now: Duration, _ effects: inout Effects) {
+        switch shutdown?.timeReached(now) {
+        case .endSubscriptions:
+            for number in subscriptions.numbers {
+                if let buffer = subscriptions[number]?.buffer { effects.deliveries.append((buffer, .end(nil))) }
+            }
+        case .stop: stop(now: now, deadline: now, &effects)
+        case .wait, nil: break
+        }
+    }
+}
