@@ -2,7 +2,6 @@ import NotifyCenter
 import NotifyStore
 import NotifyLog
 import NotifyWire
-import Synchronization
 import Testing
 import TestSupport
 
@@ -92,7 +91,7 @@ struct StoreCommitTests {
     @Test func outcomesAndPagesComeInTheOrderAsked() async throws {
         let store = try Store.open(path: folder.database)
         let filter = try SubscriptionFilter(">")
-        let order = Mutex<[UInt64]>([])
+        let order = Lock<[UInt64]>([])
         await withCheckedContinuation { continuation in
             for round in 1...50 as ClosedRange<UInt64> {
                 store.commit(CommitBatch(id: round, blocks: [LogBlock([StoredMessage(round)])])) { outcome in

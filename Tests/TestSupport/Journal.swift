@@ -1,8 +1,8 @@
-import Synchronization
+import NotifyCenter
 
 /// What observers noted down, in order.
 package final class Journal: Sendable {
-    private let notes = Mutex<[String]>([])
+    private let notes = Lock<[String]>([])
 
     package init() {}
 

@@ -1,8 +1,8 @@
-import Synchronization
+import NotifyCenter
 
 /// A place to keep something that a closure needs and that is there only after the closure.
 package final class Later<Value: Sendable>: Sendable {
-    private let stored = Mutex<Value?>(nil)
+    private let stored = Lock<Value?>(nil)
 
     package init() {}
 

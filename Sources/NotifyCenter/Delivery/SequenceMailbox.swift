@@ -85,6 +85,7 @@ extension SequenceMailbox {
         let reader = Self.currentTask
         let step = self.step(reader)
         if case .suspended = step {
+            defer { state.repeatOrderForSanitizer() }
             return await withCheckedContinuation { continuation in
                 let step = self.step(reader, continuation)
                 if case .suspended = step { return }

@@ -1,5 +1,5 @@
+import NotifyCenter
 import ServiceLifecycle
-import Synchronization
 
 /// The place where the answer to one request is put down and picked up.
 ///
@@ -16,7 +16,7 @@ final class ReplySlot<Value: Sendable>: Sendable {
         case answered(Answer)
     }
 
-    private let state = Mutex<State>(.open)
+    private let state = Lock<State>(.open)
 
     /// Puts the answer down. Answers whether it is the first one.
     @discardableResult
@@ -87,7 +87,8 @@ final class ReplySlot<Value: Sendable>: Sendable {
     }
 
     private nonisolated(nonsending) func pickUp() async -> Answer {
-        await withUnsafeContinuation { continuation in
+        defer { state.repeatOrderForSanitizer() }
+        return await withUnsafeContinuation { continuation in
             let early: Answer? = state.withLock { state in
                 switch state {
                 case .open:

@@ -2,8 +2,8 @@ import Glibc
 import Logging
 import NIOCore
 import NIOPosix
+import NotifyCenter
 import NotifyWire
-import Synchronization
 
 /// Processes events from any thread: one lock guards the machine, and its effects are carried out after the lock is released.
 final class ClientCore: Sendable {
@@ -31,7 +31,7 @@ final class ClientCore: Sendable {
     private let logger: Logger?
     private let loop: any EventLoop
     let clock: any ClientClock
-    private let guarded: Mutex<Guarded>
+    private let guarded: Lock<Guarded>
 
     init(
         configuration: NotifyClient.Configuration, logger: Logger?, clock: (any ClientClock)? = nil,
@@ -42,7 +42,7 @@ final class ClientCore: Sendable {
         // The process's shared event loops: they are there for as long as the process.
         loop = MultiThreadedEventLoopGroup.singleton.next()
         self.clock = clock ?? EventLoopClock(loop: loop)
-        guarded = Mutex(Guarded(machine: ClientMachine(configuration, instance: instance)))
+        guarded = Lock(Guarded(machine: ClientMachine(configuration, instance: instance)))
     }
 
     // MARK: - Events

@@ -1,5 +1,5 @@
 import DequeModule
-import Synchronization
+import NotifyCenter
 
 /// What became of a pipeline's posts, put back into the order in which they were posted.
 ///
@@ -22,7 +22,7 @@ final class PipelineBuffer: Sendable {
     }
 
     let capacity: Int
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(capacity: Int) {
         self.capacity = capacity

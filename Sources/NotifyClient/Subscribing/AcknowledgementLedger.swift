@@ -1,15 +1,16 @@
+import NotifyCenter
 import NotifyWire
 import Synchronization
 
 /// The acknowledgements of a durable subscription, shared by its consumers and the connection.
 final class AcknowledgementLedger: Sendable {
-    private let state: Mutex<AcknowledgementState>
+    private let state: Lock<AcknowledgementState>
     private let numberStorage = Atomic<UInt32>(0)
     /// Called, without a lock held, when there is something to send and was not before.
     private let onPending: @Sendable (AcknowledgementLedger) -> Void
 
     init(window: Int, onPending: @escaping @Sendable (AcknowledgementLedger) -> Void) {
-        state = Mutex(AcknowledgementState(window: window))
+        state = Lock(AcknowledgementState(window: window))
         self.onPending = onPending
     }
 

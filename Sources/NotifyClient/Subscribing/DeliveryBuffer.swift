@@ -1,3 +1,4 @@
+import NotifyCenter
 import ServiceLifecycle
 import Synchronization
 
@@ -44,13 +45,13 @@ final class DeliveryBuffer: Sendable {
         var isEmpty: Bool { gaps.isEmpty && range.isEmpty }
     }
 
-    private let state: Mutex<DeliveryBufferState>
+    private let state: Lock<DeliveryBufferState>
     private let numberStorage = Atomic<UInt32>(0)
     /// Called, without a lock held, when `holdsBack` has changed or messages were dropped since the last report.
     private let onChange: @Sendable (DeliveryBuffer) -> Void
 
     init(policy: Policy, limit: Int?, onChange: @escaping @Sendable (DeliveryBuffer) -> Void = { _ in }) {
-        state = Mutex(DeliveryBufferState(policy: policy, limit: limit))
+        state = Lock(DeliveryBufferState(policy: policy, limit: limit))
         self.onChange = onChange
     }
 

@@ -1,7 +1,7 @@
+import WireTestSupport
 @testable import NotifyBroker
 import NotifyCenter
 import NotifyWire
-import Synchronization
 import TestSupport
 import Testing
 
@@ -27,7 +27,7 @@ final class BrokerCenter: ConformingCenter {
     }
 
     private let isDurable: Bool
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(isDurable: Bool) { self.isDurable = isDurable }
 

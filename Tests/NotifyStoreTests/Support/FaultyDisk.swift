@@ -1,6 +1,6 @@
+import NotifyCenter
 import GRDBSQLite
 import Glibc
-import Synchronization
 
 /// SQLite's own file layer, made to fail on demand for the files of one folder.
 enum FaultyDisk {
@@ -26,7 +26,7 @@ enum FaultyDisk {
         var tables: [UInt: UInt] = [:]
     }
 
-    private static let state = Mutex(State())
+    private static let state = Lock(State())
 
     /// Watches a folder. Databases opened in it from now on can be made to fail.
     static func watch(_ folder: String) {

@@ -1,13 +1,12 @@
 import NotifyStore
 import NotifyLog
 import NotifyWire
+import TestSupport
 
 extension Store {
     @discardableResult
     func commit(_ batch: CommitBatch) async -> CommitOutcome {
-        await withCheckedContinuation { continuation in
-            commit(batch) { continuation.resume(returning: $0) }
-        }
+        await completion { commit(batch, completion: $0) }
     }
 
     @discardableResult
@@ -28,9 +27,7 @@ extension Store {
         let request = PageRequest(
             reader: ReaderID(slot: 0, generation: 0), subscription: DurableID(subscription), filter: filter,
             access: access, after: after, maximumMessages: maximum)
-        let page = await withCheckedContinuation { continuation in
-            readPage(request) { continuation.resume(returning: $0) }
-        }
+        let page = await completion { readPage(request, completion: $0) }
         return try page.result.get()
     }
 

@@ -1,0 +1,16 @@
+/// Waits for what a function passes to its completion handler, which is called once.
+package func completion<Value: Sendable>(
+    of start: (_ completion: @escaping @Sendable (Value) -> Void) -> Void
+) async -> Value {
+    // The value does not pass through the continuation: the thread sanitizer would not see its order if the handler is
+    // called before the task suspends.
+    let later = Later<Value>()
+    await withCheckedContinuation { continuation in
+        start {
+            later.value = $0
+            continuation.resume()
+        }
+    }
+    guard let value = later.value else { preconditionFailure("the value was set before the continuation was resumed") }
+    return value
+}
