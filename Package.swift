@@ -179,7 +179,7 @@ let package = Package(
         .testTarget(
             name: "NotifyClientTests",
             dependencies: [
-                "NotifyClient", "NotifyWire", "NotifyCenter", "TestSupport",
+                "NotifyClient", "NotifyWire", "NotifyCenter", "TestSupport", "WireTestSupport",
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "Logging", package: "swift-log"),
@@ -195,7 +195,7 @@ let package = Package(
         .testTarget(
             name: "Integration",
             dependencies: [
-                "NotifyClient", "NotifyWire", "NotifyCenter", "notifyd", "notifyctl", "TestSupport",
+                "NotifyClient", "NotifyWire", "NotifyCenter", "notifyd", "notifyctl", "TestSupport", "WireTestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             exclude: ["PythonClient"]),

@@ -1,5 +1,5 @@
+import WireTestSupport
 import Foundation
-import NIOCore
 import NotifyWire
 import TestSupport
 import Testing
@@ -22,32 +22,24 @@ extension IntegrationTests {
             }
         }
 
-        /// A header, and a body that need not be what it says.
-        private static func frame(_ kind: UInt8, length: UInt32? = nil, _ body: [UInt8] = []) -> [UInt8] {
-            var buffer = ByteBuffer()
-            buffer.writeInteger(length ?? UInt32(body.count), endianness: .little)
-            buffer.writeBytes([kind, 0, 0, 0] + body)
-            return Array(buffer.readableBytesView)
-        }
-
         private static func hello(_ change: (inout [UInt8]) -> Void) -> [UInt8] {
-            var bytes = RawClient.encode(Hello(instance: .random()))
+            var bytes = Hello(instance: .random()).encoded
             change(&bytes)
             return bytes
         }
 
-        private static let post = RawClient.encodePost(request: 1, name: Array("a".utf8), payload: [1, 2, 3])
+        private static let post = postFrame(1, name: Array("a".utf8), payload: [1, 2, 3])
 
         private static let cases = [
             Case("HTTP", .frameTooLarge, Array("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)),
             Case("text", .frameTooLarge, Array("hello there, is this the right socket?\n".utf8)),
             Case("ones", .frameTooLarge, [UInt8](repeating: 0xFF, count: 100_000)),
             Case("zeroes", .greetingExpected, [UInt8](repeating: 0, count: 100_000)),
-            Case("4 GiB before the greeting", .frameTooLarge, frame(1, length: .max)),
-            Case("513 bytes before the greeting", .frameTooLarge, frame(1, length: 513)),
+            Case("4 GiB before the greeting", .frameTooLarge, rawFrame(1, length: .max)),
+            Case("513 bytes before the greeting", .frameTooLarge, rawFrame(1, length: 513)),
             Case("a post before the greeting", .greetingExpected, post),
             Case("a hello without the magic", .greetingExpected, hello { $0[8] = 0 }),
-            Case("a short hello", .malformedFrame, frame(1, [0x4E, 0x54, 0x46, 0x59, 1])),
+            Case("a short hello", .malformedFrame, rawFrame(1, [0x4E, 0x54, 0x46, 0x59, 1])),
             Case(
                 "a later version", .unsupportedVersion,
                 hello {
@@ -64,17 +56,20 @@ extension IntegrationTests {
                     $0[12] = 5; $0[14] = 1
                 }),
             Case("an unknown overflow policy", .invalidArgument, hello { $0[16] = 3 }),
-            Case("4 GiB", .frameTooLarge, afterGreeting: true, frame(2, length: .max)),
+            Case("4 GiB", .frameTooLarge, afterGreeting: true, rawFrame(2, length: .max)),
             Case(
-                "one byte too many", .frameTooLarge, afterGreeting: true, frame(2, length: (1 << 20) + (64 << 10) + 1)),
+                "one byte too many", .frameTooLarge, afterGreeting: true,
+                rawFrame(2, length: (1 << 20) + (64 << 10) + 1)),
             Case("a second hello", .malformedFrame, afterGreeting: true, hello { _ in }),
-            Case("an empty post", .malformedFrame, afterGreeting: true, frame(2)),
-            Case("a post whose name is cut", .malformedFrame, afterGreeting: true, frame(2, post[8..<24] + [])),
-            Case("a ping that goes on", .malformedFrame, afterGreeting: true, frame(8, [1, 0, 0, 0, 0, 0, 0, 0, 0])),
-            Case("a subscribe that is cut", .malformedFrame, afterGreeting: true, frame(3, [1, 0, 0, 0, 0, 0, 0, 0])),
+            Case("an empty post", .malformedFrame, afterGreeting: true, rawFrame(2)),
+            Case("a post whose name is cut", .malformedFrame, afterGreeting: true, rawFrame(2, post[8..<24] + [])),
+            Case(
+                "a ping that goes on", .malformedFrame, afterGreeting: true, rawFrame(8, [1, 0, 0, 0, 0, 0, 0, 0, 0])),
+            Case(
+                "a subscribe that is cut", .malformedFrame, afterGreeting: true, rawFrame(3, [1, 0, 0, 0, 0, 0, 0, 0])),
             Case(
                 "an acknowledgement that is cut", .malformedFrame, afterGreeting: true,
-                frame(6, [1, 0, 0, 0, 9, 0, 0, 0])),
+                rawFrame(6, [1, 0, 0, 0, 9, 0, 0, 0])),
         ]
 
         @Test(arguments: cases)
@@ -103,8 +98,7 @@ extension IntegrationTests {
             let daemon = try await Daemon.start()
             let bystander = try Bystander(daemon)
             let payload = [UInt8](repeating: 7, count: 100_000)
-            let post = RawClient.encodePost(
-                request: 1, name: Array("never".utf8), payload: payload, durability: .stored)
+            let post = postFrame(1, name: Array("never".utf8), payload: payload, .stored)
             try bystander.noticesNothing()
             let before = try bystander.statistics()
             let descriptors = try daemon.descriptorCount
@@ -134,7 +128,7 @@ extension IntegrationTests {
                     let body = (0..<Int.random(in: 0...60, using: &random)).map { _ in
                         UInt8.random(in: 0...255, using: &random) & (round % 3 == 0 ? 3 : 255)
                     }
-                    bytes += Self.frame(UInt8.random(in: 0...12, using: &random), body)
+                    bytes += rawFrame(UInt8.random(in: 0...12, using: &random), body)
                 }
                 _ = try? client.send(bytes)
             }
@@ -146,7 +140,7 @@ extension IntegrationTests {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             for kind: UInt8 in [0, 0x0C, 0x3F, 0x41, 0x50, 0x62, 0xFF] {
-                try client.send(Self.frame(kind, [1, 2, 3]))
+                try client.send(rawFrame(kind, [1, 2, 3]))
                 let error = try client.error()
                 #expect(ErrorCode(rawValue: error.code) == .unknownFrame)
                 #expect(error.detail == UInt64(kind))

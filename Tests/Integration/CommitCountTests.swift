@@ -1,3 +1,4 @@
+import WireTestSupport
 import Foundation
 import NotifyWire
 import Testing
@@ -43,7 +44,7 @@ extension RawClient {
         while receipts.count < count {
             var posts: [UInt8] = []
             while sent < count, sent - receipts.count < window {
-                posts += Self.encodePost(request: newRequest(), name: name, payload: payload, durability: durability)
+                posts += postFrame(newRequest(), name: name, payload: payload, durability)
                 sent += 1
             }
             if !posts.isEmpty { try send(posts) }

@@ -1,3 +1,4 @@
+import WireTestSupport
 import Foundation
 import NotifyWire
 import Testing
@@ -10,7 +11,7 @@ extension IntegrationTests {
             let bystander = try Bystander(daemon)
             let silent = RawClient(try RawSocket(path: daemon.socket))
             let dripping = RawClient(try RawSocket(path: daemon.socket))
-            for byte in RawClient.encode(Hello(instance: .random())).dropLast(16) {
+            for byte in Hello(instance: .random()).encoded.dropLast(16) {
                 // On a slow machine the time may be over before the last byte.
                 guard (try? dripping.send([byte])) != nil else { break }
                 try bystander.noticesNothing()
@@ -72,7 +73,7 @@ extension IntegrationTests {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_LIMITS_PER_USER_HALF_RECEIVED_BYTES": "4000000"])
             let bystander = try Bystander(daemon)
             let payload = [UInt8](repeating: 7, count: 1_000_000)
-            let most = RawClient.encodePost(request: 1, name: Array("never".utf8), payload: payload).dropLast(10)
+            let most = postFrame(1, name: Array("never".utf8), payload: payload).dropLast(10)
             var clients: [RawClient] = []
             for _ in 0..<5 {
                 let client = try RawClient(daemon)
@@ -130,7 +131,7 @@ extension RawClient {
     /// Sends a ping with descriptors beside it, and returns the request.
     fileprivate func pingWithDescriptors(_ descriptors: [Int32]) throws -> UInt64 {
         let request = newRequest()
-        var frame = Self.encode(Ping(request: request))
+        var frame = Ping(request: request).encoded
         var control = [UInt8](repeating: 0, count: MemoryLayout<cmsghdr>.size + descriptors.count * 4)
         let sent = control.withUnsafeMutableBytes { control in
             var header = cmsghdr()

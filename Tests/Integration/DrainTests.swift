@@ -1,3 +1,4 @@
+import WireTestSupport
 import Foundation
 import NotifyWire
 import Testing
@@ -14,9 +15,7 @@ extension IntegrationTests {
             let client = try RawClient(daemon)
             var posts: [UInt8] = []
             for _ in 0..<8000 {
-                posts += RawClient.encodePost(
-                    request: client.newRequest(), name: Array("load.a".utf8), payload: Array("x".utf8),
-                    durability: .stored)
+                posts += postFrame(client.newRequest(), name: Array("load.a".utf8), payload: Array("x".utf8), .stored)
             }
             try client.send(posts)
             daemon.process.send(signal)

@@ -1,5 +1,7 @@
+import WireTestSupport
 import Foundation
 import NotifyWire
+import TestSupport
 import Testing
 
 extension IntegrationTests {
@@ -37,9 +39,8 @@ extension IntegrationTests {
             try client.subscribe("all.>", as: 2)
             var posts: [UInt8] = []
             for _ in 0..<8192 {
-                posts += RawClient.encodePost(
-                    request: client.newRequest(), name: Array("all.a".utf8), payload: [UInt8](repeating: 7, count: 200),
-                    durability: .stored)
+                posts += postFrame(
+                    client.newRequest(), name: Array("all.a".utf8), payload: [UInt8](repeating: 7, count: 200), .stored)
             }
             try client.send(posts, readingMeanwhile: false)
             var receipts = 0
@@ -56,7 +57,7 @@ extension IntegrationTests {
             let client = try RawClient(daemon)
             var posts: [UInt8] = []
             for _ in 0..<1000 {
-                posts += RawClient.encodePost(request: client.newRequest(), name: [0x61], durability: .stored)
+                posts += postFrame(client.newRequest(), name: [0x61], .stored)
             }
             try client.send(posts)
             var receipts = 0
@@ -82,8 +83,7 @@ extension IntegrationTests {
             while outcome.receipts.count < count || outcome.durable.count < 2 * count {
                 var posts: [UInt8] = []
                 while sent < count, sent - outcome.receipts.count < 8192, posts.count < 1 << 20 {
-                    posts += RawClient.encodePost(
-                        request: client.newRequest(), name: Array("all.\(number)".utf8), payload: payload)
+                    posts += postFrame(client.newRequest(), name: Array("all.\(number)".utf8), payload: payload)
                     sent += 1
                 }
                 if !posts.isEmpty { try client.send(posts) }

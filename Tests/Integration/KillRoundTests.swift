@@ -1,3 +1,4 @@
+import WireTestSupport
 import Foundation
 import NotifyWire
 import TestSupport
@@ -23,7 +24,7 @@ extension IntegrationTests {
                 let process = daemon.process
                 let life = Int.random(in: 1...600, using: &random)
                 DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(life)) { process.send(SIGKILL) }
-                _ = try await onThreads(5) { number in
+                try await onThreads(5) { number in
                     let load = KillLoad(daemon: daemon, journal: journal, round: round, seed: seeds[number])
                     switch number {
                     case 0: try load.post("load.stored", .stored, maximumBytes: 100)
@@ -117,7 +118,7 @@ struct KillLoad {
         guard let client = try connect() else { return }
         var outstanding: [UInt64: String] = [:]
         var number = 0
-        let take = { (event: RawEvent) in
+        let take = { (event: Received) in
             switch event {
             case .receipt(let receipt):
                 guard let text = outstanding.removeValue(forKey: receipt.request) else {
@@ -136,8 +137,7 @@ struct KillLoad {
                     let padding = String(repeating: "x", count: Int.random(in: 0...maximumBytes, using: &random))
                     let text = "\(name) \(round) \(number) \(padding)"
                     outstanding[request] = text
-                    posts += RawClient.encodePost(
-                        request: request, name: Array(name.utf8), payload: Array(text.utf8), durability: durability)
+                    posts += postFrame(request, name: Array(name.utf8), payload: Array(text.utf8), durability)
                 }
                 try client.send(posts)
                 while outstanding.count > 500 { take(try client.next()) }

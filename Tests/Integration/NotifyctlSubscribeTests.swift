@@ -1,3 +1,4 @@
+import WireTestSupport
 import Foundation
 import NotifyWire
 import TestSupport
@@ -51,10 +52,10 @@ extension IntegrationTests {
             try daemon.waitForSubscriptions(1)
             let headers = try HeaderList.encode([("k", "v\"\n")])
             let posts = [
-                RawClient.encodePost(
-                    request: poster.newRequest(), name: Array("a.ü".utf8), payload: Array("grüße\u{1}\\".utf8),
-                    object: Array("o".utf8), headers: headers),
-                RawClient.encodePost(request: poster.newRequest(), name: Array("a.b".utf8), payload: [0xFF, 0, 1]),
+                postFrame(
+                    poster.newRequest(), name: Array("a.ü".utf8), object: Array("o".utf8), headers: headers,
+                    payload: Array("grüße\u{1}\\".utf8)),
+                postFrame(poster.newRequest(), name: Array("a.b".utf8), payload: [0xFF, 0, 1]),
             ]
             try poster.send(posts[0] + posts[1])
             #expect(try await process.waitForExit() == .status(0))
@@ -97,9 +98,9 @@ extension IntegrationTests {
                 #"{sequence}\t{uid} {gid} {pid} {name} {object} {text} {header:k} \{{redelivered}"#)
             let headers = try HeaderList.encode([("k", "v w")])
             try poster.send(
-                RawClient.encodePost(
-                    request: poster.newRequest(), name: Array("a".utf8), payload: Array("x y".utf8),
-                    object: Array("o".utf8), headers: headers))
+                postFrame(
+                    poster.newRequest(), name: Array("a".utf8), object: Array("o".utf8), headers: headers,
+                    payload: Array("x y".utf8)))
             #expect(try await process.waitForExit() == .status(0))
             let text = try await process.standardOutput.wait("the end") { $0.isAtEnd ? $0.text : nil }
             #expect(text.hasSuffix("\t\(geteuid()) \(getegid()) \(getpid()) a o x y v w {false\n"), "\(text)")

@@ -1,3 +1,4 @@
+import WireTestSupport
 import Foundation
 import NotifyWire
 import Testing
@@ -65,8 +66,8 @@ extension IntegrationTests {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             try client.post("a")
-            let old = RawClient.encodePost(request: 1, name: [0x61])
-            let none = RawClient.encodePost(request: 0, name: [0x61])
+            let old = postFrame(1, name: [0x61])
+            let none = postFrame(0, name: [0x61])
             for post in [old, none] {
                 try client.send(post)
                 #expect(ErrorCode(rawValue: try client.error().code) == .invalidArgument)
@@ -77,11 +78,11 @@ extension IntegrationTests {
         @Test func fieldsThatThisVersionDoesNotKnow() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
-            var flagged = RawClient.encodePost(request: client.newRequest(), name: [0x61])
+            var flagged = postFrame(client.newRequest(), name: [0x61])
             flagged[5] |= 0x80
             try client.send(flagged)
             #expect(ErrorCode(rawValue: try client.error().code) == .unsupported)
-            var durability = RawClient.encodePost(request: client.newRequest(), name: [0x61])
+            var durability = postFrame(client.newRequest(), name: [0x61])
             durability[8 + 13] = 4
             try client.send(durability)
             #expect(ErrorCode(rawValue: try client.error().code) == .invalidArgument)
@@ -150,9 +151,7 @@ extension RawClient {
     ) throws -> Receipt {
         let request = newRequest()
         try send(
-            Self.encodePost(
-                request: request, name: name, payload: payload, object: object, headers: headers,
-                messageID: messageID))
+            postFrame(request, name: name, object: object, messageID: messageID, headers: headers, payload: payload))
         return try receipt(of: request)
     }
 }

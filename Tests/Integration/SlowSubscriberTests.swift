@@ -1,3 +1,4 @@
+import WireTestSupport
 import Foundation
 import NotifyWire
 import Testing
@@ -23,7 +24,7 @@ extension IntegrationTests {
             while delivered.count + Int(missed) < sequences.count {
                 switch try deaf.next() {
                 case .message(let message):
-                    #expect(message.sequence > last && message.subscription == nil)
+                    #expect(message.sequence > last && message.subscription == 0)
                     delivered.append(message.sequence)
                     last = message.sequence
                 case .gap(let gap):

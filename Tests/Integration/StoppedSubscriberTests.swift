@@ -1,3 +1,4 @@
+import WireTestSupport
 import Foundation
 import NotifyWire
 import Testing
@@ -70,8 +71,8 @@ struct Flood {
     private(set) var number: UInt64 = 0
 
     init(name: String, payloadSize: Int) {
-        let frame = RawClient.encodePost(
-            request: 0, name: Array(name.utf8), payload: [UInt8](repeating: 7, count: payloadSize), receipt: false)
+        let frame = postFrame(
+            0, name: Array(name.utf8), payload: [UInt8](repeating: 7, count: payloadSize), receipt: false)
         frameSize = frame.count
         nameSize = name.utf8.count
         for _ in 0..<Self.framesPerBlock { block += frame }

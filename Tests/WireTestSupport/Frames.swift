@@ -29,10 +29,22 @@ package func withFrame<Result>(_ bytes: [UInt8], _ body: (FrameDecoder.Frame) th
     }
 }
 
-/// A frame of any kind around `body`, its length right.
-package func rawFrame(_ kind: UInt8, flags: UInt8 = 0, _ body: [UInt8] = []) -> [UInt8] {
-    let length = UInt32(body.count)
+/// A frame of any kind around `body`. A `length` other than the body's makes it a broken one.
+package func rawFrame(_ kind: UInt8, flags: UInt8 = 0, length: UInt32? = nil, _ body: [UInt8] = []) -> [UInt8] {
+    let length = length ?? UInt32(body.count)
     return (0..<4).map { UInt8(truncatingIfNeeded: length >> (8 * $0)) } + [kind, flags, 0, 0] + body
+}
+
+/// A whole post frame.
+package func postFrame(
+    _ request: UInt64, name: [UInt8], object: [UInt8] = [], messageID: [UInt8] = [], headers: [UInt8] = [],
+    payload: [UInt8] = [], _ durability: Durability = .automatic, receipt: Bool = true
+) -> [UInt8] {
+    var buffer = ByteBuffer()
+    withParts(name: name, object: object, messageID: messageID, headers: headers, payload: payload) { parts in
+        Post(request: request, durability: durability, wantsReceipt: receipt, parts: parts).append(to: &buffer)
+    }
+    return Array(buffer.readableBytesView)
 }
 
 /// Calls `body` with message parts that point at copies of what is given.

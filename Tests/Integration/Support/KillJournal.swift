@@ -1,3 +1,4 @@
+import WireTestSupport
 import NotifyWire
 import Synchronization
 
@@ -39,12 +40,12 @@ final class KillJournal: Sendable {
         }
     }
 
-    func received(_ message: RawMessage) {
+    func received(_ message: ReceivedMessage) {
         state.withLock { $0.note(message.sequence, message.text, "a delivery") }
     }
 
     /// A message came to the durable subscription, after `last` of the same attachment.
-    func received(_ message: RawMessage, after last: UInt64) {
+    func received(_ message: ReceivedMessage, after last: UInt64) {
         state.withLock { state in
             state.note(message.sequence, message.text, "a durable delivery")
             if message.sequence <= last { state.broken.append("\(message.sequence) came after \(last)") }

@@ -1,3 +1,4 @@
+import WireTestSupport
 import Foundation
 
 extension Notifyctl {

@@ -1,4 +1,4 @@
-import NIOCore
+import WireTestSupport
 import NotifyWire
 
 /// A request that was answered with an error.
@@ -11,29 +11,6 @@ struct Refused: Error, CustomStringConvertible {
 extension RawClient {
     // MARK: Posting
 
-    /// A whole post frame.
-    static func encodePost(
-        request: UInt64, name: [UInt8], payload: [UInt8] = [], object: [UInt8] = [], headers: [UInt8] = [],
-        messageID: [UInt8] = [], durability: Durability = .automatic, receipt: Bool = true
-    ) -> [UInt8] {
-        var buffer = ByteBuffer()
-        name.withUnsafeBytes { name in
-            payload.withUnsafeBytes { payload in
-                object.withUnsafeBytes { object in
-                    headers.withUnsafeBytes { headers in
-                        messageID.withUnsafeBytes { messageID in
-                            let parts = MessageParts(
-                                name: name, object: object, messageID: messageID, headers: headers, payload: payload)
-                            Post(request: request, durability: durability, wantsReceipt: receipt, parts: parts)
-                                .append(to: &buffer)
-                        }
-                    }
-                }
-            }
-        }
-        return Array(buffer.readableBytesView)
-    }
-
     /// Sends a post and returns its request.
     @discardableResult
     func send(
@@ -42,9 +19,9 @@ extension RawClient {
     ) throws -> UInt64 {
         let request = newRequest()
         try send(
-            Self.encodePost(
-                request: request, name: Array(name.utf8), payload: Array(payload.utf8), object: Array(object.utf8),
-                durability: durability, receipt: receipt))
+            postFrame(
+                request, name: Array(name.utf8), object: Array(object.utf8), payload: Array(payload.utf8), durability,
+                receipt: receipt))
         return request
     }
 
@@ -99,7 +76,7 @@ extension RawClient {
 
     // MARK: Looking
 
-    func message(_ what: String = "a message", within limit: Duration = patience) throws -> RawMessage {
+    func message(_ what: String = "a message", within limit: Duration = patience) throws -> ReceivedMessage {
         try wait(what, within: limit) { if case .message(let message) = $0 { message } else { nil } }
     }
 
@@ -143,7 +120,7 @@ extension RawClient {
     }
 
     /// Waits for what answers the request; throws `Refused` where that is an error.
-    private func answer<Found>(to request: UInt64, _ what: String, _ find: (RawEvent) -> Found?) throws -> Found {
+    private func answer<Found>(to request: UInt64, _ what: String, _ find: (Received) -> Found?) throws -> Found {
         try wait("\(what) to request \(request)") { event in
             if case .error(let error) = event, error.request == request || error.isFatal {
                 throw Refused(frame: error)
@@ -155,7 +132,7 @@ extension RawClient {
     }
 }
 
-extension RawEvent {
+extension Received {
     /// The request that the frame answers, if it answers one.
     var request: UInt64? {
         switch self {

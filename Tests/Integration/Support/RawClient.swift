@@ -1,5 +1,5 @@
+import WireTestSupport
 import Foundation
-import NIOCore
 import NotifyWire
 
 /// The daemon has closed the connection.
@@ -10,12 +10,10 @@ struct ConnectionEnded: Error {}
 /// For one thread. Every wait is bounded, and blocks the thread.
 final class RawClient {
     let socket: RawSocket
-    private var received: [UInt8] = []
-    private var readIndex = 0
+    private var reader = ReceivedReader()
     private var hasEnded = false
     /// Taken off the socket while a test waited for something else.
-    private var waiting: [RawEvent] = []
-    private var run: Run?
+    private var waiting: [Received] = []
     private(set) var lastRequest: UInt64 = 0
 
     static let patience = Duration.seconds(300)
@@ -58,13 +56,7 @@ final class RawClient {
     // MARK: Out
 
     func send(_ frame: some ControlFrame, within limit: Duration = patience) throws {
-        try send(Self.encode(frame), within: limit)
-    }
-
-    static func encode(_ frame: some ControlFrame) -> [UInt8] {
-        var buffer = ByteBuffer()
-        frame.write(to: &buffer)
-        return Array(buffer.readableBytesView)
+        try send(frame.encoded, within: limit)
     }
 
     /// Sends bytes. What arrives meanwhile is kept unless `readingMeanwhile` is off; then it stays in the socket, and
@@ -85,17 +77,17 @@ final class RawClient {
     // MARK: In
 
     /// Whether nothing has come that no test has looked at. A round trip before makes this sure.
-    var isQuiet: Bool { waiting.isEmpty && readIndex == received.count }
+    var isQuiet: Bool { waiting.isEmpty && reader.isEmpty }
 
     /// The next event; throws `ConnectionEnded` where there is none any more.
-    func next(within limit: Duration = patience, _ what: String = "a frame") throws -> RawEvent {
+    func next(within limit: Duration = patience, _ what: String = "a frame") throws -> Received {
         if !waiting.isEmpty { return waiting.removeFirst() }
         return try nextFromSocket(until: ContinuousClock.now + limit, what)
     }
 
     /// The first event for which `find` gives something. Others keep their place for later.
     func wait<Found>(
-        _ what: String, within limit: Duration = patience, for find: (RawEvent) throws -> Found?
+        _ what: String, within limit: Duration = patience, for find: (Received) throws -> Found?
     ) throws -> Found {
         for (index, event) in waiting.enumerated() {
             guard let found = try find(event) else { continue }
@@ -111,7 +103,7 @@ final class RawClient {
     }
 
     /// Waits until the daemon closes the connection, and returns what it still sent.
-    func waitForEnd(within limit: Duration = patience) throws -> [RawEvent] {
+    func waitForEnd(within limit: Duration = patience) throws -> [Received] {
         var events = waiting
         waiting = []
         let deadline = ContinuousClock.now + limit
@@ -122,47 +114,18 @@ final class RawClient {
         }
     }
 
-    private func nextFromSocket(until deadline: ContinuousClock.Instant, _ what: String) throws -> RawEvent {
+    private func nextFromSocket(until deadline: ContinuousClock.Instant, _ what: String) throws -> Received {
         while true {
-            if let event = try nextReceived() { return event }
+            if let event = try reader.next() { return event }
             if hasEnded { throw ConnectionEnded() }
             try socket.wait(for: POLLIN, until: deadline) { "\(what) did not come; waiting are \(waiting.suffix(3))" }
             try receive()
         }
     }
 
-    private func nextReceived() throws -> RawEvent? {
-        while true {
-            let (kind, event) = try received.withUnsafeBytes { bytes -> (UInt8?, RawEvent?) in
-                let rest = UnsafeRawBufferPointer(rebasing: bytes[readIndex...])
-                guard let frame = try FrameDecoder(maximumBodyBytes: 1 << 28).next(in: rest) else { return (nil, nil) }
-                readIndex += frame.size
-                if frame.kind == FrameKind.run.rawValue || frame.kind == FrameKind.redelivery.rawValue {
-                    run = try Run(frame)
-                    return (frame.kind, nil)
-                }
-                return (frame.kind, try RawEvent(frame, of: run))
-            }
-            guard let kind else { return nil }
-            if kind == FrameKind.deliver.rawValue { countDown() }
-            if let event { return event }
-        }
-    }
-
-    private func countDown() {
-        guard let current = run else { return }
-        run?.count -= 1
-        if current.count == 1 { run = nil }
-    }
-
     private func receive() throws {
-        if readIndex == received.count {
-            received.removeAll(keepingCapacity: true)
-            readIndex = 0
-        } else if readIndex > 1 << 20 {
-            received.removeSubrange(..<readIndex)
-            readIndex = 0
-        }
-        if try !socket.read(into: &received) { hasEnded = true }
+        var bytes: [UInt8] = []
+        if try !socket.read(into: &bytes) { hasEnded = true }
+        reader.append(bytes)
     }
 }

@@ -1,3 +1,4 @@
+import WireTestSupport
 import NotifyCenter
 import NotifyLog
 import NotifyWire

@@ -1,3 +1,4 @@
+import WireTestSupport
 import NotifyLog
 import NIOCore
 @testable import NotifyBroker

@@ -1,3 +1,4 @@
+import WireTestSupport
 import NotifyLog
 @testable import NotifyBroker
 import NotifyWire

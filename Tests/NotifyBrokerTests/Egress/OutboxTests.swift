@@ -1,3 +1,4 @@
+import WireTestSupport
 import NIOCore
 @testable import NotifyBroker
 import NotifyWire

@@ -1,3 +1,4 @@
+import WireTestSupport
 @testable import NotifyBroker
 import NotifyCenter
 import NotifyLog

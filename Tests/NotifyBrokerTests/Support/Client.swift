@@ -128,17 +128,6 @@ final class Client {
     }
 }
 
-func postFrame(
-    _ request: UInt64, name: [UInt8], object: [UInt8] = [], messageID: [UInt8] = [], headers: [UInt8] = [],
-    payload: [UInt8] = [], _ durability: Durability = .automatic, receipt: Bool = true
-) -> [UInt8] {
-    var buffer = ByteBuffer()
-    withParts(name: name, object: object, messageID: messageID, headers: headers, payload: payload) { parts in
-        Post(request: request, durability: durability, wantsReceipt: receipt, parts: parts).append(to: &buffer)
-    }
-    return Array(buffer.readableBytesView)
-}
-
 extension ClientInstance {
     /// Another one each time.
     static func next() -> ClientInstance { .random() }

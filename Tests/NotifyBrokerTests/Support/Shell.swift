@@ -1,3 +1,4 @@
+import WireTestSupport
 import NIOCore
 import NotifyLog
 @testable import NotifyBroker

@@ -1,3 +1,4 @@
+import WireTestSupport
 import NotifyLog
 import NotifyWire
 import Testing

@@ -1,9 +1,10 @@
 import Foundation
+import NotifyCenter
 import NIOCore
 import NIOPosix
 import NotifyWire
-import Synchronization
 import Testing
+import WireTestSupport
 
 @testable import NotifyClient
 
@@ -16,7 +17,7 @@ final class FakeDaemon: Sendable {
     private let folder: String
     private let postWindow: UInt32
     private let connections = Inbox<FakeConnection>()
-    private let server = Mutex<(any Channel)?>(nil)
+    private let server = Lock<(any Channel)?>(nil)
 
     /// Runs a test with a fake daemon that listens on a fresh socket, and cleans up.
     static func run<Result>(
@@ -82,6 +83,12 @@ final class FakeConnection: Sendable {
         var flags: UInt8
         var body: [UInt8]
 
+        init(_ frame: FrameDecoder.Frame) throws {
+            kind = try #require(FrameKind(rawValue: frame.kind))
+            flags = frame.flags
+            body = Array(frame.body)
+        }
+
         func read<Frame: ControlFrame>(_: Frame.Type = Frame.self) throws -> Frame {
             try #require(kind == Frame.kind, "\(kind) came instead of \(Frame.kind)")
             return try body.withUnsafeBytes { bytes in
@@ -117,7 +124,7 @@ final class FakeConnection: Sendable {
 
     private let channel: any Channel
     private let frames = Inbox<Received?>()
-    private let drops = Mutex<UInt64>(0)
+    private let drops = Lock<UInt64>(0)
 
     /// Messages that the client reported as dropped. Such reports come at any time, and are no frames to expect.
     var reportedDrops: UInt64 { drops.withLock { $0 } }
@@ -206,7 +213,7 @@ final class FakeConnection: Sendable {
 
         private let connection: FakeConnection
         private let postWindow: UInt32
-        private var partial = ByteBuffer()
+        private var reader = FrameReader()
 
         init(_ connection: FakeConnection, postWindow: UInt32) {
             self.connection = connection
@@ -214,21 +221,11 @@ final class FakeConnection: Sendable {
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            var incoming = unwrapInboundIn(data)
-            partial.writeBuffer(&incoming)
-            while true {
-                let received = partial.withUnsafeReadableBytes { bytes -> (Received, Int)? in
-                    guard let frame = try? FrameDecoder(maximumBodyBytes: 1 << 26).next(in: bytes),
-                        let kind = FrameKind(rawValue: frame.kind)
-                    else { return nil }
-                    return (Received(kind: kind, flags: frame.flags, body: Array(frame.body)), frame.size)
-                }
-                guard let (frame, size) = received else { break }
-                partial.moveReaderIndex(forwardBy: size)
+            reader.append(unwrapInboundIn(data))
+            while let frame = try? reader.next(Received.init) {
                 answer(frame)
                 if frame.kind != .hello, frame.kind != .dropped { connection.frames.put(frame) }
             }
-            partial.discardReadBytes()
         }
 
         private func answer(_ frame: Received) {
@@ -264,7 +261,7 @@ final class Inbox<Element: Sendable>: Sendable {
         var isCancelled = false
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     func put(_ element: Element) {
         let waiter = state.withLock { state in

@@ -1,15 +1,15 @@
 import NIOCore
 import NotifyCenter
 import NotifyWire
-import Synchronization
 import Testing
+import WireTestSupport
 
 @testable import NotifyClient
 
 /// A machine with a clock that the test turns, and the frames it writes.
 final class MachineHarness {
     private var machine: ClientMachine
-    private var unread: ByteBuffer = ByteBuffer()
+    private var unread = FrameReader()
     var now = Duration.zero
     private(set) var channel = Effects.ChannelEffect.none
     private(set) var changes: [NotifyClient.ConnectionChange] = []
@@ -42,7 +42,7 @@ final class MachineHarness {
 
     func disconnect() {
         process { [now] in $0.disconnected(nil, now: now, jitter: 0, &$1) }
-        unread.clear()
+        unread = FrameReader()
     }
 
     /// Loses the connection and gets another one, at the earliest time.
@@ -193,23 +193,10 @@ final class MachineHarness {
     /// The frames written since the last call.
     func read() throws -> [FakeConnection.Received] {
         repeat {
-            var more = process { $0.takeOutgoing(&$1) }
-            unread.writeBuffer(&more)
+            unread.append(process { $0.takeOutgoing(&$1) })
         } while process { machine, _ in machine.hasOutgoing }
-        defer { unread.clear() }
         var frames: [FakeConnection.Received] = []
-        try unread.withUnsafeReadableBytes { bytes in
-            var used = 0
-            while let frame = try FrameDecoder(maximumBodyBytes: 1 << 26)
-                .next(in: UnsafeRawBufferPointer(rebasing: bytes[used...]))
-            {
-                frames.append(
-                    .init(
-                        kind: try #require(FrameKind(rawValue: frame.kind)), flags: frame.flags, body: Array(frame.body)
-                    ))
-                used += frame.size
-            }
-        }
+        while let frame = try unread.next(FakeConnection.Received.init) { frames.append(frame) }
         return frames
     }
 
@@ -220,7 +207,7 @@ final class MachineHarness {
 
 /// Buffers whose changes were not reported to the machine yet.
 private final class ChangedBuffers: Sendable {
-    private let buffers = Mutex<[DeliveryBuffer]>([])
+    private let buffers = Lock<[DeliveryBuffer]>([])
 
     func append(_ buffer: DeliveryBuffer) { buffers.withLock { $0.append(buffer) } }
 

@@ -74,7 +74,7 @@ private final class ManualTime {
 final class DriverClient {
     let channel: EmbeddedChannel
     let flushes: FlushCounter
-    private var received = ByteBuffer()
+    private var received = FrameReader()
 
     init(channel: EmbeddedChannel, flushes: FlushCounter) {
         self.channel = channel
@@ -99,18 +99,11 @@ final class DriverClient {
 
     /// Takes the kinds of the frames that were written to the channel.
     func take() throws -> [FrameKind] {
-        while let bytes = try channel.readOutbound(as: ByteBuffer.self) { received.writeImmutableBuffer(bytes) }
+        while let bytes = try channel.readOutbound(as: ByteBuffer.self) { received.append(bytes) }
         var kinds: [FrameKind] = []
-        let used = try received.withUnsafeReadableBytes { bytes in
-            var used = 0
-            let decoder = FrameDecoder(maximumBodyBytes: 1 << 20)
-            while let frame = try decoder.next(in: UnsafeRawBufferPointer(rebasing: bytes[used...])) {
-                used += frame.size
-                if let kind = FrameKind(rawValue: frame.kind) { kinds.append(kind) }
-            }
-            return used
+        while let kind = try received.next({ FrameKind(rawValue: $0.kind) }) {
+            if let kind { kinds.append(kind) }
         }
-        received.moveReaderIndex(forwardBy: used)
         return kinds
     }
 }

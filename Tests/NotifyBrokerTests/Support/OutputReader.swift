@@ -1,0 +1,20 @@
+import NIOCore
+import Testing
+import WireTestSupport
+
+/// Reads what the broker wrote to a connection, which are complete frames, and records what violates the protocol.
+struct OutputReader {
+    private var reader = ReceivedReader()
+
+    mutating func read(_ bytes: ByteBuffer) -> [Received] {
+        var received: [Received] = []
+        reader.append(bytes)
+        do {
+            while let next = try reader.next() { received.append(next) }
+        } catch {
+            Issue.record("the broker sent a broken frame: \(error)")
+        }
+        #expect(reader.isEmpty, "output ends in the middle of a frame")
+        return received
+    }
+}

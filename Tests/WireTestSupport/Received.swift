@@ -1,0 +1,132 @@
+package import NIOCore
+package import NotifyWire
+
+/// A frame that the daemon sent. Run headers are not among them: they become part of the messages that follow.
+package enum Received: Equatable, Sendable {
+    case welcome(Welcome)
+    case receipt(Receipt)
+    case subscribed(Subscribed)
+    case detached(Detached)
+    case removed(Removed)
+    case pong(Pong)
+    case listEntry(ListEntry)
+    case listEnd(ListEnd)
+    case statistics(StatisticsReport)
+    case message(ReceivedMessage)
+    case snapshot(Snapshot)
+    case gap(Gap)
+    case error(ErrorFrame)
+    case closing(Closing)
+
+    /// Reads any frame but deliveries and run headers.
+    fileprivate init(_ kind: FrameKind, _ frame: FrameDecoder.Frame) throws {
+        switch kind {
+        case .welcome: self = .welcome(try Welcome(frame))
+        case .receipt: self = .receipt(try Receipt(frame))
+        case .subscribed: self = .subscribed(try Subscribed(frame))
+        case .detached: self = .detached(try Detached(frame))
+        case .removed: self = .removed(try Removed(frame))
+        case .pong: self = .pong(try Pong(frame))
+        case .listEntry: self = .listEntry(try ListEntry(frame))
+        case .listEnd: self = .listEnd(try ListEnd(frame))
+        case .statisticsReport: self = .statistics(try StatisticsReport(frame))
+        case .snapshot: self = .snapshot(try Snapshot(frame))
+        case .gap: self = .gap(try Gap(frame))
+        case .error: self = .error(try ErrorFrame(frame))
+        case .closing: self = .closing(try Closing(frame))
+        default: throw ReceivedError(description: "the daemon sent a frame of the kind \(kind)")
+        }
+    }
+}
+
+/// A delivered message.
+package struct ReceivedMessage: Equatable, Sendable {
+    package var stamp: Stamp
+    package var name: String
+    package var object: String
+    package var headers: [UInt8]
+    package var payload: [UInt8]
+    /// The durable subscription whose run it is in; 0 for the connection's volatile ones.
+    package var subscription: UInt32
+    package var isRedelivery: Bool
+
+    package var sequence: UInt64 { stamp.sequence }
+    package var uid: UInt32 { stamp.uid }
+    package var text: String { String(decoding: payload, as: UTF8.self) }
+
+    fileprivate init(_ frame: FrameDecoder.Frame, in run: Run?) throws {
+        let deliver = try Deliver(reading: frame.body)
+        stamp = deliver.stamp
+        name = String(decoding: deliver.parts.name, as: UTF8.self)
+        object = String(decoding: deliver.parts.object, as: UTF8.self)
+        headers = Array(deliver.parts.headers)
+        payload = Array(deliver.parts.payload)
+        subscription = run?.subscription ?? 0
+        isRedelivery = run?.isRedelivery ?? false
+    }
+}
+
+/// A violation of the protocol by the daemon.
+package struct ReceivedError: Error, CustomStringConvertible {
+    package var description: String
+}
+
+/// Reads what the daemon sends on one connection, and checks that runs are complete.
+package struct ReceivedReader {
+    private var frames = FrameReader()
+    /// The run whose messages follow; its count is of those that are still to come.
+    private var run: Run?
+
+    package init() {}
+
+    /// Whether all bytes were read.
+    package var isEmpty: Bool { frames.isEmpty }
+
+    package mutating func append(_ received: some Sequence<UInt8>) { frames.append(received) }
+
+    package mutating func append(_ received: ByteBuffer) { frames.append(received) }
+
+    /// The next frame, if all of it is there.
+    ///
+    /// - Throws: `WireError` for a frame that cannot be decoded, `ReceivedError` for one that must not come here.
+    package mutating func next() throws -> Received? {
+        var run = run
+        defer { self.run = run }
+        while let step = try frames.next({ frame in try Self.read(frame, &run) }) {
+            if let received = step { return received }
+        }
+        return nil
+    }
+
+    /// Reads one frame; nil for a run header.
+    private static func read(_ frame: FrameDecoder.Frame, _ run: inout Run?) throws -> Received? {
+        guard let kind = FrameKind(rawValue: frame.kind) else {
+            throw ReceivedError(description: "the daemon sent a frame of the unknown kind \(frame.kind)")
+        }
+        switch kind {
+        case .run, .redelivery:
+            try checkOutside(run, kind)
+            let started = try Run(frame)
+            if started.count == 0 { throw ReceivedError(description: "an empty run") }
+            run = started
+            return nil
+        case .deliver:
+            let message = try ReceivedMessage(frame, in: run)
+            if let current = run {
+                run?.count -= 1
+                if current.count == 1 { run = nil }
+            }
+            return .message(message)
+        default:
+            let received = try Received(kind, frame)
+            // A fatal error may end a connection anywhere.
+            if case .error(let error) = received, error.isFatal { return received }
+            try checkOutside(run, kind)
+            return received
+        }
+    }
+
+    private static func checkOutside(_ run: Run?, _ kind: FrameKind) throws {
+        if let run { throw ReceivedError(description: "\(kind) in a run that lacks \(run.count) messages") }
+    }
+}
