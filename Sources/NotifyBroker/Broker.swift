@@ -68,7 +68,7 @@ package struct Broker: ~Copyable {
 
     /// When `deadlinePassed` is to be called, at the latest.
     package var nextDeadline: Duration? {
-        [commits.nextDeadline(pageStarted: readers.pageStarted), connections.nextDeadline].compactMap(\.self).min()
+        .earlier(commits.nextDeadline(pageStarted: readers.pageStarted), connections.nextDeadline)
     }
 
     /// Time has passed: late greetings and goodbyes end, and a store that does not answer is reported.

@@ -10,3 +10,12 @@ package struct BrokerTime: Equatable, Sendable {
         self.wallMicroseconds = wallMicroseconds
     }
 }
+
+extension Duration? {
+    /// The earlier of two times, either of which may be missing.
+    static func earlier(_ left: Duration?, _ right: Duration?) -> Duration? {
+        guard let left else { return right }
+        guard let right else { return left }
+        return min(left, right)
+    }
+}

@@ -165,7 +165,7 @@ struct CommitPipeline {
     mutating func storageWorks() -> Bool { health.set(nil) }
 
     func silenceDeadline(pageStarted: Duration?) -> Duration? {
-        health.silenceDeadline(since: [inFlight?.started, pageStarted].compactMap(\.self).min())
+        health.silenceDeadline(since: .earlier(inFlight?.started, pageStarted))
     }
 
     /// Notes that the store has not answered for too long. Returns whether that is news.
@@ -179,6 +179,6 @@ struct CommitPipeline {
     /// When the pipeline has something to do even if no event comes. While a batch is in flight no other begins, however
     /// late it is.
     func nextDeadline(pageStarted: Duration?) -> Duration? {
-        [inFlight == nil ? deadline : nil, silenceDeadline(pageStarted: pageStarted)].compactMap(\.self).min()
+        .earlier(inFlight == nil ? deadline : nil, silenceDeadline(pageStarted: pageStarted))
     }
 }

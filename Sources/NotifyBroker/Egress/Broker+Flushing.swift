@@ -17,7 +17,7 @@ extension Broker {
 
     /// Takes the connections with something to flush, each once.
     package mutating func takeTouchedConnections() -> [ConnectionID] {
-        egress.takeTouched().compactMap { connections.isUsed($0) ? connections[$0].id : nil }
+        egress.takeTouched(of: connections)
     }
 
     /// The next bytes for a connection. What was taken cannot be dropped any more, so no more is to be taken than the
@@ -29,8 +29,8 @@ extension Broker {
 
     /// The host has taken what the socket has room for: the rest is charged, and a connection that is too far behind
     /// meets its overflow policy.
-    package mutating func settle(_ id: ConnectionID, now: BrokerTime) {
-        guard connections.contains(id) else { return }
+    package mutating func settle(_ id: ConnectionID, now: BrokerTime) -> Settlement {
+        guard connections.contains(id) else { return .open }
         let slot = id.slot
         egress[slot].settle()
         chargeOutbox(slot)
@@ -41,6 +41,14 @@ extension Broker {
             wakeReaders(of: slot)
             actions.append(.continueSoon)
         }
+        return connections[slot].session.isClosing && egress[slot].isEmpty ? .closed : .open
+    }
+
+    /// What follows for a connection that was settled.
+    package enum Settlement {
+        case open
+        /// Everything is taken of a connection that ends: it is to be closed once that is sent.
+        case closed
     }
 
     /// The socket has room again.

@@ -52,12 +52,16 @@ struct Egress {
         touched.append(slot)
     }
 
-    /// Takes the connections with something to flush, each once.
-    mutating func takeTouched() -> [ConnectionSlot] {
-        let slots = touched
-        for slot in slots { outboxes[slot.index].isTouched = false }
+    /// Takes the connections with something to flush, each once, unless they were closed since.
+    mutating func takeTouched(of connections: Connections) -> [ConnectionID] {
+        var ids: [ConnectionID] = []
+        ids.reserveCapacity(touched.count)
+        for slot in touched {
+            outboxes[slot.index].isTouched = false
+            if connections.isUsed(slot) { ids.append(connections[slot].id) }
+        }
         touched.removeAll(keepingCapacity: true)
-        return slots
+        return ids
     }
 
     // MARK: Answers

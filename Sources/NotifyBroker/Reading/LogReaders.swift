@@ -66,6 +66,7 @@ struct LogReaders {
 
     /// Takes the readers that may go on, in order, and how many ring entries each may look at.
     mutating func takeReady() -> (readers: [ReaderID], ringEntries: Int) {
+        guard !ready.isEmpty else { return ([], 0) }
         let readers = ready.filter { self[$0].canRead }.sorted { $0.slot < $1.slot }
         ready = []
         let share = Self.ringEntriesPerTick / max(1, readers.count)

@@ -2,13 +2,14 @@ extension BrokerHost {
     /// Carries out a tick: ends it in the broker, performs the actions, and gives each touched connection's bytes to its
     /// socket, as far as that has room.
     package func runTick() {
+        let core = core
         core.broker.finishTick(now: now)
         sequencesUsed(below: core.broker.nextSequence)
-        performActions()
+        performActions(core)
         for id in core.broker.takeTouchedConnections() {
-            flushOutbox(of: id)
+            flushOutbox(of: id, core)
         }
-        performActions()
+        performActions(core)
         if let deadline = core.broker.nextDeadline { wake(at: deadline) }
     }
 
@@ -18,21 +19,21 @@ extension BrokerHost {
         runTick()
     }
 
-    private func flushOutbox(of id: ConnectionID) {
+    private func flushOutbox(of id: ConnectionID, _ core: BrokerCore) {
+        guard let sink = sink(id) else { return }
         var hasWritten = false
-        while hasRoom(id), let bytes = core.broker.nextOutput(for: id) {
-            write(bytes, to: id)
+        while sink.hasRoom, let bytes = core.broker.nextOutput(for: id) {
+            sink.write(bytes)
             hasWritten = true
         }
-        core.broker.settle(id, now: now)
-        if core.broker.isClosing(id), core.broker.isFlushed(id) {
-            closeWhenFlushed(id)
-        } else if hasWritten {
-            flush(id)
+        switch core.broker.settle(id, now: now) {
+        case .closed: sink.closeWhenFlushed()
+        case .open where hasWritten: sink.flush()
+        case .open: break
         }
     }
 
-    private func performActions() {
+    private func performActions(_ core: BrokerCore) {
         for action in core.broker.takeActions() {
             if case .continueSoon = action { scheduleTick() } else { perform(action) }
         }

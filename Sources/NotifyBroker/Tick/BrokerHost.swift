@@ -6,6 +6,8 @@ package import NIOCore
 /// may close a connection, which is an event. Therefore the broker is reached in short accesses, never across a call to
 /// the host.
 package protocol BrokerHost: AnyObject {
+    associatedtype Sink: OutputSink
+
     var core: BrokerCore { get }
     /// The present time.
     var now: BrokerTime { get }
@@ -19,13 +21,19 @@ package protocol BrokerHost: AnyObject {
     /// Sequences below `next` may become visible to peers with this tick. Called before bytes leave.
     func sequencesUsed(below next: UInt64)
 
-    /// Whether the connection's socket takes more bytes. False for one that is closed.
-    func hasRoom(_ id: ConnectionID) -> Bool
-    func write(_ bytes: ByteBuffer, to id: ConnectionID)
+    /// Where the connection's bytes go; nil if it is closed.
+    func sink(_ id: ConnectionID) -> Sink?
+}
+
+/// The socket of a connection.
+package protocol OutputSink: AnyObject {
+    /// Whether the socket takes more bytes. False once it is closed.
+    var hasRoom: Bool { get }
+    func write(_ bytes: ByteBuffer)
     /// Sends what was written.
-    func flush(_ id: ConnectionID)
-    /// Closes the connection once everything written has been sent.
-    func closeWhenFlushed(_ id: ConnectionID)
+    func flush()
+    /// Closes once everything written has been sent.
+    func closeWhenFlushed()
 }
 
 /// Holds the broker for a host. Each access must end before a call to the host.

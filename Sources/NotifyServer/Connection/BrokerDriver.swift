@@ -174,9 +174,9 @@ final class BrokerDriver: BrokerHost {
             store.readPage(request) { [eventLoop] page in
                 eventLoop.execute { loopBound.value.pageRead(page) }
             }
-        case .close(let id): handler(id)?.close()
-        case .pauseReading(let id): handler(id)?.setReading(false)
-        case .resumeReading(let id): handler(id)?.setReading(true)
+        case .close(let id): sink(id)?.close()
+        case .pauseReading(let id): sink(id)?.setReading(false)
+        case .resumeReading(let id): sink(id)?.setReading(true)
         case .storageHealthChanged(let problem): reportHealth(problem)
         case .continueSoon: scheduleTick()
         case .log(let event): logger.log(event)
@@ -198,12 +198,7 @@ final class BrokerDriver: BrokerHost {
 
     // MARK: Connections
 
-    func hasRoom(_ id: ConnectionID) -> Bool { handler(id)?.hasRoom ?? false }
-    func write(_ bytes: ByteBuffer, to id: ConnectionID) { handler(id)?.write(bytes) }
-    func flush(_ id: ConnectionID) { handler(id)?.flush() }
-    func closeWhenFlushed(_ id: ConnectionID) { handler(id)?.closeWhenFlushed() }
-
-    private func handler(_ id: ConnectionID) -> ConnectionHandler? {
+    func sink(_ id: ConnectionID) -> ConnectionHandler? {
         guard let handler = handlers[id.slot.index], handler.id == id else { return nil }
         return handler
     }

@@ -3,7 +3,7 @@ import NotifyBroker
 
 /// One connection's end of the channel: hands its bytes to the driver, and keeps the beginning of a frame until the rest
 /// of it has come.
-final class ConnectionHandler: ChannelInboundHandler {
+final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 

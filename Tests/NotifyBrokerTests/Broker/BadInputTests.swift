@@ -114,7 +114,7 @@ struct BadInputTests {
         shell.core.broker.connectionClosed(client.id)
         #expect(shell.received([1, 2, 3], from: client.id) == 3, "late bytes are nobody's")
         shell.core.broker.connectionWritable(client.id)
-        shell.core.broker.settle(client.id, now: shell.now)
+        _ = shell.core.broker.settle(client.id, now: shell.now)
         let late = shell.core.broker.nextOutput(for: client.id)
         #expect(late == nil)
         shell.run()

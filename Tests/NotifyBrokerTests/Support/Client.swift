@@ -4,7 +4,7 @@ import NotifyWire
 import WireTestSupport
 
 /// A peer: what it sends, how much its socket takes, and what came out of it.
-final class Client {
+final class Client: OutputSink {
     let id: ConnectionID
     private unowned let shell: Shell
     private var reader = OutputReader()
@@ -24,7 +24,9 @@ final class Client {
 
     // MARK: Receiving
 
-    func received(_ bytes: ByteBuffer) {
+    var hasRoom: Bool { room > 0 && !isClosed }
+
+    func write(_ bytes: ByteBuffer) {
         room -= room == .max ? 0 : bytes.readableBytes
         inbox += reader.read(bytes)
     }
@@ -52,6 +54,10 @@ final class Client {
     }
 
     func stopTaking() { room = 0 }
+
+    func flush() { shell.flushed(self) }
+
+    func closeWhenFlushed() { shell.closed(self) }
 
     // MARK: Sending
 

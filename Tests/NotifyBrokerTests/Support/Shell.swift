@@ -67,6 +67,8 @@ final class Shell: BrokerHost {
         bytes.withUnsafeBytes { core.broker.bytesReceived($0, from: id, now: now) }
     }
 
+    func flushed(_ client: Client) { onFlush(client.id) }
+
     /// The peer is gone.
     func closed(_ client: Client) {
         client.isClosed = true
@@ -157,13 +159,7 @@ final class Shell: BrokerHost {
         usedBelow = next
     }
 
-    func hasRoom(_ id: ConnectionID) -> Bool { (clients[id]?.room ?? 0) > 0 }
-    func write(_ bytes: ByteBuffer, to id: ConnectionID) { clients[id]?.received(bytes) }
-    func flush(_ id: ConnectionID) { onFlush(id) }
-
-    func closeWhenFlushed(_ id: ConnectionID) {
-        if let client = clients[id] { closed(client) }
-    }
+    func sink(_ id: ConnectionID) -> Client? { clients[id] }
 
     // MARK: The broker's state
 
