@@ -1,46 +1,57 @@
-/// The heart of a notification center: who registered for what, and whom a post reaches, in which order.
+/// The core of a notification center: the registrations, and which of them a post reaches in which order.
 ///
-/// It calls nobody and holds no closures; its owner hands it a number (`slot`) per registration and gets the numbers that a
-/// post reaches. It is not thread-safe. A post in progress keeps a ``Resolution``, which never changes, so registrations may
-/// come and go meanwhile; ``contains(_:)`` tells which of its registrations went.
+/// It calls no observers and holds no closures: its owner passes a number (`slot`) with each registration and receives the
+/// numbers that a post reaches. Not thread-safe. A post in progress keeps a ``Resolution``, which never changes, so
+/// registrations may be added and removed meanwhile; ``contains(_:)`` reports whether one has been removed.
 ///
-/// A post without object reaches registrations without object filter; one with an object reaches those that filter this
-/// object as well. Objects are equal if their bytes are.
+/// A post without object reaches registrations without object filter; one with an object also reaches those that filter
+/// this object. Objects are equal if their bytes are.
 package struct CenterCore: ~Copyable, Sendable {
+    /// Room for the resolution of each exact name, and for one that reaches every registration, whatever else is cached.
+    private static let cacheBytesPerName = 320
+    private static let cacheBytesPerRegistration = 32
+    /// From how many registrations on the memory that one resolution was gathered in is released after use.
+    private static let keptRegistrations = 1_024
+
     private let hash: KeyedHash
-    private let cacheLimit: Int
+    private let cacheBytes: Int
     private var index: RegistrationIndex
     private var cache = ResolutionCache()
-    /// The resolution without registrations of the current generation.
-    private var empty = Resolution.empty
+    /// Kept, so that a resolution of registrations that others reach as well allocates nothing.
+    private var gathered = ReusableBuffer<Registration>()
 
-    /// Rises with every removal. While it stands still, everything in a resolution is still registered.
+    /// The number of removals. Until it changes, everything in a resolution is still registered.
     package private(set) var removalCount: UInt64 = 0
 
     /// - Parameters:
-    ///   - resolutionCacheLimit: How many resolutions are kept, beyond one for each name that is registered exactly.
+    ///   - resolutionCacheBytes: The memory for cached resolutions, beyond an allowance for each exact name and each
+    ///     registration. Nothing is cached if it is 0.
     ///   - reservedFirstToken: Names whose first token is this one are not matched by wildcards in first position.
-    package init(resolutionCacheLimit: Int = 16_384, reservedFirstToken: String? = nil) {
+    package init(resolutionCacheBytes: Int = 2 << 20, reservedFirstToken: String? = nil) {
         self.hash = .ofProcess
-        self.cacheLimit = resolutionCacheLimit
+        self.cacheBytes = max(resolutionCacheBytes, 0)
         self.index = RegistrationIndex(hash: hash, reservedFirstToken: reservedFirstToken)
     }
 
     package var registrationCount: Int { index.count }
 
-    /// How many resolutions are kept at the moment.
+    /// The number of names, with their objects, whose resolutions are cached.
     package var cachedResolutionCount: Int { cache.count }
 
-    /// A measure of what the registrations take up, 0 without any.
+    /// The memory that the cached resolutions occupy with their names and objects. Names that reach the same registrations
+    /// share a resolution.
+    package var cachedResolutionBytes: Int { cache.byteCount }
+
+    /// The number of values that are stored for all registrations together, 0 without any.
     var footprint: Int { index.footprint }
 }
 
 // MARK: - Registrations
 
 extension CenterCore {
-    /// Registers for all names that one of the patterns matches. What several of them match comes once.
+    /// Registers for all names that one of the patterns matches. A name that several of them match is delivered once.
     ///
-    /// - Returns: The identity of the registration. Identities rise and are never given again.
+    /// - Returns: The identity of the registration. Identities rise and are never used again.
     package mutating func add(
         patterns: [NamePattern], object: String? = nil, priority: Int32 = 0, slot: Int32
     ) -> UInt64 {
@@ -81,12 +92,14 @@ extension CenterCore {
         return id
     }
 
-    /// Registers for every name, save those that are reserved.
+    /// Registers for every name except reserved ones.
     package mutating func addEveryName(object: String? = nil, priority: Int32 = 0, slot: Int32) -> UInt64 {
         add(patterns: [.everyName], object: object, priority: priority, slot: slot)
     }
 
-    /// Ends a registration. Answers whether there was one.
+    /// Ends a registration.
+    ///
+    /// - Returns: False if it has ended before.
     package mutating func remove(_ id: UInt64) -> Bool {
         guard index.contains(id) else { return false }
         while unlinkOne(of: id) {}
@@ -94,7 +107,7 @@ extension CenterCore {
         return index.remove(id)
     }
 
-    /// Whether a registration has not ended.
+    /// Whether a registration has not been removed.
     package func contains(_ id: UInt64) -> Bool {
         index.contains(id)
     }
@@ -103,12 +116,12 @@ extension CenterCore {
         _ id: UInt64, to subject: RegistrationIndex.Subject, object: UnsafeRawBufferPointer?
     ) {
         index.link(id, to: subject, object: object)
-        cache.drop(subject, object: object, hash: hash)
+        cache.invalidate(subject, object: object, hash: hash)
     }
 
     private mutating func unlinkOne(of id: UInt64) -> Bool {
         // The bytes that are passed belong to the index; the cache is another field.
-        index.unlinkOne(of: id) { subject, object in cache.drop(subject, object: object, hash: hash) }
+        index.unlinkOne(of: id) { subject, object in cache.invalidate(subject, object: object, hash: hash) }
     }
 }
 
@@ -121,7 +134,7 @@ extension CenterCore {
     ///   - name: A valid name, or any bytes where all names are exact.
     ///   - object: The object of the post, if it has one.
     package mutating func resolve(name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?) -> Resolution {
-        resolve(name: name, object: object) { _ in true }
+        resolve(key(name, object), isFiltered: false) { _ in true }
     }
 
     /// The permitted registrations among those that a post reaches.
@@ -137,61 +150,87 @@ extension CenterCore {
     package mutating func resolve(
         name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?, where isPermitted: (Registration) -> Bool
     ) -> Resolution {
-        let nameHash = hash(name)
-        let hash = object.map { self.hash(nameHash, then: $0) } ?? nameHash
-        if let known = cache.find(hash: hash, name: name, object: object) { return known }
-        var registrations = Resolution.ordered(index.gather(name: name, nameHash: nameHash, object: object))
-        registrations.removeAll { !isPermitted($0) }
-        let resolution =
-            registrations.isEmpty ? empty : Resolution(registrations, generation: resolutionGeneration)
-        cache.insert(
-            resolution, hash: hash, nameHash: nameHash, name: name, object: object,
-            limit: max(cacheLimit, 0) + (cacheLimit > 0 ? index.nameCount : 0))
-        return resolution
+        resolve(key(name, object), isFiltered: true, isPermitted)
     }
 
-    /// The generation of new resolutions: the number of calls of ``dropResolutions()``.
-    package var resolutionGeneration: UInt64 { empty.generation }
-
-    /// Empties the cache and begins the next generation of resolutions. For changes of what permitted registrations were
-    /// selected by; changes of registrations need no call.
-    package mutating func dropResolutions() {
-        cache.removeAll()
-        empty = Resolution([], generation: resolutionGeneration + 1)
+    /// The permitted registrations among those that a post reaches, for a key that ``cachedResolution(of:)`` was asked for.
+    package mutating func resolve(_ key: PostKey, where isPermitted: (Registration) -> Bool) -> Resolution {
+        resolve(key, isFiltered: true, isPermitted)
     }
-
-    /// The registrations that a post of this name reaches, for an owner that caches them itself.
-    func gather(_ name: NotificationName, object: UnsafeRawBufferPointer?) -> Resolution {
-        let registrations = name.withUTF8 { index.gather(name: $0, nameHash: name.hash, object: object) }
-        return registrations.isEmpty ? .empty : Resolution(Resolution.ordered(registrations))
-    }
-
-    /// How many names are registered exactly.
-    var nameCount: Int { index.nameCount }
 
     /// The cached resolution of a post, if there is one. Its name and object were resolved before, so they need not be
     /// validated again.
     package mutating func cachedResolution(
         name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?
     ) -> Resolution? {
+        cache.find(key(name, object))
+    }
+
+    /// The cached resolution of a post, if there is one. Its name and object were resolved before, so they need not be
+    /// validated again.
+    package mutating func cachedResolution(of key: PostKey) -> Resolution? {
+        cache.find(key)
+    }
+
+    /// The generation of new resolutions: the number of calls of ``dropResolutions()``.
+    package var resolutionGeneration: UInt64 { cache.generation }
+
+    /// Empties the cache and begins the next generation of resolutions. For changes of what permitted registrations were
+    /// selected by; changes of registrations need no call.
+    package mutating func dropResolutions() {
+        cache.beginGeneration()
+    }
+
+    /// The registrations that a post of this name reaches, in the order of delivery, for an owner that caches them itself.
+    mutating func gather(
+        _ name: NotificationName, object: UnsafeRawBufferPointer?
+    ) -> ContiguousArray<Registration> {
+        name.withUTF8 { index.gather(name: $0, nameHash: name.hash, object: object, into: &gathered) }
+        Resolution.order(&gathered)
+        defer { gathered.removeAll(keepingAtMost: Self.keptRegistrations) }
+        return ContiguousArray(gathered.values)
+    }
+
+    /// The number of names that are registered exactly.
+    var nameCount: Int { index.nameCount }
+
+    @inline(__always)
+    private func key(_ name: UnsafeRawBufferPointer, _ object: UnsafeRawBufferPointer?) -> PostKey {
         let nameHash = hash(name)
-        let hash = object.map { self.hash(nameHash, then: $0) } ?? nameHash
-        return cache.find(hash: hash, name: name, object: object)
+        return PostKey(
+            name: name, object: object, nameHash: nameHash, hash: object.map { hash(nameHash, then: $0) } ?? nameHash)
+    }
+
+    @inline(__always)
+    private mutating func resolve(
+        _ key: PostKey, isFiltered: Bool, _ isPermitted: (Registration) -> Bool
+    ) -> Resolution {
+        if let known = cache.find(key) { return known }
+        index.gather(name: key.name, nameHash: key.nameHash, object: key.object, into: &gathered)
+        Resolution.order(&gathered)
+        if isFiltered { gathered.keepAll(where: isPermitted) }
+        defer { gathered.removeAll(keepingAtMost: Self.keptRegistrations) }
+        return cache.insert(gathered.values, for: key, limit: cacheLimit)
+    }
+
+    private var cacheLimit: Int {
+        if cacheBytes == 0 { return 0 }
+        return cacheBytes + index.nameCount * Self.cacheBytesPerName + index.count * Self.cacheBytesPerRegistration
     }
 }
 
 extension ResolutionCache {
-    /// Drops what a registration for the subject changes.
-    fileprivate mutating func drop(
+    /// Invalidates what a registration for the subject changes.
+    fileprivate mutating func invalidate(
         _ subject: RegistrationIndex.Subject, object: UnsafeRawBufferPointer?, hash: KeyedHash
     ) {
         if count == 0 { return }
         switch subject {
         case .name(let name, let nameHash):
             let whole = object.map { hash(nameHash, then: $0) } ?? nameHash
-            drop(name: name, nameHash: nameHash, object: object, hash: whole)
+            invalidate(PostKey(name: name, object: object, nameHash: nameHash, hash: whole))
         case .pattern(let pattern):
-            drop(matching: pattern, object: object)
+            invalidate(pattern, object: object)
         }
     }
 }

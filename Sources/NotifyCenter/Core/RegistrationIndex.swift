@@ -1,12 +1,12 @@
-/// Who registered for what. Registrations hang in lists, one for each name or pattern and object filter, in order of
-/// registration; adding one and removing one costs the same however many others there are.
+/// The registrations by what they are for. They are in lists, one for each name or pattern and object filter, in order of
+/// registration; adding and removing one takes constant time.
 ///
 /// ```
-/// name, or pattern -> place -> list of those that filter no object
-///                           -> object -> list of those that filter it
+/// name, or pattern -> place -> list of registrations without object filter
+///                           -> object -> list of registrations that filter it
 /// ```
 struct RegistrationIndex: ~Copyable, Sendable {
-    /// What a registration is found by.
+    /// A name or a pattern that a registration is for.
     enum Subject {
         case name(UnsafeRawBufferPointer, hash: UInt64)
         case pattern(NamePattern)
@@ -29,14 +29,14 @@ struct RegistrationIndex: ~Copyable, Sendable {
 
     private struct List: BitwiseCopyable {
         let place: Int32
-        /// The entry in `objects`, or none if every object will do.
+        /// The entry in `objects`, or -1 without object filter.
         let objectEntry: Int32
         var first: Int32 = -1
         var last: Int32 = -1
     }
 
     private struct Place: BitwiseCopyable {
-        /// The entry in `names`, or none for a pattern.
+        /// The entry in `names`, or -1 for a pattern.
         let nameEntry: Int32
         let end: NameTrie.End
         var everyObject: Int32 = -1
@@ -53,6 +53,8 @@ struct RegistrationIndex: ~Copyable, Sendable {
     private var trie: NameTrie
     private var patterns: [Int32: NamePattern] = [:]
     private var lastSerial: UInt64 = 0
+    /// The places that match a name. Kept, so that no look-up allocates.
+    private var matching = ReusableBuffer<Int32>()
 
     init(hash: KeyedHash, reservedFirstToken: String?) {
         self.hash = hash
@@ -62,7 +64,7 @@ struct RegistrationIndex: ~Copyable, Sendable {
     var count: Int { records.count }
     var nameCount: Int { names.count }
 
-    /// How much is kept for all registrations together: falls to nothing with them.
+    /// The number of values that are stored for all registrations together, 0 without any.
     var footprint: Int {
         records.count + links.count + lists.count + places.count + names.count + objects.count + patterns.count
             + trie.nodeCount - 1
@@ -72,8 +74,8 @@ struct RegistrationIndex: ~Copyable, Sendable {
 // MARK: - Registrations
 
 extension RegistrationIndex {
-    /// The lower bits of an identity say where the record is, the upper ones rise with each registration. So telling
-    /// whether one is still there takes a load and a comparison.
+    /// The lower bits of an identity are the number of the record, the upper ones rise with each registration: whether a
+    /// registration has ended takes a load and a comparison.
     private static let indexBits: UInt64 = 24
 
     mutating func insert(priority: Int32, slot: Int32) -> UInt64 {
@@ -97,8 +99,10 @@ extension RegistrationIndex {
         return index
     }
 
-    /// Takes away what the registration was last linked to, and says what that was; its bytes are valid during the call.
-    /// Answers whether there was something.
+    /// Removes the last link of a registration.
+    ///
+    /// - Parameter body: Called with what the registration was linked to. The bytes are valid during the call.
+    /// - Returns: Whether there was a link.
     mutating func unlinkOne(
         of id: UInt64, _ body: (Subject, _ object: UnsafeRawBufferPointer?) -> Void
     ) -> Bool {
@@ -113,14 +117,14 @@ extension RegistrationIndex {
             body(.pattern(pattern), object)
         } else {
             let name = names.bytes(ofEntry: place.nameEntry)
-            body(.name(name, hash: names.hash(ofEntry: place.nameEntry)), object)
+            body(.name(name, hash: hash(name)), object)
         }
         records[record].firstLink = link.sibling
         remove(link: index)
         return true
     }
 
-    /// Takes away the record of a registration that has no links any more.
+    /// Removes the record of a registration that has no links any more.
     mutating func remove(_ id: UInt64) -> Bool {
         guard let record = record(of: id) else { return false }
         records[record].registration = Registration(id: 0, priority: 0, slot: 0)
@@ -146,7 +150,7 @@ extension RegistrationIndex {
     private mutating func place(of subject: Subject) -> Int32 {
         switch subject {
         case .name(let name, let hash):
-            if let place = names.find(name, hash: hash) { return place }
+            if let place = names.value(of: name, hash: hash) { return place }
             let nowhere = NameTrie.End(node: -1, isTail: false)
             let place = places.insert(Place(nameEntry: -1, end: nowhere))
             let entry = names.insert(name, hash: hash, value: place)
@@ -170,7 +174,7 @@ extension RegistrationIndex {
             return places[place].everyObject
         }
         let hash = hash(object)
-        if let list = objects.find(object, hash: hash, scope: place) { return list }
+        if let list = objects.value(of: object, hash: hash, scope: place) { return list }
         let list = lists.insert(List(place: place, objectEntry: -1))
         let entry = objects.insert(object, hash: hash, scope: place, value: list)
         lists[list] = List(place: place, objectEntry: entry)
@@ -214,30 +218,28 @@ extension RegistrationIndex {
 // MARK: - Resolution
 
 extension RegistrationIndex {
-    /// The registrations that match a name with its object, in no particular order, once for each pattern that matches.
-    func gather(
-        name: UnsafeRawBufferPointer, nameHash: UInt64, object: UnsafeRawBufferPointer?
-    ) -> ContiguousArray<Registration> {
-        var matching: ContiguousArray<Int32> = []
-        if let place = names.find(name, hash: nameHash) { matching.append(place) }
+    /// Adds the registrations that match a name with its object, in no particular order, once for each pattern that matches.
+    mutating func gather(
+        name: UnsafeRawBufferPointer, nameHash: UInt64, object: UnsafeRawBufferPointer?,
+        into registrations: inout ReusableBuffer<Registration>
+    ) {
+        matching.removeAll()
+        if let place = names.value(of: name, hash: nameHash) { matching.append(place) }
         trie.gather(name, into: &matching)
+        if matching.isEmpty { return }
 
-        var registrations: ContiguousArray<Registration> = []
-        if matching.isEmpty { return registrations }
-        let objectHash = object.map { hash($0) } ?? 0
-        for index in matching {
+        var objectHash: UInt64?
+        for index in matching.values {
             let place = places[index]
             if place.everyObject >= 0 { gather(place.everyObject, into: &registrations) }
-            if let object, place.objectCount > 0,
-                let list = objects.find(object, hash: objectHash, scope: index)
-            {
-                gather(list, into: &registrations)
-            }
+            guard let object, place.objectCount > 0 else { continue }
+            let hash = objectHash ?? hash(object)
+            objectHash = hash
+            if let list = objects.value(of: object, hash: hash, scope: index) { gather(list, into: &registrations) }
         }
-        return registrations
     }
 
-    private func gather(_ list: Int32, into registrations: inout ContiguousArray<Registration>) {
+    private func gather(_ list: Int32, into registrations: inout ReusableBuffer<Registration>) {
         var index = lists[list].first
         while index >= 0 {
             let link = links[index]

@@ -1,12 +1,12 @@
-/// Somebody's wish to get what matches, as the core hands it out: plain, without references.
+/// A registered interest in matching posts, as plain data.
 package struct Registration: Hashable, Sendable, BitwiseCopyable {
-    /// Rises with every registration and is never given again.
+    /// Rises with every registration and is never used again.
     package let id: UInt64
 
     /// Higher comes first; the same priority comes in order of registration.
     package let priority: Int32
 
-    /// What the owner of the core gave it. The core does not look into it.
+    /// Chosen by the owner of the core, which passes it on.
     package let slot: Int32
 
     package init(id: UInt64, priority: Int32, slot: Int32) {
@@ -22,8 +22,8 @@ package struct Registration: Hashable, Sendable, BitwiseCopyable {
     }
 }
 
-/// Which registrations a name, with its object, reaches, in the order in which they are called. It never changes: what is
-/// added or removed later makes another one.
+/// The registrations that a name, with its object, reaches, in the order of delivery. It never changes: a change of
+/// registrations leads to another resolution.
 package final class Resolution: Sendable {
     /// Higher priority first, then in order of registration. Each registration occurs once.
     package let registrations: ContiguousArray<Registration>
@@ -41,23 +41,25 @@ package final class Resolution: Sendable {
     }
 
     /// Sorts registrations into the order of delivery, each once.
-    static func ordered(_ registrations: consuming ContiguousArray<Registration>) -> ContiguousArray<Registration> {
+    static func order(_ registrations: inout ReusableBuffer<Registration>) {
         var isOrdered = true
         var index = 1
         while index < registrations.count && isOrdered {
             isOrdered = registrations[index - 1] < registrations[index]
             index += 1
         }
-        if !isOrdered {
-            registrations.sort { $0 < $1 }
-            var last: UInt64?
-            registrations.removeAll { registration in
-                defer { last = registration.id }
-                return registration.id == last
-            }
+        if isOrdered { return }
+        var values = registrations.values
+        values.sort { $0 < $1 }
+        var last: UInt64?
+        registrations.keepAll { registration in
+            defer { last = registration.id }
+            return registration.id != last
         }
-        return registrations
     }
+
+    /// The memory that the resolution occupies, with what an allocator adds.
+    var byteCount: Int { 96 + registrations.count * MemoryLayout<Registration>.stride }
 
     package var isEmpty: Bool { registrations.isEmpty }
 

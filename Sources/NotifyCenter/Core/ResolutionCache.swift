@@ -1,225 +1,231 @@
-/// What names, with their objects, resolved to. Bounded: a clock hand drops what was not asked for since it last passed.
+/// The resolutions of names, with their objects, bounded by the memory that they occupy.
 ///
-/// A look-up is one hash, one probe and one comparison of bytes. Entries of the same name are chained as well, so that a
-/// change to an exact name finds what it touches; a change to a wildcard has to try all entries.
+/// A hit is one hash, one probe and one comparison of bytes. While there is room, every miss is cached. A full cache admits
+/// one miss in 16 at random, so that names that are used again get in, while a round of more names than fit neither evicts
+/// those nor pays for evictions; a clock hand evicts what was not used since it last passed.
 ///
-/// Sendable is not checked because of the pointers to keys: they belong to this value, which can't be copied, and never
-/// leave it.
-struct ResolutionCache: ~Copyable, @unchecked Sendable {
-    private struct Entry: BitwiseCopyable {
-        let hash: UInt64
-        let nameHash: UInt64
-        /// The bytes of the name, followed by those of the object.
-        let key: UnsafeMutableRawPointer
-        let nameLength: Int32
-        /// -1 for a post without object.
-        let objectLength: Int32
-        var next: Int32 = -1
-        var previousOfName: Int32 = -1
-        var nextOfName: Int32 = -1
-        var wasUsed = false
+/// A change to an exact name removes the entry that it concerns. A change to a pattern is noted in a log instead, and entries
+/// are checked against it when they are next used; so are those with objects after a change that concerns every object of
+/// an exact name.
+struct ResolutionCache: ~Copyable, Sendable {
+    /// The resolution without registrations, which is not counted as a set.
+    private static let emptySet: Int32 = 0
 
-        var name: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: key, count: Int(nameLength)) }
+    /// What an entry costs with a key of up to 40 bytes: itself and its share of the index.
+    static let entryBytes = MemoryLayout<ResolutionCacheEntries.Entry>.stride + 16
+    /// Longer keys are not cached. Valid names and objects have 510 bytes together.
+    static let maximumKeyBytes = 1_024
+    /// A miss of a full cache is admitted with a probability of 1 in this many.
+    static let admissionInterval: UInt64 = 16
+    private static let evictionsPerInsertion = 4
+    private static let stepsPerEviction = 16
 
-        var object: UnsafeRawBufferPointer? {
-            objectLength < 0 ? nil : UnsafeRawBufferPointer(start: key + Int(nameLength), count: Int(objectLength))
-        }
-    }
-
-    private static let smallestBucketCount = 64
-    /// So often all entries are looked at for a change to a wildcard; then they are dropped at once. Somebody who makes or
-    /// leaves thousands of such subscriptions holds nobody up.
-    private static let scansUntilClearing = 32
-
-    private var entries: ContiguousArray<Entry> = []
-    /// By entry. Nothing for a vacant one, whose key is not there either. Not in the entries, so that those stay plain and
-    /// looking at them counts no references.
-    private var resolutions: ContiguousArray<Resolution?> = []
-    private var vacant: ContiguousArray<Int32> = []
-    private var buckets = ContiguousArray<Int32>(repeating: -1, count: Self.smallestBucketCount)
-    private var nameBuckets = ContiguousArray<Int32>(repeating: -1, count: Self.smallestBucketCount)
+    private var entries = ResolutionCacheEntries()
+    private var index = HashIndex()
+    private var sets = ResolutionSets()
+    private var empty = Resolution.empty
+    private var longKeyBytes = 0
+    private var countWithObject = 0
+    private var patternChanges = ChangeLog()
+    private var nameChanges = ChangeLog()
     private var hand = 0
-    private var scans = 0
+    private var random: UInt64 = 0
+
+    /// The generation of the resolutions.
+    var generation: UInt64 { empty.generation }
 
     init() {}
 
-    deinit {
-        for index in entries.indices where resolutions[index] != nil { entries[index].key.deallocate() }
-    }
+    var count: Int { entries.count }
 
-    var count: Int { entries.count - vacant.count }
+    /// The memory that the entries occupy with their keys and their resolutions, shared ones counted once.
+    var byteCount: Int { entries.count * Self.entryBytes + longKeyBytes + sets.byteCount }
 }
 
 // MARK: - Look-up
 
 extension ResolutionCache {
     @inline(__always)
-    mutating func find(
-        hash: UInt64, name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?
-    ) -> Resolution? {
-        let index = index(hash: hash, name: name, object: object)
-        guard index >= 0 else { return nil }
-        // Written only when it changes, so that a hot entry's cache line stays clean.
-        if !entries[index].wasUsed { entries[index].wasUsed = true }
-        return resolutions[index]
-    }
-
-    @inline(__always)
-    private func index(hash: UInt64, name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?) -> Int {
-        let objectLength = object?.count ?? -1
-        var index = Int(buckets[Int(truncatingIfNeeded: hash) & (buckets.count &- 1)])
-        while index >= 0 {
-            let entry = entries[index]
-            if entry.hash == hash && Int(entry.nameLength) == name.count && Int(entry.objectLength) == objectLength
-                && Self.isKey(entry.key, name, object)
-            {
-                return index
-            }
-            index = Int(entry.next)
+    mutating func find(_ key: PostKey) -> Resolution? {
+        guard let number = index.find(UInt32(truncatingIfNeeded: key.hash), where: { isKey($0, key) }) else {
+            return nil
         }
-        return -1
+        let entry = entries.pointer(number)
+        if entry.pointee.patternVersion != patternChanges.version
+            || (entry.pointee.nameVersion != nameChanges.version && key.object != nil)
+        {
+            guard revalidate(number, key) else { return nil }
+        }
+        // Written only when it changes, so that a hot entry's cache line stays clean.
+        if !entry.pointee.wasUsed { entry.pointee.wasUsed = true }
+        return resolution(entry.pointee.set)
     }
 
     @inline(__always)
-    private static func isKey(
-        _ key: UnsafeRawPointer, _ name: UnsafeRawBufferPointer, _ object: UnsafeRawBufferPointer?
-    ) -> Bool {
-        if let base = name.baseAddress, !key.hasSameBytes(as: base, count: name.count) { return false }
-        guard let object, let base = object.baseAddress else { return true }
-        return (key + name.count).hasSameBytes(as: base, count: object.count)
+    private func resolution(_ set: Int32) -> Resolution {
+        set == Self.emptySet ? empty : sets[set - 1]
+    }
+
+    @inline(__always)
+    private func isKey(_ number: Int32, _ key: PostKey) -> Bool {
+        let entry = entries.pointer(number)
+        guard Int(entry.pointee.nameCount) == key.name.count else { return false }
+        let stored = entries.key(of: entry)
+        if let base = key.name.baseAddress, !stored.hasSameBytes(as: base, count: key.name.count) { return false }
+        guard let object = key.object else { return !entry.pointee.hasObject }
+        guard entry.pointee.hasObject, Int(entry.pointee.objectCount) == object.count else { return false }
+        guard let base = object.baseAddress else { return true }
+        return (stored + key.name.count).hasSameBytes(as: base, count: object.count)
+    }
+
+    /// Checks an entry against the changes since it was last used, and removes it if one concerns it.
+    @inline(never)
+    private mutating func revalidate(_ number: Int32, _ key: PostKey) -> Bool {
+        let entry = entries.pointer(number)
+        let isValid =
+            patternChanges.isUnchanged(since: entry.pointee.patternVersion, name: key.name, object: key.object)
+            && (key.object == nil
+                || nameChanges.isUnchanged(since: entry.pointee.nameVersion, name: key.name, object: key.object))
+        guard isValid else {
+            remove(number)
+            return false
+        }
+        entry.pointee.patternVersion = patternChanges.version
+        entry.pointee.nameVersion = nameChanges.version
+        return true
     }
 }
 
 // MARK: - Filling
 
 extension ResolutionCache {
-    /// Keeps what was resolved for a name and object that are not there yet.
+    /// The resolution with these registrations, which is cached if there is room and the key is not there yet.
+    ///
+    /// - Parameters:
+    ///   - registrations: In the order of delivery.
+    ///   - limit: The most bytes that the cache may occupy.
     mutating func insert(
-        _ resolution: Resolution, hash: UInt64, nameHash: UInt64, name: UnsafeRawBufferPointer,
-        object: UnsafeRawBufferPointer?, limit: Int
-    ) {
-        guard limit > 0 else { return }
-        // The limit may have fallen by a lot. Two for one is soon there without a pause.
-        for _ in 0..<2 where count >= limit { evictOne() }
-        if count >= buckets.count { grow() }
-
-        let objectCount = object?.count ?? 0
-        let key = UnsafeMutableRawPointer.allocate(byteCount: max(name.count + objectCount, 1), alignment: 1)
-        if let base = name.baseAddress { key.copyMemory(from: base, byteCount: name.count) }
-        if let base = object?.baseAddress { (key + name.count).copyMemory(from: base, byteCount: objectCount) }
-        let entry = Entry(
-            hash: hash, nameHash: nameHash, key: key, nameLength: Int32(name.count),
-            objectLength: object == nil ? -1 : Int32(objectCount))
-        if let index = vacant.popLast() {
-            entries[Int(index)] = entry
-            resolutions[Int(index)] = resolution
-            chain(Int(index))
-        } else {
-            entries.append(entry)
-            resolutions.append(resolution)
-            chain(entries.count - 1)
+        _ registrations: UnsafeMutableBufferPointer<Registration>, for key: PostKey, limit: Int
+    ) -> Resolution {
+        if registrations.isEmpty {
+            if makeRoom(for: key, setBytes: 0, limit: limit) { insert(Self.emptySet, key) }
+            return empty
         }
+        let hash = sets.hash(registrations)
+        if let set = sets.find(registrations, hash: hash) {
+            let resolution = sets[set]
+            // The set must not be removed with its last entry while room is made.
+            sets.retain(set)
+            if makeRoom(for: key, setBytes: 0, limit: limit) {
+                insert(set + 1, key)
+            } else {
+                sets.release(set)
+            }
+            return resolution
+        }
+        let resolution = Resolution(ContiguousArray(registrations), generation: generation)
+        if makeRoom(for: key, setBytes: ResolutionSets.cost(of: resolution), limit: limit) {
+            insert(sets.insert(resolution, hash: hash) + 1, key)
+        }
+        return resolution
     }
 
-    private mutating func chain(_ index: Int) {
-        let bucket = bucket(of: entries[index].hash)
-        entries[index].next = buckets[bucket]
-        buckets[bucket] = Int32(index)
-
-        let nameBucket = self.bucket(of: entries[index].nameHash)
-        let first = nameBuckets[nameBucket]
-        entries[index].previousOfName = -1
-        entries[index].nextOfName = first
-        if first >= 0 { entries[Int(first)].previousOfName = Int32(index) }
-        nameBuckets[nameBucket] = Int32(index)
+    private mutating func insert(_ set: Int32, _ key: PostKey) {
+        let hash = UInt32(truncatingIfNeeded: key.hash)
+        let entry = ResolutionCacheEntries.Entry(
+            hash: hash, key: key, set: set, patternVersion: patternChanges.version, nameVersion: nameChanges.version)
+        let number = entries.insert(entry, key: key)
+        index.insert(number, hash: hash)
+        longKeyBytes += Self.longKeyBytes(entry.keyCount)
+        if key.object != nil { countWithObject += 1 }
     }
 
-    private func bucket(of hash: UInt64) -> Int {
-        Int(truncatingIfNeeded: hash) & (buckets.count &- 1)
+    private static func longKeyBytes(_ count: Int) -> Int {
+        // With what an allocator adds.
+        count <= ResolutionCacheEntries.inlineKeyBytes ? 0 : count + 16
     }
 
-    private mutating func grow() {
-        let count = buckets.count * 2
-        buckets = ContiguousArray(repeating: -1, count: count)
-        nameBuckets = ContiguousArray(repeating: -1, count: count)
-        for index in entries.indices where resolutions[index] != nil { chain(index) }
+    /// Evicts entries if there is no room for another one.
+    ///
+    /// - Returns: Whether there is room now, and the key may be cached.
+    private mutating func makeRoom(for key: PostKey, setBytes: Int, limit: Int) -> Bool {
+        let keyCount = key.name.count + (key.object?.count ?? 0)
+        let needed = Self.entryBytes + Self.longKeyBytes(keyCount) + setBytes
+        guard keyCount <= Self.maximumKeyBytes, needed <= limit else { return false }
+        if byteCount + needed <= limit { return true }
+        guard isAdmitted() else { return false }
+        // More than one, so that the cache shrinks step by step after the limit fell.
+        for _ in 0..<Self.evictionsPerInsertion where byteCount + needed > limit { evictOne() }
+        return byteCount + needed <= limit
+    }
+
+    private mutating func isAdmitted() -> Bool {
+        random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return random >> 32 % Self.admissionInterval == 0
     }
 }
 
-// MARK: - Dropping
+// MARK: - Invalidation
 
 extension ResolutionCache {
-    /// Drops what an exact name resolved to: with the object, or with every object and none if that is nil.
-    mutating func drop(name: UnsafeRawBufferPointer, nameHash: UInt64, object: UnsafeRawBufferPointer?, hash: UInt64) {
+    /// Invalidates the resolutions that a registration for an exact name changes: those with its object, or with every
+    /// object and none if that is nil.
+    mutating func invalidate(_ key: PostKey) {
         if count == 0 { return }
-        if object != nil {
-            let index = index(hash: hash, name: name, object: object)
-            if index >= 0 { remove(index) }
-            return
-        }
-        var index = Int(nameBuckets[bucket(of: nameHash)])
-        while index >= 0 {
-            let next = Int(entries[index].nextOfName)
-            if entries[index].nameHash == nameHash && entries[index].name.hasSameBytes(as: name) { remove(index) }
-            index = next
+        if let number = index.find(UInt32(truncatingIfNeeded: key.hash), where: { isKey($0, key) }) { remove(number) }
+        if key.object == nil && countWithObject > 0
+            && !nameChanges.append(.name(ContiguousArray(key.name)), object: nil)
+        {
+            removeAll()
         }
     }
 
-    /// Drops what names that match resolved to: with the object, or with every object and none if that is nil.
-    mutating func drop(matching pattern: NamePattern, object: UnsafeRawBufferPointer?) {
-        if count == 0 { return }
-        scans += 1
-        if scans > Self.scansUntilClearing { return removeAll() }
-        for index in entries.indices where resolutions[index] != nil {
-            if let object, entries[index].object?.hasSameBytes(as: object) != true { continue }
-            if pattern.matches(utf8: entries[index].name) { remove(index) }
-        }
+    /// Invalidates the resolutions that a registration for a pattern changes: those with its object, or with every object
+    /// and none if that is nil.
+    mutating func invalidate(_ pattern: NamePattern, object: UnsafeRawBufferPointer?) {
+        if count > 0 && !patternChanges.append(.pattern(pattern), object: object) { removeAll() }
     }
 
-    mutating func removeAll() {
-        for index in entries.indices where resolutions[index] != nil { entries[index].key.deallocate() }
+    /// Removes all entries and begins the next generation of resolutions.
+    mutating func beginGeneration() {
+        removeAll()
+        empty = Resolution([], generation: generation + 1)
+    }
+
+    private mutating func removeAll() {
         entries.removeAll()
-        resolutions.removeAll()
-        vacant.removeAll()
-        buckets = ContiguousArray(repeating: -1, count: Self.smallestBucketCount)
-        nameBuckets = buckets
+        index.removeAll()
+        sets = ResolutionSets()
+        longKeyBytes = 0
+        countWithObject = 0
+        patternChanges = ChangeLog()
+        nameChanges = ChangeLog()
         hand = 0
-        scans = 0
     }
 
+    /// Removes the first entry from the hand on that was not used since the hand last passed, or the last one that a few
+    /// steps reach.
     private mutating func evictOne() {
-        while count > 0 {
-            if hand >= entries.count { hand = 0 }
-            let index = hand
+        var candidate: Int32 = -1
+        for _ in 0..<min(Self.stepsPerEviction, entries.extent) {
+            if hand >= entries.extent { hand = 0 }
+            let number = Int32(hand)
             hand += 1
-            guard resolutions[index] != nil else { continue }
-            if entries[index].wasUsed {
-                entries[index].wasUsed = false
-            } else {
-                remove(index)
-                return
-            }
+            let entry = entries.pointer(number)
+            if entry.pointee.set < 0 { continue }
+            candidate = number
+            if !entry.pointee.wasUsed { break }
+            entry.pointee.wasUsed = false
         }
+        if candidate >= 0 { remove(candidate) }
     }
 
-    private mutating func remove(_ index: Int) {
-        let removed = entries[index]
-        let bucket = bucket(of: removed.hash)
-        if buckets[bucket] == index {
-            buckets[bucket] = removed.next
-        } else {
-            var before = Int(buckets[bucket])
-            while entries[before].next != index { before = Int(entries[before].next) }
-            entries[before].next = removed.next
-        }
-        if removed.previousOfName >= 0 {
-            entries[Int(removed.previousOfName)].nextOfName = removed.nextOfName
-        } else {
-            nameBuckets[self.bucket(of: removed.nameHash)] = removed.nextOfName
-        }
-        if removed.nextOfName >= 0 { entries[Int(removed.nextOfName)].previousOfName = removed.previousOfName }
-        removed.key.deallocate()
-        resolutions[index] = nil
-        vacant.append(Int32(index))
+    private mutating func remove(_ number: Int32) {
+        let entry = entries.pointer(number).pointee
+        index.remove(number, hash: entry.hash)
+        longKeyBytes -= Self.longKeyBytes(entry.keyCount)
+        if entry.hasObject { countWithObject -= 1 }
+        if entry.set != Self.emptySet { sets.release(entry.set - 1) }
+        entries.remove(number)
     }
 }

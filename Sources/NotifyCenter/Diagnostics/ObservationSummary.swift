@@ -52,7 +52,7 @@ extension LocalCenter {
     /// Everybody who observes something, in order of registration.
     public var observations: [ObservationSummary] {
         endOrphans()
-        let all = state.withLock { Array($0.observers.all) }
+        let all = state.withLock { Array($0.observers.values) }
         return all.sorted { $0.registration < $1.registration }.map(ObservationSummary.init)
     }
 }

@@ -41,7 +41,7 @@ extension Observation {
     /// Ends the observation if it is one of this center for this name and this object. Nil stands for any.
     package func cancel(in center: LocalCenter, name: NotificationName?, object: NotificationObject?) {
         guard center === self.center else { return }
-        let observer = center.state.withLock { $0.observers[slot] }
+        let observer = center.state.withLock { $0.observers.value(at: Int(slot)) }
         guard let observer, observer.registration == registration else { return }
         if observer.observes(name?.observedNames, object: object) { center.end(observer) }
     }

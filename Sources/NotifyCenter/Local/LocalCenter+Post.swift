@@ -88,19 +88,19 @@ extension LocalCenter {
 
 extension LocalCenter.State {
     /// The observers that a post reaches, or nil if there are none.
-    func resolve(_ name: NotificationName, object: ObjectKey?) -> ObserverList? {
-        let resolution =
+    mutating func resolve(_ name: NotificationName, object: ObjectKey?) -> ObserverList? {
+        let registrations =
             if let object {
                 object.withBytes { core.gather(name, object: $0) }
             } else {
                 core.gather(name, object: nil)
             }
-        if resolution.isEmpty { return nil }
+        if registrations.isEmpty { return nil }
         var list: ContiguousArray<Observer> = []
-        list.reserveCapacity(resolution.count)
-        for registration in resolution.registrations {
+        list.reserveCapacity(registrations.count)
+        for registration in registrations {
             // There is one: both change under the same lock.
-            if let observer = observers[registration.slot] { list.append(observer) }
+            if let observer = observers.value(at: Int(registration.slot)) { list.append(observer) }
         }
         return ObserverList(list)
     }

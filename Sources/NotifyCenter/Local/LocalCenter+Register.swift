@@ -65,7 +65,7 @@ extension LocalCenter.State {
         _ observer: Observer, object: NotificationObject?, owner: Receiver.Owner?, cache: borrowing PostCache,
         _ leftover: inout LocalCenter.Leftover
     ) {
-        let slot = observers.nextSlot
+        let slot = Int32(observers.nextID.index)
         observer.becomes(registration: core.add(observer, slot: slot), slot: slot)
         observers.insert(observer)
         cache.drop(observer.names, object: observer.objectKey, into: &leftover.dropped)
@@ -90,15 +90,15 @@ extension LocalCenter.State {
         _ observer: Observer, of owner: Receiver.Owner, _ leftover: inout LocalCenter.Leftover
     ) {
         let id = ObjectIdentifier(owner)
-        if let first = owners.first(of: id), observers[first]?.isOwned(by: owner) == false {
+        if let first = owners.first(of: id), observers.value(at: Int(first))?.isOwned(by: owner) == false {
             // Another one lived at this address, and is gone.
             leftover.others = leftover.others ?? .init()
-            leftover.others?.ofGoneOwner = owners.all(of: id).compactMap { observers[$0] }
+            leftover.others?.ofGoneOwner = owners.all(of: id).compactMap { observers.value(at: Int($0)) }
             owners.removeAll(of: id)
         }
         if owners.add(observer.slot, to: id) {
             leftover.others = leftover.others ?? .init()
-            leftover.others?.ofOwner = owners.all(of: id).compactMap { observers[$0] }
+            leftover.others?.ofOwner = owners.all(of: id).compactMap { observers.value(at: Int($0)) }
         }
     }
 
@@ -106,7 +106,7 @@ extension LocalCenter.State {
     fileprivate mutating func remove(
         _ slot: Int32, cache: borrowing PostCache, _ dropped: inout PostTable.Dropped
     ) -> Observer? {
-        guard let observer = observers.remove(slot) else { return nil }
+        guard let observer = observers.remove(at: Int(slot)) else { return nil }
         _ = core.remove(observer.registration)
         cache.drop(observer.names, object: observer.objectKey, into: &dropped)
         if observer.isOwned { owners.remove(slot) }
@@ -140,7 +140,7 @@ extension LocalCenter {
     func end(_ registration: UInt64, slot: Int32) {
         var dropped = PostTable.Dropped()
         let observer = state.withLock { state -> Observer? in
-            guard state.observers[slot]?.registration == registration else { return nil }
+            guard state.observers.value(at: Int(slot))?.registration == registration else { return nil }
             return state.remove(slot, cache: cache, &dropped)
         }
         observer?.end()
@@ -163,7 +163,7 @@ extension LocalCenter {
         of owner: some AnyObject, names: (any NotificationNames)? = nil, object: NotificationObject? = nil
     ) {
         let owned = state.withLock { state in
-            state.owners.all(of: ObjectIdentifier(owner)).compactMap { state.observers[$0] }
+            state.owners.all(of: ObjectIdentifier(owner)).compactMap { state.observers.value(at: Int($0)) }
         }
         let names = names?.observedNames
         for observer in owned where observer.observes(names, object: object) { end(observer) }
@@ -171,7 +171,7 @@ extension LocalCenter {
 
     /// Ends all observations.
     public func removeAllObservations() {
-        let all = state.withLock { Array($0.observers.all) }
+        let all = state.withLock { Array($0.observers.values) }
         for observer in all { end(observer) }
     }
 
@@ -180,7 +180,7 @@ extension LocalCenter {
     func endOrphans() {
         let candidates = state.withLock { state in
             state.additionsUntilPruning = max(Self.smallestPruningInterval, state.core.registrationCount)
-            return state.observers.all.filter(\.canBeOrphaned)
+            return state.observers.values.filter(\.canBeOrphaned)
         }
         // Not under the lock: looking at an owner may turn out to hold its last reference.
         for observer in candidates where observer.isOrphaned { end(observer) }

@@ -46,8 +46,9 @@ extension LocalCenter {
     }
 
     struct State: ~Copyable, Sendable {
-        var core = CenterCore(resolutionCacheLimit: 0)
-        var observers = ObserverTable()
+        var core = CenterCore(resolutionCacheBytes: 0)
+        /// By the slot that the core knows them by.
+        var observers = SlotMap<PlainSlotID, Observer>()
         var owners = OwnerIndex()
         var keys: [ObservationKey: Int32] = [:]
         var additionsUntilPruning = LocalCenter.smallestPruningInterval

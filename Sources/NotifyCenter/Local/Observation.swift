@@ -30,7 +30,9 @@ public struct Observation: Sendable {
 
     private var observer: Observer? {
         center.state.withLock { state in
-            guard let observer = state.observers[slot], observer.registration == registration else { return nil }
+            guard let observer = state.observers.value(at: Int(slot)), observer.registration == registration else {
+                return nil
+            }
             return observer
         }
     }

@@ -1,6 +1,9 @@
-/// A hash table from a name, with an object or without, to those whom it reaches. Not thread-safe.
+/// A hash table from a name, with an object or without, to the observers that it reaches. Not thread-safe.
+///
+/// Its entries lie in the table itself, beside their hashes. With a ``HashIndex`` and entries elsewhere, a post takes 1.4
+/// times as long where 100,000 names are posted in turns (400 ns instead of 285), and as long as now where there are few.
 struct PostTable: ~Copyable {
-    /// What was taken out. Letting go of it may end closures, and what they held may call the center.
+    /// The lists that were removed. Releasing them may release closures, and what these hold may call the center.
     struct Dropped {
         private var first: ObserverList?
         private var others: ContiguousArray<ObserverList>?
@@ -12,7 +15,7 @@ struct PostTable: ~Copyable {
     }
 
     private struct Entry {
-        /// 0 if the place is vacant.
+        /// 0 if the slot is vacant.
         var hash: UInt64 = 0
         var name = ""
         var object: ObjectKey?
@@ -52,7 +55,7 @@ struct PostTable: ~Copyable {
         if object != nil { countWithObject += 1 }
     }
 
-    /// Takes out what a registration for the name and the object concerns: without object, every post of the name.
+    /// Removes what a registration for the name and the object concerns: without object, every post of the name.
     mutating func remove(_ name: NotificationName, object: ObjectKey?, into dropped: inout Dropped) {
         if object == nil && countWithObject > 0 { return removeAll(into: &dropped) }
         let index = index(of: name, object: object)
@@ -72,7 +75,7 @@ struct PostTable: ~Copyable {
     }
 }
 
-// MARK: - Places
+// MARK: - Slots
 
 extension PostTable {
     @inline(__always)
@@ -82,7 +85,7 @@ extension PostTable {
         return (hash ^ object.hash &* 0x9E37_79B9_7F4A_7C15) | 1
     }
 
-    /// Where an answer is, or -1. Places are tried one after another, and there is always a vacant one.
+    /// The slot of an answer, or -1. Linear probing: there is always a vacant slot.
     @inline(__always)
     private func index(of name: NotificationName, object: ObjectKey?) -> Int {
         if count == 0 { return -1 }
@@ -120,7 +123,7 @@ extension PostTable {
         entries[index] = entry
     }
 
-    /// Vacates a place, and moves those up that are not where they were to be because of it.
+    /// Removes an entry by backward-shift deletion.
     private mutating func remove(at index: Int, into dropped: inout Dropped) {
         if let observers = entries[index].observers { dropped.add(observers) }
         if entries[index].object != nil { countWithObject -= 1 }

@@ -54,4 +54,37 @@ extension UnsafeRawPointer {
     func word(at offset: Int) -> UInt64 {
         loadUnaligned(fromByteOffset: offset, as: UInt64.self)
     }
+
+    /// The last 0 to 7 of `count` bytes, those after the last whole word, in the lower bytes of a word. Read without a loop and
+    /// without reading beyond either end.
+    @inline(__always)
+    func tail(count: Int) -> UInt64 {
+        let rest = count & 7
+        if rest == 0 { return 0 }
+        if count >= 8 { return UInt64(littleEndian: word(at: count &- 8)) &>> UInt64(8 &* (8 &- rest)) }
+        if rest >= 4 {
+            let low = UInt32(littleEndian: loadUnaligned(as: UInt32.self))
+            let high = UInt32(littleEndian: loadUnaligned(fromByteOffset: rest &- 4, as: UInt32.self))
+            return UInt64(low) | UInt64(high) &<< UInt64(8 &* (rest &- 4))
+        }
+        let middle = rest &>> 1
+        return UInt64(load(as: UInt8.self))
+            | UInt64(load(fromByteOffset: middle, as: UInt8.self)) &<< UInt64(8 &* middle)
+            | UInt64(load(fromByteOffset: rest &- 1, as: UInt8.self)) &<< UInt64(8 &* (rest &- 1))
+    }
+}
+
+extension UInt64 {
+    /// 1 in each byte.
+    static let ones: UInt64 = 0x0101_0101_0101_0101
+
+    /// The highest bit of each byte.
+    static let highBits: UInt64 = 0x8080_8080_8080_8080
+
+    /// The highest bit of each byte that is this one.
+    @inline(__always)
+    func occurrences(of byte: UInt8) -> UInt64 {
+        let difference = self ^ UInt64(byte) &* Self.ones
+        return ~(((difference & ~Self.highBits) &+ ~Self.highBits) | difference) & Self.highBits
+    }
 }

@@ -59,6 +59,7 @@ public struct NotificationName: Sendable, CustomStringConvertible {
 
     /// Checks bytes against the rules for names. Allocates nothing.
     package static func validate(utf8: UnsafeRawBufferPointer) throws(NameError) {
+        if PlainNameScan.accepts(utf8) { return }
         _ = try NameGrammar.check(utf8, isPattern: false)
     }
 

@@ -69,7 +69,7 @@ struct DeliveryRouter: ~Copyable {
 
     private var targets: [Target?] = []
     private var slots: [UInt32: Int] = [:]
-    private var center = CenterCore(resolutionCacheLimit: 1024, reservedFirstToken: ReservedNames.daemonToken)
+    private var center = CenterCore(resolutionCacheBytes: 128 << 10, reservedFirstToken: ReservedNames.daemonToken)
     private var touched: [Int] = []
     private var stagedSnapshot: StagedSnapshot?
     /// Up to this sequence every volatile subscription has received its messages, or a gap in their place.

@@ -26,7 +26,7 @@ struct FilterMemo {
     var byteCount: Int { verdicts.capacity * MemoryLayout<UInt64>.stride }
 
     /// Whether the name `id`, which must be in `names`, is for the subscription.
-    mutating func matches(_ id: UInt32, in names: NameTable) -> Bool {
+    mutating func matches(_ id: UInt32, in names: borrowing NameTable) -> Bool {
         let word = Int(id >> 5)
         let shift = UInt64(id & 31) * 2
         if word < verdicts.count, let known = Verdict(rawValue: verdicts[word] >> shift & 3), known != .unknown {

@@ -8,7 +8,7 @@ final class CoreCenter: ConformingCenter {
     typealias Body = @Sendable (String, String?) -> Void
 
     private struct State: ~Copyable, Sendable {
-        var core = CenterCore(resolutionCacheLimit: 4)
+        var core = CenterCore(resolutionCacheBytes: 512)
         var bodies: [UInt64: Body] = [:]
     }
 

@@ -39,9 +39,13 @@ import Testing
         var random: SeededGenerator
 
         mutating func name() -> String {
-            let tokens = ["a", "b", "c", "notifyd", "a-longer-token"]
+            // Some that begin with the same 8 bytes, and so many that a node of the trie gets more children than it compares.
+            let tokens = [
+                "a", "b", "c", "notifyd", "12345678", "12345678-longer", "12345678-other1", "d", "e", "f", "g", "h",
+            ]
             return (0..<Int.random(in: 1...4, using: &random)).map { _ in
-                tokens[Int.random(in: 0..<tokens.count, using: &random)]
+                let count = Bool.random(using: &random) ? 4 : tokens.count
+                return tokens[Int.random(in: 0..<count, using: &random)]
             }
             .joined(separator: ".")
         }
@@ -59,13 +63,13 @@ import Testing
         }
     }
 
-    @Test(arguments: [0, 1, 2, 7, 64, 16_384])
-    func agreesWithTheModel(cacheLimit: Int) throws {
+    @Test(arguments: [0, 80, 200, 600, 4_000, 2 << 20])
+    func agreesWithTheModel(cacheBytes: Int) throws {
         let seed = UInt64.random(in: 0...UInt64.max)
-        print("CenterCoreModelTests: cache limit \(cacheLimit), seed \(seed)")
+        print("CenterCoreModelTests: \(cacheBytes) bytes of cache, seed \(seed)")
         var inputs = Inputs(random: SeededGenerator(seed: seed))
         var model = Model(reserved: "notifyd")
-        let core = TestCore(cacheLimit: cacheLimit, reserved: "notifyd")
+        let core = TestCore(cacheBytes: cacheBytes, reserved: "notifyd")
 
         for step in 0..<6_000 {
             // Long growth and long decline, so that nodes and places come and go.

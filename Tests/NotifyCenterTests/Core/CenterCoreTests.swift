@@ -210,7 +210,7 @@ import Testing
     }
 
     @Test func withoutCacheEveryResolutionIsDecided() throws {
-        let core = TestCore(cacheLimit: 0)
+        let core = TestCore(cacheBytes: 0)
         _ = try core.add("a", slot: 1)
         #expect(core.resolve("a", nil, where: { _ in true }).count == 1)
         #expect(core.resolve("a", nil, where: { _ in false }).isEmpty)
@@ -238,111 +238,5 @@ import Testing
         #expect(core.resolve("a") === core.resolve("b"))
         core.dropResolutions()
         #expect(core.resolve("a") === core.resolve("b"))
-    }
-}
-
-/// What the cache keeps and lets go.
-@Suite struct ResolutionCacheTests {
-    @Test func onlyWhatWasResolvedIsKnown() {
-        let core = TestCore()
-        #expect(core.cached("a") == nil)
-        _ = core.resolve("a")
-        #expect(core.cached("a")?.isEmpty == true)
-        #expect(core.cached("a", "") == nil)
-        #expect(core.cached("b") == nil)
-    }
-
-    @Test func theSameResolutionIsHandedOutUntilItChanges() throws {
-        let core = TestCore()
-        _ = try core.add("a")
-        let first = core.resolve("a")
-        _ = try core.add("b")
-        _ = try core.add("b.*")
-        _ = try core.add("a", object: "x")
-        #expect(core.resolve("a") === first)
-        _ = try core.add("a")
-        #expect(core.resolve("a") !== first)
-    }
-
-    @Test(arguments: [1, 2, 3, 64, 65])
-    func neverMoreThanTheLimit(limit: Int) {
-        let core = TestCore(cacheLimit: limit)
-        for index in 0..<(limit - 1) { _ = core.resolve("n\(index)") }
-        #expect(core.cachedCount == limit - 1)
-        _ = core.resolve("last but one")
-        #expect(core.cachedCount == limit)
-        _ = core.resolve("last")
-        #expect(core.cachedCount == limit)
-        #expect(core.cached("last") != nil)
-    }
-
-    @Test(arguments: [0, -1])
-    func withoutRoomNothingIsKept(limit: Int) throws {
-        let core = TestCore(cacheLimit: limit)
-        _ = try core.add("a", slot: 3)
-        #expect(core.slots("a") == [3])
-        #expect(core.cached("a") == nil)
-    }
-
-    @Test func whatIsAskedForStays() {
-        let core = TestCore(cacheLimit: 8)
-        _ = core.resolve("hot")
-        for index in 0..<1_000 {
-            #expect(core.cached("hot") != nil, "after \(index) others")
-            _ = core.resolve("cold\(index)")
-        }
-        #expect(core.cachedCount == 8)
-    }
-
-    @Test func eachExactNameAddsRoomForOne() {
-        let core = TestCore(cacheLimit: 1)
-        let ids = (0..<10).map { core.addExact("n\($0)") }
-        for index in 0..<10 { _ = core.resolve("n\(index)") }
-        _ = core.resolve("other")
-        #expect(core.cachedCount == 11)
-        _ = core.resolve("yet another")
-        #expect(core.cachedCount == 11)
-        for id in ids { #expect(core.remove(id)) }
-        for index in 0..<20 { _ = core.resolve("m\(index)") }
-        #expect(core.cachedCount == 1)
-    }
-
-    @Test func aChangeDropsEveryObjectOfItsName() throws {
-        let core = TestCore()
-        for object in ["x", "y"] { _ = core.resolve("a", object) }
-        _ = core.resolve("a")
-        _ = core.resolve("b", "x")
-        let id = try core.add("a", slot: 1)
-        #expect(core.cachedCount == 1)
-        #expect(core.slots("a", "x") == [1])
-        #expect(core.remove(id))
-        #expect(core.cachedCount == 1)
-        #expect(core.cached("b", "x") != nil)
-    }
-
-    @Test func aChangeWithAnObjectDropsThatObjectAlone() throws {
-        let core = TestCore()
-        for object in ["x", "y"] { _ = core.resolve("a", object) }
-        _ = core.resolve("a")
-        _ = try core.add("a", object: "x")
-        #expect(core.cached("a", "x") == nil)
-        #expect(core.cached("a", "y") != nil)
-        #expect(core.cached("a") != nil)
-        _ = try core.add("*", object: "y")
-        #expect(core.cached("a", "y") == nil)
-        #expect(core.cached("a") != nil)
-    }
-
-    @Test func manyChangesToWildcardsDoNotEachLookAtEverything() throws {
-        let core = TestCore()
-        _ = try core.add("kept.*", slot: 1)
-        for index in 0..<100 { _ = core.slots("kept.n\(index)") }
-        let few = try (0..<10).map { try core.add("other\($0).*") }
-        #expect(core.cachedCount == 100)
-        #expect(few.allSatisfy { core.remove($0) })
-        for index in 0..<1000 { _ = try core.add("other\(index).*") }
-        #expect(core.cachedCount == 0)
-        #expect(core.slots("kept.n7") == [1])
-        #expect(core.slots("other7.x") == [0])
     }
 }

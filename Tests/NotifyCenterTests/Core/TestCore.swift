@@ -4,12 +4,13 @@
 final class TestCore {
     private var core: CenterCore
 
-    init(cacheLimit: Int = 16_384, reserved: String? = nil) {
-        core = CenterCore(resolutionCacheLimit: cacheLimit, reservedFirstToken: reserved)
+    init(cacheBytes: Int = 2 << 20, reserved: String? = nil) {
+        core = CenterCore(resolutionCacheBytes: cacheBytes, reservedFirstToken: reserved)
     }
 
     var count: Int { core.registrationCount }
     var cachedCount: Int { core.cachedResolutionCount }
+    var cachedBytes: Int { core.cachedResolutionBytes }
     var footprint: Int { core.footprint }
     var removalCount: UInt64 { core.removalCount }
 

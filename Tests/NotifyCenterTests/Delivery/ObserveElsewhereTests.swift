@@ -68,7 +68,7 @@ import Testing
         center.observe(Paid.self, owner: owner) { _, _ in await Task.yield() }
         try center.observe("orders.*", owner: owner) { _, _ in await Task.yield() }
         let queues = center.state.withLock { state in
-            state.observers.all.sorted { $0.registration < $1.registration }.map { $0.queue != nil }
+            state.observers.values.sorted { $0.registration < $1.registration }.map { $0.queue != nil }
         }
         #expect(queues == [false, true, true, true, true, true, true])
         for token in [plain, suspending, pattern, typed] { token.cancel() }

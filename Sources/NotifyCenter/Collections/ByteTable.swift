@@ -1,0 +1,120 @@
+/// A hash table whose keys are bytes, each within a scope, and whose values are numbers. Keys are looked up without making
+/// a string and are stored back to back: an entry takes 24 bytes and 11 to 21 of the index besides its key.
+///
+/// The scope is what the bytes belong to, such as a node of a trie; the hash is that of the bytes alone, so that it is
+/// computed once however many scopes are searched. Entries are numbered from 0; the numbers of removed entries are used
+/// again, last removed first. Memory is released with the last entry. Not thread-safe.
+///
+/// Sendable is not checked because of the pointer to the keys: they belong to this value, which can't be copied.
+package struct ByteTable: ~Copyable, @unchecked Sendable {
+    private struct Entry: BitwiseCopyable {
+        var offset: Int
+        /// -1 if the entry is vacant.
+        var count: Int32
+        var scope: Int32
+        var value: Int32
+        var hash: UInt32
+    }
+
+    private static let smallestCapacity = 256
+
+    private var index = HashIndex()
+    private var entries = Pool<Entry>()
+    private var keys = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    private var usedBytes = 0
+    /// How many of the used bytes belong to removed entries.
+    private var garbageBytes = 0
+
+    package init() {}
+
+    deinit { keys.deallocate() }
+
+    package var count: Int { entries.count }
+
+    /// The memory that the table occupies.
+    package var byteCount: Int { index.byteCount + entries.byteCount + keys.count }
+
+    /// Finds the entry of a key.
+    @inline(__always)
+    package func find(_ key: UnsafeRawBufferPointer, hash: UInt64, scope: Int32 = 0) -> Int32? {
+        index.find(Self.mixed(hash, scope)) { number in
+            let entry = entries[number]
+            return entry.scope == scope && bytes(of: entry).hasSameBytes(as: key)
+        }
+    }
+
+    /// Finds the value of a key.
+    @inline(__always)
+    package func value(of key: UnsafeRawBufferPointer, hash: UInt64, scope: Int32 = 0) -> Int32? {
+        find(key, hash: hash, scope: scope).map { entries[$0].value }
+    }
+
+    /// The key of an entry. The pointer is valid until the table changes.
+    @inline(__always)
+    package func bytes(ofEntry number: Int32) -> UnsafeRawBufferPointer { bytes(of: entries[number]) }
+
+    /// Adds a key that is not in the table.
+    ///
+    /// - Returns: The number of the entry.
+    package mutating func insert(
+        _ key: UnsafeRawBufferPointer, hash: UInt64, scope: Int32 = 0, value: Int32 = 0
+    ) -> Int32 {
+        if usedBytes + key.count > keys.count { makeRoom(for: key.count) }
+        UnsafeMutableRawBufferPointer(rebasing: keys[usedBytes..<usedBytes + key.count]).copyMemory(from: key)
+        let hash = Self.mixed(hash, scope)
+        let number = entries.insert(
+            Entry(offset: usedBytes, count: Int32(key.count), scope: scope, value: value, hash: hash))
+        usedBytes += key.count
+        index.insert(number, hash: hash)
+        return number
+    }
+
+    package mutating func remove(entry number: Int32) {
+        let entry = entries[number]
+        index.remove(number, hash: entry.hash)
+        entries[number].count = -1
+        entries.remove(number)
+        if entry.offset + Int(entry.count) == usedBytes {
+            usedBytes = entry.offset
+        } else {
+            garbageBytes += Int(entry.count)
+        }
+        if entries.count == 0 {
+            keys.deallocate()
+            keys = .init(start: nil, count: 0)
+            usedBytes = 0
+            garbageBytes = 0
+        }
+    }
+
+    /// Scopes the hash after the key was hashed.
+    @inline(__always)
+    private static func mixed(_ hash: UInt64, _ scope: Int32) -> UInt32 {
+        let mixed = hash &+ UInt64(truncatingIfNeeded: scope) &* 0x9E37_79B9_7F4A_7C15
+        return UInt32(truncatingIfNeeded: mixed ^ mixed &>> 32)
+    }
+
+    @inline(__always)
+    private func bytes(of entry: Entry) -> UnsafeRawBufferPointer {
+        guard let base = keys.baseAddress else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+        return UnsafeRawBufferPointer(start: base + entry.offset, count: Int(entry.count))
+    }
+
+    /// Moves the keys to memory in which they take at most half, without what removed entries left.
+    private mutating func makeRoom(for count: Int) {
+        let needed = usedBytes - garbageBytes + count
+        let moved = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: max(Self.smallestCapacity, needed * 2), alignment: 1)
+        var end = 0
+        for number in 0..<Int32(entries.extent) where entries[number].count >= 0 {
+            let key = bytes(of: entries[number])
+            UnsafeMutableRawBufferPointer(rebasing: moved[end..<end + key.count]).copyMemory(from: key)
+            entries[number].offset = end
+            end += key.count
+        }
+        keys.deallocate()
+        keys = moved
+        usedBytes = end
+        garbageBytes = 0
+    }
+}
