@@ -4,13 +4,23 @@ import PackageDescription
 let center = Target.Dependency.product(name: "NotifyCenter", package: "notifyd")
 let foundation = Target.Dependency.product(name: "NotifyFoundation", package: "notifyd")
 
+/// The name that the compiler knows the project by: that of its folder. Targets that take it may use `package` declarations.
+let folder = Context.packageDirectory.split(separator: "/").dropLast(3).last ?? "notifyd"
+let project = String(folder.lowercased().map { $0.isLetter || $0.isNumber ? $0 : "_" })
+let asProject: [SwiftSetting] = [
+    .unsafeFlags(["-package-name", project])
+]
+
 let package = Package(
     name: "CenterBenchmarks",
     platforms: [.macOS(.v15)],
     dependencies: [.package(name: "notifyd", path: "../../..")],
     targets: [
         .executableTarget(name: "compare", dependencies: [center, foundation]),
-        .executableTarget(name: "allocations", dependencies: [center, "MallocCounter"]),
+        .executableTarget(
+            name: "allocations", dependencies: [center, "MallocCounter"], packageAccess: false, swiftSettings: asProject
+        ),
+        .executableTarget(name: "names", dependencies: [center], packageAccess: false, swiftSettings: asProject),
         .target(name: "MallocCounter"),
     ]
 )

@@ -49,6 +49,15 @@ func typedCenter<Message: NotificationMessage>(_ type: Message.Type) -> LocalCen
     return center
 }
 
+@MainActor
+func coreNames(_ count: Int) -> CoreNames {
+    do {
+        return try CoreNames(count)
+    } catch {
+        fatalError("\(error)")
+    }
+}
+
 /// Titles and what a post is there, made when its turn comes.
 let cases: [(title: String, prepare: @MainActor () -> () -> Void)] = [
     (
@@ -117,6 +126,22 @@ let cases: [(title: String, prepare: @MainActor () -> () -> Void)] = [
         "payload of a word",
         {
             let center = center(1); return { center.post(name, payload: 17) }
+        }
+    ),
+    (
+        "cached name in the core",
+        {
+            let names = coreNames(1_000)
+            guard !names.isFull else { fatalError("the cache is too small") }
+            return { names.post() }
+        }
+    ),
+    (
+        "uncached name in the core",
+        {
+            let names = coreNames(100_000)
+            guard names.isFull else { fatalError("the cache holds every name") }
+            return { names.post() }
         }
     ),
 ]

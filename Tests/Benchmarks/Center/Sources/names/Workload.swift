@@ -1,0 +1,73 @@
+import NotifyCenter
+
+/// A way to use names.
+struct Workload: Sendable {
+    let title: String
+    /// Makes a closure that posts a number of times.
+    let prepare: @Sendable (Names) -> (_ posts: Int) -> Void
+
+    /// Resolves each name as the daemon does for a post: names that are not cached are validated first.
+    private static func post(_ names: Names, core: consuming CenterCore) -> (Int) -> Void {
+        let core = CoreBox(core)
+        return { posts in names.forEach(posts: posts) { core.post($0) } }
+    }
+
+    static let all = [
+        // What is asked of a center is measured by this.
+        Workload(title: "dictionary") { names in
+            // Keys of their own, in another order: a name that arrives is not the one that was kept.
+            var random = SplitMix(state: 43)
+            let values = Dictionary(
+                uniqueKeysWithValues: names.strings.shuffled(using: &random).map {
+                    (String(Array($0)), Int32($0.utf8.count))
+                })
+            return { posts in
+                var index = 0
+                for _ in 0..<posts {
+                    if values[names.strings[index]] == nil { fatalError("a name is missing") }
+                    index = index + 1 == names.strings.count ? 0 : index + 1
+                }
+            }
+        },
+        // Patterns, and exact names for a few of the names.
+        Workload(title: "few") { names in
+            var core = CenterCore(reservedFirstToken: "notifyd")
+            for (slot, pattern) in ["orders.3.>", "*.5.created.*", "orders.*.paid.*", "sensors.>"].enumerated() {
+                guard let pattern = try? NamePattern(pattern) else { fatalError("not a pattern") }
+                _ = core.add(patterns: [pattern], slot: Int32(slot))
+            }
+            for slot in 0..<10 { _ = core.addExact(name: names.strings[slot], slot: Int32(slot)) }
+            return post(names, core: core)
+        },
+        // A registration for each name.
+        Workload(title: "own") { names in
+            var core = CenterCore(reservedFirstToken: "notifyd")
+            var random = SplitMix(state: 43)
+            for (slot, name) in names.strings.shuffled(using: &random).enumerated() {
+                _ = core.addExact(name: name, slot: Int32(slot))
+            }
+            return post(names, core: core)
+        },
+    ]
+}
+
+/// A core in a place of its own, as in the daemon's broker.
+private final class CoreBox {
+    private var core: CenterCore
+    private var reached = 0
+
+    init(_ core: consuming CenterCore) {
+        self.core = core
+    }
+
+    @inline(__always)
+    func post(_ name: UnsafeRawBufferPointer) {
+        let key = PostKey(name: name, object: nil)
+        if let known = core.cachedResolution(of: key) {
+            reached &+= known.count
+            return
+        }
+        guard (try? NotificationName.validate(utf8: name)) != nil else { fatalError("not a name") }
+        reached &+= core.resolve(key, where: { $0.slot >= 0 }).count
+    }
+}

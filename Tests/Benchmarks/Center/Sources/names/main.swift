@@ -1,0 +1,16 @@
+// Measures what a post costs the core of a center as the number of names grows.
+//
+//   names                        Prints a table of times, beside the same look-ups in a dictionary.
+//   names CASE NAMES POSTS       Posts without measuring, for tools that count instructions.
+import Foundation
+
+let arguments = Array(CommandLine.arguments.dropFirst())
+if arguments.count == 3, let count = Int(arguments[1]), let posts = Int(arguments[2]) {
+    guard let workload = Workload.all.first(where: { $0.title == arguments[0] }) else {
+        fatalError("cases: " + Workload.all.map(\.title).joined(separator: ", "))
+    }
+    workload.prepare(Names(count))(posts)
+} else {
+    printTable(
+        counts: arguments.isEmpty ? [1_000, 10_000, 16_384, 100_000, 1_000_000] : arguments.compactMap { Int($0) })
+}
