@@ -189,6 +189,24 @@ import Testing
         #expect(core.slots("a") == [2])
     }
 
+    @Test func aKeyFindsWhatItsNameAndObjectResolvedTo() throws {
+        let core = TestCore()
+        _ = try core.add("a", slot: 1)
+        _ = try core.add("a", object: "x", slot: 2)
+        let plain = core.resolveKey("a") { _ in true }
+        #expect(plain.registrations.map(\.slot) == [1])
+        #expect(core.cached("a") === plain)
+        let withObject = core.resolve("a", "x")
+        #expect(withObject.registrations.map(\.slot) == [1, 2])
+        let again = core.resolveKey("a", "x") { _ in
+            Issue.record("a cached resolution asks for rights")
+            return true
+        }
+        #expect(again === withObject)
+        #expect(core.resolveKey("a", "") { $0.slot != 1 }.isEmpty)
+        #expect(core.cached("a", "")?.isEmpty == true)
+    }
+
     @Test func droppedResolutionsAreDecidedAgain() throws {
         let core = TestCore()
         _ = try core.add("a", slot: 1)

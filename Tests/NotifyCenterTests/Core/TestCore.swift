@@ -49,6 +49,18 @@ final class TestCore {
         }
     }
 
+    /// As the broker resolves: the key is made once for the look-up in the cache and for resolving.
+    func resolveKey(_ name: String, _ object: String? = nil, where isPermitted: (Registration) -> Bool) -> Resolution {
+        func resolve(_ name: UnsafeRawBufferPointer, _ object: UnsafeRawBufferPointer?) -> Resolution {
+            let key = PostKey(name: name, object: object)
+            return core.cachedResolution(of: key) ?? core.resolve(key, where: isPermitted)
+        }
+        return name.withUTF8Bytes { name in
+            guard let object else { return resolve(name, nil) }
+            return object.withUTF8Bytes { resolve(name, $0) }
+        }
+    }
+
     var generation: UInt64 { core.resolutionGeneration }
     func dropResolutions() { core.dropResolutions() }
 
