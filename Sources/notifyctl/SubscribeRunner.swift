@@ -88,7 +88,7 @@ struct SubscribeRunner: Sendable {
     }
 
     private var kind: NotifyClient.SubscriptionKind {
-        durable.map { .durable($0, from: start) } ?? .volatile()
+        durable.map { .durable($0, from: start) } ?? .volatile(whenFull: .holdBack)
     }
 }
 
