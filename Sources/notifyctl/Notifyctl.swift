@@ -50,6 +50,9 @@ struct Notifyctl: AsyncParsableCommand {
         case let failure as CommandFailure:
             if let message = failure.message { StandardError.say(message) }
             Glibc.exit(failure.status.rawValue)
+        case is StandardOutput.Failure:
+            // As a program that SIGPIPE ends, without a word.
+            Glibc.exit(ExitStatus.failure.rawValue)
         case let error as NotifyError:
             StandardError.say(error.message)
             Glibc.exit(ExitStatus(error).rawValue)

@@ -8,7 +8,8 @@ struct SubscribeCommand: AsyncParsableCommand {
         abstract: "Print messages as they are posted.",
         discussion: """
             In a pattern '*' stands for one part of a name, and a last '>' for one or more. What was missed, and lost \
-            connections, are reported on standard error.
+            connections, are reported on standard error. While the output is not read, the daemon keeps what is posted \
+            up to its limit; then it drops the oldest.
 
             With --durable the daemon keeps what was not printed yet: the next subscribe under the same name, with the \
             same patterns, goes on where this one stopped. The subscription is created even if the time is over at once.

@@ -56,17 +56,15 @@ struct SubscribeRunner: Sendable {
                 group.cancelAll()
                 try await group.waitForAll()
             }
-        } catch  where interruption.reason != nil && Self.followsFromInterruption(error) {
+        } catch is StandardOutput.Failure {
+            // The reader may be found gone by a write before it is by the watch.
+        } catch  where interruption.reason != nil && Self.isCancellation(error) {
         }
         return interruption.reason ?? (isCreationOnly ? .timeout : nil)
     }
 
-    private static func followsFromInterruption(_ error: any Error) -> Bool {
-        switch error {
-        case let error as NotifyError: error.code == .cancelled
-        case is CancellationError, is StandardOutput.Failure: true
-        default: false
-        }
+    private static func isCancellation(_ error: any Error) -> Bool {
+        error is CancellationError || (error as? NotifyError)?.code == .cancelled
     }
 
     private func print(until interruption: Interruption, _ opening: Opening) async throws {

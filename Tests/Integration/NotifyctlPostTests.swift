@@ -125,6 +125,13 @@ extension IntegrationTests {
             #expect(errors.first?.contains("line 2") == true && errors.last?.contains("line 4") == true)
         }
 
+        @Test func receiptsThatAreNotReadEndItQuietly() async throws {
+            let result = try await notifyctl.shell(
+                "{ yes | notifyctl post b --lines; echo status $? >&2; } | head -n 1")
+            #expect(result.output.hasPrefix("posted b seq="))
+            #expect(result.errors == "status 1\n")
+        }
+
         @Test func linesEndWithTheDaemonAlthoughTheInputDoesNot() async throws {
             let process = try notifyctl.start(["post", "a.b", "--lines"], input: .pipe)
             try process.write("1\n")
