@@ -1,12 +1,12 @@
 import NIOCore
+import NotifyWire
 
 /// Passes the channel's events to the core.
 final class ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private let core: ClientCore
-    /// The beginning of a frame whose rest has not come. The machine bounds it by refusing longer frames.
-    private var partial: ByteBuffer?
+    private var partial = PartialFrame()
     private var failure: (any Error)?
 
     init(core: ClientCore) {
@@ -18,25 +18,14 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        var incoming = unwrapInboundIn(data)
-        if var joined = partial.take() {
-            joined.writeBuffer(&incoming)
-            incoming = joined
-        }
-        let used = incoming.withUnsafeReadableBytes { core.received($0) }
-        incoming.moveReaderIndex(forwardBy: used)
-        if incoming.readableBytes > 0 { keep(incoming) }
-    }
-
-    /// A few bytes must not hold on to all of a large buffer, and a large frame must not be copied for every read.
-    private func keep(_ rest: ByteBuffer) {
-        var rest = rest
-        if rest.readerIndex > 0 { rest = ByteBuffer(bytes: rest.readableBytesView) }
-        partial = rest
+        var received = partial.join(unwrapInboundIn(data))
+        let used = received.withUnsafeReadableBytes { core.received($0) }
+        received.moveReaderIndex(forwardBy: used)
+        partial.keep(received)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        partial = nil
+        partial.removeAll()
         core.disconnected(failure)
         failure = nil
     }

@@ -1,5 +1,6 @@
 import NIOCore
 import NotifyBroker
+import NotifyWire
 
 /// One connection's end of the channel: hands its bytes to the driver, and keeps the beginning of a frame until the rest
 /// of it has come.
@@ -11,7 +12,7 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     private let peer: Peer
     private(set) var id: ConnectionID?
     private var context: ChannelHandlerContext?
-    private var partial = ByteBuffer()
+    private var partial = PartialFrame()
 
     init(driver: BrokerDriver, peer: Peer) {
         self.driver = driver
@@ -29,22 +30,10 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard let id else { return }
-        var received = unwrapInboundIn(data)
-        if partial.readableBytes > 0 {
-            partial.writeBuffer(&received)
-            swap(&partial, &received)
-            partial = ByteBuffer()
-        }
+        var received = partial.join(unwrapInboundIn(data))
         let used = received.withUnsafeReadableBytes { driver.bytesReceived($0, from: id) }
         received.moveReaderIndex(forwardBy: used)
-        keep(received)
-    }
-
-    /// Keeps the beginning of a frame: in place where it takes up most of its buffer, so that a large one is not copied at
-    /// every read; else copied out, so that a few bytes do not keep a large buffer.
-    private func keep(_ rest: ByteBuffer) {
-        guard rest.readableBytes > 0 else { return }
-        partial = rest.readableBytes * 2 >= rest.storageCapacity ? rest : ByteBuffer(bytes: rest.readableBytesView)
+        partial.keep(received)
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {

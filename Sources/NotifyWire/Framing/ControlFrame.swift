@@ -46,6 +46,24 @@ extension RequestFrame {
     }
 }
 
+/// A frame that carries its request, a subscription and nothing else.
+package protocol SubscriptionFrame: ControlFrame {
+    var request: UInt64 { get }
+    var subscription: UInt32 { get }
+    init(request: UInt64, subscription: UInt32)
+}
+
+extension SubscriptionFrame {
+    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+        self.init(request: try body.integer(), subscription: try body.integer())
+    }
+
+    package func writeBody(to buffer: inout ByteBuffer) {
+        buffer.writeLE(request)
+        buffer.writeLE(subscription)
+    }
+}
+
 extension ByteBuffer {
     mutating func writeLE<Value: FixedWidthInteger>(_ value: Value) {
         writeInteger(value, endianness: .little)

@@ -135,7 +135,7 @@ package struct Subscribed: ControlFrame {
 }
 
 /// Ends a volatile subscription, or leaves a durable one, which stays.
-package struct Detach: ControlFrame {
+package struct Detach: SubscriptionFrame {
     package static let kind = FrameKind.detach
 
     package var request: UInt64
@@ -145,20 +145,10 @@ package struct Detach: ControlFrame {
         self.request = request
         self.subscription = subscription
     }
-
-    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
-        request = try body.integer()
-        subscription = try body.integer()
-    }
-
-    package func writeBody(to buffer: inout ByteBuffer) {
-        buffer.writeLE(request)
-        buffer.writeLE(subscription)
-    }
 }
 
 /// The subscription is left; what was acknowledged is committed. No delivery of it follows.
-package struct Detached: ControlFrame {
+package struct Detached: SubscriptionFrame {
     package static let kind = FrameKind.detached
 
     package var request: UInt64
@@ -167,16 +157,6 @@ package struct Detached: ControlFrame {
     package init(request: UInt64, subscription: UInt32) {
         self.request = request
         self.subscription = subscription
-    }
-
-    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
-        request = try body.integer()
-        subscription = try body.integer()
-    }
-
-    package func writeBody(to buffer: inout ByteBuffer) {
-        buffer.writeLE(request)
-        buffer.writeLE(subscription)
     }
 }
 
