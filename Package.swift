@@ -197,6 +197,8 @@ let package = Package(
             dependencies: [
                 "NotifyClient", "NotifyWire", "NotifyCenter", "notifyd", "notifyctl", "TestSupport", "WireTestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             exclude: ["PythonClient"]),
     ]
