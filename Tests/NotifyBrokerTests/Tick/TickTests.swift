@@ -12,7 +12,7 @@ struct TickTests {
         let (poster, reader) = (shell.connect(), shell.connect())
         reader.subscribe(1, ["a"])
         shell.run()
-        shell.onFlush = { id in if id == reader.id { shell.closed(reader) } }
+        shell.onFlush = { [unowned shell] id in if id == reader.id { shell.closed(reader) } }
         poster.post("a", .volatile)
         shell.run()
         #expect(shell.connectionCount == 1)
@@ -29,7 +29,7 @@ struct TickTests {
         shell.run()
         for reader in readers { _ = reader.take() }
         var replacement: Client?
-        shell.onFlush = { id in
+        shell.onFlush = { [unowned shell] id in
             guard id == readers[0].id, replacement == nil else { return }
             for reader in readers[1...] { shell.closed(reader) }
             // Takes the slot of one that was just closed, within the same tick.
@@ -68,7 +68,7 @@ struct TickTests {
         client.subscribe(1, ["a"])
         shell.run()
         var reported: [UInt64] = []
-        shell.onFlush = { _ in reported.append(shell.usedBelow) }
+        shell.onFlush = { [unowned shell] _ in reported.append(shell.usedBelow) }
         client.post("a", .volatile)
         shell.tick()
         #expect(reported == [shell.lastSequence + 1])
