@@ -35,8 +35,8 @@ struct Pool<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
 
     subscript(index: Int32) -> Element {
         @inline(__always) get { pointer(index).pointee }
-        @inline(__always) nonmutating set { pointer(index).pointee = newValue }
-        @inline(__always) nonmutating _modify { yield &pointer(index).pointee }
+        @inline(__always) set { pointer(index).pointee = newValue }
+        @inline(__always) _modify { yield &pointer(index).pointee }
     }
 
     mutating func insert(_ element: Element) -> Int32 {
