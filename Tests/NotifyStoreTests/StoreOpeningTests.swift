@@ -1,5 +1,4 @@
 import Foundation
-import GRDBSQLite
 import NotifyStore
 import NotifyLog
 import NotifyWire
@@ -80,20 +79,27 @@ struct StoreOpeningTests {
 
     @Test(arguments: ["CREATE TABLE theirs (a)", "PRAGMA application_id = 7; CREATE TABLE theirs (a)"])
     func anotherProgramsDatabaseIsRefusedAndLeftAsItIs(sql: String) throws {
-        try execute(sql, in: folder.database)
+        try folder.execute(sql)
         let before = try Data(contentsOf: URL(fileURLWithPath: folder.database))
         let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
         #expect(error.code == .foreignDatabase)
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.database)) == before)
     }
 
-    @Test(arguments: ["PRAGMA user_version = 2", "INSERT INTO grdb_migrations VALUES ('later')"])
-    func aNewerSchemaIsRefused(sql: String) throws {
+    @Test func aNewerSchemaIsRefused() throws {
         try Store.open(path: folder.database).close(nextSequence: 1)
-        try execute(sql, in: folder.database)
+        try folder.execute("PRAGMA user_version = 3")
         let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
         #expect(error.code == .newerSchema)
-        #expect(error.message.contains("newer notifyd"))
+        #expect(error.message.contains("newer notifyd (schema 3, this one knows 2)"))
+    }
+
+    @Test(arguments: [0, -1, Int32.min])
+    func aSchemaThatNeverWasIsRefused(version: Int32) throws {
+        try Store.open(path: folder.database).close(nextSequence: 1)
+        try folder.execute("PRAGMA user_version = \(version)")
+        let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
+        #expect(error.code == .damaged)
     }
 
     @Test func whatIsNoRegularFileIsRefused() throws {
@@ -160,12 +166,5 @@ struct StoreOpeningTests {
         defer { for suffix in ["", ".lock"] { unlink(name + suffix) } }
         try Store.open(path: name).close(nextSequence: 5)
         #expect(FileManager.default.fileExists(atPath: name))
-    }
-
-    private func execute(_ sql: String, in path: String) throws {
-        var connection: OpaquePointer?
-        defer { sqlite3_close(connection) }
-        try #require(sqlite3_open(path, &connection) == SQLITE_OK)
-        try #require(sqlite3_exec(connection, sql, nil, nil, nil) == SQLITE_OK)
     }
 }

@@ -85,15 +85,50 @@ struct StoreRecoveryTests {
         busy.progress = DurableProgress(
             cursor: 10, seenThrough: 1 << 50,
             acknowledged: [SequenceRange(first: 12, last: 12), SequenceRange(first: 1 << 40, last: 1 << 41)],
-            isAttached: true)
+            generation: .max, isAttached: true)
+        busy.owner = Identity(uid: 8, gid: .max - 1, groups: [0, .max, 4, 24])
         await store.commit(
-            [], changes: [.update(id: 9, busy.progress), .remove(id: 12), .update(id: 12, busy.progress)])
+            [],
+            changes: [
+                .update(id: 9, busy.progress), .setOwner(id: 9, busy.owner), .remove(id: 12),
+                .update(id: 12, busy.progress), .setOwner(id: 12, busy.owner),
+            ])
         try store.close(nextSequence: 1)
 
         store = try Store.open(path: folder.database)
         #expect(store.recovered.subscriptions == [plain, busy])
         #expect(store.recovered.nextSubscriptionID == 13)
         try store.close(nextSequence: 1)
+    }
+
+    @Test(arguments: [[], [7], (1...65_536).map { $0 * 65_535 }] as [[UInt32]])
+    func theIdentityOfTheLastAttachmentComesBack(groups: [UInt32]) async throws {
+        var record = try DurableRecord(id: 1, uid: 7, name: "one", SubscriptionFilter("a"), cursor: 5)
+        record.owner = Identity(uid: 7, gid: 70, groups: [1, 2])
+        record.progress.generation = 3
+        var store = try Store.open(path: folder.database)
+        await store.commit([], changes: [.create(record)])
+        try store.close(nextSequence: 1)
+        store = try Store.open(path: folder.database)
+        #expect(store.recovered.subscriptions == [record])
+
+        record.owner = Identity(uid: 7, gid: 71, groups: groups)
+        #expect(await store.commit([], changes: [.setOwner(id: 1, record.owner)]).failure == nil)
+        try store.close(nextSequence: 1)
+        store = try Store.open(path: folder.database)
+        #expect(store.recovered.subscriptions == [record])
+        try store.close(nextSequence: 1)
+    }
+
+    @Test(arguments: ["groups = '1 x'", "groups = '4294967296'", "acknowledged = x'05'", "patterns = 'a..b'"])
+    func aSubscriptionThatCantBeReadIsDamage(damage: String) async throws {
+        let store = try Store.open(path: folder.database)
+        await store.commit([], changes: [.create(try DurableRecord(id: 9, name: "one", SubscriptionFilter("a")))])
+        try store.close(nextSequence: 1)
+        try folder.execute("UPDATE subscriptions SET \(damage)")
+        let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
+        #expect(error.code == .damaged)
+        #expect(error.message.contains("subscription 9"))
     }
 
     @Test(arguments: [1, 4094, 4095, 4096, 4097, 8191, 8192, 8193] as [UInt64])

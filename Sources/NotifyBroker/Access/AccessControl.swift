@@ -13,8 +13,9 @@ struct AccessControl {
 
     // MARK: Identities
 
-    /// Interns an identity for a connection or a durable subscription, which releases it at its end.
+    /// Interns an identity for a connection, a durable subscription or a pending attachment, to be released at its end.
     mutating func retain(_ identity: Identity) -> IdentityID { identities.retain(identity) }
+    mutating func retain(_ id: IdentityID) { identities.retain(id) }
     mutating func release(_ id: IdentityID) { identities.release(id) }
     func identity(_ id: IdentityID) -> Identity { identities[id] }
     var identityCount: Int { identities.count }

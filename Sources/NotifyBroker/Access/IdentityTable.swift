@@ -5,7 +5,8 @@ struct IdentityID: Hashable, Sendable {
     fileprivate let index: Int
 }
 
-/// Identities, each kept once for as long as a connection or a durable subscription has it.
+/// Identities, each kept once for as long as a connection, a durable subscription or a pending
+/// attachment has it.
 struct IdentityTable {
     private struct Entry {
         var identity: Identity
@@ -29,6 +30,11 @@ struct IdentityTable {
         if index == entries.count { entries.append(entry) } else { entries[index] = entry }
         indices[identity] = index
         return IdentityID(index: index)
+    }
+
+    /// Adds a user of an interned identity; the id is to be released once more.
+    mutating func retain(_ id: IdentityID) {
+        entries[id.index].users += 1
     }
 
     mutating func release(_ id: IdentityID) {

@@ -80,6 +80,11 @@ struct CommitPipeline {
         pending.changes.append(change)
     }
 
+    /// Drops the pending `setOwner` changes of a subscription whose creation failed.
+    mutating func dropOwnerChanges(of id: DurableID) {
+        pending.changes.removeAll { if case .setOwner(id, _) = $0 { true } else { false } }
+    }
+
     /// The next batch is committed as soon as the store is free.
     mutating func requestCommit() {
         pending.isWanted = true

@@ -40,13 +40,15 @@ extension Broker {
             }
             durable = existing
             durables.noteProgress(durable)
-            change = ownerChange(of: durable, to: attachment.identity)
+            // Also where the owner is the same: an earlier attachment under another identity may be pending.
+            change = .setOwner(id: durables[durable].id, access.identity(attachment.identity))
         } else {
             (durable, change) = try create(subscribe, filter, slot)
         }
         durables.attach(durable, attachment, credit: subscribe.credit)
         connections[slot].subscriptions[subscribe.subscription] = .durable(durable)
         connections[slot].unansweredAttaches.insert(subscribe.request)
+        access.retain(attachment.identity)
         // The attachment must be on disk before anything is handed over: after a loss of power, too, it must be known
         // what may have been seen.
         commits.append(change, then: .attached(durables[durable].id, attachment), isSynced: true)
@@ -88,11 +90,6 @@ extension Broker {
         durables.add(record, owner: owner) { subscriptions.add(record.filter, .durable($0)) }
     }
 
-    private func ownerChange(of slot: DurableSlot, to identity: IdentityID) -> DurableChange? {
-        guard durables[slot].owner != identity else { return nil }
-        return .setOwner(id: durables[slot].id, access.identity(identity))
-    }
-
     /// The same client is back on another connection: the earlier one loses the subscription.
     private mutating func takeOver(_ slot: DurableSlot, from earlier: Attachment) {
         detach(slot)
@@ -106,11 +103,13 @@ extension Broker {
 
     // MARK: Outcomes
 
-    /// The request is answered also where the client has detached since without waiting for the answer.
+    /// The request is answered also where the client has detached since without waiting for the answer; the log then has
+    /// its identity all the same.
     mutating func attachCommitted(_ id: DurableID, _ attachment: Attachment) {
+        defer { access.release(attachment.identity) }
         guard let slot = durables.slot(of: id) else { return }
+        setOwner(of: slot, to: attachment.identity)
         if durables[slot].attachmentCommitted(attachment) {
-            setOwner(of: slot, to: attachment.identity)
             durables[slot].reader = readers.open(for: .durable(slot), after: durables[slot].cursor.position)
         }
         guard isUnanswered(attachment) else { return }
@@ -126,12 +125,14 @@ extension Broker {
     private mutating func setOwner(of slot: DurableSlot, to identity: IdentityID) {
         let earlier = durables[slot].owner
         guard earlier != identity else { return }
-        durables[slot].owner = access.retain(access.identity(identity))
+        access.retain(identity)
         access.release(earlier)
+        durables[slot].owner = identity
         subscriptions.rightsChanged()
     }
 
     mutating func attachFailed(_ id: DurableID, _ attachment: Attachment, _ error: WireError) {
+        defer { access.release(attachment.identity) }
         if let slot = durables.slot(of: id) {
             if attachment.isResumed {
                 if durables[slot].member?.attachment == attachment { endAttachment(slot) }
@@ -141,6 +142,7 @@ extension Broker {
                 for case .attached(id, let later) in commits.pending.continuations {
                     refuseAttach(later, error)
                 }
+                commits.dropOwnerChanges(of: id)
                 drop(slot)
             }
         }

@@ -3,6 +3,7 @@
 /// A durable subscription keeps the identity with which it was attached last: its rights decide while it is detached.
 package struct Identity: Hashable, Sendable {
     package var uid: UInt32
+    /// `UInt32.max`, which no process has, where it is unknown.
     package var gid: UInt32
     /// The supplementary groups, in the kernel's order.
     package var groups: [UInt32]

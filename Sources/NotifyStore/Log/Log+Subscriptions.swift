@@ -10,11 +10,13 @@ extension Log {
         case .create(let record):
             try create(record, statements)
         case .update(let id, let progress):
-            try statements.updateSubscription.bind(5, id.rawValue)
+            try statements.updateSubscription.bind(6, id.rawValue)
             try run(statements.updateSubscription, with: progress)
-        case .setOwner:
-            // The schema keeps the uid alone, which never changes.
-            break
+        case .setOwner(let id, let owner):
+            try statements.setOwner.bind(1, owner.gid)
+            try statements.setOwner.bindText(2, copying: groups(of: owner))
+            try statements.setOwner.bind(3, id.rawValue)
+            try statements.setOwner.run()
         case .remove(let id):
             try statements.removeSubscription.bind(1, id.rawValue)
             try statements.removeSubscription.run()
@@ -23,24 +25,21 @@ extension Log {
 
     private func create(_ record: DurableRecord, _ statements: Statements) throws {
         let insert = statements.createSubscription
-        var name = record.name
+        try insert.bind(6, record.id.rawValue)
+        try insert.bind(7, record.owner.uid)
+        try insert.bind(8, record.owner.gid)
+        try insert.bindText(9, copying: groups(of: record.owner))
+        try insert.bindText(10, copying: record.name)
         // No pattern holds a space.
-        var patterns = record.filter.patterns.map(\.description).joined(separator: " ")
-        var object = record.filter.object ?? ""
-        try insert.bind(5, record.id.rawValue)
-        try insert.bind(6, record.owner.uid)
-        try name.withUTF8 { name in
-            try patterns.withUTF8 { patterns in
-                try object.withUTF8 { object in
-                    try insert.bindText(7, UnsafeRawBufferPointer(name))
-                    try insert.bindText(8, UnsafeRawBufferPointer(patterns))
-                    try insert.bindText(9, UnsafeRawBufferPointer(object))
-                    try run(insert, with: record.progress)
-                }
-            }
-        }
+        try insert.bindText(11, copying: record.filter.patterns.map(\.description).joined(separator: " "))
+        try insert.bindText(12, copying: record.filter.object ?? "")
+        try run(insert, with: record.progress)
         try statements.raiseNextSubscription.bind(1, UInt64(record.id.rawValue) + 1)
         try statements.raiseNextSubscription.run()
+    }
+
+    private func groups(of owner: Identity) -> String {
+        owner.groups.map(String.init).joined(separator: " ")
     }
 
     private func run(_ statement: PreparedStatement, with progress: DurableProgress) throws {
@@ -52,7 +51,8 @@ extension Log {
             try statement.bind(1, progress.cursor)
             try statement.bind(2, progress.seenThrough)
             try statement.bindBlob(3, acknowledged)
-            try statement.bind(4, Int64(progress.isAttached ? 1 : 0))
+            try statement.bind(4, progress.generation)
+            try statement.bind(5, Int64(progress.isAttached ? 1 : 0))
             try statement.run()
         }
     }
@@ -61,27 +61,32 @@ extension Log {
         let rows = try PreparedStatement(
             connection,
             """
-            SELECT id, uid, name, patterns, object, cursor, seen_through, acknowledged, attached
+            SELECT id, uid, gid, groups, name, patterns, object, cursor, seen_through, acknowledged, generation, attached
             FROM subscriptions ORDER BY id
             """)
         var records: [DurableRecord] = []
         while try rows.step() {
-            let id = rows.integer32(0)
-            let patterns = try? String(decoding: rows.bytes(3), as: UTF8.self).split(separator: " ")
-                .map { try NamePattern(String($0)) }
-            guard let patterns, let acknowledged = RangeSet.decode(rows.bytes(7)) else {
-                throw StoreError(.damaged, "the log's durable subscription \(id) can't be read")
+            guard let record = record(in: rows) else {
+                throw StoreError(.damaged, "the log's durable subscription \(rows.integer32(0)) can't be read")
             }
-            let object = String(decoding: rows.bytes(4), as: UTF8.self)
-            records.append(
-                DurableRecord(
-                    id: DurableID(id), owner: Identity(uid: rows.integer32(1), gid: 0),
-                    name: String(decoding: rows.bytes(2), as: UTF8.self),
-                    filter: SubscriptionFilter(patterns: patterns, object: object.isEmpty ? nil : object),
-                    progress: DurableProgress(
-                        cursor: rows.integer(5), seenThrough: rows.integer(6), acknowledged: acknowledged,
-                        isAttached: rows.integer(8) != 0)))
+            records.append(record)
         }
         return records
+    }
+
+    /// The subscription in the present row; nil where something in it can't be decoded.
+    private func record(in row: PreparedStatement) -> DurableRecord? {
+        let groups = row.text(3).split(separator: " ").map { UInt32($0) }
+        let patterns = try? row.text(5).split(separator: " ").map { try NamePattern(String($0)) }
+        guard !groups.contains(nil), let patterns, let acknowledged = RangeSet.decode(row.bytes(9)) else { return nil }
+        let object = row.text(6)
+        return DurableRecord(
+            id: DurableID(row.integer32(0)),
+            owner: Identity(uid: row.integer32(1), gid: row.integer32(2), groups: groups.compactMap { $0 }),
+            name: row.text(4),
+            filter: SubscriptionFilter(patterns: patterns, object: object.isEmpty ? nil : object),
+            progress: DurableProgress(
+                cursor: row.integer(7), seenThrough: row.integer(8), acknowledged: acknowledged,
+                generation: row.integer32(10), isAttached: row.integer(11) != 0))
     }
 }

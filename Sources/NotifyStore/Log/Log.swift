@@ -72,7 +72,7 @@ final class Statements {
     let insertMessage, insertName, insertSegment: PreparedStatement
     let reserve: PreparedStatement
     let usedPages: PreparedStatement
-    let createSubscription, updateSubscription, removeSubscription, raiseNextSubscription: PreparedStatement
+    let createSubscription, updateSubscription, setOwner, removeSubscription, raiseNextSubscription: PreparedStatement
     let segmentsFrom, scanMessages, readMessages, readMessage: PreparedStatement
 
     init(_ connection: OpaquePointer) throws(SQLiteFailure) {
@@ -91,14 +91,17 @@ final class Statements {
             "SELECT page_count - freelist_count FROM pragma_page_count, pragma_freelist_count")
         createSubscription = try prepare(
             """
-            INSERT INTO subscriptions (cursor, seen_through, acknowledged, attached, id, uid, name, patterns, object)
-            VALUES (?, ?, coalesce(?, x''), ?, ?, ?, ?, ?, ?)
+            INSERT INTO subscriptions (
+                cursor, seen_through, acknowledged, generation, attached, id, uid, gid, groups, name, patterns, object)
+            VALUES (?, ?, coalesce(?, x''), ?, ?, ?, ?, ?, coalesce(?, ''), ?, ?, ?)
             """)
         updateSubscription = try prepare(
             """
-            UPDATE subscriptions SET cursor = ?, seen_through = ?, acknowledged = coalesce(?, x''), attached = ?
+            UPDATE subscriptions
+            SET cursor = ?, seen_through = ?, acknowledged = coalesce(?, x''), generation = ?, attached = ?
             WHERE id = ?
             """)
+        setOwner = try prepare("UPDATE subscriptions SET gid = ?, groups = coalesce(?, '') WHERE id = ?")
         removeSubscription = try prepare("DELETE FROM subscriptions WHERE id = ?")
         raiseNextSubscription = try prepare("UPDATE state SET next_subscription = max(next_subscription, ?)")
         segmentsFrom = try prepare("SELECT segment, names FROM segments WHERE segment >= ? ORDER BY segment")

@@ -2,7 +2,8 @@ import GRDBSQLite
 
 /// A statement prepared once and run many times through SQLite's C interface.
 ///
-/// Bytes are bound without a copy: they must stay where they are until the statement was reset or bound anew.
+/// Bytes are bound without a copy, unless the call says otherwise: they must stay where they are until the statement was
+/// reset or bound anew.
 final class PreparedStatement {
     private let handle: OpaquePointer
     private let connection: OpaquePointer
@@ -67,6 +68,14 @@ final class PreparedStatement {
         try check(sqlite3_bind_text64(handle, index, text, UInt64(bytes.count), nil, UInt8(SQLITE_UTF8)))
     }
 
+    /// Binds a copy of text, or NULL where it is empty.
+    func bindText(_ index: Int32, copying text: String) throws(SQLiteFailure) {
+        guard !text.isEmpty else { return try check(sqlite3_bind_null(handle, index)) }
+        // SQLITE_TRANSIENT, an address that is no function's and that Swift does not import.
+        let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+        try check(sqlite3_bind_text64(handle, index, text, UInt64(text.utf8.count), copies, UInt8(SQLITE_UTF8)))
+    }
+
     /// Binds a blob, or NULL where it is empty.
     func bindBlob(_ index: Int32, _ bytes: UnsafeRawBufferPointer) throws(SQLiteFailure) {
         guard let base = bytes.baseAddress, !bytes.isEmpty else { return try check(sqlite3_bind_null(handle, index)) }
@@ -85,6 +94,11 @@ final class PreparedStatement {
     func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
         let base = sqlite3_column_blob(handle, column)
         return UnsafeRawBufferPointer(start: base, count: base == nil ? 0 : Int(sqlite3_column_bytes(handle, column)))
+    }
+
+    /// The text of a column, empty for NULL.
+    func text(_ column: Int32) -> String {
+        String(decoding: bytes(column), as: UTF8.self)
     }
 
     private func check(_ code: Int32) throws(SQLiteFailure) {

@@ -1,8 +1,43 @@
 import Foundation
+import GRDBSQLite
 import TestSupport
+import Testing
 
 extension TemporaryFolder {
     var database: String { file("log.db") }
+
+    /// Runs statements on the database, or on a new one, while no store has it open.
+    func execute(_ sql: String) throws {
+        try withDatabase { connection in
+            try #require(
+                sqlite3_exec(connection, sql, nil, nil, nil) == SQLITE_OK,
+                "\(String(cString: sqlite3_errmsg(connection)))")
+        }
+    }
+
+    /// The values of every row, while no store has the database open, separated by bars.
+    func rows(_ sql: String) throws -> [String] {
+        try withDatabase { connection in
+            var query: OpaquePointer?
+            defer { sqlite3_finalize(query) }
+            try #require(sqlite3_prepare_v2(connection, sql, -1, &query, nil) == SQLITE_OK)
+            var rows: [String] = []
+            while sqlite3_step(query) == SQLITE_ROW {
+                let values = (0..<sqlite3_column_count(query)).map { column in
+                    sqlite3_column_text(query, column).map { String(cString: $0) } ?? "NULL"
+                }
+                rows.append(values.joined(separator: "|"))
+            }
+            return rows
+        }
+    }
+
+    func withDatabase<Result>(_ body: (OpaquePointer?) throws -> Result) throws -> Result {
+        var connection: OpaquePointer?
+        defer { sqlite3_close(connection) }
+        try #require(sqlite3_open(database, &connection) == SQLITE_OK)
+        return try body(connection)
+    }
 
     /// Copies the database as it is on disk, as a crash at this moment would leave it. A child process reads it:
     /// opening a database's file in this process would end SQLite's locks on it.

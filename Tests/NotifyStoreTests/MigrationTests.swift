@@ -1,0 +1,195 @@
+import NotifyLog
+import NotifyWire
+import TestSupport
+import Testing
+
+@testable import NotifyStore
+
+/// Databases of earlier versions.
+@Suite(.timeLimit(.minutes(10)))
+struct MigrationTests {
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    /// What `OldSchema.sql` holds.
+    private var messages: [StoredMessage] {
+        var messages = [
+            StoredMessage(1, payload: []),
+            StoredMessage(4096, "état", object: "objekt", id: "id-1", headers: [1, 0, 255], payload: [0, 255]),
+            StoredMessage(8193),
+        ]
+        messages[1].stamp = [0, 0, UInt64(UInt32.max), 0]
+        for index in messages.indices { messages[index].stamp[0] = 1_700_000_000_000_000 + UInt64(index) }
+        return messages
+    }
+
+    private func subscriptions() throws -> [DurableRecord] {
+        var busy = try DurableRecord(id: 3, uid: 0, name: "busy", SubscriptionFilter("x", object: "één"))
+        busy.progress = DurableProgress(
+            cursor: 10, seenThrough: 1 << 50,
+            acknowledged: [SequenceRange(first: 12, last: 12), SequenceRange(first: 20, last: 29)], isAttached: true)
+        var plain = try DurableRecord(id: 2, uid: 1000, name: "plain", SubscriptionFilter("a.*", "b.>"), cursor: 5)
+        plain.progress.seenThrough = 7
+        var records = [
+            plain, busy, try DurableRecord(id: 4, uid: 1000, name: "busy", SubscriptionFilter(">"), cursor: 8193),
+        ]
+        // Unknown until the next attachment.
+        for index in records.indices { records[index].owner.gid = .max }
+        return records
+    }
+
+    @Test(arguments: OldSchema.allCases)
+    func everythingInAnOldLogSurvives(_ schema: OldSchema) async throws {
+        try folder.execute(schema.sql)
+        for round in 0..<2 as Range<UInt64> {
+            let store = try Store.open(path: folder.database)
+            let recovered = store.recovered
+            #expect(recovered.wasClosedCleanly)
+            #expect(recovered.nextSequence == 9000)
+            #expect(recovered.persistedThrough == 8193)
+            #expect(recovered.nextSubscriptionID == 5)
+            #expect(try recovered.subscriptions == subscriptions())
+            #expect(try await store.everything(SubscriptionFilter(">")) == messages)
+            #expect(try await store.everything(SubscriptionFilter("état"), subscription: 2) == [messages[1]])
+            #expect(store.readWork().segmentsPassed == 2, "closed segments tell which names they hold")
+            try store.close(nextSequence: 9000)
+            #expect(try folder.rows("PRAGMA user_version") == ["2"], "round \(round)")
+        }
+    }
+
+    @Test(arguments: OldSchema.allCases)
+    func anOldLogGoesOn(_ schema: OldSchema) async throws {
+        try folder.execute(schema.sql)
+        var store = try Store.open(path: folder.database)
+        let owner = Identity(uid: 1000, gid: 100, groups: [4, 24])
+        let progress = DurableProgress(cursor: 8193, seenThrough: 9001, generation: 1)
+        let outcome = await store.commit(
+            [StoredMessage(9000, "état"), StoredMessage(9001, "new")],
+            changes: [.setOwner(id: 4, owner), .update(id: 4, progress), .remove(id: 2)], reserveThrough: 1 << 25,
+            isSynced: true)
+        #expect(outcome.failure == nil)
+        #expect(outcome.statistics.logMessages == 5)
+        try store.close(nextSequence: 9002)
+
+        store = try Store.open(path: folder.database)
+        var expected = try subscriptions()
+        expected.removeFirst()
+        expected[1].owner = owner
+        expected[1].progress = progress
+        #expect(store.recovered.subscriptions == expected)
+        #expect(store.recovered.nextSequence == 9002)
+        #expect(try await store.everything(SubscriptionFilter(">")).map(\.sequence) == [1, 4096, 8193, 9000, 9001])
+        try store.close(nextSequence: 9002)
+    }
+
+    @Test(arguments: OldSchema.allCases)
+    func anOldLogThatCrashedGoesOnAtTheMark(_ schema: OldSchema) throws {
+        try folder.execute(schema.sql + "UPDATE state SET clean = 0")
+        let store = try Store.open(path: folder.database)
+        #expect(!store.recovered.wasClosedCleanly)
+        #expect(store.recovered.nextSequence == 16_777_217)
+        try store.close(nextSequence: 16_777_217)
+    }
+
+    @Test(arguments: OldSchema.allCases)
+    func aMigratedLogHasTheTablesOfANewOne(_ schema: OldSchema) throws {
+        let new = try TemporaryFolder()
+        let tables = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
+        try Store.open(path: new.database).close(nextSequence: 1)
+        try folder.execute(schema.sql)
+        try Store.open(path: folder.database).close(nextSequence: 9000)
+        #expect(try folder.rows(tables) == new.rows(tables))
+        for pragma in ["PRAGMA application_id", "PRAGMA user_version", "PRAGMA page_size", "PRAGMA journal_mode"] {
+            #expect(try folder.rows(pragma) == new.rows(pragma))
+        }
+        #expect(try folder.rows("PRAGMA integrity_check") == ["ok"])
+    }
+
+    /// Version 1 made this table before its own, in a transaction of its own.
+    @Test func aLogWhoseCreationWasInterruptedIsCreated() throws {
+        let started = "PRAGMA journal_mode = WAL; CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);"
+        try folder.execute(started)
+        let store = try Store.open(path: folder.database)
+        #expect(store.recovered.nextSequence == 1)
+        try store.close(nextSequence: 1)
+
+        let theirs = try TemporaryFolder()
+        try theirs.execute(started + "INSERT INTO grdb_migrations VALUES ('theirs')")
+        let error = try #require(throws: StoreError.self) { try Store.open(path: theirs.database) }
+        #expect(error.code == .foreignDatabase)
+    }
+
+    // MARK: Failures
+
+    @Test(arguments: OldSchema.allCases, [FaultyDisk.Fault.full, .write, .flush])
+    func aMigrationThatCantBeWrittenLeavesTheOldLogWhole(_ schema: OldSchema, _ fault: FaultyDisk.Fault) async throws {
+        try folder.execute(schema.sql)
+        let before = try contents()
+        FaultyDisk.watch(folder.path)
+        FaultyDisk.set(fault, in: folder.path)
+        let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
+        #expect(error.code == (fault == .full ? .full : .inputOutput))
+        FaultyDisk.set(nil, in: folder.path)
+        #expect(try contents() == before)
+        try await everythingInAnOldLogSurvives(opened: folder)
+    }
+
+    @Test(arguments: OldSchema.allCases)
+    func aStepThatFailsLeavesTheOldLogWhole(_ schema: OldSchema) async throws {
+        try folder.execute(schema.sql)
+        let before = try contents()
+        let failing =
+            Migrations.steps + [
+                { database in
+                    try database.execute("CREATE TABLE retained (name INTEGER PRIMARY KEY); DELETE FROM messages")
+                    try database.execute("INSERT INTO absent VALUES (1)")
+                }
+            ]
+        #expect(throws: SQLiteFailure.self) { try run(failing) }
+        #expect(try contents() == before)
+        try await everythingInAnOldLogSurvives(opened: folder)
+    }
+
+    /// Another version is one more step: those of earlier versions are not run again.
+    @Test(arguments: OldSchema.allCases)
+    func aFurtherStepRunsOnOldAndNewLogs(_ schema: OldSchema) throws {
+        try folder.execute(schema.sql)
+        let next =
+            Migrations.steps + [
+                { database in
+                    try database.execute(
+                        "CREATE TABLE retained (name INTEGER PRIMARY KEY, sequence INTEGER NOT NULL) STRICT")
+                }
+            ]
+        try run(Migrations.steps)
+        #expect(try folder.rows("PRAGMA user_version") == ["2"])
+        for _ in 0..<2 {
+            try run(next)
+            #expect(try folder.rows("PRAGMA user_version") == ["3"])
+            #expect(try folder.rows("SELECT count(*) FROM retained, subscriptions") == ["0"])
+        }
+        let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
+        #expect(error.code == .newerSchema)
+    }
+
+    private func everythingInAnOldLogSurvives(opened folder: TemporaryFolder) async throws {
+        let store = try Store.open(path: folder.database)
+        #expect(try store.recovered.subscriptions == subscriptions())
+        #expect(try await store.everything(SubscriptionFilter(">")) == messages)
+        try store.close(nextSequence: 9000)
+    }
+
+    private func run(_ steps: [Migrations.Step]) throws {
+        try folder.withDatabase { connection in
+            try Migrations.run(steps, on: DatabaseConnection(handle: try #require(connection)))
+        }
+    }
+
+    private func contents() throws -> [String] {
+        try ["sqlite_schema", "names", "messages", "segments", "subscriptions", "state", "grdb_migrations"]
+            .flatMap { try folder.rows("SELECT * FROM \($0)") } + folder.rows("PRAGMA user_version")
+    }
+}

@@ -1,0 +1,82 @@
+/// A database as an earlier version of the schema left it, in literal SQL: what has landed stays as it was.
+enum OldSchema: String, CaseIterable, Sendable {
+    /// Version 1 as it began.
+    case version1WithoutFlushes
+    case version1
+
+    /// Messages up to 8193 in three segments, of which two are closed, and three subscriptions, the first id not in use any
+    /// more. It was closed in order, with 9000 as the next sequence.
+    var sql: String {
+        switch self {
+        case .version1WithoutFlushes: Self.version1Tables(flushes: "", value: "") + Self.version1Rows
+        case .version1:
+            Self.version1Tables(flushes: ", flushes INTEGER NOT NULL", value: ", 17") + Self.version1Rows
+        }
+    }
+
+    private static func version1Tables(flushes: String, value: String) -> String {
+        """
+        PRAGMA page_size = 4096;
+        PRAGMA journal_mode = WAL;
+        CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
+        CREATE TABLE names (
+            id INTEGER PRIMARY KEY,
+            name TEXT NOT NULL UNIQUE
+        ) STRICT;
+        CREATE TABLE messages (
+            sequence INTEGER PRIMARY KEY,
+            name INTEGER NOT NULL,
+            time INTEGER NOT NULL,
+            uid INTEGER NOT NULL,
+            gid INTEGER NOT NULL,
+            pid INTEGER NOT NULL,
+            object TEXT,
+            id TEXT,
+            headers BLOB,
+            payload BLOB
+        ) STRICT;
+        CREATE TABLE segments (
+            segment INTEGER PRIMARY KEY,
+            messages INTEGER NOT NULL,
+            names BLOB NOT NULL
+        ) STRICT;
+        CREATE TABLE subscriptions (
+            id INTEGER PRIMARY KEY,
+            uid INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            patterns TEXT NOT NULL,
+            object TEXT,
+            cursor INTEGER NOT NULL,
+            seen_through INTEGER NOT NULL,
+            acknowledged BLOB NOT NULL,
+            attached INTEGER NOT NULL,
+            UNIQUE (uid, name)
+        ) STRICT;
+        CREATE TABLE state (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            reserved_through INTEGER NOT NULL,
+            next_sequence INTEGER NOT NULL,
+            next_subscription INTEGER NOT NULL,
+            clean INTEGER NOT NULL\(flushes)
+        ) STRICT;
+        INSERT INTO state VALUES (1, 16777217, 9000, 5, 1\(value));
+        INSERT INTO grdb_migrations VALUES ('1');
+        PRAGMA application_id = 1853122148;
+        PRAGMA user_version = 1;
+        """
+    }
+
+    /// The ranges acknowledged by "busy" are 12 to 12 and 20 to 29: distances and lengths less one.
+    private static let version1Rows = """
+        INSERT INTO names VALUES (1, 'orders.created'), (2, 'état');
+        INSERT INTO messages VALUES
+            (1, 1, 1700000000000000, 1000, 100, 4242, NULL, NULL, NULL, NULL),
+            (4096, 2, 1700000000000001, 0, 4294967295, 0, 'objekt', 'id-1', x'0100FF', x'00FF'),
+            (8193, 1, 1700000000000002, 1000, 100, 4242, NULL, NULL, NULL, x'68656C6C6F');
+        INSERT INTO segments VALUES (0, 1, x'01'), (1, 1, x'02');
+        INSERT INTO subscriptions VALUES
+            (2, 1000, 'plain', 'a.* b.>', NULL, 5, 7, x'', 0),
+            (3, 0, 'busy', 'x', 'één', 10, 1125899906842624, x'0C000809', 1),
+            (4, 1000, 'busy', '>', NULL, 8193, 8193, x'', 0);
+        """
+}
