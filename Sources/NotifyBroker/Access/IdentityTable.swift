@@ -1,3 +1,4 @@
+import NotifyCenter
 import NotifyLog
 
 /// An interned identity.
@@ -13,9 +14,8 @@ struct IdentityTable {
         var users: Int
     }
 
-    private var entries: ContiguousArray<Entry> = []
+    private var entries = SlotMap<PlainSlotID, Entry>()
     private var indices: [Identity: Int] = [:]
-    private var free: [Int] = []
 
     var count: Int { indices.count }
 
@@ -25,9 +25,7 @@ struct IdentityTable {
             entries[index].users += 1
             return IdentityID(index: index)
         }
-        let entry = Entry(identity: identity, users: 1)
-        let index = free.popLast() ?? entries.count
-        if index == entries.count { entries.append(entry) } else { entries[index] = entry }
+        let index = entries.insert(Entry(identity: identity, users: 1)).index
         indices[identity] = index
         return IdentityID(index: index)
     }
@@ -39,9 +37,8 @@ struct IdentityTable {
 
     mutating func release(_ id: IdentityID) {
         entries[id.index].users -= 1
-        guard entries[id.index].users == 0 else { return }
-        indices[entries[id.index].identity] = nil
-        free.append(id.index)
+        guard entries[id.index].users == 0, let entry = entries.remove(at: id.index) else { return }
+        indices[entry.identity] = nil
     }
 
     subscript(id: IdentityID) -> Identity {

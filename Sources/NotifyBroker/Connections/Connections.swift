@@ -1,3 +1,4 @@
+import NotifyCenter
 import NotifyWire
 
 /// The connections by slot: their sessions, their deadlines, and whether the daemon is draining.
@@ -8,7 +9,7 @@ struct Connections {
         case done
     }
 
-    private var table = SlotTable<ConnectionID, Connection>()
+    private var table = SlotMap<ConnectionID, Connection>()
     /// Connections that have a deadline.
     private var timed: Set<ConnectionSlot> = []
     /// No deadline is earlier. Cached: scanning every tick would let idle connections degrade all others.
@@ -54,7 +55,7 @@ struct Connections {
     }
 
     mutating func remove(_ slot: ConnectionSlot) {
-        table.remove(slot.index)
+        table.remove(at: slot.index)
         timed.remove(slot)
     }
 

@@ -1,3 +1,4 @@
+import NotifyCenter
 import NotifyLog
 import NotifyWire
 
@@ -24,12 +25,7 @@ struct DurableKey: Hashable, Comparable {
 
 /// The durable subscriptions, and which of them have progress that is not persisted.
 struct DurableSubscriptions {
-    private struct Handle: SlotID {
-        let index: Int
-        let generation: UInt32
-    }
-
-    private var table = SlotTable<Handle, DurableSubscription>()
+    private var table = SlotMap<PlainSlotID, DurableSubscription>()
     private var slotsByKey: [DurableKey: DurableSlot] = [:]
     private var slotsByID: [DurableID: DurableSlot] = [:]
     private var nextID: DurableID
@@ -72,11 +68,8 @@ struct DurableSubscriptions {
     mutating func add(
         _ record: DurableRecord, owner: IdentityID, register: (DurableSlot) -> UInt64
     ) -> DurableSlot {
-        let handle = table.insert { handle in
-            let registration = register(DurableSlot(Int32(handle.index)))
-            return DurableSubscription(record, owner: owner, registration: registration)
-        }
-        let slot = DurableSlot(Int32(handle.index))
+        let slot = DurableSlot(Int32(table.nextID.index))
+        table.insert(DurableSubscription(record, owner: owner, registration: register(slot)))
         slotsByKey[DurableKey(uid: record.owner.uid, name: record.name)] = slot
         slotsByID[record.id] = slot
         return slot
@@ -88,7 +81,7 @@ struct DurableSubscriptions {
         slotsByKey[DurableKey(uid: removed.uid, name: removed.name)] = nil
         slotsByID[removed.id] = nil
         unsaved.remove(slot)
-        table.remove(slot.index)
+        table.remove(at: slot.index)
         return removed
     }
 

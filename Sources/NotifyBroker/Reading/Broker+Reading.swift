@@ -137,8 +137,7 @@ extension Broker {
 
     private mutating func resolution(of entry: LogBlock.Entry, in block: LogBlock) -> Resolution {
         block.withMessage(entry) { message in
-            let object = message.parts.object
-            return resolve(name: message.parts.name, object: object.isEmpty ? nil : object)
+            resolve(PostKey(message.parts))
         }
     }
 

@@ -1,4 +1,5 @@
-import NotifyLog
+import NotifyCenter
+package import NotifyLog
 
 extension ReaderID: SlotID {
     var index: Int { Int(slot) }

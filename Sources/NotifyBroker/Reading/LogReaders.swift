@@ -1,3 +1,4 @@
+import NotifyCenter
 import NotifyLog
 
 /// Every reader of the log: which of them have something to read, and from where.
@@ -17,7 +18,7 @@ struct LogReaders {
     private static let ringEntriesPerTick = 65_536
     private static let ringEntriesPerReader = 16...4096
 
-    private var table = SlotTable<ReaderID, LogReader>()
+    private var table = SlotMap<ReaderID, LogReader>()
     private(set) var ring: TailRing
     private var pages = PageQueue()
     /// Readers that may have something to read.
@@ -44,17 +45,16 @@ struct LogReaders {
 
     /// Opens a reader, which is ready to read.
     mutating func open(for consumer: LogReader.Consumer, after position: UInt64) -> ReaderID {
-        let id = table.insert { _ in LogReader(for: consumer, after: position) }
+        let id = table.insert(LogReader(for: consumer, after: position))
         ready.insert(id)
         return id
     }
 
     mutating func close(_ id: ReaderID) {
-        guard table.contains(id) else { return }
+        guard table.remove(id) != nil else { return }
         ready.remove(id)
         retrying.remove(id)
         live.remove(id)
-        table.remove(id.index)
     }
 
     // MARK: Turns

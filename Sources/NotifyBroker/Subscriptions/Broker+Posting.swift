@@ -35,8 +35,8 @@ extension Broker {
 
     /// What the post reaches, if it may be posted. A cached resolution proves that its name and object were checked.
     private mutating func resolve(_ parts: MessageParts, for slot: ConnectionSlot) throws(WireError) -> Resolution {
-        let object = parts.object.isEmpty ? nil : parts.object
-        if let resolution = subscriptions.cached(name: parts.name, object: object) {
+        let key = PostKey(parts)
+        if let resolution = subscriptions.cached(key) {
             try access.checkPost(parts.name, connections[slot].identity)
             return resolution
         }
@@ -49,26 +49,23 @@ extension Broker {
             throw WireError(.invalidObject, "the object is not valid UTF-8")
         }
         try access.checkPost(parts.name, connections[slot].identity)
-        return resolve(name: parts.name, object: object)
+        return resolve(key)
     }
 
     /// Resolves a valid name and object to the subscribers that may receive it.
-    mutating func resolve(name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?) -> Resolution {
-        if access.policy.isOpen(name) {
-            return subscriptions.resolve(name: name, object: object) { _ in true }
-        }
-        if let resolution = subscriptions.cached(name: name, object: object) { return resolution }
-        return Self.resolve(name: name, object: object, &subscriptions, access, connections, durables)
+    mutating func resolve(_ key: PostKey) -> Resolution {
+        if access.policy.isOpen(key.name) { return subscriptions.resolve(key) { _ in true } }
+        return Self.resolve(key, &subscriptions, access, connections, durables)
     }
 
     private static func resolve(
-        name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?, _ subscriptions: inout Subscriptions,
-        _ access: AccessControl, _ connections: Connections, _ durables: DurableSubscriptions
+        _ key: PostKey, _ subscriptions: inout Subscriptions, _ access: AccessControl, _ connections: Connections,
+        _ durables: DurableSubscriptions
     ) -> Resolution {
-        subscriptions.resolve(name: name, object: object) { registration in
+        subscriptions.resolve(key) { registration in
             switch Subscriber(registration) {
-            case .connection(let slot): access.mayReceive(name, connections[slot].identity)
-            case .durable(let slot): access.mayReceive(name, durables[slot].owner)
+            case .connection(let slot): access.mayReceive(key.name, connections[slot].identity)
+            case .durable(let slot): access.mayReceive(key.name, durables[slot].owner)
             }
         }
     }

@@ -33,16 +33,15 @@ struct Subscriptions: ~Copyable {
     // MARK: Resolutions
 
     /// The registrations that a name and object reach, if they are cached. Then both were checked before.
-    mutating func cached(name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?) -> Resolution? {
-        center.cachedResolution(name: name, object: object)
+    @inline(__always)
+    mutating func cached(_ key: PostKey) -> Resolution? {
+        center.cachedResolution(of: key)
     }
 
     /// Resolves a valid name and object. `isPermitted` is asked for each registration that matches, unless the
     /// resolution is cached.
-    mutating func resolve(
-        name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?, where isPermitted: (Registration) -> Bool
-    ) -> Resolution {
-        center.resolve(name: name, object: object, where: isPermitted)
+    mutating func resolve(_ key: PostKey, where isPermitted: (Registration) -> Bool) -> Resolution {
+        center.resolve(key, where: isPermitted)
     }
 
     /// Whether the resolution was made under the present rights.
@@ -53,5 +52,13 @@ struct Subscriptions: ~Copyable {
     /// Rights have changed: nothing that was decided before is used again.
     mutating func rightsChanged() {
         center.dropResolutions()
+    }
+}
+
+extension PostKey {
+    /// The key of a message. An empty object is none.
+    @inline(__always)
+    init(_ parts: MessageParts) {
+        self.init(name: parts.name, object: parts.object.isEmpty ? nil : parts.object)
     }
 }

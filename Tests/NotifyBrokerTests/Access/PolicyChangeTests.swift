@@ -107,6 +107,6 @@ extension Shell {
     func isCurrent(_ resolution: Resolution) -> Bool { core.broker.subscriptions.isCurrent(resolution) }
 
     func resolution(_ name: String) -> Resolution {
-        Array(name.utf8).withUnsafeBytes { core.broker.resolve(name: $0, object: nil) }
+        Array(name.utf8).withUnsafeBytes { core.broker.resolve(PostKey(name: $0, object: nil)) }
     }
 }

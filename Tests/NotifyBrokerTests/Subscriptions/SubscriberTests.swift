@@ -52,6 +52,6 @@ struct SubscriberTests {
 
 extension Subscriptions {
     fileprivate mutating func resolve(_ name: String, where isPermitted: (Registration) -> Bool) -> Resolution {
-        Array(name.utf8).withUnsafeBytes { resolve(name: $0, object: nil, where: isPermitted) }
+        Array(name.utf8).withUnsafeBytes { resolve(PostKey(name: $0, object: nil), where: isPermitted) }
     }
 }
