@@ -67,7 +67,7 @@ struct DeliveryRouter: ~Copyable {
         var isEnded = false
     }
 
-    private var targets: [Target?] = []
+    private var targets = SlotMap<PlainSlotID, Target>()
     private var slots: [UInt32: Int] = [:]
     private var center = CenterCore(resolutionCacheBytes: 128 << 10, reservedFirstToken: ReservedNames.daemonToken)
     private var touched: [Int] = []
@@ -81,20 +81,17 @@ struct DeliveryRouter: ~Copyable {
     // MARK: - Subscriptions
 
     mutating func add(_ target: Target, spec: SubscriptionSpec) {
-        let slot = targets.firstIndex { $0 == nil } ?? targets.count
-        if slot == targets.count { targets.append(nil) }
-        targets[slot] = target
+        let slot = targets.insert(target).index
         slots[target.number] = slot
         if target.acknowledgements == nil {
-            targets[slot]?.registration = center.add(patterns: spec.patterns, object: spec.object, slot: Int32(slot))
+            targets[slot].registration = center.add(patterns: spec.patterns, object: spec.object, slot: Int32(slot))
         }
     }
 
     /// Removes a subscription. Its staged messages must have been taken before.
     mutating func remove(number: UInt32) {
-        guard let slot = slots.removeValue(forKey: number), let target = targets[slot] else { return }
+        guard let slot = slots.removeValue(forKey: number), let target = targets.remove(at: slot) else { return }
         if target.acknowledgements == nil { _ = center.remove(target.registration) }
-        targets[slot] = nil
         if announced.slot == slot { announced.slot = nil }
     }
 
@@ -102,15 +99,15 @@ struct DeliveryRouter: ~Copyable {
     ///
     /// - Returns: The buffers of the subscription, or where its number is 0 of all volatile ones.
     mutating func dropped(from number: UInt32, through sequence: UInt64) -> [DeliveryBuffer] {
-        guard number == 0 else { return slots[number].flatMap { targets[$0]?.buffer }.map { [$0] } ?? [] }
+        guard number == 0 else { return slots[number].map { [targets[$0].buffer] } ?? [] }
         sharedThrough = max(sharedThrough, sequence)
-        return targets.compactMap { $0?.acknowledgements == nil ? $0?.buffer : nil }
+        return targets.values.filter { $0.acknowledgements == nil }.map(\.buffer)
     }
 
     /// Removes all subscriptions when the connection is lost, and reports the sequence that each one had reached. Staged
     /// messages must have been taken before.
     mutating func removeAll(_ body: (_ number: UInt32, _ last: UInt64) -> Void) {
-        for case let target? in targets {
+        for target in targets.values {
             body(target.number, target.acknowledgements == nil ? max(target.last, sharedThrough) : target.last)
         }
         self = DeliveryRouter()
@@ -122,7 +119,7 @@ struct DeliveryRouter: ~Copyable {
 extension DeliveryRouter {
     /// Begins a run: the next `count` deliveries are those of one durable subscription.
     mutating func begin(_ run: Run) {
-        let slot = slots[run.subscription].flatMap { targets[$0]?.acknowledgements == nil ? nil : $0 }
+        let slot = slots[run.subscription].flatMap { targets[$0].acknowledgements == nil ? nil : $0 }
         announced = Announced(
             kind: run.isRedelivery ? .redelivery : .run, slot: slot, number: run.subscription, remaining: run.count)
     }
@@ -171,20 +168,20 @@ extension DeliveryRouter {
     private mutating func deliverDurable(
         _ entry: MessageBatch.Entry, slot: Int, sequence: UInt64
     ) -> DurableDelivery? {
-        guard let ledger = targets[slot]?.acknowledgements?.ledger else { return nil }
+        guard let ledger = targets[slot].acknowledgements?.ledger else { return nil }
         let verdict = ledger.update { $0.delivered(sequence) }
         if verdict == .new {
             stage(entry, slot: slot, sequence: sequence)
-            guard targets[slot]?.isCounted == true else { return nil }
+            guard targets[slot].isCounted else { return nil }
         }
         return DurableDelivery(number: announced.number, sequence: sequence, verdict: verdict)
     }
 
     private mutating func stage(_ entry: MessageBatch.Entry, slot: Int, sequence: UInt64) {
-        guard let after = targets[slot]?.after, sequence > after else { return }
-        if targets[slot]?.staged.isEmpty == true { touched.append(slot) }
-        targets[slot]?.staged.append(entry)
-        targets[slot]?.last = sequence
+        guard sequence > targets[slot].after else { return }
+        if targets[slot].staged.isEmpty { touched.append(slot) }
+        targets[slot].staged.append(entry)
+        targets[slot].last = sequence
         extendRegion(to: entry)
     }
 
@@ -219,14 +216,15 @@ extension DeliveryRouter {
         let region = self.region ?? 0..<0
         let shared = StagedMessages.Region(bytes: [UInt8](read[region]), start: region.lowerBound)
         // The snapshot first: where it ends in this read, live messages follow it.
-        if var snapshot = stagedSnapshot.take(), let target = targets[snapshot.slot] {
+        if var snapshot = stagedSnapshot.take(), let target = targets.value(at: snapshot.slot) {
             if !snapshot.messages.isEmpty {
                 body(target.buffer, .snapshot(snapshot.messages.takeBatch(shared, read, target.acknowledgements)))
             }
             if snapshot.isEnded { body(target.buffer, .snapshotEnded) }
         }
-        for slot in touched {
-            if let (buffer, batch) = targets[slot]?.takeBatch(shared, read) { body(buffer, .batch(batch)) }
+        for slot in touched where targets.isUsed(slot) {
+            let (buffer, batch) = targets[slot].takeBatch(shared, read)
+            body(buffer, .batch(batch))
         }
         touched.removeAll(keepingCapacity: true)
         self.region = nil
