@@ -5,4 +5,6 @@ package protocol LogStore: AnyObject, Sendable {
     /// Commits the batch in one transaction, or nothing of it.
     func commit(_ batch: CommitBatch, completion: @escaping @Sendable (CommitOutcome) -> Void)
     func readPage(_ request: PageRequest, completion: @escaping @Sendable (Page) -> Void)
+    /// Sequences below `next` may be visible to peers from now on: should the process die, the next start continues there.
+    func sequencesUsed(below next: UInt64)
 }

@@ -14,13 +14,19 @@ package final class Store: LogStore {
 
     private let database: DatabaseQueue
     private let log: Log
+    /// Nil where there is no shared memory.
+    private let mark: SequenceMark?
     /// Held until the database is closed.
     private let lock: Mutex<FileLock?>
 
-    private init(recovered: RecoveredLog, database: DatabaseQueue, log: Log, lock: consuming FileLock) {
+    private init(
+        recovered: RecoveredLog, database: DatabaseQueue, log: Log, mark: SequenceMark?,
+        lock: consuming FileLock
+    ) {
         self.recovered = recovered
         self.database = database
         self.log = log
+        self.mark = mark
         self.lock = Mutex(lock)
     }
 
@@ -41,14 +47,19 @@ package final class Store: LogStore {
         do {
             let database = try Schema.open(path)
             try file.restrictToOwner()
-            let (log, recovered) = try database.inDatabase { database in
+            let log = try database.inDatabase { database in
                 guard let connection = database.sqliteConnection else {
                     throw DatabaseError(resultCode: .SQLITE_MISUSE)
                 }
-                let log = try Log(connection: connection, path: path, options: options)
-                return (log, try log.recover())
+                return try Log(connection: connection, path: path, options: options)
             }
-            return Store(recovered: recovered, database: database, log: log, lock: lock)
+            let logID = try database.inDatabase { _ in try log.readID() }
+            // Without shared memory the log works, too.
+            let mark = try? SequenceMark(logID: logID, databasePath: path)
+            let usedBelow = mark?.value ?? 0
+            let recovered = try database.inDatabase { _ in try log.recover(usedBelow: usedBelow) }
+            mark?.set(recovered.nextSequence)
+            return Store(recovered: recovered, database: database, log: log, mark: mark, lock: lock)
         } catch {
             throw StoreError(opening: path, error)
         }
@@ -75,6 +86,10 @@ package final class Store: LogStore {
         }
     }
 
+    package func sequencesUsed(below next: UInt64) {
+        mark?.set(next)
+    }
+
     /// What reading pages has cost so far. Waits for what was asked for before.
     package func readWork() -> ReadWork {
         let log = log
@@ -84,13 +99,14 @@ package final class Store: LogStore {
     /// Closes the log after everything that was asked for before. Blocks; must not be called from a completion.
     ///
     /// - Parameter nextSequence: The lowest sequence never used, with which the next start goes on.
-    /// - Throws: Why the exact sequence could not be kept. The log is closed then, too, and the next start takes the
-    ///   reserved mark, as after a crash.
+    /// - Throws: Why the exact sequence could not be kept. The log is closed then, too, and the next start recovers as after a
+    ///   killed process.
     package func close(nextSequence: UInt64) throws(StoreError) {
         let log = log
         do {
             defer { releaseFiles() }
             try database.writeWithoutTransaction { _ in try log.finish(nextSequence: nextSequence) }
+            mark?.remove()
         } catch {
             throw StoreError(closing: log.path, error)
         }

@@ -48,6 +48,13 @@ import TestSupport
         }
     }
 
+    @Test("The daemon's shared memory outlives it: the sequences that it used are in there")
+    func sharedMemoryIsKept() throws {
+        for scope in ["system", "user"] {
+            #expect(try !service(scope).contains("\nRemoveIPC=yes\n"))
+        }
+    }
+
     private func service(_ scope: String) throws -> String {
         try String(contentsOfFile: "\(Self.units)/\(scope)/notifyd.service", encoding: .utf8)
     }

@@ -27,6 +27,25 @@ struct StoreRecoveryTests {
         try store.close(nextSequence: 12)
     }
 
+    @Test func aKilledProcessGoesOnWhereItsSequencesEnded() async throws {
+        var store: Store? = try Store.open(path: folder.database)
+        await store?.commit([StoredMessage(1)], reserveThrough: 5000)
+        store?.sequencesUsed(below: 40)
+        store?.sequencesUsed(below: 42)
+        // Without `close`, as a kill leaves it. The second one has used none when it is killed.
+        for _ in 0..<2 {
+            store = nil
+            store = try Store.open(path: folder.database)
+            #expect(store?.recovered.wasClosedCleanly == false)
+            #expect(store?.recovered.nextSequence == 42)
+        }
+        try store?.close(nextSequence: 43)
+        store = try Store.open(path: folder.database)
+        #expect(store?.recovered.wasClosedCleanly == true)
+        #expect(store?.recovered.nextSequence == 43)
+        try store?.close(nextSequence: 43)
+    }
+
     @Test func aCrashGoesOnAtTheReservedMark() async throws {
         let store = try Store.open(path: folder.database)
         await store.commit([], reserveThrough: 5000)

@@ -13,7 +13,21 @@ package final class TemporaryFolder: Sendable {
     }
 
     deinit {
+        removeSequenceMarks()
         try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// Removes the shared memory that a daemon left that was killed: its name ends with the device and inode of the database.
+    private func removeSequenceMarks() {
+        let sharedMemory = "/dev/shm/"
+        let manager = FileManager.default
+        let marks = (try? manager.contentsOfDirectory(atPath: sharedMemory))?.filter { $0.hasPrefix("notifyd-") } ?? []
+        guard !marks.isEmpty else { return }
+        for name in (try? manager.contentsOfDirectory(atPath: path)) ?? [] {
+            var status = stat()
+            guard stat(file(name), &status) == 0 else { continue }
+            for mark in marks where mark.hasSuffix("-\(status.st_dev)-\(status.st_ino)") { unlink(sharedMemory + mark) }
+        }
     }
 
     /// The path of a file in the folder.

@@ -3,7 +3,9 @@ import NotifyWire
 /// Gives out sequences from blocks that the store has reserved, so that none is used twice, not even after a crash.
 struct Sequencer {
     /// Sequences in a block. The next block is asked for when half of one is left.
-    static let blockSize: UInt64 = 1 << 24
+    ///
+    /// Large, because while the disk is full no other can be reserved, and volatile posts need sequences as well.
+    static let blockSize: UInt64 = 1 << 32
     static let end = Limits.sequenceEnd
 
     private(set) var next: UInt64

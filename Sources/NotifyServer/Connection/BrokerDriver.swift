@@ -184,7 +184,7 @@ final class BrokerDriver: BrokerHost {
         }
     }
 
-    func sequencesUsed(below next: UInt64) {}
+    func sequencesUsed(below next: UInt64) { store.sequencesUsed(below: next) }
 
     private func reportHealth(_ problem: String?) {
         if let problem {

@@ -7,13 +7,15 @@ extension Log {
     /// The database is not checked as a whole, also not after a crash: that would read every byte of it at each start.
     /// SQLite's write-ahead log is protected by checksums and ends for it at the last commit that is whole, so a killed
     /// process or lost power leaves the state after some commit. Damage from elsewhere shows in the read that meets it.
-    func recover() throws -> RecoveredLog {
+    ///
+    /// - Parameter usedBelow: Where the sequences ended that a killed process used; 0 where that is unknown.
+    func recover(usedBelow: UInt64) throws -> RecoveredLog {
         try readNames()
         let state = try PreparedStatement(
             connection, "SELECT reserved_through, next_sequence, next_subscription, clean FROM state")
         guard try state.step() else { throw StoreError(.damaged, "the row of the log's state is missing") }
         let wasClean = state.integer(3) != 0
-        let mark = wasClean ? state.integer(1) : state.integer(0)
+        let mark = wasClean ? state.integer(1) : usedBelow > 0 ? usedBelow : state.integer(0)
         let nextSubscription = state.integer32(2)
         state.reset()
 
@@ -47,6 +49,13 @@ extension Log {
         }
         // What stays in the write-ahead log is moved at the next start.
         try? checkpoints.run(.truncate)
+    }
+
+    /// The random identity that the log was given when it was created.
+    func readID() throws -> [UInt8] {
+        let state = try PreparedStatement(connection, "SELECT log_id FROM state")
+        guard try state.step() else { throw StoreError(.damaged, "the row of the log's state is missing") }
+        return Array(state.bytes(0))
     }
 
     private func readNames() throws {

@@ -71,7 +71,7 @@ enum Migrations {
     }
 
     /// Subscriptions get the generation of their cursor, and the identity with which they were attached last: the group is
-    /// unknown until the next attachment, for which (gid_t)-1 stands, which no process has.
+    /// unknown until the next attachment, for which (gid_t)-1 stands, which no process has. The log gets a random identity.
     ///
     /// The first databases of version 1 have no `flushes`. `grdb_migrations` listed the steps before `user_version` did.
     @Sendable
@@ -106,10 +106,11 @@ enum Migrations {
                 next_sequence INTEGER NOT NULL,
                 next_subscription INTEGER NOT NULL,
                 clean INTEGER NOT NULL,
-                flushes INTEGER NOT NULL
+                flushes INTEGER NOT NULL,
+                log_id BLOB NOT NULL
             ) STRICT;
             INSERT INTO state
-                SELECT id, reserved_through, next_sequence, next_subscription, clean, 0 FROM state_1;
+                SELECT id, reserved_through, next_sequence, next_subscription, clean, 0, randomblob(16) FROM state_1;
             DROP TABLE state_1;
 
             DROP TABLE IF EXISTS grdb_migrations;

@@ -47,6 +47,13 @@ struct SequencerTests {
         #expect([sequencer.take(), sequencer.take(), sequencer.take(), sequencer.take()] == [5, 6, 7, nil])
     }
 
+    @Test("The next block is asked for while two billion are left, so that as many can be given out without a disk")
+    func lastsWithoutDisk() {
+        var sequencer = Sequencer(next: 1)
+        sequencer.reservationEnded(through: 2_000_000_001, succeeded: true)
+        #expect(sequencer.wantedReservation != nil)
+    }
+
     @Test("A late outcome of an earlier reservation takes nothing back")
     func marksNeverFall() {
         var sequencer = Sequencer(next: 1)

@@ -84,6 +84,19 @@ import WireTestSupport
         #expect(try reader.take() == [.deliver])
     }
 
+    @Test func theStoreKnowsTheSequencesInUseBeforeAPeerSeesThem() throws {
+        let host = DriverHarness()
+        let (poster, reader) = (try host.connect(), try host.connect())
+        try reader.send(Subscribe(request: 1, subscription: 1, patterns: ["a"]))
+        host.run()
+        #expect(host.store.usedBelow == 1)
+        var usedAtFlush: UInt64 = 0
+        reader.flushes.onFlush = { _ in usedAtFlush = host.store.usedBelow }
+        for request in 1...3 as ClosedRange<UInt64> { try poster.send(post: "a", request: request) }
+        host.run()
+        #expect(usedAtFlush == 4)
+    }
+
     @Test func storedPostsAreReceiptedAfterTheirCommit() throws {
         let host = DriverHarness()
         let client = try host.connect()

@@ -7,6 +7,7 @@ final class HeldStore: LogStore {
         var commits: [(batch: CommitBatch, completion: @Sendable (CommitOutcome) -> Void)] = []
         var pages: [(request: PageRequest, completion: @Sendable (Page) -> Void)] = []
         var committed: [CommitBatch] = []
+        var usedBelow: UInt64 = 0
     }
 
     private let requests = Mutex(Requests())
@@ -19,6 +20,11 @@ final class HeldStore: LogStore {
         requests.withLock { $0.pages.append((request, completion)) }
     }
 
+    func sequencesUsed(below next: UInt64) {
+        requests.withLock { $0.usedBelow = next }
+    }
+
+    var usedBelow: UInt64 { requests.withLock { $0.usedBelow } }
     var commitCount: Int { requests.withLock { $0.commits.count } }
     /// The batches that were answered with success.
     var committed: [CommitBatch] { requests.withLock { $0.committed } }

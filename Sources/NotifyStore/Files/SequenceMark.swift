@@ -1,0 +1,69 @@
+import Glibc
+import NotifySystem
+import Synchronization
+import SystemPackage
+
+/// The lowest sequence that no peer has seen, in shared memory that outlives the process and ends with the boot.
+///
+/// The store reserves sequences in blocks of billions, so that posts need no disk. Without the mark, the start after a killed
+/// process would have to continue with the next block, and clients would see a gap as wide as the rest of the old one.
+///
+/// It is a POSIX shared-memory object rather than a file beside the database: its page is allocated when it is opened, so a
+/// write is a store to memory that can't fail later, even with the disk full; and it is missing exactly where writes may have
+/// been lost, after the kernel stopped.
+///
+/// `@unchecked Sendable`: the mapping is one atomic value, valid until `deinit`.
+final class SequenceMark: @unchecked Sendable {
+    let name: String
+    private let mapping: UnsafeMutableRawPointer
+    private var next: UnsafeMutablePointer<Atomic<UInt64>> { mapping.assumingMemoryBound(to: Atomic<UInt64>.self) }
+
+    private static let size = MemoryLayout<Atomic<UInt64>>.size
+
+    /// Opens the mark of the log with the random `logID` in the database at `path`, or creates it with the value 0.
+    ///
+    /// The file's inode is part of the name, so that a copy of the database has a mark of its own.
+    ///
+    /// - Throws: Why there is no shared memory. The log works without.
+    init(logID: [UInt8], databasePath path: String) throws(Errno) {
+        let database = try Errno.typed { try Stat(FilePath(path)) }
+        let digits = logID.map { byte in
+            let digits = String(byte, radix: 16)
+            return byte < 16 ? "0" + digits : digits
+        }
+        name = "/notifyd-\(digits.joined())-\(database.deviceID.rawValue)-\(database.inode.rawValue)"
+        mapping = try Self.map(name)
+    }
+
+    deinit {
+        munmap(mapping, Self.size)
+    }
+
+    /// Sequences from here on were never seen; 0 where nothing is known.
+    var value: UInt64 { next.pointee.load(ordering: .relaxed) }
+
+    /// Notes that sequences below `next` may be seen from now on.
+    func set(_ next: UInt64) {
+        self.next.pointee.store(next, ordering: .relaxed)
+    }
+
+    /// Removes the name. What is noted from now on is lost with the process.
+    func remove() {
+        shm_unlink(name)
+    }
+
+    private static func map(_ name: String) throws(Errno) -> UnsafeMutableRawPointer {
+        let file = OwnedDescriptor(
+            owning: try Errno.check(shm_open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)))
+        let status = try Errno.typed { try Stat(file.descriptor) }
+        guard status.userID.rawValue == geteuid(), status.permissions == .ownerReadWrite else {
+            throw .notPermitted
+        }
+        // Returns the error instead of setting `errno`.
+        let result = posix_fallocate(file.rawValue, 0, off_t(size))
+        guard result == 0 else { throw Errno(rawValue: result) }
+        guard let mapping = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.rawValue, 0), mapping != MAP_FAILED
+        else { throw .last }
+        return mapping
+    }
+}

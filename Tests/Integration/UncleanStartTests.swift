@@ -1,0 +1,39 @@
+import Foundation
+import NotifyClient
+import TestSupport
+import Testing
+
+extension IntegrationTests {
+    /// What a subscriber is told after the daemon was killed and started again.
+    @Suite struct UncleanStartTests {
+        @Test func theGapAfterAKillIsAsWideAsWhatWasPosted() async throws {
+            let daemon = try await Daemon.start()
+            var configuration = NotifyClient.Configuration(socketPath: daemon.socket)
+            configuration.connectionWait = .seconds(300)
+            configuration.backoff = NotifyClient.Backoff(initial: .milliseconds(5), maximum: .milliseconds(50))
+            let client = NotifyClient(configuration: configuration)
+            let running = Task { try await client.run() }
+            let subscription = try await client.subscribe(to: ["watched"])
+            var events = subscription.makeAsyncIterator()
+
+            let seen = try await client.post("watched", "seen").sequence
+            guard case .message = try await events.next() else {
+                Issue.record("the first post was not delivered")
+                return
+            }
+            for _ in 0..<3 { try await client.post("other", "not watched") }
+            try await daemon.kill()
+            try await daemon.start()
+
+            guard case .gap(let gap) = try await events.next() else {
+                Issue.record("the subscription has no gap")
+                return
+            }
+            #expect(gap.sequences == seen + 1...seen + 3)
+            #expect(gap.missed == 3)
+            #expect(try await client.post("watched", "later").sequence == seen + 4)
+            await client.stop()
+            try await running.value
+        }
+    }
+}
