@@ -7,7 +7,7 @@ package import NotifyWire
 ///
 /// Pure and synchronous: events come in, with the time as an argument; actions for the host and bytes in outboxes come
 /// out. It composes machines that each keep their own state, and connects them. It lives on one event loop and is not
-/// thread-safe; `BrokerLoop` drives it.
+/// thread-safe; a `BrokerHost` drives it.
 package struct Broker: ~Copyable {
     let configuration: BrokerConfiguration
     let daemon: DaemonInfo

@@ -46,6 +46,14 @@ struct AccessControl {
 
     func mayManage(uid: UInt32, _ id: IdentityID) -> Bool { policy.mayManage(uid: uid, identities[id]) }
 
+    /// - Throws: `forbidden`, if the identity may not manage what belongs to `uid`.
+    func checkManage(uid: UInt32, _ id: IdentityID) throws(WireError) {
+        guard mayManage(uid: uid, id) else {
+            throw WireError(
+                .forbidden, "user \(identities[id].uid) may not manage durable subscriptions of user \(uid)")
+        }
+    }
+
     /// The rights of an identity, for a reader of stored messages.
     func readAccess(of id: IdentityID) -> ReadAccess {
         ReadAccess(policy: policy, identity: identities[id])

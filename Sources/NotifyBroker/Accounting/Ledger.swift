@@ -14,7 +14,7 @@ struct Ledger {
 
     private let limits: SIMD8<Int>
     private var amounts: [UInt32: SIMD8<Int>] = [:]
-    private(set) var storedNames = StoredNames()
+    private var storedNames: StoredNames
 
     init(_ configuration: BrokerConfiguration) {
         var limits = SIMD8<Int>(repeating: .max)
@@ -24,6 +24,7 @@ struct Ledger {
         limits[Resource.receivedBytes.rawValue] = configuration.partialBytesPerUser
         limits[Resource.outboxBytes.rawValue] = configuration.outboxBytesPerUser
         self.limits = limits
+        storedNames = StoredNames(limit: configuration.namesPerUser)
     }
 
     func amount(of resource: Resource, uid: UInt32) -> Int {
@@ -59,8 +60,8 @@ struct Ledger {
     /// Notes that `uid` stores a message under `name`.
     ///
     /// - Throws: `limitReached`, if that is one name more than the limit.
-    mutating func noteStored(_ name: UnsafeRawBufferPointer, uid: UInt32, limit: Int) throws(WireError) {
-        try storedNames.note(name, by: uid, limit: limit)
+    mutating func noteStored(_ name: UnsafeRawBufferPointer, uid: UInt32) throws(WireError) {
+        try storedNames.note(name, by: uid)
     }
 
     private func exceeded(_ resource: Resource, uid: UInt32) -> WireError {

@@ -2,12 +2,18 @@ import NotifyWire
 
 /// The names under which each user's posts were stored. They stay in the log, so there is a limit to them.
 struct StoredNames {
+    private let limit: Int
     private var hashes: [UInt32: Set<Int>] = [:]
     /// The last one noted, as most posts follow one of the same name.
     private var latest: (uid: UInt32, hash: Int)?
 
-    /// Notes that `uid` stores something under `name`, unless that passes `limit` names.
-    mutating func note(_ name: UnsafeRawBufferPointer, by uid: UInt32, limit: Int) throws(WireError) {
+    /// - Parameter limit: The highest number of names for each user.
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// Notes that `uid` stores something under `name`, unless that passes the limit.
+    mutating func note(_ name: UnsafeRawBufferPointer, by uid: UInt32) throws(WireError) {
         var hasher = Hasher()
         hasher.combine(bytes: name)
         let hash = hasher.finalize()

@@ -23,6 +23,8 @@ package struct BrokerEvent: Equatable, Sendable {
         case refused(request: UInt64, code: ErrorCode, message: String, isFatal: Bool)
         case posted(request: UInt64, name: String, object: String, payloadBytes: Int, durability: Durability)
         case requested(FrameKind, request: UInt64)
+        /// A frame about a subscription that has no answer.
+        case received(FrameKind, subscription: UInt32)
     }
 
     package var kind: Kind
@@ -34,7 +36,7 @@ package struct BrokerEvent: Equatable, Sendable {
     package var detail: LogDetail {
         switch kind {
         case .connected, .disconnected, .subscribed, .detached, .removed, .refused: .debug
-        case .posted, .requested: .trace
+        case .posted, .requested, .received: .trace
         }
     }
 }

@@ -37,7 +37,7 @@ extension Broker {
         }
         commits.persisted(batch)
         for waiter in batch.log.waiters where waiter.wantsReceipt && connections.contains(waiter.connection) {
-            connections[waiter.connection.slot].unreceiptedPosts -= 1
+            connections[waiter.connection.slot].receiptSettled()
             answer(waiter.connection.slot, receipt: waiter.receipt)
         }
         for continuation in batch.log.continuations {
@@ -46,8 +46,11 @@ extension Broker {
             case .detached(let connection, let detached):
                 if connections.contains(connection) { answer(connection.slot, detached) }
             case .removed(let id, let connection, let request):
-                // It is gone already where its creation failed meanwhile.
-                if let slot = durables.slot(of: id) { drop(slot) }
+                // There is none where its creation failed meanwhile.
+                if let slot = durables.slot(of: id) {
+                    logRemoval(of: slot, by: connection)
+                    drop(slot)
+                }
                 if connections.contains(connection) { answer(connection.slot, Removed(request: request)) }
             }
         }
@@ -59,7 +62,7 @@ extension Broker {
         durables.progressFailed(batch.progressOf)
         let error = failure.wireError
         for waiter in batch.log.waiters where connections.contains(waiter.connection) {
-            if waiter.wantsReceipt { connections[waiter.connection.slot].unreceiptedPosts -= 1 }
+            if waiter.wantsReceipt { connections[waiter.connection.slot].receiptSettled() }
             refuse(waiter.connection.slot, request: waiter.receipt.request, error)
         }
         for continuation in batch.log.continuations {

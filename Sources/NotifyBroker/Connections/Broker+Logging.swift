@@ -1,3 +1,4 @@
+import NotifyLog
 import NotifyWire
 
 /// Events for the log.
@@ -27,12 +28,18 @@ extension Broker {
             on: slot)
     }
 
-    mutating func logSubscription(_ subscribe: Subscribe, on slot: ConnectionSlot) {
+    mutating func logSubscription(
+        _ number: UInt32, _ filter: SubscriptionFilter, durableName: String? = nil, on slot: ConnectionSlot
+    ) {
         log(
             .subscribed(
-                number: subscribe.subscription, patterns: subscribe.patterns,
-                object: subscribe.object.isEmpty ? nil : subscribe.object,
-                durableName: subscribe.durableName.isEmpty ? nil : subscribe.durableName),
+                number: number, patterns: filter.patterns.map(\.description), object: filter.object,
+                durableName: durableName),
             on: slot)
+    }
+
+    mutating func logRemoval(of slot: DurableSlot, by connection: ConnectionID) {
+        guard logs(.debug), connections.contains(connection) else { return }
+        log(.removed(durableName: durables[slot].name, uid: durables[slot].uid), on: connection.slot)
     }
 }

@@ -19,7 +19,7 @@ extension Broker {
             }
             try ledger.check(.connections, uid: uid)
             guard connections.drain != .notBegun else { return id }
-            connections[id.slot].session.drainBegan()
+            connections.drainBegan(for: id.slot)
             // While the last batch is in flight, all connections are answered together after it.
             if connections.drain == .done { answer(id.slot, Closing(lastRequest: 0)) }
         } catch {
@@ -67,9 +67,8 @@ extension Broker {
     }
 
     private mutating func chargeReceived(_ bytes: Int, to slot: ConnectionSlot) throws(WireError) {
-        let change = bytes - connections[slot].receivedBytes
+        let change = connections[slot].charge(receivedBytes: bytes)
         guard change != 0 else { return }
-        connections[slot].receivedBytes = bytes
         let uid = connections[slot].uid
         ledger.change(.receivedBytes, by: change, uid: uid)
         try ledger.check(.receivedBytes, uid: uid)
@@ -137,10 +136,8 @@ extension Broker {
         }
         connections[slot].subscriptions = [:]
         let uid = connections[slot].uid
-        ledger.change(.receivedBytes, by: -connections[slot].receivedBytes, uid: uid)
-        ledger.change(.outboxBytes, by: -connections[slot].outboxBytes, uid: uid)
-        connections[slot].receivedBytes = 0
-        connections[slot].outboxBytes = 0
+        ledger.change(.receivedBytes, by: connections[slot].charge(receivedBytes: 0), uid: uid)
+        ledger.change(.outboxBytes, by: connections[slot].charge(outboxBytes: 0), uid: uid)
         egress.discard(slot)
         commits.connectionEnded(slot)
     }

@@ -10,11 +10,19 @@ extension Broker {
     ) {
         var request: UInt64 = 0
         do throws(WireError) {
-            if logs(.trace), !kind.hasRequest { log(.requested(kind, request: 0), on: slot) }
             switch kind {
-            case .acknowledge: try acknowledge(Acknowledge(frame), slot, now: now)
-            case .credit: try addCredit(Credit(frame), slot)
-            case .dropped: try droppedByClient(Dropped(frame), slot)
+            case .acknowledge:
+                let frame = try Acknowledge(frame)
+                if logs(.trace) { log(.received(kind, subscription: frame.subscription), on: slot) }
+                try acknowledge(frame, slot, now: now)
+            case .credit:
+                let frame = try Credit(frame)
+                if logs(.trace) { log(.received(kind, subscription: frame.subscription), on: slot) }
+                try addCredit(frame, slot)
+            case .dropped:
+                let frame = try Dropped(frame)
+                if logs(.trace) { log(.received(kind, subscription: frame.subscription), on: slot) }
+                try droppedByClient(frame, slot)
             default:
                 guard frame.body.count >= MemoryLayout<UInt64>.size else { throw WireError.truncated }
                 request = Post.request(of: frame)
@@ -75,15 +83,5 @@ extension Broker {
             request: request, uid: durable.uid, holderPID: durable.member?.attachment.pid ?? 0,
             cursor: durable.cursor.position, durableName: durable.name, object: durable.filter.object ?? "",
             patterns: durable.filter.patterns.map(\.description))
-    }
-}
-
-extension FrameKind {
-    /// Whether the frame begins with a request number.
-    fileprivate var hasRequest: Bool {
-        switch self {
-        case .acknowledge, .credit, .dropped: false
-        default: true
-        }
     }
 }

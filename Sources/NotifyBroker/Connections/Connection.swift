@@ -28,11 +28,11 @@ struct Connection {
     /// Requests to attach to a durable subscription whose answer waits for a commit.
     var unansweredAttaches: Set<UInt64> = []
     /// Posts whose receipt waits for a commit.
-    var unreceiptedPosts = 0
-    /// Bytes of a frame that has not arrived whole.
-    var receivedBytes = 0
+    private(set) var unreceiptedPosts = 0
+    /// Bytes charged for a frame that has not arrived whole.
+    private(set) var receivedBytes = 0
     /// Bytes charged for its outbox.
-    var outboxBytes = 0
+    private(set) var outboxBytes = 0
     /// Readers wait until its outbox has room.
     var hasHeldReaders = false
     /// Why it is not read from; empty while it is.
@@ -45,5 +45,25 @@ struct Connection {
         pid = peer.pid
         self.identity = identity
         self.session = session
+    }
+
+    mutating func receiptOwed() {
+        unreceiptedPosts += 1
+    }
+
+    mutating func receiptSettled() {
+        unreceiptedPosts -= 1
+    }
+
+    /// Charges the connection with `bytes` of a frame that has not arrived whole, and returns how many more that are.
+    mutating func charge(receivedBytes bytes: Int) -> Int {
+        defer { receivedBytes = bytes }
+        return bytes - receivedBytes
+    }
+
+    /// Charges the connection with `bytes` in its outbox, and returns how many more that are.
+    mutating func charge(outboxBytes bytes: Int) -> Int {
+        defer { outboxBytes = bytes }
+        return bytes - outboxBytes
     }
 }

@@ -22,7 +22,8 @@ struct Connections {
 
     @inline(__always)
     func contains(_ id: ConnectionID) -> Bool { table.contains(id) }
-    func isUsed(_ slot: ConnectionSlot) -> Bool { table.isUsed(slot.index) }
+    /// The connection in a slot; nil if there is none.
+    func id(in slot: ConnectionSlot) -> ConnectionID? { table.id(at: slot.index) }
 
     /// A connection in use.
     subscript(slot: ConnectionSlot) -> Connection {
@@ -67,6 +68,11 @@ struct Connections {
         try table.update(slot.index) { (connection) throws(WireError) in
             try connection.session.requestReceived(request)
         }
+    }
+
+    /// Nothing is processed of a connection that is opened while the daemon drains.
+    mutating func drainBegan(for slot: ConnectionSlot) {
+        self[slot].session.drainBegan()
     }
 
     // MARK: Deadlines

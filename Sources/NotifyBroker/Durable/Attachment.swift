@@ -14,18 +14,24 @@ struct Attachment: Equatable {
     let window: Int
 }
 
+/// Distinguishes a member from all others that its subscription has or had.
+struct MemberID: Hashable {
+    let rawValue: UInt32
+
+    var next: MemberID { MemberID(rawValue: rawValue &+ 1) }
+}
+
 /// A client attached to a durable subscription, and how much it may be handed.
 struct Member {
     let attachment: Attachment
-    /// Distinguishes the member from all others that the subscription has or had.
-    let id: UInt32
+    let id: MemberID
     private(set) var credit: UInt32
     /// Messages handed over and not acknowledged.
     private(set) var unacknowledged = 0
     /// The highest sequence handed over; acknowledgements end here at the latest.
     private(set) var deliveredThrough: UInt64 = 0
 
-    init(_ attachment: Attachment, id: UInt32, credit: UInt32) {
+    init(_ attachment: Attachment, id: MemberID, credit: UInt32) {
         self.attachment = attachment
         self.id = id
         self.credit = credit

@@ -31,7 +31,9 @@ extension Broker {
         let durable: DurableSlot
         var change: DurableChange?
         if let existing {
-            switch durables[existing].attachRequested(by: attachment.instance, filter: filter) {
+            switch durables[existing].attachRequested(
+                by: attachment.instance, on: attachment.connection, filter: filter)
+            {
             case .free: break
             case .takeOver(let earlier): takeOver(existing, from: earlier)
             case .refused(let error, let holderPID):
@@ -110,7 +112,7 @@ extension Broker {
         guard let slot = durables.slot(of: id) else { return }
         setOwner(of: slot, to: attachment.identity)
         if durables[slot].attachmentCommitted(attachment) {
-            durables[slot].reader = readers.open(for: .durable(slot), after: durables[slot].cursor.position)
+            openReader(of: slot)
         }
         guard isUnanswered(attachment) else { return }
         answer(
@@ -119,6 +121,20 @@ extension Broker {
                 request: attachment.request, subscription: attachment.number,
                 sequence: durables[slot].cursor.position, generation: durables[slot].generation,
                 isResumed: attachment.isResumed))
+        if logs(.debug) {
+            logSubscription(
+                attachment.number, durables[slot].filter, durableName: durables[slot].name,
+                on: attachment.connection.slot)
+        }
+    }
+
+    private mutating func openReader(of slot: DurableSlot) {
+        let durable = durables[slot]
+        let interest = LogReader.Interest(
+            filter: durable.filter, identity: durable.owner, registration: durable.registration,
+            subscription: durable.id)
+        durables.opened(
+            readers.open(LogReader(for: .durable(slot), interest, after: durable.cursor.position)), of: slot)
     }
 
     /// What the subscription may receive depends on the identity that was attached last.
@@ -127,7 +143,7 @@ extension Broker {
         guard earlier != identity else { return }
         access.retain(identity)
         access.release(earlier)
-        durables[slot].owner = identity
+        durables.setOwner(identity, of: slot)
         subscriptions.rightsChanged()
     }
 
@@ -188,9 +204,7 @@ extension Broker {
 
     mutating func remove(_ remove: Remove, _ slot: ConnectionSlot) throws(WireError) {
         let uid = remove.uid == Remove.ownUID ? connections[slot].uid : remove.uid
-        guard access.mayManage(uid: uid, connections[slot].identity) else {
-            throw WireError(.forbidden, "only root removes durable subscriptions of another user")
-        }
+        try access.checkManage(uid: uid, connections[slot].identity)
         try Limits.validateSubscriptionName(remove.durableName)
         guard let durable = durables.slot(of: DurableKey(uid: uid, name: remove.durableName)) else {
             throw WireError(
@@ -198,7 +212,6 @@ extension Broker {
         }
         try durables[durable].removalRequested()
         let id = durables[durable].id
-        if logs(.debug) { log(.removed(durableName: remove.durableName, uid: uid), on: slot) }
         commits.append(
             .remove(id: id), then: .removed(id, connection: connections[slot].id, request: remove.request))
     }

@@ -34,7 +34,7 @@ struct Cursor {
 
     /// A matching message above all others is about to be handed to a member. Returns false for one that was
     /// acknowledged in an earlier attachment, which is passed over.
-    mutating func take(_ sequence: UInt64, member: UInt32) -> Bool {
+    mutating func take(_ sequence: UInt64, member: MemberID) -> Bool {
         passedThrough = sequence
         if !acknowledgedBefore.isEmpty, acknowledgedBefore.contains(sequence) {
             if inFlight.isEmpty {
@@ -58,7 +58,7 @@ struct Cursor {
 
     /// A member acknowledged the ranges, which rise and do not overlap. Acts on what that member was handed, and returns
     /// how many messages that were.
-    mutating func acknowledged(_ ranges: [SequenceRange], member: UInt32) -> Int {
+    mutating func acknowledged(_ ranges: [SequenceRange], member: MemberID) -> Int {
         var count = 0
         for range in ranges where range.last > position {
             count += inFlight.acknowledge(range, member: member)

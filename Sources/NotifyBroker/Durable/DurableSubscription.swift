@@ -32,7 +32,7 @@ struct DurableSubscription {
     private(set) var state = State.detached
     private(set) var cursor: Cursor
     private(set) var member: Member?
-    private var lastMemberID: UInt32 = 0
+    private var nextMemberID = MemberID(rawValue: 0)
 
     init(_ record: DurableRecord, owner: IdentityID, registration: UInt64) {
         id = record.id
@@ -55,12 +55,15 @@ struct DurableSubscription {
     enum AttachVerdict: Equatable {
         /// Nothing is attached.
         case free
-        /// The same client is attached on another connection, which loses the subscription.
+        /// The same client is attached on an earlier connection, which loses the subscription.
         case takeOver(from: Attachment)
         case refused(WireError, holderPID: UInt32)
     }
 
-    func attachRequested(by instance: ClientInstance, filter: SubscriptionFilter) -> AttachVerdict {
+    /// A client asks to attach on a connection.
+    func attachRequested(
+        by instance: ClientInstance, on connection: ConnectionID, filter: SubscriptionFilter
+    ) -> AttachVerdict {
         guard self.filter == filter else {
             return .refused(
                 WireError(
@@ -73,6 +76,13 @@ struct DurableSubscription {
                 WireError(.subscriptionInUse, "durable subscription '\(name)' is being removed"), holderPID: 0)
         }
         guard let attachment = member?.attachment else { return .free }
+        guard attachment.connection != connection else {
+            return .refused(
+                WireError(
+                    .subscriptionInUse,
+                    "durable subscription '\(name)' is attached on this connection: detach it first"),
+                holderPID: attachment.pid)
+        }
         guard attachment.instance == instance else {
             return .refused(
                 WireError(.subscriptionHeld, "durable subscription '\(name)' is held by process \(attachment.pid)"),
@@ -82,8 +92,8 @@ struct DurableSubscription {
     }
 
     mutating func attached(_ attachment: Attachment, credit: UInt32) {
-        lastMemberID &+= 1
-        member = Member(attachment, id: lastMemberID, credit: credit)
+        member = Member(attachment, id: nextMemberID, credit: credit)
+        nextMemberID = nextMemberID.next
         state = .attaching
     }
 
@@ -130,12 +140,12 @@ struct DurableSubscription {
         return min(member.room, member.attachment.window * Self.spanWindows - cursor.inFlight.count)
     }
 
-    /// A matching message above all others is about to be handed over. Returns false for one that was acknowledged
-    /// earlier, which is passed over.
-    mutating func take(_ sequence: UInt64) -> Bool {
-        guard let id = member?.id, cursor.take(sequence, member: id) else { return false }
+    /// Hands over a matching message above all others. Returns the attachment that gets it; nil for a message that was
+    /// acknowledged earlier, which is passed over.
+    mutating func take(_ sequence: UInt64) -> Attachment? {
+        guard let id = member?.id, cursor.take(sequence, member: id) else { return nil }
         member?.delivered(sequence)
-        return true
+        return member?.attachment
     }
 
     /// Every matching message up to here was handed over or acknowledged.

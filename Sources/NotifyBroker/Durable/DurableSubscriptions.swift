@@ -92,6 +92,15 @@ struct DurableSubscriptions {
         attachedCount += 1
     }
 
+    /// The attachment was committed, and the reader opened for it.
+    mutating func opened(_ reader: ReaderID, of slot: DurableSlot) {
+        self[slot].reader = reader
+    }
+
+    mutating func setOwner(_ owner: IdentityID, of slot: DurableSlot) {
+        self[slot].owner = owner
+    }
+
     mutating func detach(_ slot: DurableSlot) {
         if self[slot].member != nil { attachedCount -= 1 }
         self[slot].detached()

@@ -6,7 +6,7 @@ import NotifyWire
 struct InFlightMessages {
     private struct Message {
         var sequence: UInt64
-        var member: UInt32
+        var member: MemberID
         var isAcknowledged: Bool
     }
 
@@ -18,12 +18,12 @@ struct InFlightMessages {
     var oldest: UInt64? { messages.first?.sequence }
 
     /// Adds a message with a higher sequence than all others.
-    mutating func append(_ sequence: UInt64, member: UInt32, isAcknowledged: Bool = false) {
+    mutating func append(_ sequence: UInt64, member: MemberID, isAcknowledged: Bool = false) {
         messages.append(Message(sequence: sequence, member: member, isAcknowledged: isAcknowledged))
     }
 
     /// Acknowledges the member's messages in the range and returns how many were not acknowledged before.
-    mutating func acknowledge(_ range: SequenceRange, member: UInt32) -> Int {
+    mutating func acknowledge(_ range: SequenceRange, member: MemberID) -> Int {
         var count = 0
         var index =
             messages.first?.sequence ?? 0 >= range.first
@@ -43,10 +43,6 @@ struct InFlightMessages {
         while let oldest = messages.first, oldest.isAcknowledged {
             messages.removeFirst()
         }
-    }
-
-    mutating func removeAll() {
-        messages = []
     }
 
     /// The acknowledged messages as ranges. What lies between neighbours did not match or was acknowledged earlier, so

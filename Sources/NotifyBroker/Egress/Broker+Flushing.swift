@@ -17,7 +17,11 @@ extension Broker {
 
     /// Takes the connections with something to flush, each once.
     package mutating func takeTouchedConnections() -> [ConnectionID] {
-        egress.takeTouched(of: connections)
+        Self.takeTouched(&egress, connections)
+    }
+
+    private static func takeTouched(_ egress: inout Egress, _ connections: Connections) -> [ConnectionID] {
+        egress.takeTouched { connections.id(in: $0) }
     }
 
     /// The next bytes for a connection. What was taken cannot be dropped any more, so no more is to be taken than the
@@ -65,9 +69,8 @@ extension Broker {
     // MARK: Limits
 
     private mutating func chargeOutbox(_ slot: ConnectionSlot) {
-        let change = egress[slot].waitingBytes - connections[slot].outboxBytes
+        let change = connections[slot].charge(outboxBytes: egress[slot].waitingBytes)
         guard change != 0 else { return }
-        connections[slot].outboxBytes += change
         ledger.change(.outboxBytes, by: change, uid: connections[slot].uid)
     }
 

@@ -23,7 +23,7 @@ struct Egress {
     private var sources: [ByteBuffer] = []
     /// By the reader's slot.
     private var openRuns: ContiguousArray<OpenRun?> = []
-    private var readersWithRuns: [Int] = []
+    private var readersWithRuns: [ReaderID] = []
     /// Spans of the log's open block are in outboxes, so that the block may not grow after this tick.
     private(set) var usesOpenBlock = false
     private var counts = Counts()
@@ -52,16 +52,14 @@ struct Egress {
         touched.append(slot)
     }
 
-    /// Takes the connections with something to flush, each once, unless they were closed since.
-    mutating func takeTouched(of connections: Connections) -> [ConnectionID] {
-        var ids: [ConnectionID] = []
-        ids.reserveCapacity(touched.count)
-        for slot in touched {
+    /// Takes the connections with something to flush, each once. `id` gives the connection that is in the slot, unless
+    /// it was closed since.
+    mutating func takeTouched(_ id: (ConnectionSlot) -> ConnectionID?) -> [ConnectionID] {
+        defer { touched.removeAll(keepingCapacity: true) }
+        return touched.compactMap { slot in
             outboxes[slot.index].isTouched = false
-            if connections.isUsed(slot) { ids.append(connections[slot].id) }
+            return id(slot)
         }
-        touched.removeAll(keepingCapacity: true)
-        return ids
     }
 
     // MARK: Answers
@@ -116,24 +114,24 @@ struct Egress {
         while index >= openRuns.count { openRuns.append(nil) }
         if openRuns[index] != nil {
             if openRuns[index]?.extend(with: entry, in: source, to: destination) == true { return }
-            closeRun(index)
+            closeRun(of: reader)
         } else {
-            readersWithRuns.append(index)
+            readersWithRuns.append(reader)
         }
         openRuns[index] = OpenRun(entry, in: source, to: destination)
     }
 
     /// Puts all open runs into their outboxes.
     mutating func closeRuns() {
-        for index in readersWithRuns { closeRun(index) }
+        for reader in readersWithRuns { closeRun(of: reader) }
         readersWithRuns.removeAll(keepingCapacity: true)
     }
 
-    private mutating func closeRun(_ index: Int) {
-        guard let run = openRuns[index] else { return }
-        openRuns[index] = nil
+    private mutating func closeRun(of reader: ReaderID) {
+        guard let run = openRuns[reader.index] else { return }
+        openRuns[reader.index] = nil
         let slot = run.destination.connection
-        outboxes[slot.index].appendDurable(run.header, source: run.source, start: run.start, end: run.end)
+        outboxes[slot.index].append(run)
         if run.destination.isRedelivery { counts.redelivered += UInt64(run.count) }
         touch(slot)
     }

@@ -1,3 +1,4 @@
+import NIOCore
 import NotifyLog
 import NotifyWire
 
@@ -32,7 +33,8 @@ struct OpenRun {
         return true
     }
 
-    var header: Run {
+    func writeHeader(to buffer: inout ByteBuffer) {
         Run(subscription: destination.subscription, count: count, isRedelivery: destination.isRedelivery)
+            .write(to: &buffer)
     }
 }

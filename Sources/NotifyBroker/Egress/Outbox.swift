@@ -47,10 +47,13 @@ struct Outbox {
         return true
     }
 
-    /// Deliver frames of one durable run, which follow their header.
-    mutating func appendDurable(_ run: Run, source: UInt32, start: Int, end: Int) {
-        appendOwn { run.write(to: &$0) }
-        begin(Span(source: source, start: start, end: end, droppable: 0, durable: run.count, first: 0, last: 0))
+    /// Deliver frames of one run, behind their header.
+    mutating func append(_ run: OpenRun) {
+        appendOwn { run.writeHeader(to: &$0) }
+        begin(
+            Span(
+                source: run.source, start: run.start, end: run.end, droppable: 0, durable: run.count, first: 0, last: 0)
+        )
     }
 
     /// Bytes for this connection alone.

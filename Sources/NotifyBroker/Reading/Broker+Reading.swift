@@ -2,7 +2,7 @@ import NotifyCenter
 package import NotifyLog
 import NotifyWire
 
-/// Stored messages on their way to durable subscriptions.
+/// Stored messages on their way to the readers' consumers.
 extension Broker {
     // MARK: At the tail
 
@@ -17,45 +17,33 @@ extension Broker {
             let boundary = resolution.volatileCount
             guard boundary < registrations.count else { continue }
             if live.count < registrations.count - boundary {
-                for reader in live {
-                    guard case .durable(let slot) = readers[reader].consumer else { continue }
-                    guard resolution.reaches(durable: durables[slot].registration) else { continue }
-                    handOver(entry, to: reader, slot, source)
+                for id in live where resolution.reaches(durable: readers[id].interest.registration) {
+                    handOver(entry, to: id, source)
                 }
             } else {
                 for registration in registrations[boundary...] {
-                    let slot = registration.durable
-                    guard durables.isCurrent(registration.id, at: slot), let reader = durables[slot].reader else {
-                        continue
-                    }
-                    handOver(entry, to: reader, slot, source)
+                    if let id = reader(of: registration) { handOver(entry, to: id, source) }
                 }
             }
         }
         egress.closeRuns()
     }
 
-    private mutating func handOver(
-        _ entry: LogBlock.Entry, to reader: ReaderID, _ slot: DurableSlot, _ source: UInt32
-    ) {
-        guard readers[reader].isLive, let connection = durables[slot].member?.attachment.connection.slot else { return }
-        guard durables[slot].room > 0, hasRoom(connection) else {
-            durables[slot].passed(through: entry.sequence - 1)
+    private mutating func handOver(_ entry: LogBlock.Entry, to reader: ReaderID, _ source: UInt32) {
+        guard readers[reader].isLive else { return }
+        guard room(for: reader) > 0, hasRoom(reader) else {
+            consumerPassed(through: entry.sequence - 1, reader)
             readers.fellBehind(reader, at: entry.sequence - 1)
             return
         }
-        take(entry, for: reader, slot, source)
+        take(entry, for: reader, source)
     }
 
-    /// Puts a matching message above all others into the reader's run, unless it was acknowledged earlier.
-    private mutating func take(_ entry: LogBlock.Entry, for reader: ReaderID, _ slot: DurableSlot, _ source: UInt32) {
+    /// Puts a matching message above all others into the reader's run, unless its consumer passes over it.
+    private mutating func take(_ entry: LogBlock.Entry, for reader: ReaderID, _ source: UInt32) {
         readers[reader].passed(through: entry.sequence)
-        guard durables[slot].take(entry.sequence), let attachment = durables[slot].member?.attachment else { return }
-        egress.extendRun(
-            of: reader, with: entry, in: source,
-            to: OpenRun.Destination(
-                connection: attachment.connection.slot, subscription: attachment.number,
-                isRedelivery: durables[slot].cursor.isRedelivery(entry.sequence)))
+        guard let destination = take(entry.sequence, for: reader) else { return }
+        egress.extendRun(of: reader, with: entry, in: source, to: destination)
     }
 
     // MARK: Behind the tail
@@ -71,25 +59,27 @@ extension Broker {
     }
 
     private mutating func readOn(_ reader: ReaderID, ringEntries: Int) {
-        guard case .durable(let slot) = readers[reader].consumer, durables[slot].room > 0, holdIfFull(slot) else {
-            return
-        }
+        guard room(for: reader) > 0, holdIfFull(reader) else { return }
         switch readers.source(for: reader, persistedThrough: commits.persistedThrough) {
-        case .end: becomeLive(reader, slot)
-        case .ring: readRing(reader, slot, entries: ringEntries)
+        case .end: becomeLive(reader)
+        case .ring: readRing(reader, entries: ringEntries)
         case .page: readers.queueForPage(reader)
         }
     }
 
-    /// Returns whether the subscriber's connection has room. Where it has none, its readers wait until it has.
-    private mutating func holdIfFull(_ slot: DurableSlot) -> Bool {
-        guard let connection = durables[slot].member?.attachment.connection.slot else { return false }
-        if hasRoom(connection) { return true }
-        connections[connection].hasHeldReaders = true
+    /// Returns whether the consumer's connection has room. Where it has none, its readers wait until it has.
+    private mutating func holdIfFull(_ reader: ReaderID) -> Bool {
+        guard let slot = connection(for: reader) else { return false }
+        if hasRoom(slot) { return true }
+        connections[slot].hasHeldReaders = true
         return false
     }
 
-    /// Whether the connection's outbox takes more durable messages.
+    private func hasRoom(_ reader: ReaderID) -> Bool {
+        connection(for: reader).map { hasRoom($0) } ?? false
+    }
+
+    /// Whether the connection's outbox takes more stored messages.
     func hasRoom(_ slot: ConnectionSlot) -> Bool {
         egress[slot].keptBytes < configuration.durableOutboxBytes
     }
@@ -101,19 +91,19 @@ extension Broker {
         }
     }
 
-    private mutating func becomeLive(_ reader: ReaderID, _ slot: DurableSlot) {
-        durables[slot].passed(through: commits.persistedThrough)
+    private mutating func becomeLive(_ reader: ReaderID) {
+        consumerPassed(through: commits.persistedThrough, reader)
         readers.caughtUp(reader, through: commits.persistedThrough)
     }
 
-    private mutating func readRing(_ reader: ReaderID, _ slot: DurableSlot, entries: Int) {
+    private mutating func readRing(_ reader: ReaderID, entries: Int) {
         var entriesLeft = entries
         var bytesLeft = configuration.durableOutboxBytes
-        let registration = durables[slot].registration
+        let registration = readers[reader].interest.registration
         for (block, first) in readers.ring.blocks(after: readers[reader].position) {
             let source = egress.addSource(block.frames)
             for entry in block.entries[first...] {
-                guard entriesLeft > 0, bytesLeft > 0, durables[slot].room > 0 else {
+                guard entriesLeft > 0, bytesLeft > 0, room(for: reader) > 0 else {
                     readers.wake(reader)
                     actions.append(.continueSoon)
                     return
@@ -121,18 +111,18 @@ extension Broker {
                 entriesLeft -= 1
                 if resolution(of: entry, in: block).reaches(durable: registration) {
                     bytesLeft -= Int(entry.length)
-                    take(entry, for: reader, slot, source)
+                    take(entry, for: reader, source)
                 } else {
-                    pass(reader, slot, through: entry.sequence)
+                    pass(reader, through: entry.sequence)
                 }
             }
         }
-        becomeLive(reader, slot)
+        becomeLive(reader)
     }
 
-    private mutating func pass(_ reader: ReaderID, _ slot: DurableSlot, through sequence: UInt64) {
+    private mutating func pass(_ reader: ReaderID, through sequence: UInt64) {
         readers[reader].passed(through: sequence)
-        durables[slot].passed(through: sequence)
+        consumerPassed(through: sequence, reader)
     }
 
     private mutating func resolution(of entry: LogBlock.Entry, in block: LogBlock) -> Resolution {
@@ -145,17 +135,15 @@ extension Broker {
 
     private mutating func requestPage(now: BrokerTime) {
         while let reader = readers.nextForPage() {
-            guard case .durable(let slot) = readers[reader].consumer, durables[slot].room > 0, holdIfFull(slot) else {
-                continue
-            }
-            let durable = durables[slot]
+            guard room(for: reader) > 0, holdIfFull(reader) else { continue }
+            let interest = readers[reader].interest
             readers.pageRequested(reader, rights: access.policy.generation, now: now.monotonic)
             actions.append(
                 .readPage(
                     PageRequest(
-                        reader: reader, subscription: durable.id, filter: durable.filter,
-                        access: access.readAccess(of: durable.owner), after: readers[reader].position,
-                        maximumMessages: durable.room)))
+                        reader: reader, subscription: interest.subscription, filter: interest.filter,
+                        access: access.readAccess(of: interest.identity), after: readers[reader].position,
+                        maximumMessages: room(for: reader))))
         }
     }
 
@@ -163,9 +151,7 @@ extension Broker {
     package mutating func pageRead(_ page: Page, now: BrokerTime) {
         statistics.store = page.statistics
         let reader = page.reader
-        guard readers.pageArrived(reader, rights: access.policy.generation),
-            case .durable(let slot) = readers[reader].consumer
-        else { return }
+        guard readers.pageArrived(reader, rights: access.policy.generation) else { return }
         switch page.result {
         case .failure(let failure):
             storageFailed(failure, now: now)
@@ -174,13 +160,13 @@ extension Broker {
             if !content.block.entries.isEmpty {
                 let source = egress.addSource(content.block.frames)
                 for entry in content.block.entries {
-                    take(entry, for: reader, slot, source)
+                    take(entry, for: reader, source)
                 }
                 egress.closeRuns()
             }
-            pass(reader, slot, through: content.scannedThrough)
+            pass(reader, through: content.scannedThrough)
             if readers[reader].position == commits.persistedThrough {
-                becomeLive(reader, slot)
+                becomeLive(reader)
             } else {
                 readers.wake(reader)
             }

@@ -19,6 +19,16 @@ struct LogReader {
         case durable(DurableSlot)
     }
 
+    /// Which messages the reader wants, and under whose rights.
+    struct Interest {
+        let filter: SubscriptionFilter
+        let identity: IdentityID
+        /// The registration in the center by which resolutions tell what the reader gets.
+        let registration: UInt64
+        /// The durable subscription under which the store caches which names match, if there is one.
+        let subscription: DurableID?
+    }
+
     enum State: Equatable {
         case behind
         /// Waits for a page that was requested under rights of this generation.
@@ -27,13 +37,15 @@ struct LogReader {
     }
 
     let consumer: Consumer
+    let interest: Interest
     private(set) var state = State.behind
     /// Every message up to here was handed over or passed. Trails while live.
     private(set) var position: UInt64
 
     /// - Parameter position: The sequence after which it reads.
-    init(for consumer: Consumer, after position: UInt64) {
+    init(for consumer: Consumer, _ interest: Interest, after position: UInt64) {
         self.consumer = consumer
+        self.interest = interest
         self.position = position
     }
 

@@ -4,7 +4,8 @@ import NotifyLog
 /// Every reader of the log: which of them have something to read, and from where.
 ///
 /// Near the tail they read from a ring of committed messages, further behind from pages, one page at a time. It serves
-/// durable subscriptions; whatever else is to read the log is another `LogReader.Consumer`.
+/// durable subscriptions; whatever else is to read the log is another `LogReader.Consumer`, of which only
+/// `Broker+Consuming` knows the kinds.
 struct LogReaders {
     /// Where a reader goes on.
     enum Source: Equatable {
@@ -31,8 +32,6 @@ struct LogReaders {
         self.ring = ring
     }
 
-    var count: Int { table.count }
-
     /// A reader in use.
     subscript(id: ReaderID) -> LogReader {
         @inline(__always) _read { yield table[id.index] }
@@ -44,8 +43,8 @@ struct LogReaders {
     // MARK: Life
 
     /// Opens a reader, which is ready to read.
-    mutating func open(for consumer: LogReader.Consumer, after position: UInt64) -> ReaderID {
-        let id = table.insert(LogReader(for: consumer, after: position))
+    mutating func open(_ reader: LogReader) -> ReaderID {
+        let id = table.insert(reader)
         ready.insert(id)
         return id
     }

@@ -113,11 +113,11 @@ extension Broker {
                 "more than \(configuration.postWindow) posts wait for their receipts: await some first")
         }
         try commits.checkRoom()
-        try ledger.noteStored(post.parts.name, uid: connections[slot].uid, limit: configuration.namesPerUser)
+        try ledger.noteStored(post.parts.name, uid: connections[slot].uid)
     }
 
     private mutating func awaitCommit(_ receipt: Receipt, of post: Post, from slot: ConnectionSlot) {
-        if post.wantsReceipt { connections[slot].unreceiptedPosts += 1 }
+        if post.wantsReceipt { connections[slot].receiptOwed() }
         let waiter = PendingLog.Waiter(
             connection: connections[slot].id, wantsReceipt: post.wantsReceipt, receipt: receipt)
         if commits.awaitCommit(of: waiter, isSynced: receipt.durability == .synced) { pause(slot, .logBehind) }

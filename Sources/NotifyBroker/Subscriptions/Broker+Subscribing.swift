@@ -20,7 +20,6 @@ extension Broker {
         } else {
             try subscribeDurable(subscribe, filter, slot)
         }
-        if logs(.debug) { logSubscription(subscribe, on: slot) }
     }
 
     /// Patterns are sorted and duplicates removed, so that the same set is the same filter.
@@ -60,6 +59,7 @@ extension Broker {
             Subscribed(
                 request: subscribe.request, subscription: subscribe.subscription, sequence: commits.sequencer.last,
                 isResumed: false))
+        if logs(.debug) { logSubscription(subscribe.subscription, filter, on: slot) }
     }
 
     mutating func endVolatile(_ registration: UInt64, of slot: ConnectionSlot) {

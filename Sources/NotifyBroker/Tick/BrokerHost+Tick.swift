@@ -35,7 +35,7 @@ extension BrokerHost {
 
     private func performActions(_ core: BrokerCore) {
         for action in core.broker.takeActions() {
-            if case .continueSoon = action { scheduleTick() } else { perform(action) }
+            perform(action)
         }
     }
 }

@@ -16,7 +16,7 @@ package protocol BrokerHost: AnyObject {
     func scheduleTick()
     /// Calls `deadlinePassed` at the time, which replaces any later one.
     func wake(at deadline: Duration)
-    /// Carries out an action other than `continueSoon`.
+    /// Carries out an action.
     func perform(_ action: BrokerAction)
     /// Sequences below `next` may become visible to peers with this tick. Called before bytes leave.
     func sequencesUsed(below next: UInt64)

@@ -40,7 +40,7 @@ extension BrokerEvent.Kind {
             return ("subscribed", details)
         case .detached(let number): return ("detached", ["subscription": "\(number)"])
         case .removed(let name, let uid):
-            return ("removes durable subscription", ["durable": "\(name)", "owner": "\(uid)"])
+            return ("removed durable subscription", ["durable": "\(name)", "owner": "\(uid)"])
         case .refused(let request, let code, let message, let isFatal):
             let details: Logger.Metadata = ["request": "\(request)", "code": "\(code)"]
             return ("\(isFatal ? "closed" : "refused"): \(message)", details)
@@ -51,6 +51,7 @@ extension BrokerEvent.Kind {
             if !object.isEmpty { details["object"] = "\(object)" }
             return ("post", details)
         case .requested(let kind, let request): return ("\(kind)", ["request": "\(request)"])
+        case .received(let kind, let number): return ("\(kind)", ["subscription": "\(number)"])
         }
     }
 }

@@ -52,7 +52,7 @@ struct LedgerTests {
 
 struct StoredNamesTests {
     @Test func namesCountOnceForEachUserAndKnownOnesPassAtTheLimit() throws {
-        var names = StoredNames()
+        var names = StoredNames(limit: 2)
         try note("a", &names)
         try note("b", &names)
         try note("a", &names)
@@ -64,6 +64,6 @@ struct StoredNamesTests {
 
     private func note(_ name: String, by uid: UInt32 = 1, _ names: inout StoredNames) throws {
         var name = name
-        try name.withUTF8 { try names.note(UnsafeRawBufferPointer($0), by: uid, limit: 2) }
+        try name.withUTF8 { try names.note(UnsafeRawBufferPointer($0), by: uid) }
     }
 }

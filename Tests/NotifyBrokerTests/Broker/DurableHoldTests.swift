@@ -93,6 +93,22 @@ struct DurableHoldTests {
         #expect(shell.counter("durable_subscriptions") == 2)
     }
 
+    @Test func aSecondAttachmentOnTheSameConnectionIsRefusedAndTheFirstGoesOn() {
+        let shell = Shell()
+        let client = shell.connect(instance: .one)
+        client.subscribe(1, ["a"], durable: "inbox")
+        shell.run()
+        _ = client.take()
+        let request = client.subscribe(2, ["a"], durable: "inbox")
+        shell.run()
+        let errors = client.takeErrors()
+        #expect(errors.map(\.code) == code(.subscriptionInUse))
+        #expect(errors.map(\.request) == [request])
+        client.post("a")
+        shell.run()
+        #expect(client.takeMessages().map(\.subscription) == [1])
+    }
+
     @Test func theSameClientTakesItsPlaceOver() {
         let shell = Shell()
         let first = shell.connect(instance: .one)

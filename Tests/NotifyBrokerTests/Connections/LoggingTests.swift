@@ -9,6 +9,7 @@ struct LoggingTests {
         shell.core.broker.logDetail = detail
         let client = shell.connect(uid: 7, pid: 4711)
         client.subscribe(1, ["a", "b.*"], object: "o", durable: "inbox")
+        shell.run()
         client.post("x", object: "y", payload: [1, 2], .volatile)
         client.post("user.8.x", .volatile)
         client.acknowledge(1, 5...5)
@@ -49,7 +50,25 @@ struct LoggingTests {
         let requests = kinds.compactMap {
             if case .requested(let kind, let request) = $0 { "\(kind) \(request)" } else { nil }
         }
-        #expect(requests == ["subscribe 1", "acknowledge 0", "detach 4", "remove 5"])
+        #expect(requests == ["subscribe 1", "detach 4", "remove 5"])
+        #expect(kinds.contains(.received(.acknowledge, subscription: 1)))
+    }
+
+    @Test func aRefusedSubscriptionIsNotReportedAsOneThatStands() {
+        let shell = Shell()
+        let (holder, client) = (shell.connect(), shell.connect())
+        holder.subscribe(1, ["a"], durable: "inbox")
+        shell.run()
+        shell.core.broker.logDetail = .debug
+        client.subscribe(1, ["a"], durable: "inbox")
+        client.subscribe(2, ["a"], durable: "other")
+        shell.tick()
+        shell.work(failingWith: .broken)
+        shell.run()
+        let codes = shell.events.map { event -> ErrorCode? in
+            if case .refused(_, let code, _, false) = event.kind { code } else { nil }
+        }
+        #expect(codes == [.subscriptionHeld, .storageFailed])
     }
 
     @Test func aClosedConnectionIsReportedWithItsReason() {

@@ -6,6 +6,9 @@ import Testing
 
 /// Several members share one cursor.
 struct CursorTests {
+    private let one = MemberID(rawValue: 1)
+    private let two = MemberID(rawValue: 2)
+
     private func range(_ range: ClosedRange<UInt64>) -> [SequenceRange] {
         [SequenceRange(first: range.lowerBound, last: range.upperBound)]
     }
@@ -13,16 +16,16 @@ struct CursorTests {
     @Test func anAcknowledgementLeavesOtherMembersMessagesAlone() {
         var cursor = Cursor(DurableProgress(cursor: 0, seenThrough: 0))
         for sequence in 1...6 as ClosedRange<UInt64> {
-            let wasTaken = cursor.take(sequence, member: sequence.isMultiple(of: 2) ? 2 : 1)
+            let wasTaken = cursor.take(sequence, member: sequence.isMultiple(of: 2) ? two : one)
             #expect(wasTaken)
         }
-        #expect(cursor.acknowledged(range(0...6), member: 2) == 3)
+        #expect(cursor.acknowledged(range(0...6), member: two) == 3)
         #expect(cursor.position == 0)
         #expect(cursor.progress(isAttached: true).acknowledged.map(\.first) == [2, 4, 6])
-        #expect(cursor.acknowledged(range(0...3), member: 1) == 2)
+        #expect(cursor.acknowledged(range(0...3), member: one) == 2)
         #expect(cursor.position == 4)
-        #expect(cursor.acknowledged(range(0...3), member: 1) == 0, "twice")
-        #expect(cursor.acknowledged(range(5...5), member: 1) == 1)
+        #expect(cursor.acknowledged(range(0...3), member: one) == 0, "twice")
+        #expect(cursor.acknowledged(range(5...5), member: one) == 1)
         #expect(cursor.position == 6)
     }
 

@@ -8,13 +8,15 @@ import Testing
 struct DurableSubscriptionTests {
     @Test func aFreeOneMayBeTaken() {
         let durable = DurableSubscription.make()
-        #expect(durable.attachRequested(by: .one, filter: .everything) == .free)
+        #expect(durable.attachRequested(by: .one, on: .another, filter: .everything) == .free)
     }
 
     @Test func anotherFilterIsRefusedInEveryState() throws {
         let other = SubscriptionFilter(patterns: [.everyName], object: "x")
         for state in DurableState.allCases {
-            guard case .refused(let error, let pid) = try state.durable().attachRequested(by: .one, filter: other)
+            guard
+                case .refused(let error, let pid) = try state.durable().attachRequested(
+                    by: .one, on: .another, filter: other)
             else {
                 Issue.record("\(state)")
                 continue
@@ -27,8 +29,9 @@ struct DurableSubscriptionTests {
     @Test(arguments: [DurableState.attaching, .attached])
     func aHeldOneIsTakenOverByTheSameClientOnly(_ state: DurableState) throws {
         let durable = try state.durable()
-        #expect(durable.attachRequested(by: .one, filter: .everything) == .takeOver(from: .test()))
-        guard case .refused(let error, let pid) = durable.attachRequested(by: .two, filter: .everything) else {
+        #expect(durable.attachRequested(by: .one, on: .another, filter: .everything) == .takeOver(from: .test()))
+        guard case .refused(let error, let pid) = durable.attachRequested(by: .two, on: .another, filter: .everything)
+        else {
             Issue.record("not refused")
             return
         }
@@ -36,11 +39,22 @@ struct DurableSubscriptionTests {
         #expect(pid == 42)
     }
 
+    @Test(arguments: [DurableState.attaching, .attached])
+    func aConnectionAttachesOnce(_ state: DurableState) throws {
+        let verdict = try state.durable()
+            .attachRequested(by: .one, on: NotifyBroker.Attachment.test().connection, filter: .everything)
+        guard case .refused(let error, _) = verdict else {
+            Issue.record("\(verdict)")
+            return
+        }
+        #expect(error.code == .subscriptionInUse)
+    }
+
     @Test func oneThatIsBeingRemovedIsNobodys() throws {
         for instance in [ClientInstance.one, .two] {
             guard
                 case .refused(let error, _) = try DurableState.removing.durable()
-                    .attachRequested(by: instance, filter: .everything)
+                    .attachRequested(by: instance, on: .another, filter: .everything)
             else {
                 Issue.record("not refused")
                 return
@@ -126,6 +140,11 @@ extension IdentityID {
         var table = IdentityTable()
         return table.retain(Identity(uid: 1000, gid: 1000))
     }()
+}
+
+extension ConnectionID {
+    /// Not the one of `Attachment.test`.
+    static let another = ConnectionID(index: 1, generation: 0)
 }
 
 extension NotifyBroker.Attachment {

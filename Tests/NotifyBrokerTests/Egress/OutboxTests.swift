@@ -1,6 +1,7 @@
 import WireTestSupport
 import NIOCore
 @testable import NotifyBroker
+import NotifyLog
 import NotifyWire
 import Testing
 
@@ -26,6 +27,21 @@ struct OutboxTests {
 
     private static func sequences(_ received: [Received]) -> [UInt64] {
         received.compactMap { if case .message(let message) = $0 { message.sequence } else { nil } }
+    }
+
+    /// Messages that lie back to back in source 2, for subscription 9.
+    private static func run(_ places: [(start: Int, end: Int)], isRedelivery: Bool) -> OpenRun {
+        let destination = OpenRun.Destination(
+            connection: ConnectionSlot(0), subscription: 9, isRedelivery: isRedelivery)
+        let entries = places.map {
+            LogBlock.Entry(sequence: 0, offset: UInt32($0.start), length: UInt32($0.end - $0.start))
+        }
+        var run = OpenRun(entries[0], in: 2, to: destination)
+        for entry in entries.dropFirst() {
+            let isExtended = run.extend(with: entry, in: 2, to: destination)
+            #expect(isExtended)
+        }
+        return run
     }
 
     private static func pong(_ request: UInt64, to outbox: inout Outbox) {
@@ -96,8 +112,7 @@ struct OutboxTests {
         let one = source.append(1)
         let (two, three) = (page.append(2), page.append(3))
         _ = outbox.appendVolatile(source: 0, start: one.start, end: one.end, sequence: 1)
-        outbox.appendDurable(
-            Run(subscription: 9, count: 2, isRedelivery: true), source: 2, start: two.start, end: three.end)
+        outbox.append(Self.run([two, three], isRedelivery: true))
         Self.pong(1, to: &outbox)
         let counts = outbox.seal { $0 == 0 ? source.buffer : page.buffer }
         #expect(counts.volatile == 1 && counts.durable == 2)
@@ -246,8 +261,7 @@ struct OutboxTests {
         var outbox = Outbox()
         var page = Source()
         let place = page.append(50)
-        outbox.appendDurable(
-            Run(subscription: 9, count: 1, isRedelivery: false), source: 2, start: place.start, end: place.end)
+        outbox.append(Self.run([place], isRedelivery: false))
         _ = outbox.seal { _ in page.buffer }
         Self.tick(&outbox, [51, 52])
         var reader = OutputReader()

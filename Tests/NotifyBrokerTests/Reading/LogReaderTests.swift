@@ -1,3 +1,4 @@
+import NotifyCenter
 import NotifyLog
 import Testing
 
@@ -9,7 +10,7 @@ struct LogReaderTests {
         case behind, paging, live
 
         var reader: LogReader {
-            var reader = LogReader(for: .durable(DurableSlot(0)), after: 10)
+            var reader = LogReader.test(after: 10)
             switch self {
             case .behind: break
             case .paging: reader.pageRequested(rights: 1)
@@ -65,7 +66,7 @@ struct LogReadersTests {
     }
 
     private func open(_ readers: inout LogReaders, after position: UInt64 = 0) -> ReaderID {
-        readers.open(for: .durable(DurableSlot(0)), after: position)
+        readers.open(.test(after: position))
     }
 
     @Test func aReaderIsReadyWhenItIsOpenedAndOnceForEachWaking() {
@@ -131,5 +132,15 @@ struct LogReadersTests {
         readers.fellBehind(ids[1], at: 8)
         readers.close(ids[2])
         #expect(readers.liveReaders == [ids[0]])
+    }
+}
+
+extension LogReader {
+    fileprivate static func test(after position: UInt64) -> LogReader {
+        var identities = IdentityTable()
+        let interest = Interest(
+            filter: SubscriptionFilter(patterns: [.everyName]), identity: identities.retain(Identity(uid: 1, gid: 1)),
+            registration: 0, subscription: nil)
+        return LogReader(for: .durable(DurableSlot(0)), interest, after: position)
     }
 }

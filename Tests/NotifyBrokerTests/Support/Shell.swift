@@ -148,7 +148,7 @@ final class Shell: BrokerHost {
         case .pauseReading(let id): clients[id]?.setReading(false)
         case .resumeReading(let id): clients[id]?.setReading(true)
         case .storageHealthChanged(let problem): healthChanges.append(problem)
-        case .continueSoon: Issue.record("the tick handles this")
+        case .continueSoon: scheduleTick()
         case .log(let event): events.append(event)
         case .drained: isDrained = true
         }
