@@ -205,10 +205,8 @@ let package = Package(
 )
 
 // A part of the package, built without what the rest depends on: ONLY="NotifyBroker NotifyStore" keeps those targets, their
-// tests and what they need. IN_PROCESS_ONLY stands for the in-process libraries without macros.
-let inProcess = Context.environment["IN_PROCESS_ONLY"].map { _ in "NotifyCenter NotifyFoundation" }
-let only = Context.environment["ONLY"] ?? inProcess ?? ""
-if !only.isEmpty {
+// tests and what they need.
+if let only = Context.environment["ONLY"], !only.isEmpty {
     var kept: Set<String> = []
     var wanted = only.split(separator: " ").flatMap { ["\($0)", "\($0)Tests"] }
     while let name = wanted.popLast() {
