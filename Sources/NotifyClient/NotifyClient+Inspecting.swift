@@ -26,12 +26,20 @@ extension NotifyClient {
         try await subscription.leave()
     }
 
+    /// Checks what ``createDurableSubscription(_:to:object:from:)`` would refuse without asking the daemon.
+    package static func validateDurableSubscription(
+        _ name: String, to patterns: [String], object: String?
+    ) throws(NotifyError) {
+        _ = try SubscriptionSpec(patterns: patterns, object: object, kind: .durable(name), limit: 0)
+    }
+
     /// Ends a durable subscription for good. No client may be attached to it.
     ///
     /// - Parameters:
     ///   - name: The subscription's name.
     ///   - uid: Whose it is; `nil` for this user's. Only root may name another.
-    /// - Throws: ``NotifyError``; `unknownSubscription`, or `subscriptionInUse` while a client is attached to it.
+    /// - Throws: ``NotifyError``; `unknownSubscription`, `subscriptionInUse` while a client is attached to it, or
+    ///   `invalidArgument` for 4,294,967,295, which is no user's uid.
     public nonisolated(nonsending) func removeDurableSubscription(_ name: String, uid: UInt32? = nil)
         async throws(NotifyError)
     {
@@ -39,6 +47,9 @@ extension NotifyClient {
             try Limits.validateSubscriptionName(name)
         } catch {
             throw NotifyError(error)
+        }
+        guard uid != Remove.ownUID else {
+            throw NotifyError(.invalidArgument, "\(Remove.ownUID) is no user's uid; leave the uid out for your own")
         }
         try await ask { (slot: ReplySlot<Void>) in .remove(name: name, uid: uid ?? Remove.ownUID, slot) }
     }

@@ -23,12 +23,22 @@ enum UserNames {
 
     /// The uid of a user who is named, or given as a uid.
     ///
-    /// - Throws: `ValidationError` if there is no user of that name.
+    /// - Throws: `ValidationError` if there is no user of that name. Its message follows ArgumentParser's, which names the
+    ///   value and the option.
     static func uid(argument: String) throws -> UInt32 {
-        guard let uid = UInt32(argument) ?? uid(of: argument) else {
-            throw ValidationError("there is no user '\(argument)'; give the name of a user, or a uid")
+        guard let uid = uid(decimal: argument) ?? uid(of: argument) else {
+            throw ValidationError("expected the name of a user, or a uid up to \(highestUID)")
         }
         return uid
+    }
+
+    /// The kernel's `(uid_t) -1` stands for "unchanged" and is no user's uid.
+    private static let highestUID = UInt32.max - 1
+
+    /// A uid of decimal digits; nil for anything else, signs included.
+    private static func uid(decimal text: String) -> UInt32? {
+        guard text.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) else { return nil }
+        return UInt32(text).flatMap { $0 <= highestUID ? $0 : nil }
     }
 
     /// The uid of a user; nil if there is no user of that name.

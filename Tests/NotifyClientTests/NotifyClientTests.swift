@@ -296,6 +296,7 @@ import Testing
         }
         let long = String(repeating: "x", count: 256)
         #expect(await code { try await client.post("a..b") } == .invalidName)
+        #expect(await code { try await client.removeDurableSubscription("a", uid: .max) } == .invalidArgument)
         #expect(await code { try await client.post("a", object: long) } == .invalidObject)
         #expect(await code { try await client.post("a", headers: ["k": "1", "k": "2"]) } == .invalidHeaders)
         #expect(await code { try await client.post("a", json: Double.nan) } == .coding)

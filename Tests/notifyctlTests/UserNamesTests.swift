@@ -37,6 +37,12 @@ import Testing
     @Test func `a user is given by name or uid`() throws {
         #expect(try UserNames.uid(argument: "root") == 0)
         #expect(try UserNames.uid(argument: "1234") == 1234)
-        #expect(throws: ValidationError.self) { try UserNames.uid(argument: "no-such-user") }
+        #expect(try UserNames.uid(argument: "4294967294") == 4_294_967_294)
+    }
+
+    @Test(arguments: ["no-such-user", "4294967295", "4294967296", "+5", "-1", "5 ", ""])
+    func `what is no user is refused with what is expected`(argument: String) {
+        let error = #expect(throws: ValidationError.self) { try UserNames.uid(argument: argument) }
+        #expect(error?.message == "expected the name of a user, or a uid up to 4294967294")
     }
 }
