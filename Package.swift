@@ -195,12 +195,23 @@ let package = Package(
         .testTarget(
             name: "Integration",
             dependencies: [
-                "NotifyClient", "NotifyWire", "NotifyCenter", "notifyd", "notifyctl", "TestSupport", "WireTestSupport",
+                "NotifyClient", "NotifyWire", "NotifyCenter", "NotifySystem", "notifyd", "notifyctl",
+                "ServiceGroupProgram", "TestSupport", "WireTestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "SystemPackage", package: "swift-system"),
             ],
             exclude: ["PythonClient"]),
+        .executableTarget(
+            name: "ServiceGroupProgram",
+            dependencies: [
+                "NotifyClient",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            path: "Tests/ServiceGroupProgram"),
     ]
 )
 

@@ -10,6 +10,10 @@ extension NotifyClient: Service {
     /// Then the client is shut down, waits for what is under way (at most ``Configuration/closingTimeout``), and closes the
     /// connection.
     ///
+    /// The shutdown waits for a handler that is still running, and a group ignores a second SIGTERM. Set
+    /// `maximumGracefulShutdownDuration` and `maximumCancellationDuration` of the `ServiceGroupConfiguration`, so that a
+    /// stuck handler cannot keep the process running; <doc:GettingStarted> shows how.
+    ///
     /// Where the client is shut down first, this returns when the requests that were sent are answered, and the client
     /// serves open subscriptions until they are left. Subscriptions of tasks that are not shut down themselves end after
     /// half of ``Configuration/closingTimeout``, and the connection is closed after all of it.

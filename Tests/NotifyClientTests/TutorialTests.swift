@@ -96,10 +96,12 @@ import UnixSignals
         // end
         // snippet
         let client = NotifyClient()
-        let group = ServiceGroup(
+        var configuration = ServiceGroupConfiguration(
             services: [client, Billing(client: client)], gracefulShutdownSignals: [.sigterm],
-            logger: Logger(label: "billing"))
-        try await group.run()
+            cancellationSignals: [.sigint], logger: Logger(label: "billing"))
+        configuration.maximumGracefulShutdownDuration = .seconds(30)
+        configuration.maximumCancellationDuration = .seconds(15)
+        try await ServiceGroup(configuration: configuration).run()
         // end
     }
 

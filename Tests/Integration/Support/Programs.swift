@@ -4,6 +4,7 @@ import Foundation
 enum Programs {
     static let notifyd = path("notifyd")
     static let notifyctl = path("notifyctl")
+    static let serviceGroupProgram = path("ServiceGroupProgram")
 
     /// The build's folder holds the programs and the test runner side by side.
     private static func path(_ name: String) -> String {

@@ -1,0 +1,78 @@
+import Foundation
+import NotifyWire
+import Testing
+import WireTestSupport
+
+extension IntegrationTests {
+    /// A program with a client and a consumer in a service group, as the signals of a service manager end it.
+    @Suite struct ServiceGroupSignalTests {
+        /// Longer than any end takes, shorter than `never`.
+        private static let bound = Duration.seconds(120)
+        /// A time limit that no test reaches.
+        private static let never = 3_600_000
+
+        private let daemon: Daemon
+        private let poster: RawClient
+
+        init() async throws {
+            daemon = try await Daemon.start()
+            poster = try RawClient(daemon)
+            try poster.subscribe("a", durable: "d")
+            try poster.detach()
+        }
+
+        /// Starts the program; returns when its handler has the message.
+        private func start(
+            _ handler: String, shutdown: Int = never, cancellation: Int = never
+        ) async throws -> (process: ChildProcess, sequence: UInt64) {
+            let sequence = try poster.post("a", "1").sequence
+            let process = try ChildProcess(
+                Programs.serviceGroupProgram, [daemon.socket, handler, "\(shutdown)", "\(cancellation)"],
+                environment: ["SWIFT_BACKTRACE": "enable=no"])
+            #expect(try await process.waitForLines(1) == ["1"])
+            return (process, sequence)
+        }
+
+        /// The subscription once no client is attached to it.
+        private func subscription() throws -> ListEntry {
+            while true {
+                let entry = try #require(try poster.list().first)
+                if entry.holderPID == 0 { return entry }
+            }
+        }
+
+        @Test func sigtermEndsItWithStatus0AndEveryAcknowledgementIsCommitted() async throws {
+            let (process, sequence) = try await start("returns")
+            process.send(SIGTERM)
+            #expect(try await process.waitForExit(within: Self.bound) == .status(0))
+            #expect(try subscription().cursor == sequence)
+        }
+
+        @Test func aStuckHandlerIsCancelledAfterTheLimitOfTheShutdown() async throws {
+            let (process, sequence) = try await start("waits", shutdown: 100)
+            process.send(SIGTERM)
+            #expect(try await process.waitForExit(within: Self.bound) == .status(1))
+            #expect(try subscription().cursor < sequence)
+        }
+
+        @Test func aStuckHandlerIsCancelledByTheSignalForThat() async throws {
+            let (process, sequence) = try await start("waits")
+            // The group reacts to the first alone.
+            process.send(SIGTERM)
+            process.send(SIGTERM)
+            process.send(SIGINT)
+            #expect(try await process.waitForExit(within: Self.bound) == .status(1))
+            #expect(try subscription().cursor < sequence)
+        }
+
+        @Test func aHandlerThatIgnoresCancellationIsEndedWithTheProcess() async throws {
+            let (process, sequence) = try await start("hangs", shutdown: 100, cancellation: 100)
+            process.send(SIGTERM)
+            let exit = try await process.waitForExit(within: Self.bound)
+            // How `fatalError` ends a process depends on the processor.
+            #expect(exit == .signal(SIGILL) || exit == .signal(SIGTRAP))
+            expectText(process.standardError.current.text, "Cancellation took longer")
+            #expect(try subscription().cursor < sequence)
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import Glibc
+import Logging
+import NotifyClient
+import ServiceLifecycle
+import UnixSignals
+
+/// Consumes a durable subscription in a service group, configured as the article "Getting started" of NotifyClient shows.
+///
+/// `ServiceGroupProgram SOCKET HANDLER SHUTDOWN CANCELLATION`: prints each message and handles it as `Handler` says. The
+/// last two are the group's time limits in milliseconds. Ends with status 1 if a handler was cancelled.
+@main
+struct ServiceGroupProgram {
+    static func main() async throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 5, let handler = Handler(rawValue: arguments[2]), let shutdown = Int(arguments[3]),
+            let cancellation = Int(arguments[4])
+        else { exit(64) }
+        let client = NotifyClient(configuration: .init(socketPath: arguments[1]))
+        var configuration = ServiceGroupConfiguration(
+            services: [client, Consumer(client: client, handler: handler)], gracefulShutdownSignals: [.sigterm],
+            cancellationSignals: [.sigint], logger: Logger(label: "program", factory: { _ in SwiftLogNoOpLogHandler() })
+        )
+        configuration.maximumGracefulShutdownDuration = .milliseconds(shutdown)
+        configuration.maximumCancellationDuration = .milliseconds(cancellation)
+        do {
+            try await ServiceGroup(configuration: configuration).run()
+        } catch is CancellationError {
+            exit(1)
+        }
+    }
+}
+
+/// What becomes of a message.
+enum Handler: String {
+    case returns
+    /// Stuck until its task is cancelled.
+    case waits
+    /// Stuck, and ignores that its task is cancelled.
+    case hangs
+
+    func handle() async throws {
+        switch self {
+        case .returns: break
+        case .waits: try await Task.sleep(for: .seconds(86_400))
+        case .hangs: await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+        }
+    }
+}
+
+struct Consumer: Service {
+    let client: NotifyClient
+    let handler: Handler
+
+    func run() async throws {
+        try await client.subscribe(to: "a", as: .durable("d"), onGap: { _ in }) { message in
+            let line = Array("\(message.text ?? "")\n".utf8)
+            _ = write(STDOUT_FILENO, line, line.count)
+            try await handler.handle()
+        }
+    }
+}
