@@ -38,7 +38,11 @@ struct Notifyd: AsyncParsableCommand {
             valueName: "file"))
     var configurationFile: String?
 
-    @Option(help: ArgumentHelp("The least severe records to log.", valueName: "level"))
+    @Option(
+        help: ArgumentHelp(
+            "The least severe records to log: debug shows connections, subscriptions and refusals, each with the peer's "
+                + "uid and pid; trace shows every request as well.",
+            valueName: "level"))
     var logLevel: LogLevel?
 
     func validate() throws {

@@ -1,0 +1,75 @@
+import Foundation
+import NotifyWire
+import Testing
+
+extension IntegrationTests {
+    /// What the daemon logs of its clients.
+    @Suite struct DaemonLogTests {
+        /// The log of a daemon of the given level, to which a client makes one request of each kind.
+        private func log(level: String) async throws -> [Substring] {
+            let daemon = try await Daemon.start(["--log-level", level])
+            let client = try RawClient(daemon)
+            try client.subscribe("a.*", as: 3, durable: "billing", object: "o")
+            let receipt = try client.post("a.b", "xyz", object: "o")
+            try client.acknowledge(3, through: receipt.sequence)
+            expectRefusal(.invalidName) { try client.post("a..b") }
+            try client.ping()
+            _ = try client.list()
+            _ = try client.statistics()
+            try client.detach(3)
+            try client.remove("billing")
+            try await daemon.stop()
+            return try await daemon.process.standardError.wait("the end of the log") { $0.isAtEnd ? $0.lines : nil }
+        }
+
+        /// Of which client each line is, in the order of the keys.
+        private static let peer = ["pid=\(getpid())", "uid=\(geteuid())"]
+
+        private static let events: [[String]] = [
+            [" connected "], [" subscribed ", "subscription=3", "patterns=a.*", "object=o", "durable=billing"],
+            [" refused: ", "code=invalidName"], [" detached ", "subscription=3"],
+            [" removed durable subscription ", "durable=billing"], [" disconnected "],
+        ]
+
+        private static let requests: [[String]] =
+            [[" post ", "name=a.b", "object=o", "bytes=3", "durability=automatic"]]
+            + ["subscribe", "acknowledge", "ping", "list", "statistics", "detach", "remove"].map { [" \($0) "] }
+
+        private func lines(_ log: [Substring], with parts: [String]) -> [Substring] {
+            log.filter { line in (parts + Self.peer).allSatisfy { line.contains($0) } }
+        }
+
+        @Test func debugShowsConnectionsSubscriptionsAndRefusals() async throws {
+            let log = try await log(level: "debug")
+            for parts in Self.events {
+                #expect(lines(log, with: [" debug notifyd: "] + parts).count == 1, "\(parts): \(log)")
+            }
+            #expect(!log.contains { $0.contains(" trace ") })
+            #expect(lines(log, with: [" post "]).isEmpty && lines(log, with: [" ping "]).isEmpty)
+        }
+
+        @Test func traceShowsEachRequestAsWell() async throws {
+            let log = try await log(level: "trace")
+            for parts in Self.events {
+                #expect(lines(log, with: [" debug notifyd: "] + parts).count == 1, "\(parts): \(log)")
+            }
+            for parts in Self.requests {
+                #expect(lines(log, with: [" trace notifyd: "] + parts).count == 1, "\(parts): \(log)")
+            }
+        }
+
+        @Test func otherwiseClientsAreNotLogged() async throws {
+            let log = try await log(level: "info")
+            #expect(lines(log, with: []).isEmpty, "\(log)")
+        }
+
+        @Test func theHelpSaysWhatTheyShow() async throws {
+            let help = try ChildProcess(Programs.notifyd, ["--help"])
+            #expect(try await help.waitForExit() == .status(0))
+            let text = try await help.standardOutput.wait("the end") { $0.isAtEnd ? $0.text : nil }
+            let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            expectText(words, "debug shows connections, subscriptions and refusals")
+            expectText(words, "trace shows every request")
+        }
+    }
+}
