@@ -1,4 +1,5 @@
 import Foundation
+import SystemPackage
 import Testing
 
 extension IntegrationTests {
@@ -44,7 +45,7 @@ extension IntegrationTests {
         }
 
         @Test func aProgramThatIsNotThereIsAnError() {
-            #expect(throws: SystemFailure.self) { try ChildProcess("/nonexistent/program", []) }
+            #expect(throws: Errno.self) { try ChildProcess("/nonexistent/program", []) }
         }
     }
 }

@@ -1,7 +1,9 @@
-import WireTestSupport
 import Foundation
+import NotifySystem
 import NotifyWire
+import SystemPackage
 import Testing
+import WireTestSupport
 
 extension IntegrationTests {
     /// Connections that only take up room.
@@ -155,7 +157,7 @@ extension RawClient {
                 }
             }
         }
-        guard sent == frame.count else { throw SystemFailure("sendmsg") }
+        guard sent == frame.count else { throw Errno.last }
         return request
     }
 }

@@ -1,8 +1,9 @@
-import WireTestSupport
 import Foundation
 import NotifyWire
+import SystemPackage
 import TestSupport
 import Testing
+import WireTestSupport
 
 extension IntegrationTests {
     /// Who posted is what the kernel says, and some names are not everybody's.
@@ -102,7 +103,7 @@ extension IntegrationTests {
         func aSocketForItsOwnerLetsNobodyElseIn() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_SOCKET_MODE": "0600"])
             chmod(daemon.folder.path, 0o755)
-            await #expect(throws: SystemFailure.self) { try await OtherUser(54_321).connect(to: daemon) }
+            await #expect(throws: Errno.self) { try await OtherUser(54_321).connect(to: daemon) }
             try RawClient(daemon).ping()
         }
     }
@@ -128,7 +129,7 @@ struct OtherUser {
             input: .descriptor(descriptor))
         guard try await process.waitForExit() == .status(0) else {
             close(descriptor)
-            throw SystemFailure("connecting as \(uid)", code: EACCES)
+            throw Errno.permissionDenied
         }
         return (RawClient(try RawSocket(adopting: descriptor)), process.pid)
     }

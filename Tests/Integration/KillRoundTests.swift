@@ -1,8 +1,9 @@
-import WireTestSupport
 import Foundation
 import NotifyWire
+import SystemPackage
 import TestSupport
 import Testing
+import WireTestSupport
 
 extension IntegrationTests {
     /// The daemon is killed again and again under load, and keeps what it promised each time.
@@ -196,6 +197,6 @@ struct KillLoad {
 
     /// A kill shows as the end of the stream or as a failing call, and as nothing else.
     private func isTheEnd(_ error: any Error) -> Bool {
-        error is ConnectionEnded || error is SystemFailure
+        error is ConnectionEnded || error is Errno
     }
 }

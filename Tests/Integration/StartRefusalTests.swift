@@ -1,8 +1,10 @@
-import WireTestSupport
 import Foundation
+import NotifySystem
 import NotifyWire
-import Testing
+import SystemPackage
 import TestSupport
+import Testing
+import WireTestSupport
 
 extension IntegrationTests {
     /// A start that cannot be: one line that says what is wrong and what to do, status 1, and nothing is touched.
@@ -202,7 +204,7 @@ final class Listener {
     init(path: String) throws {
         descriptor = try RawSocket.unconnected()
         let bound = RawSocket.withAddress(path) { bind(descriptor, $0, $1) }
-        guard bound == 0, listen(descriptor, 8) == 0 else { throw SystemFailure("listen on \(path)") }
+        guard bound == 0, listen(descriptor, 8) == 0 else { throw Errno.last }
     }
 
     deinit {

@@ -3,25 +3,24 @@ package import NotifyWire
 
 /// Received bytes, taken out frame by frame. The beginning of a frame is kept until its rest is appended.
 package struct FrameReader {
-    private var bytes = ByteBuffer()
+    private var unread = PartialFrame()
+    /// Whether all bytes were taken out.
+    package private(set) var isEmpty = true
 
     package init() {}
 
-    /// Whether all bytes were taken out.
-    package var isEmpty: Bool { bytes.readableBytes == 0 }
-
     package mutating func append(_ received: some Sequence<UInt8>) {
-        bytes.discardReadBytes()
-        bytes.writeBytes(received)
+        append(ByteBuffer(bytes: received))
     }
 
     package mutating func append(_ received: ByteBuffer) {
-        bytes.discardReadBytes()
-        bytes.writeImmutableBuffer(received)
+        keep(unread.join(received))
     }
 
     /// Takes out the next frame, if all of it is there.
     package mutating func next<Result>(_ body: (FrameDecoder.Frame) throws -> Result) throws -> Result? {
+        var bytes = unread.join(ByteBuffer())
+        defer { keep(bytes) }
         let taken = try bytes.withUnsafeReadableBytes { bytes -> (Result, Int)? in
             guard let frame = try FrameDecoder(maximumBodyBytes: 1 << 28).next(in: bytes) else { return nil }
             return (try body(frame), frame.size)
@@ -29,5 +28,10 @@ package struct FrameReader {
         guard let (result, size) = taken else { return nil }
         bytes.moveReaderIndex(forwardBy: size)
         return result
+    }
+
+    private mutating func keep(_ rest: ByteBuffer) {
+        isEmpty = rest.readableBytes == 0
+        unread.keep(rest)
     }
 }

@@ -1,3 +1,4 @@
+import Algorithms
 import DequeModule
 import NotifyWire
 
@@ -182,11 +183,6 @@ extension Deque<UInt64> {
     }
 
     private func firstIndex(notBelow sequence: UInt64) -> Int {
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = (low + high) / 2
-            if self[middle] < sequence { low = middle + 1 } else { high = middle }
-        }
-        return low
+        partitioningIndex { $0 >= sequence }
     }
 }

@@ -1,3 +1,4 @@
+import Algorithms
 import DequeModule
 import NotifyWire
 
@@ -72,11 +73,6 @@ struct SequenceSet {
 
     /// The index of the first range that ends at or above `sequence`.
     private func firstIndex(endingAt sequence: UInt64) -> Int {
-        var (low, high) = (0, ranges.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if ranges[middle].last < sequence { low = middle + 1 } else { high = middle }
-        }
-        return low
+        ranges.partitioningIndex { $0.last >= sequence }
     }
 }

@@ -1,5 +1,7 @@
 import Foundation
+import NotifySystem
 import Synchronization
+import SystemPackage
 
 /// Another program, started for a test: what it writes can be waited for, and it is gone when the test is.
 final class ChildProcess: Sendable {
@@ -101,7 +103,7 @@ final class ChildProcess: Sendable {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
-            guard count > 0 else { throw SystemFailure("write") }
+            guard count > 0 else { throw Errno.last }
             rest = rest.dropFirst(count)
         }
     }
@@ -123,7 +125,7 @@ final class ChildProcess: Sendable {
 
         init() throws {
             var ends: [Int32] = [0, 0]
-            guard pipe(&ends) == 0 else { throw SystemFailure("pipe") }
+            guard pipe(&ends) == 0 else { throw Errno.last }
             for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
             (read, write) = (ends[0], ends[1])
         }
@@ -134,11 +136,11 @@ final class ChildProcess: Sendable {
         case .none: return (Foundation.open("/dev/null", O_RDONLY | O_CLOEXEC), nil)
         case .file(let path):
             let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC)
-            guard descriptor >= 0 else { throw SystemFailure("open \(path)") }
+            guard descriptor >= 0 else { throw Errno.last }
             return (descriptor, nil)
         case .descriptor(let descriptor):
             let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-            guard copy >= 0 else { throw SystemFailure("fcntl") }
+            guard copy >= 0 else { throw Errno.last }
             return (copy, nil)
         case .text, .pipe:
             let pipe = try Pipe()
@@ -177,7 +179,7 @@ final class ChildProcess: Sendable {
                 posix_spawnp(&pid, path, &actions, &attributes, argv, envp)
             }
         }
-        guard code == 0 else { throw SystemFailure("posix_spawn \(path)", code: code) }
+        guard code == 0 else { throw Errno(rawValue: code) }
         return pid
     }
 
@@ -186,9 +188,9 @@ final class ChildProcess: Sendable {
     private static func closeOthers(_ actions: inout posix_spawn_file_actions_t) throws {
         typealias CloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
         // Swift sees nothing of what the header keeps for GNU's own programs.
-        guard let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else { throw SystemFailure("dlsym") }
+        guard let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else { throw Errno.noFunction }
         let code = unsafeBitCast(symbol, to: CloseFrom.self)(&actions, 3)
-        guard code == 0 else { throw SystemFailure("posix_spawn_file_actions_addclosefrom_np", code: code) }
+        guard code == 0 else { throw Errno(rawValue: code) }
     }
 
     private static func withCStrings<Result>(

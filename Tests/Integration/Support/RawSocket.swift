@@ -1,4 +1,6 @@
 import Foundation
+import NotifySystem
+import SystemPackage
 
 /// A connected Unix socket whose every wait is bounded. It knows bytes, and no protocol.
 final class RawSocket {
@@ -9,7 +11,7 @@ final class RawSocket {
         let code = Self.connect(descriptor, to: path)
         guard code == 0 else {
             close(descriptor)
-            throw SystemFailure("connect \(path)", code: code)
+            throw Errno(rawValue: code)
         }
         try setNonBlocking()
     }
@@ -26,7 +28,7 @@ final class RawSocket {
 
     static func unconnected() throws -> Int32 {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { throw SystemFailure("socket") }
+        guard descriptor >= 0 else { throw Errno.last }
         return descriptor
     }
 
@@ -49,7 +51,7 @@ final class RawSocket {
 
     private func setNonBlocking() throws {
         guard fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK) == 0 else {
-            throw SystemFailure("fcntl")
+            throw Errno.last
         }
     }
 
@@ -57,7 +59,7 @@ final class RawSocket {
     func write(_ bytes: UnsafeRawBufferPointer) throws -> Int {
         let count = Foundation.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
         if count >= 0 { return count }
-        guard errno == EAGAIN || errno == EINTR else { throw SystemFailure("send") }
+        guard errno == EAGAIN || errno == EINTR else { throw Errno.last }
         return 0
     }
 
@@ -66,7 +68,7 @@ final class RawSocket {
         try withUnsafeTemporaryAllocation(byteCount: 1 << 18, alignment: 16) { chunk in
             let count = recv(descriptor, chunk.baseAddress, chunk.count, 0)
             if count > 0 { buffer.append(contentsOf: chunk[..<count]) }
-            if count < 0, errno != EAGAIN, errno != EINTR, errno != ECONNRESET { throw SystemFailure("recv") }
+            if count < 0, errno != EAGAIN, errno != EINTR, errno != ECONNRESET { throw Errno.last }
             return count > 0 || (count < 0 && errno != ECONNRESET)
         }
     }
@@ -79,7 +81,7 @@ final class RawSocket {
             var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
             let result = poll(&entry, 1, Int32(min(left / .milliseconds(1), 60_000)) + 1)
             if result > 0 { return }
-            guard result == 0 || errno == EINTR else { throw SystemFailure("poll") }
+            guard result == 0 || errno == EINTR else { throw Errno.last }
         }
     }
 }

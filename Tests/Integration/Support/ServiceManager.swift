@@ -1,4 +1,6 @@
 import Foundation
+import NotifySystem
+import SystemPackage
 
 /// Stands in for systemd: the datagram socket that `NOTIFY_SOCKET` names.
 final class ServiceManager: Sendable {
@@ -11,7 +13,7 @@ final class ServiceManager: Sendable {
         self.path = path
         unlink(path)
         descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { throw SystemFailure("socket") }
+        guard descriptor >= 0 else { throw Errno.last }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
@@ -20,7 +22,7 @@ final class ServiceManager: Sendable {
                 bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
-        guard bound == 0 else { throw SystemFailure("bind \(path)") }
+        guard bound == 0 else { throw Errno.last }
         // A daemon that runs as somebody else must reach it, too.
         chmod(path, 0o666)
         Thread.detachNewThread { [descriptor, messages] in
