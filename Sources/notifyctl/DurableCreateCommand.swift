@@ -34,6 +34,8 @@ struct DurableCreateCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        // Before the daemon is asked, so that wrong usage is reported as such where there is none.
+        try NotifyClient.validateDurableSubscription(name, to: patterns, object: object)
         let wasThere = try await withNotifyClient(configuration: connection.configuration()) { client in
             if try await client.durableSubscriptions().contains(where: isMeant) { return true }
             try await client.createDurableSubscription(name, to: patterns, object: object, from: from.start)

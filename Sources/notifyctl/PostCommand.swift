@@ -8,7 +8,7 @@ struct PostCommand: AsyncParsableCommand {
         commandName: "post",
         abstract: "Post a message, or one for each line of the input.",
         discussion: """
-            Prints one line for each message: 'posted NAME seq=N subscribers=N stored=N', where subscribers are those that \
+            Prints one line for each message: 'posted NAME sequence=N subscribers=N stored=N', where subscribers are those that \
             listen now and stored counts the durable subscriptions that keep it.
 
             A content that is left out is read from standard input. It is empty if that is a terminal, /dev/null or \
@@ -61,7 +61,7 @@ struct PostCommand: AsyncParsableCommand {
 
     private static func durability(_ argument: String) throws -> NotifyClient.Durability {
         guard let durability = NotifyClient.Durability(rawValue: argument) else {
-            throw ValidationError("the durability is \(durabilities), not '\(argument)'")
+            throw ValidationError("expected \(durabilities)")
         }
         return durability
     }

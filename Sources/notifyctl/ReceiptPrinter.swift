@@ -16,13 +16,13 @@ struct ReceiptPrinter: Sendable {
         case .nothing: break
         case .text:
             let line =
-                "posted \(name) seq=\(receipt.sequence) subscribers=\(receipt.subscribers) stored=\(receipt.stored)\n"
+                "posted \(name) sequence=\(receipt.sequence) subscribers=\(receipt.subscribers) stored=\(receipt.stored)\n"
             bytes.append(contentsOf: line.utf8)
         case .json:
             var json = JSONText()
             json.object { json in
                 json.member("name", name)
-                json.member("seq", receipt.sequence)
+                json.member("sequence", receipt.sequence)
                 json.member("subscribers", receipt.subscribers)
                 json.member("stored", receipt.stored)
                 json.member("durability", receipt.durability.rawValue)

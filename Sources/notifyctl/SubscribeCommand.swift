@@ -14,7 +14,7 @@ struct SubscribeCommand: AsyncParsableCommand {
             With --durable the daemon keeps what was not printed yet: the next subscribe under the same name, with the \
             same patterns, goes on where this one stopped. The subscription is created even if the time is over at once.
 
-            Without other options each message is its payload and a newline. The names in a --format are \
+            Without other options each message is its payload and a newline. A field in a --format is \
             \(FormatTemplate.Field.names).
 
             EXAMPLES
@@ -55,9 +55,8 @@ struct SubscribeCommand: AsyncParsableCommand {
 
     func validate() throws {
         try UserNames.check(patterns)
-        if from == .oldest, durable == nil {
-            throw ValidationError(
-                "--from oldest is for durable subscriptions: name one with --durable, or leave it out")
+        if from != nil, durable == nil {
+            throw ValidationError("--from is for durable subscriptions: name one with --durable, or leave it out")
         }
         if let count, count < 1 { throw ValidationError("--count is 1 or more") }
         if let timeout, !(timeout >= 0 && timeout < 1e9) { throw ValidationError("--timeout is a number of seconds") }

@@ -40,7 +40,12 @@ struct SubscribeRunner: Sendable {
         }
         guard reason == .timeout, let timeoutSeconds else { return }
         let remark = durable == nil || opening.isFinished ? "" : "; notifyd has not confirmed the subscription"
-        throw CommandFailure(.timeout, "\(timeoutSeconds) seconds are over\(remark)")
+        throw CommandFailure(.timeout, "\(Self.timeoutMessage(seconds: timeoutSeconds))\(remark)")
+    }
+
+    /// Whole seconds are shown without decimals.
+    static func timeoutMessage(seconds: Double) -> String {
+        "timed out after \(Int(exactly: seconds).map(String.init) ?? "\(seconds)") s"
     }
 
     /// Whether there is only time to create the subscription.

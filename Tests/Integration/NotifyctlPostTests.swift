@@ -23,24 +23,24 @@ extension IntegrationTests {
             #expect(result.status == .status(0))
             let message = try reader.message()
             #expect(message.text == "hello" && message.name == "a.b")
-            #expect(result.output == "posted a.b seq=\(message.sequence) subscribers=0 stored=1\n")
+            #expect(result.output == "posted a.b sequence=\(message.sequence) subscribers=0 stored=1\n")
             #expect(result.errors == "")
 
             try reader.subscribe("b", as: 2)
             let second = try await notifyctl.run("post", "b")
-            #expect(second.output == "posted b seq=\(try reader.message().sequence) subscribers=1 stored=0\n")
+            #expect(second.output == "posted b sequence=\(try reader.message().sequence) subscribers=1 stored=0\n")
         }
 
         @Test func printsTheReceiptAsJSON() async throws {
             for (durability, reached) in [("automatic", "stored"), ("volatile", "volatile"), ("synced", "synced")] {
                 let result = try await notifyctl.run("post", "a.b", "x", "--json", "--durability", durability)
                 let object = try #require(try result.objects.first)
-                #expect(Set(object.keys) == ["name", "seq", "subscribers", "stored", "durability"])
+                #expect(Set(object.keys) == ["name", "sequence", "subscribers", "stored", "durability"])
                 #expect(object["name"] as? String == "a.b")
                 #expect(object["durability"] as? String == reached)
                 #expect(object["stored"] as? Int == (durability == "volatile" ? 0 : 1))
                 if durability != "volatile" {
-                    #expect(try object["seq"] as? UInt64 == reader.message().sequence)
+                    #expect(try object["sequence"] as? UInt64 == reader.message().sequence)
                 }
             }
             let quiet = try await notifyctl.run("post", "a.b", "-q")
@@ -100,7 +100,7 @@ extension IntegrationTests {
             #expect(result.status == .status(0))
             let messages = try (0..<4).map { _ in try reader.message() }
             #expect(messages.map(\.text) == ["one", "", "carriage\r", " end "])
-            #expect(result.lines == messages.map { "posted a.b seq=\($0.sequence) subscribers=0 stored=1" })
+            #expect(result.lines == messages.map { "posted a.b sequence=\($0.sequence) subscribers=0 stored=1" })
             try reader.ping()
             #expect(reader.isQuiet)
         }
@@ -128,7 +128,7 @@ extension IntegrationTests {
         @Test func receiptsThatAreNotReadEndItQuietly() async throws {
             let result = try await notifyctl.shell(
                 "{ yes | notifyctl post b --lines; echo status $? >&2; } | head -n 1")
-            #expect(result.output.hasPrefix("posted b seq="))
+            #expect(result.output.hasPrefix("posted b sequence="))
             #expect(result.errors == "status 1\n")
         }
 
@@ -149,7 +149,7 @@ extension IntegrationTests {
             let result = try await notifyctl.run("post", "b", "--lines", "--durability", "stored", input: .text(text))
             #expect(result.status == .status(0))
             #expect(result.lines.count == count)
-            let sequences = result.lines.compactMap { UInt64($0.split(separator: " ")[2].dropFirst(4)) }
+            let sequences = result.lines.compactMap { UInt64($0.split(separator: " ")[2].dropFirst("sequence=".count)) }
             #expect(zip(sequences, sequences.dropFirst()).allSatisfy { $0 < $1 })
             let after = try reader.statistics()
             #expect(after["stored", default: 0] - before["stored", default: 0] == UInt64(count))

@@ -85,7 +85,7 @@ extension IntegrationTests {
         }
 
         private static func message(_ object: [String: Any]) -> (sequence: UInt64, isRepeat: Bool) {
-            (object["seq"] as? UInt64 ?? 0, object["redelivered"] as? Bool ?? false)
+            (object["sequence"] as? UInt64 ?? 0, object["redelivered"] as? Bool ?? false)
         }
     }
 }

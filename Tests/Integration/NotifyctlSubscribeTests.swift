@@ -63,7 +63,7 @@ extension IntegrationTests {
             let result = Notifyctl.Result(status: .status(0), output: output, errors: "")
             let objects = try result.objects
             let common: Set = [
-                "seq", "name", "object", "time", "uid", "gid", "pid", "headers", "redelivered", "snapshot",
+                "sequence", "name", "object", "time", "uid", "gid", "pid", "headers", "redelivered", "snapshot",
             ]
             #expect(Set(objects[0].keys) == common.union(["payload"]))
             #expect(Set(objects[1].keys) == common.union(["payload_base64"]))
@@ -149,6 +149,8 @@ extension IntegrationTests {
             #expect(ContinuousClock.now - began >= .seconds(5))
             let output = try await process.standardOutput.wait("the end") { $0.isAtEnd ? $0 : nil }
             #expect(!output.bytes.isEmpty)
+            let errors = try await process.standardError.wait("the end of errors") { $0.isAtEnd ? $0.text : nil }
+            #expect(errors == "notifyctl: timed out after 5 s\n")
             try daemon.waitForSubscriptions(0)
 
             let early = try subscribe("a", "-t", "600", "-c", "1")
@@ -228,7 +230,8 @@ extension IntegrationTests {
             let cases: [(arguments: [String], status: Int32, part: String)] = [
                 ([], 64, ""), (["a..b"], 64, ""), (["a.>.b"], 64, ""), (["a", "-c", "0"], 64, "count"),
                 (["a", "-c", "x"], 64, "x"), (["a", "-t", "soon"], 64, "soon"), (["a", "-t", "-1"], 64, ""),
-                (["a", "--from", "oldest"], 64, "--durable"), (["a", "--durable", "d", "--from", "then"], 64, "then"),
+                (["a", "--from", "oldest"], 64, "--durable"), (["a", "--from", "now"], 64, "--durable"),
+                (["a", "--durable", "d", "--from", "then"], 64, "then"),
                 (["a", "--durable", "d", "--from", "all"], 64, "oldest"),
                 (["a", "--format", "{nam}"], 64, "header:KEY"),
                 (["a", "--json", "--verbose"], 64, "--json"), (["a", "--raw", "--null"], 64, "--null"),

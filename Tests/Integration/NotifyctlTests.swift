@@ -80,12 +80,31 @@ extension IntegrationTests {
             }
         }
 
+        @Test func withoutADaemonWrongUsageIs64AllTheSame() async throws {
+            let folder = try TemporaryFolder()
+            let notifyctl = Notifyctl(socket: folder.file("nobody"))
+            let commands = [
+                ["durable", "create", "a b", "a"], ["durable", "create", "d", "a..b"],
+                ["durable", "create", "d", "a", "--object", String(repeating: "o", count: 256)],
+                ["durable", "remove", "a b"], ["durable", "remove", "d", "--user", "4294967295"],
+                ["subscribe", "a..b"], ["subscribe", "a", "--durable", "a b"], ["post", "a..b", "x"],
+            ]
+            for arguments in commands {
+                let process = try notifyctl.start(arguments)
+                #expect(try await process.waitForExit() == .status(64), "\(arguments)")
+                let errors = try await process.standardError.wait("the end of errors") { $0.isAtEnd ? $0 : nil }
+                #expect(errors.lines.count == 1, "\(arguments): \(errors)")
+            }
+        }
+
         @Test func theSocketIsFoundInTheOrderThatIsSaid() async throws {
             let daemon = try await Daemon.start()
             let folder = try TemporaryFolder()
             let nobody = folder.file("nobody")
             let option = try await Notifyctl(socket: nobody).run("ping", "--socket", daemon.socket)
             #expect(option.status == .status(0))
+            let before = try await Notifyctl(socket: nobody).run("--socket", daemon.socket, "ping")
+            #expect(before.status == .status(0))
             let variable = try await Notifyctl(socket: daemon.socket, environment: ["XDG_RUNTIME_DIR": nobody])
                 .run("ping")
             #expect(variable.status == .status(0))

@@ -16,11 +16,13 @@ import Testing
     @Test(arguments: [
         "post", "post a b -l", "post a - -l", "post a b -f f", "post a -H nocolon", "post a -H :v",
         "post a --durability x",
-        "post a b c", "subscribe", "subscribe a --from oldest", "subscribe a --from yesterday",
+        "post a b c", "subscribe", "subscribe a --from oldest", "subscribe a --from now",
+        "subscribe a --from yesterday",
         "subscribe a --durable d --from all", "subscribe a -c 0",
         "subscribe a -c x", "subscribe a -t -1", "subscribe a -t nan", "durable remove", "durable create d",
         "durable create d a --from all",
-        "durable remove d --user no-such-user", "subscribe a -v --json", "subscribe a --json --format {name}",
+        "durable remove d --user no-such-user", "durable remove d --user 4294967295", "subscribe a -v --json",
+        "subscribe a --json --format {name}",
         "subscribe a --raw -0", "subscribe a --format {nam}", "subscribe a --format {name", "post user.root.x",
         "subscribe user.root.>", "durable create d user.no-such-user.x", "post a -H :v", "ping x", "unknown",
         "stats --unknown",
@@ -32,15 +34,35 @@ import Testing
     @Test(arguments: [
         "post a", "post a b", "post a -", "post a -f f", "post a -l -f f", "post a -l -q", "post a b --json --object o",
         "post a -H k:v --header l:w:x -H k2: --durability synced", "subscribe a", "subscribe a.* b.> -v -c 1 -t 0.5",
-        "subscribe a --durable d --from oldest", "subscribe a --from now", "subscribe a --raw", "subscribe a -0 --json",
+        "subscribe a --durable d --from oldest", "subscribe a --durable d --from now", "subscribe a --raw",
+        "subscribe a -0 --json",
         "subscribe a --format {name}:{header:k} --null", "durable create d a b.> --object o --from oldest",
         "durable remove d --user root", "durable remove d --user 12", "post user.0.x", "subscribe user.*.x user.>",
         "durable list --json", "durable remove d",
         "ping",
-        "stats --json", "ping --socket /s",
+        "stats --json",
     ])
     func `right usage is taken`(arguments: String) {
         #expect(status(arguments) == nil)
+    }
+
+    @Test(arguments: ["--socket /s ping", "ping --socket /s"])
+    func `the socket is named before or after the command`(arguments: String) throws {
+        let command = try Notifyctl.parseAsRoot(arguments.split(separator: " ").map(String.init))
+        #expect((command as? PingCommand)?.connection.socket == "/s")
+    }
+
+    @Test(arguments: [
+        ("post a --durability x", "--durability <durability>", "expected automatic, volatile, stored or synced"),
+        ("durable remove d --user x", "--user <user>", "expected the name of a user, or a uid up to 4294967294"),
+    ])
+    func `the value and the option are named once, and what is expected`(
+        arguments: String, option: String, expected: String
+    ) throws {
+        let error = #expect(throws: (any Error).self) {
+            try Notifyctl.parseAsRoot(arguments.split(separator: " ").map(String.init))
+        }
+        #expect(try Notifyctl.message(for: #require(error)) == "The value 'x' is invalid for '\(option)': \(expected)")
     }
 
     @Test func `a header is cut at its first colon, and white space around key and value is dropped`() {

@@ -14,7 +14,7 @@ struct FormatTemplate: Sendable, Equatable {
         ]
 
         /// Every name, for people.
-        static let names = named.map(\.name).joined(separator: ", ") + " and header:KEY"
+        static let names = named.map(\.name).joined(separator: ", ") + " or header:KEY"
 
         init?(_ name: String) {
             if name.hasPrefix("header:"), name.count > 7 {
@@ -36,7 +36,8 @@ struct FormatTemplate: Sendable, Equatable {
 
     /// Reads a template.
     ///
-    /// - Throws: `ValidationError` for an unknown name or escape, and for a brace that is not closed.
+    /// - Throws: `ValidationError` for an unknown name or escape, and for a brace that is not closed. Its message follows
+    ///   ArgumentParser's, which names the template and the option.
     init(_ text: String) throws {
         var literal: [UInt8] = []
         var rest = text[...]
@@ -63,21 +64,19 @@ struct FormatTemplate: Sendable, Equatable {
         case let character? where "\\{}".contains(character): Array(String(character).utf8)
         case let other:
             throw ValidationError(
-                "'\\\(other.map(String.init) ?? "")' in --format is no escape; there are \\n, \\t, \\r, \\0, \\\\, \\{ and \\}"
-            )
+                "unknown escape '\\\(other.map(String.init) ?? "")'; expected \\n, \\t, \\r, \\0, \\\\, \\{ or \\}")
         }
     }
 
     /// The field that a name in braces stands for; its opening brace has been read.
     private static func field(_ rest: inout Substring) throws -> Field {
         guard let end = rest.firstIndex(of: "}") else {
-            throw ValidationError("'{\(rest)' in --format has no closing brace; write \\{ for a brace")
+            throw ValidationError("expected a closing brace after '{\(rest)'; write \\{ for a brace")
         }
         let name = String(rest[..<end])
         rest = rest[rest.index(after: end)...]
         guard let field = Field(name) else {
-            throw ValidationError(
-                "'{\(name)}' in --format is no field; there are \(Field.names); write \\{ for a brace")
+            throw ValidationError("unknown field '{\(name)}'; expected \(Field.names); write \\{ for a brace")
         }
         return field
     }

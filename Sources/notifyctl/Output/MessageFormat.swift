@@ -39,7 +39,7 @@ struct MessageFormat: Sendable {
     static func json(_ message: NotifyClient.Message) -> [UInt8] {
         var json = JSONText()
         json.object { json in
-            json.member("seq", message.sequence)
+            json.member("sequence", message.sequence)
             json.member("name", message.name)
             json.member("object", message.object)
             json.member("time", Timestamp.text(microseconds: message.timeMicroseconds))
