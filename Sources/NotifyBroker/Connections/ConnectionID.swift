@@ -1,4 +1,4 @@
-package import NotifyCenter
+import NotifyCenter
 package import NotifyLog
 
 /// The place of a connection, valid while it is open.
