@@ -21,7 +21,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
-        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.0"),
@@ -65,14 +64,13 @@ let package = Package(
         .target(
             name: "NotifySystem",
             dependencies: [.product(name: "SystemPackage", package: "swift-system")]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .target(
             name: "NotifyStore",
             dependencies: [
-                "NotifyCenter", "NotifyWire", "NotifyLog", "NotifySystem",
+                "NotifyCenter", "NotifyWire", "NotifyLog", "NotifySystem", "CSQLite",
                 .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         .target(
             name: "NotifyServer",
@@ -160,9 +158,9 @@ let package = Package(
         .testTarget(
             name: "NotifyStoreTests",
             dependencies: [
-                "NotifyStore", "NotifyCenter", "NotifyWire", "NotifyLog", "TestSupport",
+                "NotifyStore", "NotifyCenter", "NotifyWire", "NotifyLog", "TestSupport", "CSQLite",
+                .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         .testTarget(
             name: "NotifyServerTests",
@@ -232,7 +230,7 @@ if let only = Context.environment["ONLY"], !only.isEmpty {
 }
 
 // One set of rules for every target of ours. Warnings are errors where CI is set.
-for target in package.targets {
+for target in package.targets where target.type != .system {
     var settings: [SwiftSetting] = [
         .swiftLanguageMode(.v6),
         .enableUpcomingFeature("ExistentialAny"),

@@ -1,37 +1,31 @@
-import GRDB
+package import NotifyLog
 import NotifySystem
 import Synchronization
-package import NotifyLog
-import NotifyWire
 
 /// The log: messages, and the durable subscriptions that read them, in one SQLite database that is this process's alone.
 ///
-/// Commits and page reads run one after another, in the order in which they were asked for, on the database's own serial
-/// queue; completions are called there, in that order, and should do no more than hand the outcome on.
+/// Commits and page reads run one after another on a serial queue, in the order in which they were requested; completions
+/// are called there, in that order, and should do no more than hand the outcome on.
 package final class Store: LogStore {
     /// What was there when the log was opened.
     package let recovered: RecoveredLog
 
-    private let database: DatabaseQueue
     private let log: Log
+    private let queue = SerialQueue()
     /// Nil where there is no shared memory.
     private let mark: SequenceMark?
     /// Held until the database is closed.
     private let lock: Mutex<FileLock?>
 
-    private init(
-        recovered: RecoveredLog, database: DatabaseQueue, log: Log, mark: SequenceMark?,
-        lock: consuming FileLock
-    ) {
+    private init(recovered: RecoveredLog, log: Log, mark: SequenceMark?, lock: consuming FileLock) {
         self.recovered = recovered
-        self.database = database
         self.log = log
         self.mark = mark
         self.lock = Mutex(lock)
     }
 
     deinit {
-        // Without `close` the next start finds an unclean stop. Order matters all the same: statements, database, lock.
+        // Without `close` the next start finds an unclean stop. The last reference may end in a completion, on the queue.
         releaseFiles()
     }
 
@@ -47,19 +41,12 @@ package final class Store: LogStore {
         do {
             let database = try Schema.open(path)
             try file.restrictToOwner()
-            let log = try database.inDatabase { database in
-                guard let connection = database.sqliteConnection else {
-                    throw DatabaseError(resultCode: .SQLITE_MISUSE)
-                }
-                return try Log(connection: connection, path: path, options: options)
-            }
-            let logID = try database.inDatabase { _ in try log.readID() }
+            let log = try Log(connection: database, path: path, options: options)
             // Without shared memory the log works, too.
-            let mark = try? SequenceMark(logID: logID, databasePath: path)
-            let usedBelow = mark?.value ?? 0
-            let recovered = try database.inDatabase { _ in try log.recover(usedBelow: usedBelow) }
+            let mark = try? SequenceMark(logID: log.readID(), databasePath: path)
+            let recovered = try log.recover(usedBelow: mark?.value ?? 0)
             mark?.set(recovered.nextSequence)
-            return Store(recovered: recovered, database: database, log: log, mark: mark, lock: lock)
+            return Store(recovered: recovered, log: log, mark: mark, lock: lock)
         } catch {
             throw StoreError(opening: path, error)
         }
@@ -72,7 +59,7 @@ package final class Store: LogStore {
     /// to the disk before its outcome is told, and with it all that was committed before.
     package func commit(_ batch: CommitBatch, completion: @escaping @Sendable (CommitOutcome) -> Void) {
         let log = log
-        database.asyncWriteWithoutTransaction { _ in
+        queue.add {
             completion(log.commit(batch))
             log.checkpointIfDue()
         }
@@ -81,7 +68,7 @@ package final class Store: LogStore {
     /// Reads the page and then gives it.
     package func readPage(_ request: PageRequest, completion: @escaping @Sendable (Page) -> Void) {
         let log = log
-        database.asyncWriteWithoutTransaction { _ in
+        queue.add {
             completion(log.readPage(request))
         }
     }
@@ -93,7 +80,7 @@ package final class Store: LogStore {
     /// What reading pages has cost so far. Waits for what was asked for before.
     package func readWork() -> ReadWork {
         let log = log
-        return database.unsafeReentrantWrite { _ in log.readWork }
+        return queue.wait { log.readWork }
     }
 
     /// Closes the log after everything that was asked for before. Blocks; must not be called from a completion.
@@ -105,7 +92,7 @@ package final class Store: LogStore {
         let log = log
         do {
             defer { releaseFiles() }
-            try database.writeWithoutTransaction { _ in try log.finish(nextSequence: nextSequence) }
+            try queue.wait { try log.finish(nextSequence: nextSequence) }
             mark?.remove()
         } catch {
             throw StoreError(closing: log.path, error)
@@ -121,10 +108,7 @@ package final class Store: LogStore {
     }
 
     private func releaseFiles() {
-        let log = log
-        database.unsafeReentrantWrite { _ in log.statements = nil }
-        // Fails where a statement is left, and the connection then goes with the last of them.
-        try? database.close()
+        queue.waitOrRun { log.close() }
         lock.withLock { $0 = nil }
     }
 }

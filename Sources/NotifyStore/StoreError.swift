@@ -1,4 +1,5 @@
-import GRDB
+import CSQLite
+import Glibc
 import NotifySystem
 import SystemPackage
 
@@ -48,27 +49,38 @@ extension StoreError {
             self = error
             return
         }
-        switch Self.resultCode(error).primaryResultCode {
-        case .SQLITE_BUSY, .SQLITE_LOCKED:
-            self.init(
-                .inUse, "another process has the database '\(path)' open; end it or use another path", cause: error)
-        case .SQLITE_NOTADB:
-            self.init(
-                .notADatabase, "the file '\(path)' is not a database; it was left as it is, choose another path",
-                cause: error)
-        case .SQLITE_CORRUPT:
-            self.init(
-                .damaged, "the database '\(path)' is damaged: \(error); restore it from a copy or use another path",
-                cause: error)
-        case .SQLITE_FULL:
-            self.init(.full, "the disk is full: the database '\(path)' can't be opened; make room on it", cause: error)
-        case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_READONLY:
-            self.init(
-                .notAccessible, "the database '\(path)' can't be written: \(error); it and its folder must be writable",
-                cause: error)
-        default:
+        guard let failure = error as? SQLiteFailure else {
             self.init(.inputOutput, "the database '\(path)' can't be opened: \(error)", cause: error)
+            return
         }
+        let (code, reason) = Self.describe(failure, opening: path)
+        self.init(code, reason, cause: failure)
+    }
+
+    private static func describe(_ failure: SQLiteFailure, opening path: String) -> (Code, String) {
+        switch failure.primaryCode {
+        case SQLITE_BUSY, SQLITE_LOCKED:
+            (.inUse, "another process has the database '\(path)' open; end it or use another path")
+        case SQLITE_NOTADB:
+            (.notADatabase, "the file '\(path)' is not a database; it was left as it is, choose another path")
+        case SQLITE_CORRUPT:
+            (.damaged, "the database '\(path)' is damaged: \(failure); restore it from a copy or use another path")
+        case SQLITE_FULL:
+            (.full, "the disk is full: the database '\(path)' can't be opened; make room on it")
+        case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_READONLY:
+            (.notAccessible, describeAccess(failure, path))
+        default:
+            (.inputOutput, "the database '\(path)' can't be opened: \(failure)")
+        }
+    }
+
+    /// SQLite does not say which file it could not open. Where the database itself can be opened, it is the write-ahead log.
+    private static func describeAccess(_ failure: SQLiteFailure, _ path: String) -> String {
+        let isAccessible = faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS) == 0
+        let file = isAccessible ? path + "-wal" : path
+        let name = isAccessible ? "the write-ahead log '\(file)' of the database" : "the database '\(file)'"
+        let error = failure.systemError == 0 ? Errno.permissionDenied : Errno(rawValue: failure.systemError)
+        return "\(name) can't be opened: \(AccessProblem.describe(error, opening: file))"
     }
 
     /// The error about the lock file of the database at `path`.
@@ -93,17 +105,10 @@ extension StoreError {
     }
 
     init(closing path: String, _ error: any Error) {
+        let isFull = (error as? SQLiteFailure)?.isFull ?? false
         self.init(
-            Self.resultCode(error).primaryResultCode == .SQLITE_FULL ? .full : .inputOutput,
+            isFull ? .full : .inputOutput,
             "the database '\(path)' could not be closed in order: \(error); the next start takes it for a crash",
             cause: error)
-    }
-
-    private static func resultCode(_ error: any Error) -> ResultCode {
-        switch error {
-        case let error as DatabaseError: error.extendedResultCode
-        case let error as SQLiteFailure: ResultCode(rawValue: error.code)
-        default: .SQLITE_ERROR
-        }
     }
 }

@@ -157,6 +157,24 @@ extension IntegrationTests {
             #expect(!message.contains("folder"))
         }
 
+        @Test(.enabled(if: Requirements.canBecomeOthers))
+        func aWriteAheadLogOfAnotherUser() async throws {
+            chmod(folder.path, 0o777)
+            let user = Requirements.asUser(54_321)
+            let run = try NotifydRun(
+                ["--socket", folder.file("n.sock"), "--database", folder.file("n.db")], launcher: user,
+                managerPath: folder.file("manager"))
+            _ = try await run.ready()
+            #expect(try await run.stop() == .status(0))
+            let log = folder.file("n.db-wal")
+            #expect(FileManager.default.createFile(atPath: log, contents: nil, attributes: [.posixPermissions: 0o600]))
+            let message = try await refusal(launcher: user)
+            #expect(
+                message.contains(
+                    "the write-ahead log '\(log)' of the database can't be opened: the file belongs to uid 0 and has the "
+                        + "mode 0600, and notifyd runs as uid 54321; make it the file of notifyd's user"))
+        }
+
         // MARK: The configuration file
 
         private static let wrongFiles: [(text: String, line: Int, parts: [String])] = [

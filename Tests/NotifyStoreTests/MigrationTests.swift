@@ -183,9 +183,7 @@ struct MigrationTests {
     }
 
     private func run(_ steps: [Migrations.Step]) throws {
-        try folder.withDatabase { connection in
-            try Migrations.run(steps, on: DatabaseConnection(handle: try #require(connection)))
-        }
+        try Migrations.run(steps, on: DatabaseConnection(path: folder.database))
     }
 
     private func contents() throws -> [String] {

@@ -1,9 +1,11 @@
 import Foundation
-import NotifyStore
+import NotifyCenter
 import NotifyLog
+import NotifyStore
 import NotifyWire
-import Testing
+import SystemPackage
 import TestSupport
+import Testing
 
 @Suite(.timeLimit(.minutes(10)))
 struct StoreOpeningTests {
@@ -50,6 +52,34 @@ struct StoreOpeningTests {
     @Test func aStoreThatIsDroppedLetsGo() throws {
         do { _ = try Store.open(path: folder.database) }
         try Store.open(path: folder.database).close(nextSequence: 1)
+    }
+
+    @Test func aStoreThatIsDroppedFinishesWhatWasRequestedFirst() async throws {
+        do {
+            let store = try Store.open(path: folder.database)
+            for sequence in 1...50 as ClosedRange<UInt64> {
+                store.commit(CommitBatch(id: sequence, blocks: [LogBlock([StoredMessage(sequence)])])) { _ in }
+            }
+        }
+        let again = try Store.open(path: folder.database)
+        #expect(again.recovered.persistedThrough == 50)
+        #expect(!again.recovered.wasClosedCleanly)
+        try again.close(nextSequence: 51)
+    }
+
+    @Test func aStoreMayBeDroppedInACompletion() async throws {
+        let holder = Lock<Store?>(try Store.open(path: folder.database))
+        await withCheckedContinuation { continuation in
+            holder.withLock { store in
+                store?.commit(CommitBatch(id: 1, blocks: [LogBlock([StoredMessage(1)])])) { _ in
+                    holder.withLock { $0 = nil }
+                    continuation.resume()
+                }
+            }
+        }
+        let again = try Store.open(path: folder.database)
+        #expect(again.recovered.persistedThrough == 1)
+        try again.close(nextSequence: 2)
     }
 
     @Test(arguments: [1, 99, 100, 4096, 100_000])
@@ -131,6 +161,17 @@ struct StoreOpeningTests {
         let sealed = try #require(throws: StoreError.self) { try Store.open(path: "/proc/log.db") }
         #expect(sealed.code == .notAccessible)
         #expect(sealed.message.hasSuffix("no file can be created in the folder '/proc'"))
+    }
+
+    @Test func aWriteAheadLogThatCantBeOpenedIsNamed() throws {
+        try Store.open(path: folder.database).close(nextSequence: 1)
+        let log = folder.database + "-wal"
+        try FileManager.default.createDirectory(atPath: log, withIntermediateDirectories: false)
+        let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
+        #expect(error.code == .notAccessible)
+        #expect(
+            error.message
+                == "the write-ahead log '\(log)' of the database can't be opened: \(Errno.isDirectory)")
     }
 
     @Test func aDatabaseThatAnotherProgramHoldsIsInUse() throws {

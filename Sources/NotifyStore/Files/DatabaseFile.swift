@@ -29,7 +29,7 @@ struct DatabaseFile {
         for name in [path, path + "-wal"] where chmod(name, 0o600) != 0 && errno != ENOENT {
             let error = Errno.last
             throw StoreError(
-                .notAccessible, "'\(name)' can't be made private: \(error); it must belong to the user of notifyd",
+                .notAccessible, "'\(name)' can't be made private: \(AccessProblem.describe(error, opening: name))",
                 cause: error)
         }
     }

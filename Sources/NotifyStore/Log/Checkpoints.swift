@@ -1,6 +1,6 @@
-import NotifyLog
-import GRDBSQLite
+import CSQLite
 import Glibc
+import NotifyLog
 import NotifyWire
 
 /// When the write-ahead log's pages are moved into the database, so that it starts over instead of growing.
@@ -14,19 +14,19 @@ final class Checkpoints {
         case truncate
     }
 
-    private let connection: OpaquePointer
+    private let connection: DatabaseConnection
     /// Pages in the write-ahead log after the last commit, as SQLite reports them.
     private let pages: UnsafeMutablePointer<Int32>
     /// Pages at which to try next.
     private var limit: Int32 = 0
     private var needsRepair = false
 
-    init(connection: OpaquePointer) {
+    init(connection: DatabaseConnection) {
         self.connection = connection
         pages = .allocate(capacity: 1)
         pages.initialize(to: 0)
         sqlite3_wal_hook(
-            connection,
+            connection.handle,
             { context, _, _, pages in
                 context?.assumingMemoryBound(to: Int32.self).pointee = pages
                 return SQLITE_OK
@@ -34,7 +34,8 @@ final class Checkpoints {
     }
 
     deinit {
-        // Commits are over: the log goes only after the last closure that could have made one.
+        // A no-op where the connection is closed, which has ended the hook.
+        if let handle = connection.handle { sqlite3_wal_hook(handle, nil, nil) }
         pages.deallocate()
     }
 
@@ -54,8 +55,8 @@ final class Checkpoints {
 
     func run(_ mode: Mode) throws(SQLiteFailure) {
         let mode = mode == .passive ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE
-        guard sqlite3_wal_checkpoint_v2(connection, nil, mode, nil, nil) == SQLITE_OK else {
-            throw SQLiteFailure(connection)
+        guard sqlite3_wal_checkpoint_v2(connection.handle, nil, mode, nil, nil) == SQLITE_OK else {
+            throw SQLiteFailure(connection.handle)
         }
         pages.pointee = 0
     }

@@ -1,4 +1,3 @@
-import GRDBSQLite
 import NIOCore
 import NotifyLog
 import NotifyWire
@@ -26,8 +25,7 @@ extension Log {
             try body(statements)
             try statements.commit.run()
         } catch {
-            // After some failures SQLite has rolled back by itself.
-            if sqlite3_get_autocommit(connection) == 0 { try? statements.rollBack.run() }
+            if connection.isInTransaction { try? statements.rollBack.run() }
             checkpoints.noteFailure(error)
             throw error
         }
@@ -142,7 +140,7 @@ extension Log {
     func set(_ level: Synchronous) throws(SQLiteFailure) {
         guard synchronous != level else { return }
         synchronous = nil
-        try execute("PRAGMA synchronous = \(level.rawValue)")
+        try connection.execute("PRAGMA synchronous = \(level.rawValue)")
         synchronous = level
     }
 }

@@ -27,7 +27,7 @@ extension Log {
         let subscriptions = try readSubscriptions()
         if wasClean {
             // Flushed, so that a crash from here on is known for one.
-            try inTransaction(.full) { _ in try execute("UPDATE state SET clean = 0") }
+            try inTransaction(.full) { _ in try connection.execute("UPDATE state SET clean = 0") }
         }
         measureFiles()
         return RecoveredLog(
@@ -41,7 +41,7 @@ extension Log {
         defer { statements = nil }
         try inTransaction(.full) { _ in
             // Reserved may be below where the sequences of an earlier clean stop were gone on with.
-            try execute(
+            try connection.execute(
                 """
                 UPDATE state SET clean = 1, next_sequence = \(nextSequence),
                     reserved_through = max(reserved_through, \(nextSequence))
@@ -55,7 +55,7 @@ extension Log {
     func readID() throws -> [UInt8] {
         let state = try PreparedStatement(connection, "SELECT log_id FROM state")
         guard try state.step() else { throw StoreError(.damaged, "the row of the log's state is missing") }
-        return Array(state.bytes(0))
+        return state.blob(0)
     }
 
     private func readNames() throws {

@@ -1,4 +1,3 @@
-import GRDBSQLite
 import NotifyCenter
 import NotifyLog
 import NotifyWire
@@ -78,7 +77,9 @@ extension Log {
     private func record(in row: PreparedStatement) -> DurableRecord? {
         let groups = row.text(3).split(separator: " ").map { UInt32($0) }
         let patterns = try? row.text(5).split(separator: " ").map { try NamePattern(String($0)) }
-        guard !groups.contains(nil), let patterns, let acknowledged = RangeSet.decode(row.bytes(9)) else { return nil }
+        guard !groups.contains(nil), let patterns, let acknowledged = RangeSet.decode(row.bytes(9)) else {
+            return nil
+        }
         let object = row.text(6)
         return DurableRecord(
             id: DurableID(row.integer32(0)),

@@ -1,16 +1,15 @@
-import GRDBSQLite
 import NotifyLog
 import NotifyWire
 
 /// The log behind its one connection: what is in memory of it, and the statements that read and write it.
 ///
-/// `@unchecked Sendable`: `Store` makes it and uses it within closures on the database's serial queue alone, so no two
-/// threads are in it at once; the queue orders what one does before what the next one sees.
+/// `@unchecked Sendable`: `Store` makes it and then uses it within closures on its serial queue alone, so no two threads are
+/// in it at once; the queue orders what one does before what the next one sees.
 final class Log: @unchecked Sendable {
-    let connection: OpaquePointer
+    let connection: DatabaseConnection
     let path: String
     let options: StoreOptions
-    /// Nil once the log is closed: statements must be gone before the connection can go.
+    /// Nil once the log is closed: the files are closed only after the last statement is finalized.
     var statements: Statements?
 
     var names = NameTable()
@@ -26,7 +25,7 @@ final class Log: @unchecked Sendable {
     /// Bytes to start a page's buffer with: what the last one needed.
     var pageCapacity = 4096
 
-    init(connection: OpaquePointer, path: String, options: StoreOptions) throws(SQLiteFailure) {
+    init(connection: DatabaseConnection, path: String, options: StoreOptions) throws(SQLiteFailure) {
         self.connection = connection
         self.path = path
         self.options = options
@@ -34,14 +33,19 @@ final class Log: @unchecked Sendable {
         statements = try Statements(connection)
     }
 
+    deinit {
+        close()
+    }
+
+    func close() {
+        statements = nil
+        connection.close()
+    }
+
     /// Whether a commit is flushed to the disk before it returns.
     enum Synchronous: String {
         case normal = "NORMAL"
         case full = "FULL"
-    }
-
-    func execute(_ sql: String) throws(SQLiteFailure) {
-        guard sqlite3_exec(connection, sql, nil, nil, nil) == SQLITE_OK else { throw SQLiteFailure(connection) }
     }
 
     func openStatements() throws(StorageFailure) -> Statements {
@@ -75,7 +79,7 @@ final class Statements {
     let createSubscription, updateSubscription, setOwner, removeSubscription, raiseNextSubscription: PreparedStatement
     let segmentsFrom, scanMessages, readMessages, readMessage: PreparedStatement
 
-    init(_ connection: OpaquePointer) throws(SQLiteFailure) {
+    init(_ connection: DatabaseConnection) throws(SQLiteFailure) {
         func prepare(_ sql: String) throws(SQLiteFailure) -> PreparedStatement {
             try PreparedStatement(connection, sql)
         }

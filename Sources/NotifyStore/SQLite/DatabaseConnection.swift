@@ -1,8 +1,29 @@
-import GRDBSQLite
+import CSQLite
 
-/// A connection to the database, through SQLite's C interface.
-struct DatabaseConnection {
-    let handle: OpaquePointer
+/// A connection to the database, through SQLite's C interface. To be used by one thread at a time.
+final class DatabaseConnection {
+    /// Nil once the connection is closed: SQLite then refuses every call.
+    private(set) var handle: OpaquePointer?
+
+    /// Opens the database file at `path`, which must exist. Reads nothing of it yet.
+    init(path: String) throws(SQLiteFailure) {
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX
+        guard sqlite3_open_v2(path, &handle, flags, nil) == SQLITE_OK else {
+            // The handle of a failed call tells why, and is closed like any other.
+            defer { close() }
+            throw SQLiteFailure(handle)
+        }
+    }
+
+    deinit {
+        close()
+    }
+
+    /// Closes the database's files, once every statement is finalized, and with them ends SQLite's locks.
+    func close() {
+        sqlite3_close_v2(handle)
+        handle = nil
+    }
 
     /// Runs statements that return no rows.
     func execute(_ sql: String) throws(SQLiteFailure) {
@@ -11,15 +32,18 @@ struct DatabaseConnection {
 
     /// The integer in the first column of the first row; 0 where there is no row.
     func integer(_ sql: String) throws(SQLiteFailure) -> Int64 {
-        let query = try PreparedStatement(handle, sql)
+        let query = try PreparedStatement(self, sql)
         return try query.step() ? Int64(bitPattern: query.integer(0)) : 0
     }
 
     /// The text in the first column of the first row; empty where there is no row.
     func text(_ sql: String) throws(SQLiteFailure) -> String {
-        let query = try PreparedStatement(handle, sql)
+        let query = try PreparedStatement(self, sql)
         return try query.step() ? query.text(0) : ""
     }
+
+    /// Whether a transaction has begun that neither was committed nor has SQLite rolled it back after a failure.
+    var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
     /// Runs `body` in a transaction that is rolled back where it fails.
     func inTransaction(_ body: () throws -> Void) throws {
@@ -28,8 +52,7 @@ struct DatabaseConnection {
             try body()
             try execute("COMMIT")
         } catch {
-            // After some failures SQLite has rolled back by itself.
-            if sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
+            if isInTransaction { try? execute("ROLLBACK") }
             throw error
         }
     }

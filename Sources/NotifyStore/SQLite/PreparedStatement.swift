@@ -1,4 +1,4 @@
-import GRDBSQLite
+import CSQLite
 
 /// A statement prepared once and run many times through SQLite's C interface.
 ///
@@ -6,14 +6,12 @@ import GRDBSQLite
 /// reset or bound anew.
 final class PreparedStatement {
     private let handle: OpaquePointer
-    private let connection: OpaquePointer
 
-    init(_ connection: OpaquePointer, _ sql: String) throws(SQLiteFailure) {
+    init(_ connection: DatabaseConnection, _ sql: String) throws(SQLiteFailure) {
         var handle: OpaquePointer?
-        let code = sqlite3_prepare_v3(connection, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
-        guard code == SQLITE_OK, let handle else { throw SQLiteFailure(connection) }
+        let code = sqlite3_prepare_v3(connection.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
+        guard code == SQLITE_OK, let handle else { throw SQLiteFailure(connection.handle) }
         self.handle = handle
-        self.connection = connection
     }
 
     deinit {
@@ -24,7 +22,7 @@ final class PreparedStatement {
     func run() throws(SQLiteFailure) {
         let code = sqlite3_step(handle)
         guard code == SQLITE_DONE || code == SQLITE_ROW else {
-            let failure = SQLiteFailure(connection)
+            let failure = SQLiteFailure(sqlite3_db_handle(handle))
             sqlite3_reset(handle)
             throw failure
         }
@@ -36,7 +34,7 @@ final class PreparedStatement {
         switch sqlite3_step(handle) {
         case SQLITE_ROW: true
         case SQLITE_DONE: false
-        default: throw SQLiteFailure(connection)
+        default: throw SQLiteFailure(sqlite3_db_handle(handle))
         }
     }
 
@@ -90,10 +88,16 @@ final class PreparedStatement {
         UInt32(truncatingIfNeeded: sqlite3_column_int64(handle, column))
     }
 
-    /// The bytes of a text or blob, empty for NULL. They last until the next step or reset.
+    /// The bytes of a text or blob, empty for NULL. They last until the next step or reset, and no longer than the statement:
+    /// the caller keeps it alive.
     func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
         let base = sqlite3_column_blob(handle, column)
         return UnsafeRawBufferPointer(start: base, count: base == nil ? 0 : Int(sqlite3_column_bytes(handle, column)))
+    }
+
+    /// A copy of the bytes of a blob, empty for NULL.
+    func blob(_ column: Int32) -> [UInt8] {
+        Array(bytes(column))
     }
 
     /// The text of a column, empty for NULL.
@@ -102,6 +106,6 @@ final class PreparedStatement {
     }
 
     private func check(_ code: Int32) throws(SQLiteFailure) {
-        guard code == SQLITE_OK else { throw SQLiteFailure(connection) }
+        guard code == SQLITE_OK else { throw SQLiteFailure(sqlite3_db_handle(handle)) }
     }
 }

@@ -1,5 +1,5 @@
+import CSQLite
 import Glibc
-import GRDBSQLite
 import NotifyLog
 import NotifyWire
 
@@ -21,10 +21,11 @@ struct SQLiteFailure: Error, CustomStringConvertible {
     /// A flush failed: the kernel may have dropped what it could not write and says so only once.
     var isFailedFlush: Bool { code == SQLITE_IOERR | (4 << 8) || code == SQLITE_IOERR | (5 << 8) }
 
+    /// SQLite knows ENOSPC as "full" by itself, an exhausted quota only as a failed write.
+    var isFull: Bool { primaryCode == SQLITE_FULL || (primaryCode == SQLITE_IOERR && systemError == EDQUOT) }
+
     var storageFailure: StorageFailure {
-        // SQLite knows ENOSPC as "full" by itself, an exhausted quota only as a failed write.
-        let isFull = primaryCode == SQLITE_FULL || (primaryCode == SQLITE_IOERR && systemError == EDQUOT)
-        return StorageFailure(kind: isFull ? .full : .inputOutput, message: description)
+        StorageFailure(kind: isFull ? .full : .inputOutput, message: description)
     }
 
     var description: String { "\(message) (SQLite \(code))" }

@@ -1,5 +1,3 @@
-import GRDB
-
 /// Tells a log from other databases, and brings an older one up to the present version.
 enum Schema {
     /// "ntfd", in the database's header.
@@ -8,25 +6,14 @@ enum Schema {
     static let pageSize = 4096
 
     /// Opens the connection, refuses what is not ours, and brings an older log up to this version.
-    static func open(_ path: String) throws -> DatabaseQueue {
-        var configuration = Configuration()
-        configuration.label = "notifyd.log"
-        configuration.foreignKeysEnabled = false
-        // Checked at the start of every use, rather than trapped on at its end.
-        configuration.allowsUnsafeTransactions = true
-        configuration.prepareDatabase { database in
-            // Before the first read: the index of the write-ahead log is then kept in memory, not in a shared file.
-            try database.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
-        }
-        let queue = try DatabaseQueue(path: path, configuration: configuration)
-        try queue.inDatabase { database in
-            guard let handle = database.sqliteConnection else { throw DatabaseError(resultCode: .SQLITE_MISUSE) }
-            let connection = DatabaseConnection(handle: handle)
-            try check(connection, path: path)
-            try setUp(connection)
-            try Migrations.run(on: connection)
-        }
-        return queue
+    static func open(_ path: String) throws -> DatabaseConnection {
+        let database = try DatabaseConnection(path: path)
+        // Before the first read: the index of the write-ahead log is then kept in memory, not in a shared file.
+        try database.execute("PRAGMA locking_mode = EXCLUSIVE")
+        try check(database, path: path)
+        try setUp(database)
+        try Migrations.run(on: database)
+        return database
     }
 
     private static func setUp(_ database: DatabaseConnection) throws {

@@ -1,5 +1,5 @@
 import NotifyCenter
-import GRDBSQLite
+import CSQLite
 import Glibc
 
 /// SQLite's own file layer, made to fail on demand for the files of one folder.

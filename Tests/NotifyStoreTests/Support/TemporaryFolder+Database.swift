@@ -1,5 +1,5 @@
 import Foundation
-import GRDBSQLite
+import CSQLite
 import TestSupport
 import Testing
 
@@ -32,7 +32,7 @@ extension TemporaryFolder {
         }
     }
 
-    func withDatabase<Result>(_ body: (OpaquePointer?) throws -> Result) throws -> Result {
+    private func withDatabase<Result>(_ body: (OpaquePointer?) throws -> Result) throws -> Result {
         var connection: OpaquePointer?
         defer { sqlite3_close(connection) }
         try #require(sqlite3_open(database, &connection) == SQLITE_OK)
