@@ -10,7 +10,7 @@ package struct StoreOptions: Sendable {
     package var pageBytes = 256 * 1024
     /// Most closed segments that one page passes over.
     package var pageSegments = 1024
-    /// Most bytes that may be spent on remembering which names match which subscription.
+    /// Most bytes that may be spent on caching which names match which subscription.
     package var filterMemoryBytes = 32 * 1024 * 1024
 
     package init() {}

@@ -122,16 +122,16 @@ struct StorePageTests {
         try store.close(nextSequence: 8)
     }
 
-    @Test func whatWasJudgedUnderOtherRightsIsJudgedAgain() async throws {
+    @Test func namesMatchedUnderOtherRightsAreMatchedAgain() async throws {
         let store = try await store([StoredMessage(1, "user.7.a"), StoredMessage(2, "b")])
         let filter = try SubscriptionFilter(">")
         #expect(try await store.page(filter, access: .of(uid: 7)).block.entries.map(\.sequence) == [1, 2])
         #expect(try await store.page(filter, access: .of(uid: 8)).block.entries.map(\.sequence) == [2])
-        let judged = await work(of: store).namesJudged
+        let matched = await work(of: store).namesMatched
         _ = try await store.page(filter, access: .of(uid: 8))
-        #expect(await work(of: store).namesJudged == judged, "the same rights")
+        #expect(await work(of: store).namesMatched == matched, "the same rights")
         _ = try await store.page(filter, access: .of(uid: 8, generation: 1))
-        #expect(await work(of: store).namesJudged == judged + 2, "another policy")
+        #expect(await work(of: store).namesMatched == matched + 2, "another policy")
         try store.close(nextSequence: 3)
     }
 
@@ -146,7 +146,7 @@ struct StorePageTests {
         let work = await work(of: store)
         #expect(work.segmentsPassed == 9)
         #expect(work.rowsScanned == 4096 + 11)
-        #expect(work.namesJudged == 2)
+        #expect(work.namesMatched == 2)
 
         let nothing = try await store.page(SubscriptionFilter("absent"), subscription: 2)
         #expect(nothing.scannedThrough == 10 * 4096 + 10)
@@ -171,22 +171,22 @@ struct StorePageTests {
         try store.close(nextSequence: 50_000)
     }
 
-    @Test func namesThatComeLaterAreJudged() async throws {
+    @Test func namesThatComeLaterAreMatched() async throws {
         let store = try await store([StoredMessage(1, "a.one")])
         let filter = try SubscriptionFilter("a.*")
         #expect(try await store.page(filter).block.entries.count == 1)
         await store.commit([StoredMessage(2, "b"), StoredMessage(3, "a.two"), StoredMessage(5000, "a.three")])
         #expect(try await store.page(filter, after: 1).block.entries.map(\.sequence) == [3, 5000])
-        #expect(await work(of: store).namesJudged == 4)
+        #expect(await work(of: store).namesMatched == 4)
         try store.close(nextSequence: 5001)
     }
 
-    @Test func whatIsRememberedIsBoundedAndForgottenWithTheSubscription() async throws {
+    @Test func matchCachesAreBoundedAndEndWithTheSubscription() async throws {
         var options = StoreOptions()
         options.filterMemoryBytes = 1
         let store = try await store([StoredMessage(1, "a"), StoredMessage(2, "b")], options: options)
         for _ in 0..<2 { #expect(try await store.everything(SubscriptionFilter("a")).count == 1) }
-        #expect(await work(of: store).namesJudged == 4)
+        #expect(await work(of: store).namesMatched == 4)
         try store.close(nextSequence: 3)
 
         let again = try Store.open(path: folder.database)

@@ -59,7 +59,7 @@ extension Log {
         }
         openSegment.commit()
         persistedThrough = last
-        for case .remove(let id) in batch.changes { memos[id] = nil }
+        for case .remove(let id) in batch.changes { matchCaches[id] = nil }
         statistics.commits += 1
         statistics.syncs += isFlushed ? 1 : 0
         for block in batch.blocks { statistics.logMessages += UInt64(block.entries.count) }
@@ -115,7 +115,7 @@ extension Log {
     private func closeSegment(_ statements: Statements, enter next: UInt64) throws {
         if openSegment.messages > 0 {
             let insert = statements.insertSegment
-            try NameSet.encode(openSegment.names).withUnsafeBytes { names in
+            try NameListEncoding.encode(openSegment.names).withUnsafeBytes { names in
                 try insert.bind(1, openSegment.number)
                 try insert.bind(2, openSegment.messages)
                 try insert.bindBlob(3, names)

@@ -6,10 +6,10 @@ extension Log {
     func readPage(_ request: PageRequest) -> Page {
         let result: Result<Page.Content, StorageFailure>
         do {
-            // Taken out for the while, so that it is not copied when it changes.
-            let memo = takeMemo(for: request) ?? FilterMemo(filter: request.filter, access: request.access)
-            let page = try PageReader(request, memo: memo, log: self).read()
-            if let subscription = request.subscription { remember(page.memo, of: subscription) }
+            // Taken out meanwhile, so that it is not copied when it changes.
+            let cache = takeMatchCache(for: request) ?? FilterMatchCache(filter: request.filter, access: request.access)
+            let page = try PageReader(request, matchCache: cache, log: self).read()
+            if let subscription = request.subscription { keep(page.matchCache, of: subscription) }
             result = .success(page.content)
             statistics.pagesRead += 1
         } catch {
@@ -19,18 +19,18 @@ extension Log {
         return Page(reader: request.reader, result: result, statistics: statistics)
     }
 
-    /// What was judged for the subscription under the same rights.
-    private func takeMemo(for request: PageRequest) -> FilterMemo? {
-        guard let subscription = request.subscription, let memo = memos.removeValue(forKey: subscription),
-            memo.access.agrees(with: request.access)
+    /// The matches of the subscription that were cached under the same rights.
+    private func takeMatchCache(for request: PageRequest) -> FilterMatchCache? {
+        guard let subscription = request.subscription,
+            let cache = matchCaches.removeValue(forKey: subscription), cache.access.agrees(with: request.access)
         else { return nil }
-        return memo
+        return cache
     }
 
-    /// Over the limit all others are forgotten. They fill again as they are used.
-    private func remember(_ memo: FilterMemo, of subscription: DurableID) {
-        let total = memos.values.reduce(memo.byteCount) { $0 + $1.byteCount }
-        if total > options.filterMemoryBytes { memos.removeAll() }
-        if memo.byteCount <= options.filterMemoryBytes { memos[subscription] = memo }
+    /// Over the limit all other caches are dropped. They fill again as they are used.
+    private func keep(_ cache: FilterMatchCache, of subscription: DurableID) {
+        let total = matchCaches.values.reduce(cache.byteCount) { $0 + $1.byteCount }
+        if total > options.filterMemoryBytes { matchCaches.removeAll() }
+        if cache.byteCount <= options.filterMemoryBytes { matchCaches[subscription] = cache }
     }
 }

@@ -43,7 +43,7 @@ extension Log {
 
     private func run(_ statement: PreparedStatement, with progress: DurableProgress) throws {
         defer { statement.forgetBindings() }
-        guard let acknowledged = RangeSet.encode(progress.acknowledged) else {
+        guard let acknowledged = RangeListEncoding.encode(progress.acknowledged) else {
             throw StorageFailure(kind: .inputOutput, message: "acknowledged ranges do not rise")
         }
         try acknowledged.withUnsafeBytes { acknowledged in
@@ -77,7 +77,7 @@ extension Log {
     private func record(in row: PreparedStatement) -> DurableRecord? {
         let groups = row.text(3).split(separator: " ").map { UInt32($0) }
         let patterns = try? row.text(5).split(separator: " ").map { try NamePattern(String($0)) }
-        guard !groups.contains(nil), let patterns, let acknowledged = RangeSet.decode(row.bytes(9)) else {
+        guard !groups.contains(nil), let patterns, let acknowledged = RangeListEncoding.decode(row.bytes(9)) else {
             return nil
         }
         let object = row.text(6)

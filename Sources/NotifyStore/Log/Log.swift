@@ -14,7 +14,7 @@ final class Log: @unchecked Sendable {
 
     var names = NameTable()
     var openSegment = OpenSegment()
-    var memos: [DurableID: FilterMemo] = [:]
+    var matchCaches: [DurableID: FilterMatchCache] = [:]
 
     /// The highest sequence committed.
     var persistedThrough: UInt64 = 0
@@ -67,7 +67,7 @@ final class Log: @unchecked Sendable {
 package struct ReadWork: Equatable, Sendable {
     package var rowsScanned: UInt64 = 0
     package var segmentsPassed: UInt64 = 0
-    package var namesJudged: UInt64 = 0
+    package var namesMatched: UInt64 = 0
 }
 
 /// The statements of the message path, prepared once.

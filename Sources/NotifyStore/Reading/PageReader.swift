@@ -4,14 +4,14 @@ import NotifyWire
 
 /// Reads one page: passes over segments without a wanted name, looks at the rows of the others.
 ///
-/// Everything that takes time is bounded (rows, bytes, segments, names judged), since commits wait meanwhile; each page
+/// Everything that takes time is bounded (rows, bytes, segments, names matched), since commits wait meanwhile; each page
 /// gets at least one row or one segment further.
 struct PageReader {
     private let log: Log
     private let statements: Statements
     private let request: PageRequest
     private let object: [UInt8]?
-    private var memo: FilterMemo
+    private var matchCache: FilterMatchCache
 
     private var block = LogBlock()
     /// Every sequence up to here is done with.
@@ -19,7 +19,7 @@ struct PageReader {
     private var rowsLeft: Int
     private var segmentsLeft: Int
     private var segmentBytesLeft = 1024 * 1024
-    private var judgementsLeft = 16 * 1024
+    private var matchLimit = 16 * 1024
 
     /// What a stretch of the log has for the subscription, by the names in it.
     private enum Interest {
@@ -28,10 +28,10 @@ struct PageReader {
         case all
     }
 
-    init(_ request: PageRequest, memo: consuming FilterMemo, log: Log) throws(StorageFailure) {
+    init(_ request: PageRequest, matchCache: consuming FilterMatchCache, log: Log) throws(StorageFailure) {
         self.log = log
         self.request = request
-        self.memo = memo
+        self.matchCache = matchCache
         statements = try log.openStatements()
         object = request.filter.object.map { Array($0.utf8) }
         scannedThrough = request.after
@@ -39,15 +39,15 @@ struct PageReader {
         segmentsLeft = log.options.pageSegments
     }
 
-    /// The page, and what has been learned about names on the way.
-    consuming func read() throws -> (content: Page.Content, memo: FilterMemo) {
-        let judged = memo.judged
-        judgementsLeft += judged
+    /// The page, and the cache with the names that were matched on the way.
+    consuming func read() throws -> (content: Page.Content, matchCache: FilterMatchCache) {
+        let matched = matchCache.count
+        matchLimit += matched
         block.frames.reserveCapacity(log.pageCapacity)
         try readToTheEnd()
-        log.readWork.namesJudged += UInt64(memo.judged - judged)
+        log.readWork.namesMatched += UInt64(matchCache.count - matched)
         log.pageCapacity = min(max(4096, block.frames.readableBytes), log.options.pageBytes)
-        return (Page.Content(block: block, scannedThrough: scannedThrough), memo)
+        return (Page.Content(block: block, scannedThrough: scannedThrough), matchCache)
     }
 
     private mutating func readToTheEnd() throws {
@@ -57,7 +57,7 @@ struct PageReader {
         }
         guard request.maximumMessages > 0, try readClosedSegments() else { return }
         var names = log.openSegment.names.makeIterator()
-        _ = try read(through: log.persistedThrough, judge(&names))
+        _ = try read(through: log.persistedThrough, interest(in: &names))
     }
 
     /// Goes on over the closed segments; false where the page ends before their end.
@@ -66,17 +66,17 @@ struct PageReader {
         defer { segments.reset() }
         try segments.bind(1, Segment.containing(scannedThrough + 1))
         while try segments.step() {
-            guard segmentsLeft > 0, segmentBytesLeft > 0, memo.judged < judgementsLeft else { return false }
+            guard segmentsLeft > 0, segmentBytesLeft > 0, matchCache.count < matchLimit else { return false }
             let bytes = segments.bytes(1)
             segmentsLeft -= 1
             segmentBytesLeft -= bytes.count
-            var names = NameSet.Reader(bytes)
-            guard try read(through: Segment.last(of: segments.integer(0)), judge(&names)) else { return false }
+            var names = NameListEncoding.Reader(bytes)
+            guard try read(through: Segment.last(of: segments.integer(0)), interest(in: &names)) else { return false }
         }
         return true
     }
 
-    private mutating func judge(_ names: inout some IteratorProtocol<UInt32>) throws(StorageFailure) -> Interest {
+    private mutating func interest(in names: inout some IteratorProtocol<UInt32>) throws(StorageFailure) -> Interest {
         var isWanted = false
         var isOther = false
         while !(isWanted && isOther), let name = names.next() {
@@ -87,7 +87,7 @@ struct PageReader {
 
     private mutating func isMatching(_ name: UInt32) throws(StorageFailure) -> Bool {
         guard log.names.contains(id: name) else { throw Self.damaged("refers to name \(name), which it does not have") }
-        return memo.matches(name, in: log.names)
+        return matchCache.matches(name, in: log.names)
     }
 
     /// Reads on up to `last`; false where the page ends before it.

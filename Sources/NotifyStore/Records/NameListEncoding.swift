@@ -1,6 +1,6 @@
-/// The ids of the names in a closed segment, as they lie in the database: rising, each as its distance from the one
+/// The ids of the names in a closed segment, as the database keeps them: rising, each as its distance from the one
 /// before.
-enum NameSet {
+enum NameListEncoding {
     static func encode(_ names: [UInt32]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(names.count * 2)

@@ -1,7 +1,7 @@
 import NotifyWire
 
-/// Acknowledged ranges as they lie in the database: distance from the end of the one before, then length less one.
-enum RangeSet {
+/// Acknowledged ranges as the database keeps them: distance from the end of the one before, then length less one.
+enum RangeListEncoding {
     /// Nil where the ranges do not rise: they could not be read again.
     static func encode(_ ranges: [SequenceRange]) -> [UInt8]? {
         var bytes: [UInt8] = []

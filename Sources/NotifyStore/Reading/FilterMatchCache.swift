@@ -1,0 +1,43 @@
+import NotifyLog
+import NotifyWire
+
+/// Which names a subscription's filter matches under its rights. A name is matched when it first comes up, not all at
+/// once: with a million names that would hold up the commits.
+struct FilterMatchCache {
+    private enum Entry: UInt64 {
+        case unknown
+        case mismatch
+        case match
+    }
+
+    let filter: SubscriptionFilter
+    /// The rights under which names were matched.
+    let access: ReadAccess
+    /// Two bits for each name id.
+    private var entries: [UInt64] = []
+    /// How many names were matched so far.
+    private(set) var count = 0
+
+    init(filter: SubscriptionFilter, access: ReadAccess) {
+        self.filter = filter
+        self.access = access
+    }
+
+    var byteCount: Int { entries.capacity * MemoryLayout<UInt64>.stride }
+
+    /// Whether the name `id`, which must be in `names`, is for the subscription.
+    mutating func matches(_ id: UInt32, in names: borrowing NameTable) -> Bool {
+        let word = Int(id >> 5)
+        let shift = UInt64(id & 31) * 2
+        if word < entries.count, let entry = Entry(rawValue: entries[word] >> shift & 3), entry != .unknown {
+            return entry == .match
+        }
+        if word >= entries.count {
+            entries.append(contentsOf: repeatElement(0, count: word + 1 - entries.count))
+        }
+        let isMatch = names.withBytes(of: id) { filter.matches(name: $0) && access.permits($0) }
+        entries[word] |= (isMatch ? Entry.match : .mismatch).rawValue << shift
+        count += 1
+        return isMatch
+    }
+}
