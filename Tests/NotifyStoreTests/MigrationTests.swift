@@ -187,7 +187,8 @@ struct MigrationTests {
     }
 
     private func contents() throws -> [String] {
-        try ["sqlite_schema", "names", "messages", "segments", "subscriptions", "state", "grdb_migrations"]
-            .flatMap { try folder.rows("SELECT * FROM \($0)") } + folder.rows("PRAGMA user_version")
+        let tables = try folder.rows("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+        return try (["sqlite_schema"] + tables).flatMap { try folder.rows("SELECT * FROM \($0)") }
+            + folder.rows("PRAGMA user_version")
     }
 }
