@@ -8,8 +8,8 @@ extension Broker {
 
     /// Hands the messages of a block that was just committed to the live readers that they reached when they were posted.
     mutating func handToLiveReaders(_ part: PendingLog.Part) {
-        guard readers.liveCount > 0 else { return }
         let live = readers.liveReaders
+        guard !live.isEmpty else { return }
         let source = egress.addSource(part.block.frames)
         for (entry, posted) in zip(part.block.entries, part.resolutions) {
             let resolution = subscriptions.isCurrent(posted) ? posted : resolution(of: entry, in: part.block)

@@ -1,3 +1,4 @@
+import Algorithms
 import NotifyCenter
 import NotifyLog
 
@@ -26,7 +27,8 @@ struct LogReaders {
     private var ready: Set<ReaderID> = []
     /// Readers whose page could not be read; they try again when storage works.
     private var retrying: Set<ReaderID> = []
-    private var live: Set<ReaderID> = []
+    /// The live readers, lowest slot first. Kept sorted: every commit goes through them.
+    private(set) var liveReaders: [ReaderID] = []
 
     init(ring: TailRing) {
         self.ring = ring
@@ -50,10 +52,10 @@ struct LogReaders {
     }
 
     mutating func close(_ id: ReaderID) {
-        guard table.remove(id) != nil else { return }
+        guard let reader = table.remove(id) else { return }
         ready.remove(id)
         retrying.remove(id)
-        live.remove(id)
+        if reader.isLive { removeLive(id) }
     }
 
     // MARK: Turns
@@ -79,20 +81,26 @@ struct LogReaders {
         return position >= ring.floor ? .ring : .page
     }
 
-    /// The live readers, lowest slot first.
-    var liveReaders: [ReaderID] { live.sorted { $0.slot < $1.slot } }
-    var liveCount: Int { live.count }
-
     mutating func caughtUp(_ id: ReaderID, through sequence: UInt64) {
         self[id].passed(through: sequence)
+        guard !self[id].isLive else { return }
         self[id].caughtUp()
-        live.insert(id)
+        liveReaders.insert(id, at: liveIndex(of: id))
     }
 
     mutating func fellBehind(_ id: ReaderID, at sequence: UInt64) {
+        guard self[id].isLive else { return }
         self[id].fellBehind(at: sequence)
-        live.remove(id)
+        removeLive(id)
         ready.insert(id)
+    }
+
+    private mutating func removeLive(_ id: ReaderID) {
+        liveReaders.remove(at: liveIndex(of: id))
+    }
+
+    private func liveIndex(of id: ReaderID) -> Int {
+        liveReaders.partitioningIndex { $0.slot >= id.slot }
     }
 
     // MARK: The ring

@@ -15,6 +15,7 @@ enum { NAME_BYTES = 11 };
 struct load {
     const char *socket, *durability;
     long subscribers, messages, payload, window, batch;
+    long names;           // posts are spread over so many; 0: all have NAME
     int pid;
     bool receipts, rounds;
 };

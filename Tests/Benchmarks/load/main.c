@@ -1,8 +1,11 @@
 // load: posts to notifyd, pipelined or one by one, and checks that every subscriber gets all messages in order.
 //
 //   load fanout SOCKET SUBSCRIBERS MESSAGES PAYLOAD WINDOW BATCH PID [--no-receipts] [--rounds]
+//   load names SOCKET NAMES MESSAGES PAYLOAD WINDOW BATCH PID [--rounds]
 //   load durable SOCKET MESSAGES PAYLOAD WINDOW stored|synced PID [--rounds]
 //   load replay SOCKET MESSAGES PAYLOAD WINDOW PID
+//
+// `names` spreads its posts over so many names, to which nobody subscribes.
 //
 // At most WINDOW messages are in flight, written BATCH at a time; with a WINDOW of 1 it prints round trips. `replay`
 // stores the messages first and measures how a durable subscription with that window gets them when it attaches. PID
@@ -48,8 +51,8 @@ static struct load parse(int count, char **arguments) {
     load.rounds = take_option(&count, arguments, "--rounds");
     load.receipts = !take_option(&count, arguments, "--no-receipts");
     const char *mode = count > 1 ? arguments[1] : "";
-    if (count == 9 && !strcmp(mode, "fanout")) {
-        load.subscribers = atol(arguments[3]);
+    if (count == 9 && (!strcmp(mode, "fanout") || (load.receipts && !strcmp(mode, "names")))) {
+        *(*mode == 'n' ? &load.names : &load.subscribers) = atol(arguments[3]);
         load.messages = atol(arguments[4]);
         load.payload = atol(arguments[5]);
         load.window = atol(arguments[6]);
@@ -62,6 +65,7 @@ static struct load parse(int count, char **arguments) {
         if (load.batch > 100) load.batch = 100;
     } else {
         fail("fanout SOCKET SUBSCRIBERS MESSAGES PAYLOAD WINDOW BATCH PID [--no-receipts] [--rounds]\n"
+             "   or names SOCKET NAMES MESSAGES PAYLOAD WINDOW BATCH PID [--rounds]\n"
              "   or durable SOCKET MESSAGES PAYLOAD WINDOW stored|synced PID [--rounds]\n"
              "   or replay SOCKET MESSAGES PAYLOAD WINDOW PID");
     }

@@ -17,25 +17,35 @@ struct poster {
     double written;
 };
 
+enum { SUFFIX_BYTES = 9 };
+
+static size_t name_bytes(struct load *load) { return NAME_BYTES + (load->names ? SUFFIX_BYTES : 0); }
+
 // The payload of a post begins with the number of the message, which subscribers check.
-static void number_post(char *at, uint64_t number) {
+static void number_post(char *at, uint64_t number, struct load *load) {
     uint64_t request = number + 1;
     memcpy(at + HEADER, &request, 8);
-    memcpy(at + HEADER + POST_FIXED + NAME_BYTES, &number, 8);
+    if (load->names) {
+        char suffix[SUFFIX_BYTES + 1];
+        snprintf(suffix, sizeof suffix, ".%08x", (unsigned)(number % load->names));
+        memcpy(at + HEADER + POST_FIXED + NAME_BYTES, suffix, SUFFIX_BYTES);
+    }
+    memcpy(at + HEADER + POST_FIXED + name_bytes(load), &number, 8);
 }
 
 static struct poster poster_on(struct connection *connection, struct load *load) {
     struct poster p = {.connection = connection};
-    uint32_t body = POST_FIXED + NAME_BYTES + load->payload;
+    size_t name = name_bytes(load);
+    uint32_t body = POST_FIXED + name + load->payload;
     p.frame_size = HEADER + body;
     p.frames = malloc(p.frame_size * load->batch);
     for (long i = 0; i < load->batch; i++) {
         char *at = p.frames + i * p.frame_size;
         frame(at, body, POST, load->receipts);
-        at[HEADER + 10] = NAME_BYTES;
+        at[HEADER + 10] = name;
         at[HEADER + 13] = !load->durability ? 0 : !strcmp(load->durability, "synced") ? 3 : 2;
         memcpy(at + HEADER + POST_FIXED, NAME, NAME_BYTES);
-        memset(at + HEADER + POST_FIXED + NAME_BYTES, 'x', load->payload);
+        memset(at + HEADER + POST_FIXED + name, 'x', load->payload);
     }
     return p;
 }
@@ -56,7 +66,7 @@ static bool post(struct poster *p, struct load *load, long done) {
         if (p->at == p->size) {
             long count = next_batch(p, load, done);
             if (count <= 0) return false;
-            for (long i = 0; i < count; i++) number_post(p->frames + i * p->frame_size, p->sent + i);
+            for (long i = 0; i < count; i++) number_post(p->frames + i * p->frame_size, p->sent + i, load);
             p->at = 0;
             p->size = count * p->frame_size;
             p->sent += count;

@@ -1,0 +1,63 @@
+import NotifyLog
+import NotifyWire
+import Testing
+
+@testable import NotifyBroker
+
+struct DurableSubscriptionsTests {
+    private func record(_ id: UInt32, _ name: String, uid: UInt32 = 1000) -> DurableRecord {
+        DurableRecord(
+            id: DurableID(id), owner: Identity(uid: uid, gid: uid), name: name, filter: .everything,
+            progress: DurableProgress(cursor: 0, seenThrough: 0))
+    }
+
+    private func add(_ record: DurableRecord, _ durables: inout DurableSubscriptions) -> DurableSlot {
+        durables.add(record, owner: .test) { UInt64($0.index) + 100 }
+    }
+
+    @Test func aSubscriptionIsFoundByNameAndIDUntilItIsRemoved() {
+        var durables = DurableSubscriptions(nextID: DurableID(1))
+        let slots = [add(record(1, "a"), &durables), add(record(2, "a", uid: 7), &durables)]
+        #expect(durables.slot(of: DurableKey(uid: 1000, name: "a")) == slots[0])
+        #expect(durables.slot(of: DurableKey(uid: 7, name: "a")) == slots[1])
+        #expect(durables.slot(of: DurableID(2)) == slots[1])
+        #expect(durables.isCurrent(100, at: slots[0]) && !durables.isCurrent(101, at: slots[0]))
+        let removed = durables.remove(slots[0])
+        #expect(removed.id == DurableID(1))
+        #expect(durables.slot(of: DurableKey(uid: 1000, name: "a")) == nil)
+        #expect(durables.slot(of: DurableID(1)) == nil)
+        #expect(!durables.isCurrent(100, at: slots[0]))
+        #expect(durables.slots == [slots[1]])
+    }
+
+    @Test func idsAreNeverGivenTwice() {
+        var durables = DurableSubscriptions(nextID: DurableID(5))
+        let ids = [durables.takeID(), durables.takeID()]
+        #expect(ids == [DurableID(5), DurableID(6)])
+    }
+
+    @Test func progressIsTakenOnceAndAgainAfterAFailure() {
+        var durables = DurableSubscriptions(nextID: DurableID(9))
+        let slots = [add(record(1, "a"), &durables), add(record(2, "b"), &durables)]
+        for slot in slots.reversed() { durables.noteProgress(slot) }
+        let taken = durables.takeProgress()
+        let updated = taken.changes.map { change -> DurableID? in
+            if case .update(let id, _) = change { id } else { nil }
+        }
+        #expect(updated == [DurableID(1), DurableID(2)])
+        #expect(!durables.hasUnsavedProgress)
+        _ = durables.remove(slots[0])
+        durables.progressFailed(taken.slots)
+        #expect(durables.takeProgress().slots == [slots[1]], "a removed one has nothing to persist")
+    }
+
+    @Test func attachedOnesAreCounted() {
+        var durables = DurableSubscriptions(nextID: DurableID(9))
+        let slot = add(record(1, "a"), &durables)
+        durables.attach(slot, .test(), credit: 1)
+        #expect(durables.attachedCount == 1)
+        durables.detach(slot)
+        durables.detach(slot)
+        #expect(durables.attachedCount == 0)
+    }
+}

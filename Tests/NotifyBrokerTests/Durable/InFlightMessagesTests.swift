@@ -1,0 +1,54 @@
+import NotifyWire
+import Testing
+
+@testable import NotifyBroker
+
+struct InFlightMessagesTests {
+    private let one = MemberID(rawValue: 1)
+    private let two = MemberID(rawValue: 2)
+
+    private func acknowledge(
+        _ range: ClosedRange<UInt64>, _ member: MemberID, _ messages: inout InFlightMessages
+    ) -> Int {
+        messages.acknowledge(SequenceRange(first: range.lowerBound, last: range.upperBound), member: member)
+    }
+
+    @Test func anAcknowledgementCountsOnceAndForItsMemberOnly() {
+        var messages = InFlightMessages()
+        for sequence in [10, 20, 30] as [UInt64] { messages.append(sequence, member: one) }
+        messages.append(40, member: two)
+        let counts = [
+            acknowledge(0...9, one, &messages), acknowledge(20...45, one, &messages),
+            acknowledge(0...30, one, &messages),
+            acknowledge(0...100, two, &messages), acknowledge(50...60, two, &messages),
+        ]
+        #expect(counts == [0, 2, 1, 1, 0])
+    }
+
+    @Test func onlyWhatIsAcknowledgedInFrontIsRemoved() {
+        var messages = InFlightMessages()
+        for sequence in 1...5 as ClosedRange<UInt64> { messages.append(sequence, member: one) }
+        _ = acknowledge(1...2, one, &messages)
+        _ = acknowledge(4...4, one, &messages)
+        messages.removeAcknowledged()
+        #expect(messages.oldest == 3 && messages.count == 3)
+        #expect(messages.acknowledgedRanges == [SequenceRange(first: 4, last: 4)])
+        _ = acknowledge(3...3, one, &messages)
+        messages.removeAcknowledged()
+        #expect(messages.oldest == 5)
+        _ = acknowledge(5...5, one, &messages)
+        messages.removeAcknowledged()
+        #expect(messages.isEmpty && messages.oldest == nil)
+    }
+
+    @Test func neighboursThatAreAcknowledgedAreOneRange() {
+        var messages = InFlightMessages()
+        messages.append(10, member: one)
+        messages.append(20, member: one, isAcknowledged: true)
+        messages.append(30, member: two, isAcknowledged: true)
+        messages.append(40, member: two)
+        messages.append(50, member: two, isAcknowledged: true)
+        #expect(
+            messages.acknowledgedRanges == [SequenceRange(first: 20, last: 30), SequenceRange(first: 50, last: 50)])
+    }
+}
