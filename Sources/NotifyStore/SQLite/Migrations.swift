@@ -11,11 +11,8 @@ enum Migrations {
     /// Runs the steps that the database lacks. Where one fails, the database stays as it was before all of them.
     static func run(_ steps: [Step] = steps, on database: DatabaseConnection) throws {
         let version = Int(try database.integer("PRAGMA user_version"))
-        // The first databases of version 2 have no `log_id`.
-        let isFirstVersion2 = try version == 2 && !hasLogID(database)
-        guard version < steps.count || isFirstVersion2 else { return }
+        guard version < steps.count else { return }
         try database.inTransaction {
-            if isFirstVersion2 { try makeStateOfVersion2(database) }
             for step in steps[version...] { try step(database) }
             try database.execute("PRAGMA user_version = \(steps.count)")
         }
@@ -101,14 +98,7 @@ enum Migrations {
                 SELECT id, uid, 4294967295, '', name, patterns, object, 0, cursor, seen_through, acknowledged, attached
                 FROM subscriptions_1;
             DROP TABLE subscriptions_1;
-            DROP TABLE IF EXISTS grdb_migrations;
-            """)
-        try makeStateOfVersion2(database)
-    }
 
-    private static func makeStateOfVersion2(_ database: DatabaseConnection) throws {
-        try database.execute(
-            """
             ALTER TABLE state RENAME TO state_1;
             CREATE TABLE state (
                 id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -122,10 +112,8 @@ enum Migrations {
             INSERT INTO state
                 SELECT id, reserved_through, next_sequence, next_subscription, clean, 0, randomblob(16) FROM state_1;
             DROP TABLE state_1;
-            """)
-    }
 
-    private static func hasLogID(_ database: DatabaseConnection) throws -> Bool {
-        try database.integer("SELECT count(*) FROM pragma_table_info('state') WHERE name = 'log_id'") == 1
+            DROP TABLE IF EXISTS grdb_migrations;
+            """)
     }
 }

@@ -3,8 +3,6 @@ enum OldSchema: String, CaseIterable, Sendable {
     /// Version 1 as it began.
     case version1WithoutFlushes
     case version1
-    /// Version 2 as it began, migrated from version 1.
-    case version2WithoutLogID
 
     /// Messages up to 8193 in three segments, of which two are closed, and three subscriptions, the first id not in use any
     /// more. It was closed in order, with 9000 as the next sequence.
@@ -13,9 +11,6 @@ enum OldSchema: String, CaseIterable, Sendable {
         case .version1WithoutFlushes: Self.version1Tables(flushes: "", value: "") + Self.version1Rows
         case .version1:
             Self.version1Tables(flushes: ", flushes INTEGER NOT NULL", value: ", 17") + Self.version1Rows
-        case .version2WithoutLogID:
-            Self.version1Tables(flushes: ", flushes INTEGER NOT NULL", value: ", 17") + Self.version1Rows
-                + Self.version2Changes
         }
     }
 
@@ -83,30 +78,5 @@ enum OldSchema: String, CaseIterable, Sendable {
             (2, 1000, 'plain', 'a.* b.>', NULL, 5, 7, x'', 0),
             (3, 0, 'busy', 'x', 'één', 10, 1125899906842624, x'0C000809', 1),
             (4, 1000, 'busy', '>', NULL, 8193, 8193, x'', 0);
-        """
-
-    private static let version2Changes = """
-        ALTER TABLE subscriptions RENAME TO subscriptions_1;
-        CREATE TABLE subscriptions (
-            id INTEGER PRIMARY KEY,
-            uid INTEGER NOT NULL,
-            gid INTEGER NOT NULL,
-            groups TEXT NOT NULL,
-            name TEXT NOT NULL,
-            patterns TEXT NOT NULL,
-            object TEXT,
-            generation INTEGER NOT NULL,
-            cursor INTEGER NOT NULL,
-            seen_through INTEGER NOT NULL,
-            acknowledged BLOB NOT NULL,
-            attached INTEGER NOT NULL,
-            UNIQUE (uid, name)
-        ) STRICT;
-        INSERT INTO subscriptions
-            SELECT id, uid, 4294967295, '', name, patterns, object, 0, cursor, seen_through, acknowledged, attached
-            FROM subscriptions_1;
-        DROP TABLE subscriptions_1;
-        DROP TABLE grdb_migrations;
-        PRAGMA user_version = 2;
         """
 }
