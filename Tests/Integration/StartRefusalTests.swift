@@ -169,10 +169,10 @@ extension IntegrationTests {
             let log = folder.file("n.db-wal")
             #expect(FileManager.default.createFile(atPath: log, contents: nil, attributes: [.posixPermissions: 0o600]))
             let message = try await refusal(launcher: user)
+            #expect(message.contains("'\(log)'"))
             #expect(
-                message.contains(
-                    "the write-ahead log '\(log)' of the database can't be opened: the file belongs to uid 0 and has the "
-                        + "mode 0600, and notifyd runs as uid 54321; make it the file of notifyd's user"))
+                message.contains("the file belongs to uid 0 and has the mode 0600, and notifyd runs as uid 54321"))
+            #expect(!message.contains("folder"))
         }
 
         // MARK: The configuration file
