@@ -1,15 +1,18 @@
 import ArgumentParser
 
 /// A header as an argument: a key, a colon and a value. White space around either is dropped.
-struct Header: ExpressibleByArgument, Equatable {
+struct Header: Equatable {
     var key: String
     var value: String
 
-    init?(argument: String) {
-        guard let colon = argument.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+    /// - Throws: `ValidationError` that shows how to write a header.
+    init(argument: String) throws {
+        let colon = argument.utf8.firstIndex(of: UInt8(ascii: ":")) ?? argument.startIndex
         key = Self.trimmed(argument[..<colon])
+        guard !key.isEmpty else {
+            throw ValidationError("expected a header, written as 'KEY: VALUE'")
+        }
         value = Self.trimmed(argument[argument.utf8.index(after: colon)...])
-        guard !key.isEmpty else { return nil }
     }
 
     private static func trimmed(_ text: Substring) -> String {

@@ -43,7 +43,8 @@ struct PostCommand: AsyncParsableCommand {
 
     @Option(
         name: [.customShort("H"), .long],
-        help: ArgumentHelp("A header; may be given several times.", valueName: "key:value"))
+        help: ArgumentHelp("A header; may be given several times.", valueName: "key:value"),
+        transform: Header.init(argument:))
     var header: [Header] = []
 
     @Option(

@@ -55,6 +55,7 @@ import Testing
     @Test(arguments: [
         ("post a --durability x", "--durability <durability>", "expected automatic, volatile, stored or synced"),
         ("durable remove d --user x", "--user <user>", "expected the name of a user, or a uid up to 4294967294"),
+        ("post a -H x", "-H <key:value>", "expected a header, written as 'KEY: VALUE'"),
     ])
     func `the value and the option are named once, and what is expected`(
         arguments: String, option: String, expected: String
@@ -65,16 +66,17 @@ import Testing
         #expect(try Notifyctl.message(for: #require(error)) == "The value 'x' is invalid for '\(option)': \(expected)")
     }
 
-    @Test func `a header is cut at its first colon, and white space around key and value is dropped`() {
-        #expect(Header(argument: " K : V w ") == Header(argument: "K:V w"))
-        #expect(Header(argument: "K: V")?.key == "K")
-        #expect(Header(argument: "K: V")?.value == "V")
-        #expect(Header(argument: "K:\t")?.value == "")
-        #expect(Header(argument: " : V") == nil)
-        #expect(Header(argument: "k:v:w")?.key == "k")
-        #expect(Header(argument: "k:v:w")?.value == "v:w")
-        #expect(Header(argument: "k:")?.value == "")
-        #expect(Header(argument: "k") == nil)
-        #expect(Header(argument: ":v") == nil)
+    @Test func `a header is cut at its first colon, and white space around key and value is dropped`() throws {
+        let headers: [(String, String, String)] = [
+            (" K : V w ", "K", "V w"), ("K: V", "K", "V"), ("K:\t", "K", ""), ("k:v:w", "k", "v:w"), ("k:", "k", ""),
+        ]
+        for (argument, key, value) in headers {
+            let header = try Header(argument: argument)
+            #expect(header.key == key)
+            #expect(header.value == value)
+        }
+        for argument in ["k", ":v", " : v", ":", ""] {
+            #expect(throws: ValidationError.self) { try Header(argument: argument) }
+        }
     }
 }
