@@ -1,4 +1,5 @@
 import NotifyBroker
+import NotifyStore
 import Testing
 import TestSupport
 
@@ -22,6 +23,9 @@ import TestSupport
             socket_mode: "0660"
             database: "/srv/notify/n.db"
             log_level: debug
+            log:
+              max_bytes: 10GiB
+              checkpoint_bytes: 1_048_576
             limits:
               payload_bytes: 65_536
               per_user:
@@ -36,6 +40,8 @@ import TestSupport
         #expect(configuration.socketMode == 0o660)
         #expect(configuration.databasePath == "/srv/notify/n.db")
         #expect(configuration.logLevel == .debug)
+        #expect(configuration.store.maximumBytes == 10 << 30)
+        #expect(configuration.store.checkpointBytes == 1 << 20)
         #expect(configuration.broker.maximumPayloadBytes == 65_536)
         #expect(configuration.broker.connectionsPerUser == 7)
         #expect(configuration.broker.postWindow == 1)
@@ -82,6 +88,18 @@ import TestSupport
         ("timeouts:\n  drain_seconds: 1m\n", "notifyd.yaml:2: timeouts.drain_seconds: expected a number of seconds"),
         ("timeouts:\n  drain_seconds: .inf\n", "expected a number of seconds"),
         ("timeouts:\n  drain_seconds: .nan\n", "expected a number of seconds"),
+        (
+            "log:\n  max_bytes: 10GB\n",
+            "notifyd.yaml:2: log.max_bytes: expected a size from 1MiB to 16TiB, a number of bytes or one with the unit "
+                + "KiB, MiB, GiB or TiB, or unlimited, not 10GB"
+        ),
+        ("log:\n  max_bytes: 1.5GiB\n", "log.max_bytes: expected a size"),
+        ("log:\n  max_bytes: -1\n", "log.max_bytes: expected a size"),
+        ("log:\n  max_bytes: 5.5\n", "log.max_bytes: expected a size"),
+        ("log:\n  max_bytes:\n", "log.max_bytes: expected a size"),
+        ("log:\n  max_bytes: [1GiB]\n", "log.max_bytes: expected a size"),
+        ("log:\n\n  checkpoint_bytes: unlimited\n", "notifyd.yaml:3: log.checkpoint_bytes: expected a size from 64KiB"),
+        ("log: 5\n", "log: expected settings below it, such as max_bytes, checkpoint_bytes"),
         ("socket: 5\n", "socket: expected a path"),
         ("socket: relative/n.sock\n", "socket: expected a path, absolute where a file gives it, not relative/n.sock"),
         ("socket: \"\"\n", "socket: expected a path"),
@@ -116,6 +134,11 @@ import TestSupport
         ("limits: {per_connection: {durable_window: 4294967552}}", false),
         ("limits: {per_connection: {durable_window: -1}}", false),
         ("limits: {per_user: {outbox_bytes: 4095}}", false), ("limits: {per_user: {outbox_bytes: 4096}}", true),
+        ("log: {max_bytes: 1048575}", false), ("log: {max_bytes: 1048576}", true), ("log: {max_bytes: 1MiB}", true),
+        ("log: {max_bytes: 16TiB}", true), ("log: {max_bytes: 17592186044417}", false),
+        ("log: {max_bytes: unlimited}", true), ("log: {max_bytes: \"512MiB\"}", true),
+        ("log: {checkpoint_bytes: 65535}", false), ("log: {checkpoint_bytes: 64KiB}", true),
+        ("log: {checkpoint_bytes: 1GiB}", true), ("log: {checkpoint_bytes: 1073741825}", false),
         ("timeouts: {drain_seconds: -0.1}", false), ("timeouts: {drain_seconds: 0}", true),
         ("timeouts: {drain_seconds: 3600}", true), ("timeouts: {drain_seconds: 3600.5}", false),
         ("socket_mode: \"0577\"", false), ("socket_mode: \"0600\"", true), ("socket_mode: \"0777\"", true),

@@ -42,9 +42,15 @@ import TestSupport
     }
 
     @Test func otherSettingsAreNamedAndWait() throws {
-        let (wasRight, log) = try reload("socket: /elsewhere\nlimits:\n  payload_bytes: 5\n")
+        let (wasRight, log) = try reload("socket: /elsewhere\nlog: {max_bytes: 1GiB}\nlimits: {payload_bytes: 5}\n")
         #expect(wasRight)
-        #expect(log.contains("<4>notifyd: settings that take effect at the next start: socket, limits.payload_bytes\n"))
+        let names = "socket, log.max_bytes, limits.payload_bytes"
+        #expect(log.contains("<4>notifyd: settings that take effect at the next start: \(names)\n"))
+    }
+
+    @Test(arguments: ConfigurationSetting.all.filter { $0.key != "log_level" })
+    func everySettingButTheLogLevelWaits(_ setting: ConfigurationSetting) {
+        #expect(!setting.takesEffectOnReload)
     }
 
     @Test func aBadFileKeepsTheOldConfigurationAndSaysSo() throws {

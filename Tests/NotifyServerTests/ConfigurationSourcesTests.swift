@@ -1,5 +1,6 @@
 import Glibc
 import NotifyBroker
+import NotifyStore
 import NotifyWire
 import Testing
 import TestSupport
@@ -77,9 +78,18 @@ import TestSupport
         #expect(try sources(options, environment: ["NOTIFYD_CONFIG": other]).load().logLevel == .error)
     }
 
+    @Test func aVariableCanTakeALimitAway() throws {
+        let file = try folder.write("log: {max_bytes: 1GiB}", to: "f.yaml")
+        let options = CommandLineOptions(configuration: file)
+        #expect(try sources(options).load().store.maximumBytes == 1 << 30)
+        let unlimited = ["NOTIFYD_LOG_MAX_BYTES": "unlimited"]
+        #expect(try sources(options, environment: unlimited).load().store.maximumBytes == nil)
+    }
+
     @Test func everySettingHasAVariableThatIsRead() throws {
         let before = try sources().load()
-        for setting in ConfigurationSetting.all {
+        // Lists of records are the file's alone.
+        for setting in ConfigurationSetting.all where setting.type != nil {
             let value =
                 switch setting.target {
                 case .path: "/elsewhere"
@@ -88,6 +98,8 @@ import TestSupport
                 case .integer(_, let range): "\(min(range.upperBound, 2_000_000))"
                 case .window: "7"
                 case .seconds: "7.25"
+                case .size, .sizeLimit: "7MiB"
+                case .records: ""
                 }
             let after = try sources(environment: [setting.environmentVariable: value]).load()
             let changed = ConfigurationSetting.all.filter { $0.differs(before, after) }.map(\.key)
@@ -103,6 +115,8 @@ import TestSupport
         ("NOTIFYD_TIMEOUTS_DRAIN_SECONDS", "soon", "expected a number of seconds"),
         ("NOTIFYD_TIMEOUTS_DRAIN_SECONDS", "nan", "expected a number of seconds"),
         ("NOTIFYD_LOG_LEVEL", "loud", "expected one of trace"),
+        ("NOTIFYD_LOG_MAX_BYTES", "10GB", "expected a size from 1MiB to 16TiB"),
+        ("NOTIFYD_LOG_CHECKPOINT_BYTES", "1", "expected a size from 64KiB to 1GiB"),
         ("NOTIFYD_SOCKET_MODE", "9", "expected permissions in octal"),
     ])
     func aWrongVariableIsAnErrorThatNamesIt(_ name: String, _ value: String, _ expectation: String) {

@@ -10,12 +10,17 @@ struct ConfigurationFile {
     static let maximumBytes = 1 << 20
 
     let path: String
+    private let settings: [ConfigurationSetting]
     private(set) var values: [AbsoluteConfigKey: ConfigValue] = [:]
+    /// The lists of records by their setting's key.
+    private(set) var lists: [String: RecordList.Assignment] = [:]
 
     /// Reads and checks a file.
     ///
     /// - Returns: `nil` if there is none and it is not required.
-    static func read(path: String, isRequired: Bool) throws(ServerError) -> ConfigurationFile? {
+    static func read(
+        path: String, isRequired: Bool, settings: [ConfigurationSetting] = ConfigurationSetting.all
+    ) throws(ServerError) -> ConfigurationFile? {
         let bytes: [UInt8]
         do throws(Errno) {
             bytes = try readBytes(path: path)
@@ -25,11 +30,14 @@ struct ConfigurationFile {
                 .configurationUnreadable,
                 "the configuration file \(path) cannot be read: correct its path or permissions", cause: error)
         }
-        return try ConfigurationFile(path: path, bytes: bytes)
+        return try ConfigurationFile(path: path, bytes: bytes, settings: settings)
     }
 
-    init(path: String, bytes: [UInt8]) throws(ServerError) {
+    init(
+        path: String, bytes: [UInt8], settings: [ConfigurationSetting] = ConfigurationSetting.all
+    ) throws(ServerError) {
         self.path = path
+        self.settings = settings
         guard bytes.count <= Self.maximumBytes else {
             throw ServerError(
                 .configurationInvalid, "\(path): larger than \(Self.maximumBytes) bytes, expected settings")
@@ -64,15 +72,15 @@ struct ConfigurationFile {
             }
             let components = parents + [keyScalar.string]
             let key = components.joined(separator: ".")
-            if let setting = ConfigurationSetting.all.first(where: { $0.components == components }) {
-                values[AbsoluteConfigKey(components)] = try value(of: valueNode, for: setting)
+            if let setting = settings.first(where: { $0.components == components }) {
+                try read(setting, from: valueNode)
                 continue
             }
-            let known = Self.knownNames(under: components)
+            let known = knownNames(under: components)
             guard !known.isEmpty else {
                 throw wrong(
                     keyNode.mark,
-                    "unknown key \"\(key)\", expected one of \(Self.list(Self.knownNames(under: parents)))")
+                    "unknown key \"\(key)\", expected one of \(Self.list(knownNames(under: parents)))")
             }
             switch valueNode {
             case .mapping(let inner):
@@ -85,36 +93,46 @@ struct ConfigurationFile {
         }
     }
 
+    private mutating func read(_ setting: ConfigurationSetting, from node: Node) throws(ServerError) {
+        guard case .records(let list) = setting.target else {
+            values[AbsoluteConfigKey(setting.components)] = try value(of: node, for: setting)
+            return
+        }
+        do {
+            lists[setting.key] = try list.read(node, of: setting.key)
+        } catch {
+            throw wrong(error.mark, error.problem)
+        }
+    }
+
     private func value(of node: Node, for setting: ConfigurationSetting) throws(ServerError) -> ConfigValue {
         guard case .scalar(let scalar) = node else {
             throw wrong(node.mark, "\(setting.key): expected \(setting.expectation), not a list or mapping")
         }
         // The content decides only together with its tag: "5" in quotes is a text and not a number.
         var trial = ServerConfiguration(socketPath: "", socketMode: 0, databasePath: "")
-        guard let content = Self.content(of: node, scalar, as: setting.type), setting.apply(content, to: &trial),
+        guard let content = Self.content(of: node, for: setting), setting.apply(content, to: &trial),
             setting.mayStandInFile(content)
         else {
-            let quote = scalar.style == .plain ? "" : "\""
-            throw wrong(
-                node.mark, "\(setting.key): expected \(setting.expectation), not \(quote)\(scalar.string)\(quote)")
+            throw wrong(node.mark, "\(setting.key): expected \(setting.expectation), not \(scalar.asWritten)")
         }
         return ConfigValue(content, isSecret: false)
     }
 
-    private static func content(of node: Node, _ scalar: Node.Scalar, as type: ConfigType) -> ConfigContent? {
-        let name = Tag.Name(rawValue: node.tag.description)
-        switch (type, name) {
-        case (.string, .str): return .string(scalar.string)
-        case (.int, .int): return node.int.map { .int($0) }
-        case (.double, .int), (.double, .float): return node.float.map { .double($0) }
-        default: return nil
+    private static func content(of node: Node, for setting: ConfigurationSetting) -> ConfigContent? {
+        switch (setting.type, node.tagName) {
+        case (.string, _) where setting.isSize: node.quantity.map { .string($0) }
+        case (.string, .str): node.string.map { .string($0) }
+        case (.int, .int): node.int.map { .int($0) }
+        case (.double, .int), (.double, .float): node.float.map { .double($0) }
+        default: nil
         }
     }
 
     /// The keys that may stand directly below `parents`.
-    private static func knownNames(under parents: [String]) -> [String] {
+    private func knownNames(under parents: [String]) -> [String] {
         var names: [String] = []
-        for setting in ConfigurationSetting.all
+        for setting in settings
         where setting.components.count > parents.count && setting.components.starts(with: parents) {
             let name = setting.components[parents.count]
             if names.last != name { names.append(name) }

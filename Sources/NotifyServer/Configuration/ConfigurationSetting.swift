@@ -1,6 +1,7 @@
 import Configuration
 import Glibc
 import NotifyBroker
+import NotifyStore
 import NotifyWire
 
 /// One thing that can be set: what it is called, what values it takes, and where it goes.
@@ -19,9 +20,13 @@ struct ConfigurationSetting: Sendable {
         case integer(Path<Int>, ClosedRange<Int>)
         case window(Path<UInt32>, ClosedRange<UInt32>)
         case seconds(Path<Duration>, ClosedRange<Double>)
+        case size(Path<Int>, ClosedRange<UInt64>)
+        case sizeLimit(Path<UInt64?>, ClosedRange<UInt64>)
+        /// In the configuration file alone.
+        case records(RecordList)
     }
 
-    private init(_ key: String, _ target: Target) {
+    init(_ key: String, _ target: Target) {
         components = key.split(separator: ".").map(String.init)
         self.target = target
     }
@@ -31,6 +36,8 @@ struct ConfigurationSetting: Sendable {
         .init("socket_mode", .permissions(\.socketMode)),
         .init("database", .path(\.databasePath)),
         .init("log_level", .logLevel(\.logLevel)),
+        .init("log.max_bytes", .sizeLimit(\.store.maximumBytes, (1 << 20)...(16 << 40))),
+        .init("log.checkpoint_bytes", .size(\.store.checkpointBytes, (64 << 10)...(1 << 30))),
         .init("limits.connections", .integer(\.broker.connections, 1...1_000_000)),
         .init("limits.payload_bytes", .integer(\.broker.maximumPayloadBytes, 0...Limits.maximumPayloadBytes)),
         .init("limits.per_user.connections", .integer(\.broker.connectionsPerUser, 1...1_000_000)),
@@ -54,13 +61,26 @@ struct ConfigurationSetting: Sendable {
 
     var environmentVariable: String { "NOTIFYD_" + components.joined(separator: "_").uppercased() }
 
-    /// The type to ask a configuration provider for.
-    var type: ConfigType {
+    /// The type to ask a configuration provider for, `nil` if none has the setting.
+    var type: ConfigType? {
         switch target {
-        case .path, .permissions, .logLevel: .string
+        case .path, .permissions, .logLevel, .size, .sizeLimit: .string
         case .integer, .window: .int
         case .seconds: .double
+        case .records: nil
         }
+    }
+
+    var isSize: Bool {
+        switch target {
+        case .size, .sizeLimit: true
+        default: false
+        }
+    }
+
+    /// Whether a reload changes it in the running daemon.
+    var takesEffectOnReload: Bool {
+        if case .logLevel = target { true } else { false }
     }
 
     /// What a right value is, for the error about a wrong one.
@@ -72,8 +92,14 @@ struct ConfigurationSetting: Sendable {
         case .integer(_, let range): "an integer from \(range.lowerBound) to \(range.upperBound)"
         case .window(_, let range): "an integer from \(range.lowerBound) to \(range.upperBound)"
         case .seconds(_, let range): "a number of seconds from \(range.lowerBound) to \(range.upperBound)"
+        case .size(_, let range): Quantity.expectation(ofBytes: range)
+        case .sizeLimit(_, let range): "\(Quantity.expectation(ofBytes: range)), or \(Self.unlimited)"
+        case .records(let list): list.expectation
         }
     }
+
+    /// Stands for a size limit that is not set.
+    private static let unlimited = "unlimited"
 
     /// Puts a value into the configuration.
     ///
@@ -94,6 +120,14 @@ struct ConfigurationSetting: Sendable {
             configuration[keyPath: path] = UInt32(clamping: number)
         case (.seconds(let path, let range), .double(let number)) where range.contains(number):
             configuration[keyPath: path] = .seconds(number)
+        case (.size(let path, let range), .string(let text)):
+            guard let bytes = Quantity.bytes(text), range.contains(bytes) else { return false }
+            configuration[keyPath: path] = Int(bytes)
+        case (.sizeLimit(let path, _), .string(Self.unlimited)):
+            configuration[keyPath: path] = nil
+        case (.sizeLimit(let path, let range), .string(let text)):
+            guard let bytes = Quantity.bytes(text), range.contains(bytes) else { return false }
+            configuration[keyPath: path] = bytes
         default:
             return false
         }
@@ -115,6 +149,9 @@ struct ConfigurationSetting: Sendable {
         case .integer(let path, _): left[keyPath: path] != right[keyPath: path]
         case .window(let path, _): left[keyPath: path] != right[keyPath: path]
         case .seconds(let path, _): left[keyPath: path] != right[keyPath: path]
+        case .size(let path, _): left[keyPath: path] != right[keyPath: path]
+        case .sizeLimit(let path, _): left[keyPath: path] != right[keyPath: path]
+        case .records(let list): list.differs(left, right)
         }
     }
 }

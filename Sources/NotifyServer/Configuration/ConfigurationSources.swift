@@ -26,6 +26,8 @@ package struct ConfigurationSources: Sendable {
     private let options: CommandLineOptions
     private let context: ProcessContext
     private let defaults: DefaultPaths
+    /// The settings there are. Tests replace them.
+    var settings = ConfigurationSetting.all
 
     package init(options: CommandLineOptions, context: ProcessContext, defaults: DefaultPaths) {
         self.options = options
@@ -38,7 +40,7 @@ package struct ConfigurationSources: Sendable {
         var configuration = ServerConfiguration(
             socketPath: defaults.socketPath, socketMode: 0, databasePath: defaults.databasePath ?? "")
         for layer in try layers() {
-            try layer.apply(to: &configuration)
+            try layer.apply(settings, to: &configuration)
         }
         // 0 is no value that a source may give: nobody chose one.
         if configuration.socketMode == 0 {
@@ -64,7 +66,8 @@ package struct ConfigurationSources: Sendable {
 
     /// Variables that begin like ours and are none, most likely misspelt: worth a warning.
     package var unknownEnvironmentVariables: [String] {
-        let known = Set(ConfigurationSetting.all.map(\.environmentVariable) + [Self.configurationVariable])
+        let variables = settings.filter { $0.type != nil }.map(\.environmentVariable)
+        let known = Set(variables + [Self.configurationVariable])
         return context.environment.keys.filter { $0.hasPrefix("NOTIFYD_") && !known.contains($0) }.sorted()
     }
 
@@ -74,9 +77,8 @@ package struct ConfigurationSources: Sendable {
     private func layers() throws(ServerError) -> [ConfigurationLayer] {
         var layers: [ConfigurationLayer] = []
         if let file = try readFile() {
-            layers.append(
-                ConfigurationLayer(InMemoryProvider(name: file.path, values: file.values)) { "\(file.path): \($0.key)" }
-            )
+            let provider = InMemoryProvider(name: file.path, values: file.values)
+            layers.append(ConfigurationLayer(provider, lists: file.lists) { "\(file.path): \($0.key)" })
         }
         // An empty variable counts as not set.
         let environment = context.environment.filter { $0.key.hasPrefix("NOTIFYD_") && !$0.value.isEmpty }
@@ -92,10 +94,10 @@ package struct ConfigurationSources: Sendable {
 
     private func readFile() throws(ServerError) -> ConfigurationFile? {
         if let named = options.configuration ?? context.variable(Self.configurationVariable) {
-            return try ConfigurationFile.read(path: named, isRequired: true)
+            return try ConfigurationFile.read(path: named, isRequired: true, settings: settings)
         }
         guard let path = defaults.configurationPath else { return nil }
-        return try ConfigurationFile.read(path: path, isRequired: false)
+        return try ConfigurationFile.read(path: path, isRequired: false, settings: settings)
     }
 
     private var optionValues: [AbsoluteConfigKey: ConfigValue] {
@@ -110,23 +112,35 @@ package struct ConfigurationSources: Sendable {
 /// One source of settings.
 private struct ConfigurationLayer {
     let provider: any ConfigProvider
+    /// The lists of records that it has, by their setting's key.
+    let lists: [String: RecordList.Assignment]
     /// Names a setting of this source in an error.
     let name: (ConfigurationSetting) -> String
 
-    init(_ provider: any ConfigProvider, name: @escaping (ConfigurationSetting) -> String) {
+    init(
+        _ provider: any ConfigProvider, lists: [String: RecordList.Assignment] = [:],
+        name: @escaping (ConfigurationSetting) -> String
+    ) {
         self.provider = provider
+        self.lists = lists
         self.name = name
     }
 
     /// Takes every setting that the source has.
     ///
     /// The provider is asked directly: a `ConfigReader` would give its default where a value is of a wrong type.
-    func apply(to configuration: inout ServerConfiguration) throws(ServerError) {
-        for setting in ConfigurationSetting.all {
+    func apply(
+        _ settings: [ConfigurationSetting], to configuration: inout ServerConfiguration
+    ) throws(ServerError) {
+        for setting in settings {
+            guard let type = setting.type else {
+                lists[setting.key]?(&configuration)
+                continue
+            }
             let content: ConfigContent?
             do {
                 let key = AbsoluteConfigKey(setting.components)
-                content = try provider.value(forKey: key, type: setting.type).value?.content
+                content = try provider.value(forKey: key, type: type).value?.content
             } catch {
                 throw wrong(setting)
             }

@@ -1,11 +1,12 @@
 package import Glibc
 package import NotifyBroker
+package import NotifyStore
 
-/// Everything that can be set about the daemon. What the broker keeps to has its defaults in `BrokerConfiguration`, all
-/// else has them here.
+/// Everything that can be set about the daemon. What the broker and the store keep to has its defaults in
+/// `BrokerConfiguration` and `StoreOptions`, all else has them here.
 ///
 /// ``ConfigurationSetting/all`` says how each is called in the configuration file and in the environment.
-package struct ServerConfiguration: Sendable, Equatable {
+package struct ServerConfiguration: Sendable {
     /// Where clients connect. By default where ``DefaultPaths`` says.
     package var socketPath: String
     /// The permission bits of the socket; who may write may connect. 0666 for root and for the system's path, else 0600.
@@ -18,10 +19,19 @@ package struct ServerConfiguration: Sendable, Equatable {
     package var drainDeadline: Duration = .seconds(10)
     /// What users and connections may use, and how long they may take.
     package var broker = BrokerConfiguration()
+    /// How large the log may become, and when its write-ahead log moves into the database.
+    package var store = StoreOptions()
 
     package init(socketPath: String, socketMode: mode_t, databasePath: String) {
         self.socketPath = socketPath
         self.socketMode = socketMode
         self.databasePath = databasePath
+    }
+}
+
+extension ServerConfiguration: Equatable {
+    /// Whether two configurations are the same in every setting.
+    package static func == (left: ServerConfiguration, right: ServerConfiguration) -> Bool {
+        ConfigurationSetting.all.allSatisfy { !$0.differs(left, right) }
     }
 }

@@ -52,11 +52,8 @@ package struct ConfigurationReloader: Service {
         return true
     }
 
-    /// Settings other than the log level in which the configuration differs from what the daemon runs with.
+    /// Changed settings that the running daemon does not take over.
     static func settingsForNextStart(_ running: ServerConfiguration, _ loaded: ServerConfiguration) -> [String] {
-        ConfigurationSetting.all.filter { setting in
-            if case .logLevel = setting.target { return false }
-            return setting.differs(running, loaded)
-        }.map(\.key)
+        ConfigurationSetting.all.filter { !$0.takesEffectOnReload && $0.differs(running, loaded) }.map(\.key)
     }
 }

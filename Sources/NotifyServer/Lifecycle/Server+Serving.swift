@@ -28,7 +28,7 @@ extension Server {
     /// Opening may have a long log to go through, so systemd is asked for patience first.
     private func openStore() throws -> Store {
         notifier.extendTimeout(by: .seconds(300))
-        let store = try Store.open(path: configuration.databasePath)
+        let store = try Store.open(path: configuration.databasePath, options: configuration.store)
         if !store.recovered.wasClosedCleanly {
             logger.notice("the last stop was not clean: stored messages are kept, redeliveries are flagged")
         }

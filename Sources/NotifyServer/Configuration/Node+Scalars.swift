@@ -1,0 +1,20 @@
+import Yams
+
+extension Node {
+    /// The name of the resolved tag: `5` is an integer, `"5"` in quotes is a text.
+    var tagName: Tag.Name { Tag.Name(rawValue: tag.description) }
+
+    /// The text of a size or duration, which YAML takes for an integer if it has no unit.
+    var quantity: String? {
+        switch tagName {
+        case .str: string
+        case .int: int.map(String.init)
+        default: nil
+        }
+    }
+}
+
+extension Node.Scalar {
+    /// The text as the file has it, for an error message.
+    var asWritten: String { style == .plain ? string : "\"\(string)\"" }
+}

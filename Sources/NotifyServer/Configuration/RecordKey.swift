@@ -1,0 +1,58 @@
+import Yams
+
+/// A key that the records of a ``RecordList`` may have, and the type of its value.
+struct RecordKey<Value: Sendable>: DeclaredRecordKey {
+    let name: String
+    let isRequired: Bool
+    private let read: @Sendable (Node, inout RecordBudget) throws(ConfigurationMistake) -> Value
+
+    /// A key with a single value.
+    static func one(_ name: String, _ scalar: RecordScalar<Value>, isRequired: Bool = false) -> RecordKey {
+        RecordKey(name: name, isRequired: isRequired) { node, budget throws(ConfigurationMistake) in
+            try budget.spend(node.mark)
+            return try scalar.value(of: node)
+        }
+    }
+
+    /// A key with a list of one or more values.
+    static func list<Element>(
+        _ name: String, of scalar: RecordScalar<Element>, isRequired: Bool = false
+    ) -> RecordKey where Value == [Element] {
+        RecordKey(name: name, isRequired: isRequired) { node, budget throws(ConfigurationMistake) in
+            guard case .sequence(let sequence) = node, !sequence.isEmpty else {
+                throw ConfigurationMistake(
+                    node.mark, "expected a list of one or more values, each \(scalar.expectation)")
+            }
+            var values: [Element] = []
+            for element in sequence {
+                try budget.spend(element.mark)
+                values.append(try scalar.value(of: element))
+            }
+            return values
+        }
+    }
+
+    func value(of node: Node, _ budget: inout RecordBudget) throws(ConfigurationMistake) -> any Sendable {
+        try read(node, &budget)
+    }
+}
+
+/// A ``RecordKey`` of any type.
+protocol DeclaredRecordKey: Sendable {
+    var name: String { get }
+    var isRequired: Bool { get }
+    func value(of node: Node, _ budget: inout RecordBudget) throws(ConfigurationMistake) -> any Sendable
+}
+
+/// Bounds the work on a list: with YAML's aliases, a small file can stand for any number of values.
+struct RecordBudget {
+    /// More than a file of the largest size can hold without aliases.
+    static let maximumValues = ConfigurationFile.maximumBytes
+
+    private var left = maximumValues
+
+    mutating func spend(_ mark: Mark?) throws(ConfigurationMistake) {
+        guard left > 0 else { throw ConfigurationMistake(mark, "more than \(Self.maximumValues) values") }
+        left -= 1
+    }
+}

@@ -1,0 +1,101 @@
+import Yams
+
+/// A setting whose value is a list of records: the keys of a record, and where the list goes.
+///
+///     static let names = RecordKey.list("names", of: .text("a name pattern") { NamePattern($0) }, isRequired: true)
+///     static let age = RecordKey.one("max_age", .duration)
+///
+///     .init("log.retention", .records(RecordList(\.retention, [names, age]) { record in
+///         RetentionRule(names: record[names] ?? [], maximumAge: record[age])
+///     }))
+struct RecordList: Sendable {
+    /// Puts a list that was read into a configuration.
+    typealias Assignment = @Sendable (inout ServerConfiguration) -> Void
+
+    let differs: @Sendable (ServerConfiguration, ServerConfiguration) -> Bool
+    private let keys: [any DeclaredRecordKey]
+    private let assign: @Sendable ([ConfigurationRecord]) throws(ConfigurationMistake) -> Assignment
+
+    /// - Parameter make: the value of a record. It may throw what ``ConfigurationRecord/mistake(_:)`` returns.
+    init<Value: Sendable & Equatable>(
+        _ path: ConfigurationSetting.Path<[Value]>, _ keys: [any DeclaredRecordKey],
+        make: @escaping @Sendable (ConfigurationRecord) throws(ConfigurationMistake) -> Value
+    ) {
+        self.keys = keys
+        differs = { $0[keyPath: path] != $1[keyPath: path] }
+        assign = { records throws(ConfigurationMistake) in
+            var values: [Value] = []
+            for record in records { values.append(try make(record)) }
+            return { [values] in $0[keyPath: path] = values }
+        }
+    }
+
+    /// What the value of the setting is, for the error about a wrong one.
+    var expectation: String { "a list of records with the keys \(keyNames)" }
+
+    private var keyNames: String { keys.map(\.name).joined(separator: ", ") }
+
+    /// Reads and checks the list that `setting` has in the configuration file.
+    func read(_ node: Node, of setting: String) throws(ConfigurationMistake) -> Assignment {
+        guard case .sequence(let sequence) = node else {
+            throw ConfigurationMistake(node.mark, "\(setting): expected \(expectation)")
+        }
+        var budget = RecordBudget()
+        var records: [ConfigurationRecord] = []
+        for element in sequence {
+            guard case .mapping(let mapping) = element else {
+                throw ConfigurationMistake(element.mark, "\(setting): expected a record with the keys \(keyNames)")
+            }
+            records.append(try record(mapping, of: setting, &budget))
+        }
+        return try assign(records)
+    }
+
+    private func record(
+        _ mapping: Node.Mapping, of setting: String, _ budget: inout RecordBudget
+    ) throws(ConfigurationMistake) -> ConfigurationRecord {
+        var record = ConfigurationRecord(setting: setting, mark: mapping.mark)
+        for (keyNode, valueNode) in mapping {
+            guard let key = keys.first(where: { $0.name == keyNode.string }) else {
+                let name = keyNode.scalar?.asWritten ?? "list or mapping"
+                throw ConfigurationMistake(
+                    keyNode.mark, "\(setting): unknown key \"\(name)\", expected one of \(keyNames)")
+            }
+            do {
+                record.values[key.name] = try key.value(of: valueNode, &budget)
+            } catch {
+                throw ConfigurationMistake(error.mark, "\(setting).\(key.name): \(error.problem)")
+            }
+        }
+        for key in keys where key.isRequired && record.values[key.name] == nil {
+            throw record.mistake("expected a key \"\(key.name)\" in this record")
+        }
+        return record
+    }
+}
+
+/// One record of a list: every required key is there, and every value has the declared type.
+struct ConfigurationRecord {
+    fileprivate let setting: String
+    fileprivate let mark: Mark?
+    fileprivate var values: [String: any Sendable] = [:]
+
+    /// The value of a key, `nil` if the record does not have it.
+    subscript<Value>(key: RecordKey<Value>) -> Value? { values[key.name] as? Value }
+
+    /// A mistake in the record as a whole, such as keys that exclude each other.
+    func mistake(_ problem: String) -> ConfigurationMistake {
+        ConfigurationMistake(mark, "\(setting): \(problem)")
+    }
+}
+
+/// What is wrong in the configuration file, and where.
+struct ConfigurationMistake: Error {
+    let mark: Mark?
+    let problem: String
+
+    init(_ mark: Mark?, _ problem: String) {
+        self.mark = mark
+        self.problem = problem
+    }
+}

@@ -1,0 +1,53 @@
+import Yams
+
+/// The type of a single value in a record: what an error calls it, and how it is read.
+struct RecordScalar<Value: Sendable>: Sendable {
+    let expectation: String
+    private let read: @Sendable (Node) -> Value?
+
+    func value(of node: Node) throws(ConfigurationMistake) -> Value {
+        guard case .scalar(let scalar) = node else {
+            throw ConfigurationMistake(node.mark, "expected \(expectation), not a list or mapping")
+        }
+        guard let value = read(node) else {
+            throw ConfigurationMistake(node.mark, "expected \(expectation), not \(scalar.asWritten)")
+        }
+        return value
+    }
+
+    /// - Parameters:
+    ///   - expectation: what a valid text is, with its article: "a name pattern".
+    ///   - make: the value for a text, `nil` if the text is not valid.
+    static func text(_ expectation: String, _ make: @escaping @Sendable (String) -> Value?) -> RecordScalar {
+        RecordScalar(expectation: expectation) { node in
+            guard node.tagName == .str else { return nil }
+            return node.string.flatMap(make)
+        }
+    }
+}
+
+extension RecordScalar<Int> {
+    static func integer(_ range: ClosedRange<Int>) -> RecordScalar {
+        RecordScalar(expectation: "an integer from \(range.lowerBound) to \(range.upperBound)") { node in
+            guard node.tagName == .int, let number = node.int, range.contains(number) else { return nil }
+            return number
+        }
+    }
+}
+
+extension RecordScalar<UInt64> {
+    static func size(_ range: ClosedRange<UInt64>) -> RecordScalar {
+        RecordScalar(expectation: Quantity.expectation(ofBytes: range)) { node in
+            guard let bytes = node.quantity.flatMap(Quantity.bytes), range.contains(bytes) else { return nil }
+            return bytes
+        }
+    }
+}
+
+extension RecordScalar<Duration> {
+    static var duration: RecordScalar {
+        RecordScalar(expectation: "a duration such as 90s, 15m, 24h, 7d or 0") { node in
+            node.quantity.flatMap(Quantity.duration)
+        }
+    }
+}
