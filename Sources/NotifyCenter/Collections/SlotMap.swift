@@ -1,4 +1,5 @@
 /// Identifies one insertion into a ``SlotMap``. A type of its own for each kind of value keeps identifiers from being mixed up.
+@usableFromInline
 package protocol SlotID: Hashable {
     /// The slot that the value is in.
     var index: Int { get }
@@ -10,9 +11,10 @@ package protocol SlotID: Hashable {
 }
 
 /// The identifier for maps that are used by slot index alone.
+@usableFromInline
 package struct PlainSlotID: SlotID, Sendable, BitwiseCopyable {
-    package let index: Int
-    package let generation: UInt32
+    @usableFromInline package let index: Int
+    @usableFromInline package let generation: UInt32
 
     @inlinable
     package init(index: Int, generation: UInt32) {
@@ -35,6 +37,9 @@ package struct PlainSlotID: SlotID, Sendable, BitwiseCopyable {
 /// connections.contains(id)  // true
 /// connections.remove(id)
 /// ```
+// Without `@usableFromInline` on the type, other modules take no notice of `@inlinable`: every access would be an unspecialized
+// call, which looks up metadata and allocates.
+@usableFromInline
 package struct SlotMap<ID: SlotID, Value> {
     @usableFromInline
     struct Slot {
