@@ -14,7 +14,7 @@ struct IdentityTable {
         var users: Int
     }
 
-    private var entries = SlotMap<PlainSlotID, Entry>()
+    private var entries = SlotTable<PlainSlotID, Entry>()
     private var indices: [Identity: Int] = [:]
 
     var count: Int { indices.count }
@@ -25,7 +25,7 @@ struct IdentityTable {
             entries[index].users += 1
             return IdentityID(index: index)
         }
-        let index = entries.insert(Entry(identity: identity, users: 1)).index
+        let index = entries.insert { _ in Entry(identity: identity, users: 1) }.index
         indices[identity] = index
         return IdentityID(index: index)
     }
@@ -37,8 +37,9 @@ struct IdentityTable {
 
     mutating func release(_ id: IdentityID) {
         entries[id.index].users -= 1
-        guard entries[id.index].users == 0, let entry = entries.remove(at: id.index) else { return }
-        indices[entry.identity] = nil
+        guard entries[id.index].users == 0 else { return }
+        indices[entries[id.index].identity] = nil
+        entries.remove(id.index)
     }
 
     subscript(id: IdentityID) -> Identity {

@@ -1,4 +1,3 @@
-import NotifyCenter
 import NotifyWire
 
 /// The connections by slot: their sessions, their deadlines, and whether the daemon is draining.
@@ -9,7 +8,7 @@ struct Connections {
         case done
     }
 
-    private var table = SlotMap<ConnectionID, Connection>()
+    private var table = SlotTable<ConnectionID, Connection>()
     /// Connections that have a deadline.
     private var timed: Set<ConnectionSlot> = []
     /// No deadline is earlier. Cached: scanning every tick would let idle connections degrade all others.
@@ -23,7 +22,7 @@ struct Connections {
     @inline(__always)
     func contains(_ id: ConnectionID) -> Bool { table.contains(id) }
     /// The connection in a slot; nil if there is none.
-    func id(in slot: ConnectionSlot) -> ConnectionID? { table.id(at: slot.index) }
+    func id(in slot: ConnectionSlot) -> ConnectionID? { table.isUsed(slot.index) ? self[slot].id : nil }
 
     /// A connection in use.
     subscript(slot: ConnectionSlot) -> Connection {
@@ -56,7 +55,7 @@ struct Connections {
     }
 
     mutating func remove(_ slot: ConnectionSlot) {
-        table.remove(at: slot.index)
+        table.remove(slot.index)
         timed.remove(slot)
     }
 

@@ -25,7 +25,7 @@ struct DurableKey: Hashable, Comparable {
 
 /// The durable subscriptions, and which of them have progress that is not persisted.
 struct DurableSubscriptions {
-    private var table = SlotMap<PlainSlotID, DurableSubscription>()
+    private var table = SlotTable<PlainSlotID, DurableSubscription>()
     private var slotsByKey: [DurableKey: DurableSlot] = [:]
     private var slotsByID: [DurableID: DurableSlot] = [:]
     private var nextID: DurableID
@@ -68,8 +68,11 @@ struct DurableSubscriptions {
     mutating func add(
         _ record: DurableRecord, owner: IdentityID, register: (DurableSlot) -> UInt64
     ) -> DurableSlot {
-        let slot = DurableSlot(Int32(table.nextID.index))
-        table.insert(DurableSubscription(record, owner: owner, registration: register(slot)))
+        let id = table.insert { id in
+            let registration = register(DurableSlot(Int32(id.index)))
+            return DurableSubscription(record, owner: owner, registration: registration)
+        }
+        let slot = DurableSlot(Int32(id.index))
         slotsByKey[DurableKey(uid: record.owner.uid, name: record.name)] = slot
         slotsByID[record.id] = slot
         return slot
@@ -81,7 +84,7 @@ struct DurableSubscriptions {
         slotsByKey[DurableKey(uid: removed.uid, name: removed.name)] = nil
         slotsByID[removed.id] = nil
         unsaved.remove(slot)
-        table.remove(at: slot.index)
+        table.remove(slot.index)
         return removed
     }
 

@@ -1,5 +1,4 @@
 import Algorithms
-import NotifyCenter
 import NotifyLog
 
 /// Every reader of the log: which of them have something to read, and from where.
@@ -20,7 +19,7 @@ struct LogReaders {
     private static let ringEntriesPerTick = 65_536
     private static let ringEntriesPerReader = 16...4096
 
-    private var table = SlotMap<ReaderID, LogReader>()
+    private var table = SlotTable<ReaderID, LogReader>()
     private(set) var ring: TailRing
     private var pages = PageQueue()
     /// Readers that may have something to read.
@@ -46,16 +45,17 @@ struct LogReaders {
 
     /// Opens a reader, which is ready to read.
     mutating func open(_ reader: LogReader) -> ReaderID {
-        let id = table.insert(reader)
+        let id = table.insert { _ in reader }
         ready.insert(id)
         return id
     }
 
     mutating func close(_ id: ReaderID) {
-        guard let reader = table.remove(id) else { return }
+        guard table.contains(id) else { return }
         ready.remove(id)
         retrying.remove(id)
-        if reader.isLive { removeLive(id) }
+        if self[id].isLive { removeLive(id) }
+        table.remove(id.index)
     }
 
     // MARK: Turns

@@ -151,21 +151,6 @@ package struct SlotMap<ID: SlotID, Value> {
         isUsed(index) ? ID(index: index, generation: slots[index].generation) : nil
     }
 
-    /// Changes the value in a slot. For changes that may throw: an access through the subscript allocates memory where an
-    /// error ends it.
-    ///
-    /// - Precondition: There is a value in the slot.
-    @inlinable
-    @inline(__always)
-    package mutating func update<Result, Failure>(
-        _ index: Int, _ body: (inout Value) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        precondition(slots[index].value != nil, "the slot is vacant")
-        // Not nil: checked in the line above. To take the value out and put it back would copy it twice.
-        // swift-format-ignore: NeverForceUnwrap
-        return try body(&slots[index].value!)
-    }
-
     /// The value in a slot, read and modified in place.
     ///
     /// Accessors around it are best inlined always: a coroutine that is called allocates its frame on the heap.
