@@ -1,5 +1,5 @@
 /// How a log is kept.
-package struct StoreOptions: Sendable {
+package struct StoreOptions: Equatable, Sendable {
     /// Messages are refused as `full` once the database holds this many bytes; changes to subscriptions never are.
     package var maximumBytes: UInt64?
     /// Bytes of write-ahead log after which its pages are moved into the database.

@@ -6,7 +6,7 @@ package import NotifyStore
 /// `BrokerConfiguration` and `StoreOptions`, all else has them here.
 ///
 /// ``ConfigurationSetting/all`` says how each is called in the configuration file and in the environment.
-package struct ServerConfiguration: Sendable {
+package struct ServerConfiguration: Equatable, Sendable {
     /// Where clients connect. By default where ``DefaultPaths`` says.
     package var socketPath: String
     /// The permission bits of the socket; who may write may connect. 0666 for root and for the system's path, else 0600.
@@ -26,12 +26,5 @@ package struct ServerConfiguration: Sendable {
         self.socketPath = socketPath
         self.socketMode = socketMode
         self.databasePath = databasePath
-    }
-}
-
-extension ServerConfiguration: Equatable {
-    /// Whether two configurations are the same in every setting.
-    package static func == (left: ServerConfiguration, right: ServerConfiguration) -> Bool {
-        ConfigurationSetting.all.allSatisfy { !$0.differs(left, right) }
     }
 }
