@@ -67,6 +67,7 @@ extension Broker {
     private mutating func create(
         _ subscribe: Subscribe, _ filter: SubscriptionFilter, _ slot: ConnectionSlot
     ) throws(WireError) -> (DurableSlot, DurableChange) {
+        let id = try durables.takeID()
         try ledger.take(.durableSubscriptions, uid: connections[slot].uid)
         let cursor: UInt64 =
             switch subscribe.start {
@@ -74,7 +75,7 @@ extension Broker {
             case .oldest: 0
             }
         var record = DurableRecord(
-            id: durables.takeID(), owner: access.identity(connections[slot].identity), name: subscribe.durableName,
+            id: id, owner: access.identity(connections[slot].identity), name: subscribe.durableName,
             filter: filter, progress: DurableProgress(cursor: cursor, seenThrough: 0))
         let durable = add(record)
         record.progress.isAttached = true

@@ -59,9 +59,14 @@ struct DurableSubscriptions {
 
     // MARK: Creation and removal
 
-    mutating func takeID() -> DurableID {
-        defer { nextID = DurableID(nextID.rawValue + 1) }
-        return nextID
+    /// - Throws: `limitReached`, after four billion creations.
+    mutating func takeID() throws(WireError) -> DurableID {
+        let id = nextID
+        guard id.rawValue < .max else {
+            throw WireError(.limitReached, "no id is left for another durable subscription in this log")
+        }
+        nextID = DurableID(id.rawValue + 1)
+        return id
     }
 
     /// Adds a subscription; `register` puts it into the center and returns the registration's id.

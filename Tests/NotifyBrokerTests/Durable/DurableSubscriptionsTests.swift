@@ -30,10 +30,14 @@ struct DurableSubscriptionsTests {
         #expect(durables.slots == [slots[1]])
     }
 
-    @Test func idsAreNeverGivenTwice() {
-        var durables = DurableSubscriptions(nextID: DurableID(5))
-        let ids = [durables.takeID(), durables.takeID()]
-        #expect(ids == [DurableID(5), DurableID(6)])
+    @Test func idsAreNeverGivenTwiceAndEndWithAnError() throws {
+        var durables = DurableSubscriptions(nextID: DurableID(.max - 2))
+        let ids = [try durables.takeID(), try durables.takeID()]
+        #expect(ids == [DurableID(.max - 2), DurableID(.max - 1)])
+        for _ in 0..<2 {
+            let error = #expect(throws: WireError.self) { try durables.takeID() }
+            #expect(error?.code == .limitReached)
+        }
     }
 
     @Test func progressIsTakenOnceAndAgainAfterAFailure() {
