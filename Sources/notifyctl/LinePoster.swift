@@ -7,6 +7,9 @@ struct LinePoster {
     let printer: ReceiptPrinter
 
     func run(_ configuration: NotifyClient.Configuration) async throws {
+        // Input such as that of `tail -f` outlives the daemon, and may then say nothing for long.
+        var configuration = configuration
+        configuration.onConnectionChange = ConnectionRemarks().handler
         let failure = try await withNotifyClient(configuration: configuration) { client in
             let pipeline = client.postPipeline()
             return try await withThrowingTaskGroup(of: ExitStatus?.self) { group in

@@ -137,6 +137,8 @@ extension IntegrationTests {
             try process.write("1\n")
             #expect(try await process.waitForLines(1).count == 1)
             try await daemon.kill()
+            // A line that is sent before the loss is noticed fails alone: whether it was posted is not known.
+            try await process.standardError.wait("the loss") { $0.text.contains("lost notifyd") ? $0 : nil }
             try process.write("2\n")
             // It waits for the daemon as long as a post waits for a connection; not for more input.
             #expect(try await process.waitForExit() == .status(69))
