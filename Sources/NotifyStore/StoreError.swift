@@ -16,7 +16,7 @@ package struct StoreError: Error {
         case foreignDatabase
         /// A newer notifyd has written the file.
         case newerSchema
-        /// A file or its folder can't be created, read or written.
+        /// A file or its folder can't be created, read or written, or another user may change it.
         case notAccessible
         /// The disk is full.
         case full
@@ -94,6 +94,8 @@ extension StoreError {
         case .notARegularFile:
             self.init(
                 .notARegularFile, "'\(lockPath)' is not a regular file; move it away or choose another path")
+        case .notTrusted(let problem):
+            self.init(notTrusted: path, problem)
         case .notOpened(let error):
             self.init(
                 [.noSpace, .diskQuotaExceeded].contains(error) ? .full : .notAccessible,
@@ -102,6 +104,11 @@ extension StoreError {
         case .notLocked(let error):
             self.init(.notAccessible, "'\(lockPath)' can't be locked: \(error)", cause: error)
         }
+    }
+
+    init(notTrusted path: String, _ problem: OwnershipProblem) {
+        self.init(
+            .notAccessible, "the database '\(path)' is not opened: \(problem), or use another path", cause: problem)
     }
 
     init(closing path: String, _ error: any Error) {

@@ -14,6 +14,8 @@ package struct FileLock: ~Copyable, Sendable {
         case held(by: pid_t?)
         /// The path exists and is not a regular file: a symbolic link, a folder, a pipe.
         case notARegularFile(FileType?)
+        /// Another user may change or replace the lock file. It was left as it is.
+        case notTrusted(OwnershipProblem)
         /// The file can't be opened or created.
         case notOpened(Errno)
         /// The file system does not lock.
@@ -24,12 +26,18 @@ package struct FileLock: ~Copyable, Sendable {
     package static func path(guarding guardedPath: String) -> String { guardedPath + ".lock" }
 
     /// Takes the lock of `guardedPath` in the file `guardedPath.lock`, without waiting for another holder.
+    ///
+    /// Who can replace the file can have two processes hold a lock each, and who can link it elsewhere can have another
+    /// file written to. So the file must be a regular one of this process's user with no other name, in a folder where no
+    /// other user can replace it.
     package init(guarding guardedPath: String) throws(Failure) {
         let path = Self.path(guarding: guardedPath)
+        try Self.checked { () throws(OwnershipProblem) in try OwnershipProblem.checkFolder(of: path) }
         let file = try Self.open(path)
         guard let status = try? Stat(file.descriptor), status.type == .regular else {
             throw .notARegularFile(try? Stat(file.descriptor).type)
         }
+        try Self.checked { () throws(OwnershipProblem) in try OwnershipProblem.checkFile(status, at: path) }
         guard flock(file.rawValue, LOCK_EX | LOCK_NB) == 0 else {
             let error = Errno.last
             throw error == .wouldBlock ? .held(by: Self.readHolder(file.descriptor)) : .notLocked(error)
@@ -42,6 +50,14 @@ package struct FileLock: ~Copyable, Sendable {
     deinit {
         // A child process between fork and exec still has the descriptor, so closing it does not release the lock.
         flock(file.rawValue, LOCK_UN)
+    }
+
+    private static func checked(_ check: () throws(OwnershipProblem) -> Void) throws(Failure) {
+        do throws(OwnershipProblem) {
+            try check()
+        } catch {
+            throw .notTrusted(error)
+        }
     }
 
     private static func open(_ path: String) throws(Failure) -> OwnedDescriptor {

@@ -132,7 +132,7 @@ extension IntegrationTests {
             // The service manager's socket stands in it, too, so it can be passed but not written.
             chmod(folder.path, 0o755)
             let other = try TemporaryFolder()
-            chmod(other.path, 0o777)
+            chmod(other.path, 0o1777)
             let user = Requirements.asUser(54_321)
             let forSocket = try await refusal(database: other.file("n.db"), launcher: user)
             let reason =
@@ -147,7 +147,7 @@ extension IntegrationTests {
 
         @Test(.enabled(if: Requirements.canBecomeOthers), arguments: ["n.sock.lock", "n.db.lock", "n.db"])
         func filesOfAnotherUser(name: String) async throws {
-            chmod(folder.path, 0o777)
+            chmod(folder.path, 0o1777)
             let file = folder.file(name)
             #expect(FileManager.default.createFile(atPath: file, contents: nil, attributes: [.posixPermissions: 0o600]))
             let message = try await refusal(launcher: Requirements.asUser(54_321))
@@ -159,7 +159,7 @@ extension IntegrationTests {
 
         @Test(.enabled(if: Requirements.canBecomeOthers))
         func aWriteAheadLogOfAnotherUser() async throws {
-            chmod(folder.path, 0o777)
+            chmod(folder.path, 0o1777)
             let user = Requirements.asUser(54_321)
             let run = try NotifydRun(
                 ["--socket", folder.file("n.sock"), "--database", folder.file("n.db")], launcher: user,
@@ -173,6 +173,50 @@ extension IntegrationTests {
             #expect(
                 message.contains("the file belongs to uid 0 and has the mode 0600, and notifyd runs as uid 54321"))
             #expect(!message.contains("folder"))
+        }
+
+        // MARK: What other users may change
+
+        @Test(.enabled(if: Requirements.isRoot), arguments: ["n.sock.lock", "n.db.lock", "n.db", "n.db-wal"])
+        func asRootAFileOfAnotherUser(name: String) async throws {
+            let run = try NotifydRun(
+                ["--socket", folder.file("n.sock"), "--database", folder.file("n.db")],
+                managerPath: folder.file("manager"))
+            try await run.ready()
+            #expect(try await run.stop() == .status(0))
+            let file = folder.file(name)
+            #expect(FileFacts.exists(file) || FileManager.default.createFile(atPath: file, contents: nil))
+            #expect(chown(file, 54_321, 54_321) == 0)
+            let message = try await refusal()
+            #expect(
+                message.contains(
+                    "'\(file)' belongs to uid 54321, and notifyd runs as root: run \"chown root '\(file)'\", "
+                        + "or start notifyd with \"sudo -u '#54321'\""))
+            #expect(FileFacts(file)?.owner == 54_321)
+        }
+
+        @Test(.enabled(if: Requirements.isRoot)) func asRootAFolderOfAnotherUser() async throws {
+            let other = try TemporaryFolder()
+            #expect(chown(other.path, 54_321, 54_321) == 0)
+            for message in [
+                try await refusal(database: other.file("n.db")), try await refusal(socket: other.file("n.sock")),
+            ] {
+                expectText(message, "'\(other.path)' belongs to uid 54321")
+                expectText(message, "chown root '\(other.path)'")
+            }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: other.path) == [])
+        }
+
+        @Test func foldersThatOthersMayWriteTo() async throws {
+            let shared = try TemporaryFolder()
+            #expect(chmod(shared.path, 0o770) == 0)
+            for message in [
+                try await refusal(database: shared.file("n.db")), try await refusal(socket: shared.file("n.sock")),
+            ] {
+                expectText(message, "other users may write to the folder '\(shared.path)' (mode 0770)")
+                expectText(message, "chmod go-w '\(shared.path)'")
+            }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: shared.path) == [])
         }
 
         // MARK: The configuration file

@@ -60,6 +60,44 @@ import Testing
         #expect(failure(of: folder.file("b")) == .notARegularFile(.fifo))
     }
 
+    @Test func aHardLinkIsLeftAsItIs() throws {
+        let precious = try folder.write("precious", to: "precious")
+        #expect(chmod(precious, 0o644) == 0)
+        let path = folder.file("n.lock")
+        #expect(link(precious, path) == 0)
+        #expect(failure(of: folder.file("n")) == .notTrusted(.isHardLinked(path, names: 2)))
+        #expect(try String(contentsOfFile: precious, encoding: .utf8) == "precious")
+        #expect(permissions(of: precious) == 0o644)
+    }
+
+    @Test(.enabled(if: geteuid() == 0)) func aFileOfAnotherUserIsLeftAsItIs() throws {
+        let path = try folder.write("theirs", to: "n.lock")
+        #expect(chmod(path, 0o644) == 0 && chown(path, 54_321, 54_321) == 0)
+        #expect(failure(of: folder.file("n")) == .notTrusted(.belongs(path, to: 54_321)))
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "theirs")
+        #expect(permissions(of: path) == 0o644)
+    }
+
+    @Test(arguments: [0o777, 0o770, 0o702] as [mode_t])
+    func aFolderThatOthersMayWriteToIsRefused(mode: mode_t) throws {
+        #expect(chmod(folder.path, mode) == 0)
+        #expect(failure(of: folder.file("n")) == .notTrusted(.isWritableByOthers(folder.path, mode: mode)))
+        #expect(!exists(folder.file("n.lock")))
+    }
+
+    @Test(arguments: [0o1777, 0o755, 0o700] as [mode_t])
+    func aFolderWhereOthersCantReplaceTheFileIsTaken(mode: mode_t) throws {
+        #expect(chmod(folder.path, mode) == 0)
+        #expect(failure(of: folder.file("n")) == nil)
+    }
+
+    @Test(.enabled(if: geteuid() == 0), arguments: [0o755, 0o1777] as [mode_t])
+    func asRootAFolderOfAnotherUserIsRefused(mode: mode_t) throws {
+        #expect(chmod(folder.path, mode) == 0 && chown(folder.path, 54_321, 54_321) == 0)
+        #expect(failure(of: folder.file("n")) == .notTrusted(.belongs(folder.path, to: 54_321)))
+        #expect(!exists(folder.file("n.lock")))
+    }
+
     @Test func aFolderThatIsMissingIsAnErrorOfTheSystem() {
         #expect(failure(of: folder.file("none/n")) == .notOpened(.noSuchFileOrDirectory))
     }

@@ -173,6 +173,10 @@ extension ServerError {
                 default: "not a regular file"
                 }
             self.init(.folderUnusable, "the lock file \(lockPath) of the socket is \(what): remove it yourself")
+        case .notTrusted(let problem):
+            self.init(
+                .folderUnusable,
+                "the socket \(path) is not opened: \(problem), or choose another path with --socket")
         case .notOpened(let error) where error != .permissionDenied && error != .notPermitted:
             self = .folderUnusable(AccessProblem.folder(of: path), purpose: "socket", cause: error)
         case .notOpened(let error):

@@ -45,6 +45,7 @@ struct DatabaseFile {
     }
 
     private func check() throws(StoreError) {
+        try checkOwners()
         let header: [UInt8]
         do throws(Errno) {
             let file = try OwnedDescriptor.open(path, .readWrite, options: [.noFollow, .nonBlocking])
@@ -63,6 +64,17 @@ struct DatabaseFile {
             .reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         // Zero is also the id of a log whose first pages are still in the write-ahead log: SQLite reports it later.
         guard applicationID == 0 || applicationID == UInt32(Schema.applicationID) else { throw Schema.foreign(path) }
+    }
+
+    /// Root may open files of every user: it refuses those, as their owners may change them at any time, and would not be
+    /// able to open what root leaves. Another user's attempt ends at the files' modes.
+    private func checkOwners() throws(StoreError) {
+        guard geteuid() == 0 else { return }
+        for name in [path, path + "-wal"] {
+            guard let owner = try? Stat(FilePath(name), followTargetSymlink: false).userID.rawValue, owner != 0
+            else { continue }
+            throw StoreError(notTrusted: path, .belongs(name, to: owner))
+        }
     }
 
     private func readHeader(_ file: FileDescriptor) throws(Errno) -> [UInt8] {
