@@ -13,7 +13,8 @@ extension NotifyClient {
         /// How long to wait between attempts to connect.
         public var backoff = Backoff()
 
-        /// Whether the client ends with `noDaemon` if the first attempt to connect fails. Otherwise it tries on.
+        /// Whether the client ends with `noDaemon` if the first attempt to connect fails. Otherwise it tries on, as it
+        /// does where a daemon is there and only the queue of its socket is full.
         public var requiresFirstConnection = false
 
         /// What the daemon does when volatile messages for this client outgrow what it keeps for it.

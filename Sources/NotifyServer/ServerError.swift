@@ -11,6 +11,8 @@ package struct ServerError: Error, Sendable {
         case socketPathUnusable
         /// Another process serves the socket.
         case socketInUse
+        /// The socket accepts no more connections, for good.
+        case socketLost
         /// What systemd passed is not one listening Unix stream socket.
         case socketActivationInvalid
         /// The kernel refused a call for a reason that no other code names.

@@ -51,7 +51,8 @@ extension IntegrationTests {
             let early = RawClient(try RawSocket(path: path))
             let run = try NotifydRun(
                 ["--socket", folder.file("unused.sock"), "--database", folder.file("n.db")],
-                launcher: Self.passing, managerPath: folder.file("manager"), input: .descriptor(listener.descriptor))
+                launcher: NotifydRun.passingSocket, managerPath: folder.file("manager"),
+                input: .descriptor(listener.descriptor))
             #expect(try await run.ready() == path)
             try early.greet()
             try early.post("through.it", durability: .stored)
@@ -67,12 +68,10 @@ extension IntegrationTests {
             expectText(try await run.refusal(), "systemd")
         }
 
-        /// Executes the daemon with what was standard input as the descriptor that a service manager passes.
-        private static let passing = ["sh", "-c", "LISTEN_FDS=1 LISTEN_PID=$$ exec \"$@\" 3<&0 </dev/null", "sh"]
-
         @Test func whatIsPassedMustListen() async throws {
             let run = try NotifydRun(
-                ["--database", folder.file("n.db")], launcher: Self.passing, managerPath: folder.file("manager"))
+                ["--database", folder.file("n.db")], launcher: NotifydRun.passingSocket,
+                managerPath: folder.file("manager"))
             expectText(try await run.refusal(), "the socket that systemd passed is not a Unix socket")
         }
     }

@@ -263,10 +263,10 @@ extension IntegrationTests {
 final class Listener {
     let descriptor: Int32
 
-    init(path: String) throws {
+    init(path: String, backlog: Int32 = 8) throws {
         descriptor = try RawSocket.unconnected()
         let bound = RawSocket.withAddress(path) { bind(descriptor, $0, $1) }
-        guard bound == 0, listen(descriptor, 8) == 0 else { throw Errno.last }
+        guard bound == 0, listen(descriptor, backlog) == 0 else { throw Errno.last }
     }
 
     deinit {

@@ -165,6 +165,18 @@ import Testing
         #expect(describe(machine.connectFailed(Self.lost, now: .zero, jitter: 1)).hasPrefix("retry"))
     }
 
+    @Test func `a full queue does not end it even if the first connection is required`() {
+        var settings = Self.settings
+        settings.requiresFirstConnection = true
+        var machine = ClientConnectionMachine(settings)
+        _ = machine.start()
+        let action = machine.connectFailed(Self.lost, queueIsFull: true, now: .zero, jitter: 1)
+        #expect(describe(action) == "retry at 2.0 seconds")
+        #expect(machine.lastFailure?.code == .connectionLost)
+        #expect(machine.timeReached(.seconds(2)) == .connect)
+        #expect(describe(machine.connectFailed(Self.lost, now: .seconds(2), jitter: 1)) == "end connectionLost")
+    }
+
     @Test(arguments: [NotifyError.Code.unsupportedVersion, .forbidden, .invalidSocketPath])
     func `errors that would come again end it`(code: NotifyError.Code) {
         var machine = ClientConnectionMachine(Self.settings)

@@ -23,12 +23,43 @@ import TestSupport
         #expect(try canConnect(to: path))
     }
 
-    @Test func givesItsDescriptorOnceAndReadyForTheEventLoop() throws {
+    @Test func givesCopiesOfItsDescriptorReadyForTheEventLoop() throws {
         let listening = try ListeningSocket.bind(path: path, mode: 0o600)
-        let descriptor = OwnedDescriptor(owning: try #require(listening.takeDescriptor()))
-        #expect(listening.takeDescriptor() == nil)
-        #expect(fcntl(descriptor.rawValue, F_GETFL) & O_NONBLOCK != 0)
-        #expect(fcntl(descriptor.rawValue, F_GETFD) & FD_CLOEXEC != 0)
+        for _ in 0..<2 {
+            let descriptor = try listening.copyDescriptor()
+            #expect(fcntl(descriptor.rawValue, F_GETFL) & O_NONBLOCK != 0)
+            #expect(fcntl(descriptor.rawValue, F_GETFD) & FD_CLOEXEC != 0)
+        }
+        #expect(try canConnect(to: path))
+        listening.close()
+        #expect(try !canConnect(to: path))
+        #expect(throws: Errno.badFileDescriptor) { _ = try listening.copyDescriptor() }
+    }
+
+    @Test(arguments: [false, true])
+    func makesItsQueueLongAgain(isFromServiceManager: Bool) throws {
+        let listening =
+            try isFromServiceManager
+            ? ListeningSocket(fromServiceManager: boundSocket(SOCK_STREAM, at: path, listening: true))
+            : .bind(path: path, mode: 0o600)
+        let descriptor = try listening.copyDescriptor()
+        #expect(listen(descriptor.rawValue, 3) == 0)
+        #expect(try connections(atMost: 200) < 10)
+        try listening.restoreBacklog()
+        #expect(try connections(atMost: 200) == 200)
+    }
+
+    /// How many clients can connect and wait to be accepted.
+    private func connections(atMost limit: Int) throws -> Int {
+        let address = try #require(UnixSocketAddress(path: path))
+        var clients: [CInt] = []
+        defer { for client in clients { Glibc.close(client) } }
+        while clients.count < limit {
+            let client = try OwnedDescriptor.unixSocket(SOCK_STREAM).release().rawValue
+            clients.append(client)
+            guard address.withSockaddr({ connect(client, $0, $1) }) == 0 else { return clients.count - 1 }
+        }
+        return clients.count
     }
 
     @Test func removesItsFileOnce() throws {

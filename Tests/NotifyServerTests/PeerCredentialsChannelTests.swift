@@ -2,6 +2,7 @@ import Glibc
 import NIOCore
 import NIOPosix
 import NotifySystem
+import SystemPackage
 import Testing
 import TestSupport
 
@@ -11,7 +12,7 @@ import TestSupport
     @Test func credentialsAreKnownInTheInitializerOfAChannel() async throws {
         let folder = try TemporaryFolder()
         let listening = try ListeningSocket.bind(path: folder.file("n.sock"), mode: 0o600)
-        let descriptor = try #require(listening.takeDescriptor())
+        let descriptor = try listening.copyDescriptor().release().rawValue
         let group = MultiThreadedEventLoopGroup.singleton
         let accepted = group.any().makePromise(of: PeerCredentials.self)
         let server = try await ServerBootstrap(group: group)

@@ -120,9 +120,14 @@ extension ClientConnectionMachine {
         case none
     }
 
-    mutating func connectFailed(_ error: NotifyError, now: Duration, jitter: Double) -> LossAction {
+    /// - Parameter queueIsFull: Whether a daemon is there, and cannot have more connections wait for it.
+    mutating func connectFailed(
+        _ error: NotifyError, queueIsFull: Bool = false, now: Duration, jitter: Double
+    ) -> LossAction {
         guard case .connecting(let failures) = state else { return .none }
-        return failed(error, failures: failures, now: now, jitter: jitter)
+        guard queueIsFull else { return failed(error, failures: failures, now: now, jitter: jitter) }
+        lastFailure = error
+        return retry(failures: failures + 1, now: now, jitter: jitter)
     }
 
     private func isFinal(_ error: NotifyError) -> Bool {

@@ -169,16 +169,19 @@ extension ClientCore {
                 }
             }
             .connect(unixDomainSocketPath: path)
-            .whenFailure { self.connectFailed(.cannotConnect(to: path, $0)) }
+            .whenFailure { error in
+                let queueIsFull = (error as? IOError)?.errnoCode == EAGAIN
+                self.connectFailed(.cannotConnect(to: path, error), queueIsFull: queueIsFull)
+            }
     }
 
     private static var receiveAllocator: AdaptiveRecvByteBufferAllocator {
         AdaptiveRecvByteBufferAllocator(minimum: 4 << 10, initial: 64 << 10, maximum: 256 << 10)
     }
 
-    private func connectFailed(_ error: NotifyError) {
+    private func connectFailed(_ error: NotifyError, queueIsFull: Bool = false) {
         let jitter = jitter
-        process { $0.connectFailed(error, now: clock.now, jitter: jitter, &$1) }
+        process { $0.connectFailed(error, queueIsFull: queueIsFull, now: clock.now, jitter: jitter, &$1) }
     }
 
     // The handler calls these, on the event loop.
@@ -263,6 +266,10 @@ extension NotifyError {
             NotifyError(
                 .noDaemon,
                 "no notifyd listens at \(path); start it, or set NOTIFYD_SOCKET to where it does",
+                cause: error)
+        case EAGAIN:
+            NotifyError(
+                .noDaemon, "notifyd at \(path) accepts no connections, and as many as possible wait for it already",
                 cause: error)
         case EACCES, EPERM:
             NotifyError(.forbidden, "this user may not connect to \(path)", cause: error)

@@ -92,9 +92,10 @@ extension ClientMachine {
     }
 
     mutating func connectFailed(
-        _ error: NotifyError, now: Duration, jitter: Double, _ effects: inout Effects
+        _ error: NotifyError, queueIsFull: Bool = false, now: Duration, jitter: Double, _ effects: inout Effects
     ) {
-        follow(link.connectFailed(error, now: now, jitter: jitter), now: now, &effects)
+        let action = link.connectFailed(error, queueIsFull: queueIsFull, now: now, jitter: jitter)
+        follow(action, now: now, &effects)
     }
 
     mutating func welcomed(_ welcome: Welcome, now: Duration, _ effects: inout Effects) {

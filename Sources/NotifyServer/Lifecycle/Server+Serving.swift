@@ -10,6 +10,8 @@ import ServiceLifecycle
 
 extension Server {
     /// Serves the connections that come to the socket, until a graceful shutdown has been carried through.
+    ///
+    /// - Throws: ``ServerError`` with `socketLost` if the socket is lost; what was accepted is drained before.
     func serve(_ listening: ListeningSocket) async throws {
         let store = try openStore()
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -38,40 +40,20 @@ extension Server {
     private func serve(_ listening: ListeningSocket, _ store: Store, on eventLoop: any EventLoop) async throws {
         let driver = try await eventLoop.submit { makeDriver(store, eventLoop) }.get()
         try await eventLoop.flatSubmit { driver.value.start() }.get()
-        guard let descriptor = listening.takeDescriptor() else { return }
-        let channel = try await ServerBootstrap(group: eventLoop)
-            .serverChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(AcceptPause(logger: logger))
-                }
-            }
-            .childChannelOption(
-                .recvAllocator,
-                value: AdaptiveRecvByteBufferAllocator(
-                    minimum: 512, initial: 1024, maximum: 256 << 10)
-            )
-            .childChannelOption(.writeBufferWaterMark, value: .init(low: 64 << 10, high: 256 << 10))
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    let credentials = try PeerCredentials(of: channel)
-                    let identity = Identity(
-                        uid: credentials.userID, gid: credentials.groupID, groups: credentials.groups)
-                    let peer = Peer(identity: identity, pid: UInt32(credentials.processID))
-                    try channel.pipeline.syncOperations.addHandler(
-                        ConnectionHandler(driver: driver.value, peer: peer))
-                }
-            }
-            .withBoundSocket(descriptor)
-            .get()
-        announceRunning(listening)
-        try await gracefulShutdown()
+        var loss: ServerError?
+        do {
+            try await acceptConnections(on: listening, driver, eventLoop)
+        } catch let error as ServerError where error.code == .socketLost {
+            loss = error
+        }
+        listening.close()
         notifier.stopping(status: "draining")
         // However long a deadline was configured, the unit's own shall not come first.
         notifier.extendTimeout(by: configuration.drainDeadline + .seconds(10))
-        try await channel.close()
         try await eventLoop.flatSubmit { driver.value.drain(within: configuration.drainDeadline) }.get()
         let nextSequence = try await eventLoop.submit { driver.value.nextSequence }.get()
         try store.close(nextSequence: nextSequence)
+        if let loss { throw loss }
     }
 
     private func makeDriver(_ store: Store, _ eventLoop: any EventLoop) -> NIOLoopBound<BrokerDriver> {

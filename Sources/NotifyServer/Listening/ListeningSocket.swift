@@ -1,6 +1,6 @@
 package import Glibc
 package import NotifySystem
-import SystemPackage
+package import SystemPackage
 import Synchronization
 
 /// The socket that clients connect to: bound and listening, ready to be given to the event loop.
@@ -16,7 +16,7 @@ package final class ListeningSocket: Sendable {
     private let state: Mutex<State>
 
     private struct State: ~Copyable {
-        /// The listening descriptor until the event loop takes it.
+        /// The listening descriptor, until the daemon listens no more.
         var descriptor: OwnedDescriptor?
         /// What is at ``path`` because of us; `nil` once removed, and for a socket of systemd's.
         var ownFile: OwnFile?
@@ -77,9 +77,29 @@ package final class ListeningSocket: Sendable {
         }
     }
 
-    /// The listening descriptor, for the event loop, which closes it.
-    package func takeDescriptor() -> CInt? {
-        state.withLock { state in state.descriptor.take()?.release().rawValue }
+    /// A copy of the listening descriptor, for the event loop, which closes it.
+    package func copyDescriptor() throws(Errno) -> OwnedDescriptor {
+        OwnedDescriptor(owning: try onDescriptor { fcntl($0, F_DUPFD_CLOEXEC, 0) })
+    }
+
+    /// Makes the queue of waiting connections as long as it was: the event loop listens with a short one.
+    ///
+    /// That of a socket of systemd's, which only a netlink socket could tell, becomes as long as `net.core.somaxconn`
+    /// allows. This is systemd's own default.
+    package func restoreBacklog() throws(Errno) {
+        _ = try onDescriptor { listen($0, isFromServiceManager ? .max : Self.backlog) }
+    }
+
+    /// Listens no more, once the event loop has closed its copies too. Nothing changes for a socket that systemd holds.
+    package func close() {
+        state.withLock { $0.descriptor = nil }
+    }
+
+    private func onDescriptor(_ call: (CInt) -> CInt) throws(Errno) -> CInt {
+        try state.withLock { state throws(Errno) in
+            guard let descriptor = state.descriptor?.rawValue else { throw .badFileDescriptor }
+            return try Errno.check(call(descriptor))
+        }
     }
 
     /// Removes the socket's file if it is still the one made here, then lets another daemon have the path.

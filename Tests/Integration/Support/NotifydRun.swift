@@ -6,6 +6,9 @@ struct NotifydRun: Sendable {
     let process: ChildProcess
     let manager: ServiceManager
 
+    /// Executes the daemon with what was standard input as the descriptor that a service manager passes.
+    static let passingSocket = ["sh", "-c", "LISTEN_FDS=1 LISTEN_PID=$$ exec \"$@\" 3<&0 </dev/null", "sh"]
+
     /// - Parameters:
     ///   - launcher: a program with arguments that ends in executing the daemon.
     ///   - managerPath: where the service manager's socket goes.

@@ -1,0 +1,89 @@
+import NIOCore
+import NIOPosix
+import NotifyBroker
+import NotifyLog
+import NotifySystem
+import ServiceLifecycle
+import SystemPackage
+
+extension Server {
+    /// Accepts connections until a graceful shutdown begins.
+    ///
+    /// - Throws: ``ServerError`` with `socketLost` if the socket accepts no more.
+    func acceptConnections(
+        on listening: ListeningSocket, _ driver: NIOLoopBound<BrokerDriver>, _ eventLoop: any EventLoop
+    ) async throws {
+        let pause = try await eventLoop.submit {
+            NIOLoopBound(AcceptPause(logger: logger), eventLoop: eventLoop)
+        }.get()
+        let bootstrap = makeBootstrap(listening, driver, pause, eventLoop)
+        var channel: (any Channel)? = try await open(listening, bootstrap)
+        announceRunning(listening)
+        while true {
+            if let channel { await waitUntilClosed(channel) }
+            if Task.isShuttingDownGracefully { return }
+            try Task.checkCancellation()
+            if let error = try await eventLoop.submit({ pause.value.fatalError }).get() {
+                throw ServerError(
+                    .socketLost, "the socket \(listening.path) accepts no more connections: start notifyd again",
+                    cause: error)
+            }
+            await waitForPause(on: eventLoop)
+            // Opening may fail as accepting did, for want of a descriptor.
+            channel = try? await open(listening, bootstrap)
+        }
+    }
+
+    private func makeBootstrap(
+        _ listening: ListeningSocket, _ driver: NIOLoopBound<BrokerDriver>, _ pause: NIOLoopBound<AcceptPause>,
+        _ eventLoop: any EventLoop
+    ) -> ServerBootstrap {
+        ServerBootstrap(group: eventLoop)
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try listening.restoreBacklog()
+                    try channel.pipeline.syncOperations.addHandler(pause.value)
+                }
+            }
+            .childChannelOption(
+                .recvAllocator,
+                value: AdaptiveRecvByteBufferAllocator(
+                    minimum: 512, initial: 1024, maximum: 256 << 10)
+            )
+            .childChannelOption(.writeBufferWaterMark, value: .init(low: 64 << 10, high: 256 << 10))
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let credentials = try PeerCredentials(of: channel)
+                    let identity = Identity(
+                        uid: credentials.userID, gid: credentials.groupID, groups: credentials.groups)
+                    let peer = Peer(identity: identity, pid: UInt32(credentials.processID))
+                    try channel.pipeline.syncOperations.addHandler(
+                        ConnectionHandler(driver: driver.value, peer: peer))
+                }
+            }
+    }
+
+    /// Opens a channel on a copy of the descriptor: NIO closes its own at some errors that do not last.
+    private func open(_ listening: ListeningSocket, _ bootstrap: ServerBootstrap) async throws -> any Channel {
+        let descriptor = try listening.copyDescriptor()
+        return try await bootstrap.withBoundSocket(descriptor.release().rawValue).get()
+    }
+
+    private func waitUntilClosed(_ channel: any Channel) async {
+        await withTaskCancellationOrGracefulShutdownHandler {
+            try? await channel.closeFuture.get()
+        } onCancelOrGracefulShutdown: {
+            channel.close(promise: nil)
+        }
+    }
+
+    /// The pause before the next channel; a shutdown ends it.
+    private func waitForPause(on eventLoop: any EventLoop) async {
+        let pause = eventLoop.scheduleTask(in: AcceptPause.duration) {}
+        await withTaskCancellationOrGracefulShutdownHandler {
+            try? await pause.futureResult.get()
+        } onCancelOrGracefulShutdown: {
+            pause.cancel()
+        }
+    }
+}
