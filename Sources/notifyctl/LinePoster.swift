@@ -17,7 +17,14 @@ struct LinePoster {
                     try await post(to: pipeline)
                     return nil
                 }
-                group.addTask { try await printOutcomes(of: pipeline) }
+                group.addTask {
+                    do {
+                        return try await printOutcomes(of: pipeline)
+                    } catch is StandardOutput.Failure {
+                        // Lines may be left to post.
+                        throw CommandFailure(.failure)
+                    }
+                }
                 // The printer decides, whichever ends first: it has seen every outcome, or has given up.
                 var failure: ExitStatus?
                 for try await status in group { failure = failure ?? status }

@@ -11,7 +11,11 @@ struct Notifyctl: AsyncParsableCommand {
             The daemon's socket is the one given with --socket, else that in NOTIFYD_SOCKET, else the user's own if it is \
             there, else the system's.
 
-            Exit status: 0 done, 64 wrong usage, 69 no daemon, 77 refused, 124 timeout reached, 1 anything else.
+            Exit status: 0 done, 64 wrong usage, 69 no daemon, 77 refused, 124 timeout reached, 1 anything else. A command \
+            whose output is read by a program that ends, such as head, ends without a word, too: with 0, or with 1 where \
+            lines were left to post.
+
+            Arguments are UTF-8, save the content of a post, which may be any bytes.
 
             EXAMPLES
               notifyctl subscribe 'orders.>'
@@ -32,8 +36,14 @@ struct Notifyctl: AsyncParsableCommand {
         StandardDescriptors.reserve()
         // A reader that has closed its end is reported by the write that fails.
         signal(SIGPIPE, SIG_IGN)
+        let arguments = CommandArguments.process
         do {
-            var command = try parseAsRoot()
+            try arguments.checkOptions()
+            var command = try parseAsRoot(arguments.strings)
+            let post = command as? PostCommand
+            try arguments.check(except: post?.body)
+            // Before anything is posted or created, as it could not be reported.
+            if post?.quiet != true { try StandardOutput.checkIsOpen() }
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -51,14 +61,16 @@ struct Notifyctl: AsyncParsableCommand {
             if let message = failure.message { StandardError.say(message) }
             Glibc.exit(failure.status.rawValue)
         case is StandardOutput.Failure:
-            // As a program that SIGPIPE ends, without a word.
-            Glibc.exit(ExitStatus.failure.rawValue)
+            // The work is done; only the report of it is not read.
+            Glibc.exit(ExitStatus.done.rawValue)
         case let error as NotifyError:
             StandardError.say(error.message)
             Glibc.exit(ExitStatus(error).rawValue)
         default:
             guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
-            StandardError.say("\(message(for: error)) (see '\(helpCommand)')")
+            let message = message(for: error)
+            if let failure = CommandArguments.process.failure(quotedIn: message) { end(with: failure) }
+            StandardError.say("\(message) (see '\(helpCommand)')")
             Glibc.exit(ExitStatus.usage.rawValue)
         }
     }

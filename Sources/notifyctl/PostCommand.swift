@@ -98,7 +98,7 @@ struct PostCommand: AsyncParsableCommand {
     // MARK: The content
 
     private func payload() async throws -> [UInt8] {
-        if let body, body != "-" { return Array(body.utf8) }
+        if let body, body != "-" { return CommandArguments.process.bytes(of: body) }
         guard body != nil || file != nil || StandardInput.hasContent() else { return [] }
         let bytes = try await InputReader(descriptor: openInput()).all(limit: NotifyClient.maximumPayloadBytes)
         guard bytes.count <= NotifyClient.maximumPayloadBytes else {

@@ -73,13 +73,57 @@ extension IntegrationTests {
             let closed = try await notifyctl.shell("notifyctl post a.b <&-")
             #expect(closed.status == .status(0), "\(closed.errors)")
             #expect(try reader.message().text == "")
-            let output = try await notifyctl.shell("notifyctl post a.b x >&-")
-            #expect(output.status == .status(1))
-            expectText(output.errors, "can't be written")
-            #expect(try reader.message().text == "x")
             let piped = try await notifyctl.shell("printf 'a\\nb' | notifyctl post a.b")
             #expect(piped.status == .status(0), "\(piped.errors)")
             #expect(try reader.message().text == "a\nb")
+        }
+
+        @Test func aClosedOutputFailsBeforeAnythingIsPosted() async throws {
+            for command in ["post a.b x", "post a.b --lines", "durable create new a", "subscribe a --durable new"] {
+                let result = try await notifyctl.shell("echo x | notifyctl \(command) >&-")
+                #expect(result.status == .status(1), "\(command)")
+                #expect(result.errors == "notifyctl: standard output can't be written: it is closed\n", "\(command)")
+            }
+            #expect(try reader.list().map(\.durableName) == ["reader"])
+            // There is nothing to print.
+            let quiet = try await notifyctl.shell("notifyctl post a.b y --quiet >&-")
+            #expect(quiet.status == .status(0), "\(quiet.errors)")
+            #expect(try reader.message().text == "y")
+        }
+
+        @Test func aReaderThatIsGoneEndsItQuietly() async throws {
+            for command in ["post a.b x", "post a.b x --json"] {
+                let result = try await notifyctl.shellWithoutReader("notifyctl \(command)")
+                #expect(result.output == "0\n" && result.errors == "", "\(command): \(result)")
+                #expect(try reader.message().text == "x")
+            }
+            let lines = try await notifyctl.shellWithoutReader("yes | notifyctl post a.b --lines")
+            #expect(lines.output == "1\n" && lines.errors == "", "\(lines)")
+        }
+
+        @Test func takesAContentOfAnyBytesAsItIs() async throws {
+            let bytes: [UInt8] = [0xFF, 0x61, 0xC3, 0x28, 0xE2, 0x82]
+            for options in ["", "--", "--object o --"] {
+                let result = try await notifyctl.shell(
+                    #"notifyctl post a.b \#(options) "$(printf '\377a\303(\342\202')""#)
+                #expect(result.status == .status(0), "\(result.errors)")
+                #expect(try reader.message().payload == bytes)
+            }
+        }
+
+        @Test(arguments: [
+            #"post "a.b$x" c"#, #"post "$x" "$x""#, #"post a.b c --object "$x""#, #"post a.b c "--object=$x""#,
+            #"post a.b c -H "k: $x""#, #"post a.b --file "$x""#, #"post a.b c "$x""#, #"post a.b "-$x""#,
+            #"subscribe "$x""#, #"subscribe a --format "$x""#, #"durable remove "$x""#, #"ping "$x""#, #""$x""#,
+            #"ping --socket "$x""#,
+        ])
+        func refusesOtherArgumentsThatAreNotUTF8(command: String) async throws {
+            let result = try await notifyctl.shell(#"x=$(printf 'a\377'); notifyctl \#(command)"#)
+            #expect(result.status == .status(64), "\(result)")
+            #expect(result.errors.split(separator: "\n").count == 1)
+            expectText(result.errors, "is not UTF-8")
+            try reader.ping()
+            #expect(reader.isQuiet)
         }
 
         @Test func sendsObjectAndHeaders() async throws {
@@ -138,7 +182,7 @@ extension IntegrationTests {
             #expect(try await process.waitForLines(1).count == 1)
             try await daemon.kill()
             // A line that is sent before the loss is noticed fails alone: whether it was posted is not known.
-            try await process.standardError.wait("the loss") { $0.text.contains("lost notifyd") ? $0 : nil }
+            _ = try await process.standardError.wait("the loss") { $0.text.contains("lost notifyd") ? $0 : nil }
             try process.write("2\n")
             // It waits for the daemon as long as a post waits for a connection; not for more input.
             #expect(try await process.waitForExit() == .status(69))

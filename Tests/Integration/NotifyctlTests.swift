@@ -41,6 +41,16 @@ extension IntegrationTests {
             #expect(text.lines.map { $0.prefix { $0 != " " } } == names.map { $0[...] })
         }
 
+        @Test(arguments: [
+            "ping", "stats", "stats --json", "durable list", "durable create new a", "durable remove mine",
+        ])
+        func aReaderThatIsGoneEndsItQuietly(command: String) async throws {
+            let daemon = try await Daemon.start()
+            try RawClient(daemon).subscribe("a", durable: "mine")
+            let result = try await Notifyctl(daemon).shellWithoutReader("notifyctl \(command)")
+            #expect(result.output == "0\n" && result.errors == "", "\(result)")
+        }
+
         @Test func listsAndRemovesDurableSubscriptions() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)

@@ -25,6 +25,14 @@ struct StandardOutput: ~Copyable {
         self.descriptor = descriptor
     }
 
+    /// Fails where nothing can be written, because standard output was closed or opened for reading.
+    static func checkIsOpen(_ descriptor: Int32 = STDOUT_FILENO) throws(CommandFailure) {
+        // StandardDescriptors has put something to read in the place of one that was closed.
+        let mode = fcntl(descriptor, F_GETFL)
+        guard mode < 0 || mode & O_ACCMODE == O_RDONLY else { return }
+        throw CommandFailure(.failure, "standard output can't be written: it is closed")
+    }
+
     var isFull: Bool { buffer.count >= Self.flushBytes }
 
     mutating func append(_ text: String) {

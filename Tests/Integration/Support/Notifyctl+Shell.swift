@@ -15,6 +15,18 @@ extension Notifyctl {
         let errors = try await process.standardError.wait("end of errors") { $0.isAtEnd ? $0 : nil }
         return Result(status: status, output: output.text, errors: errors.text)
     }
+
+    /// Runs commands whose output is read by a program that has ended before they begin, and prints the status of the last.
+    func shellWithoutReader(_ commands: String) async throws -> Result {
+        // Opening the pipe waits for its reader, and that has gone once the end of its marker can be read.
+        try await shell(
+            """
+            folder=$(mktemp -d); trap 'rm -r "$folder"' EXIT
+            mkfifo "$folder/output"
+            : <"$folder/output" & exec 3>"$folder/output"; wait $!
+            (\(commands)) >&3; echo $?
+            """)
+    }
 }
 
 extension Notifyctl.Result {

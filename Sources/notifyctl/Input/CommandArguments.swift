@@ -1,0 +1,60 @@
+import Glibc
+
+/// The arguments of the command line as the bytes that were given: in Swift's own strings, what is not UTF-8 is replaced.
+///
+/// The parser reads a placeholder for each argument that is not UTF-8. The content of `post` may be one, and no other.
+struct CommandArguments: Sendable {
+    /// Those of this process.
+    static let process = CommandArguments(
+        UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc)).dropFirst().map {
+            $0.map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) } ?? []
+        })
+
+    /// What the parser reads.
+    let strings: [String]
+    private let arguments: [[UInt8]]
+    /// The index of each argument that is not UTF-8, by its placeholder.
+    private let placeholders: [String: Int]
+
+    init(_ arguments: [[UInt8]]) {
+        self.arguments = arguments
+        var placeholders: [String: Int] = [:]
+        strings = arguments.enumerated().map { index, bytes in
+            if let text = String(validating: bytes, as: UTF8.self) { return text }
+            // Random, so that no other argument is the same.
+            let placeholder = "argument \(index + 1) \(UInt64.random(in: 0...(.max)))"
+            placeholders[placeholder] = index
+            return placeholder
+        }
+        self.placeholders = placeholders
+    }
+
+    /// The bytes of an argument that the parser has read.
+    func bytes(of value: String) -> [UInt8] {
+        placeholders[value].map { arguments[$0] } ?? Array(value.utf8)
+    }
+
+    /// Refuses options that are not UTF-8, for which no placeholder can stand.
+    func checkOptions() throws(CommandFailure) {
+        let options = arguments.prefix { $0 != Array("--".utf8) }
+        for index in placeholders.values.sorted() where index < options.count && options[index].first == 0x2D {
+            throw failure(index)
+        }
+    }
+
+    /// Refuses arguments that are not UTF-8, other than the content of a post.
+    func check(except content: String?) throws(CommandFailure) {
+        if let index = placeholders.filter({ $0.key != content }).values.min() { throw failure(index) }
+    }
+
+    /// The failure that a parser's message is about if it quotes a placeholder.
+    func failure(quotedIn message: String) -> CommandFailure? {
+        placeholders.filter { message.contains($0.key) }.values.min().map(failure)
+    }
+
+    private func failure(_ index: Int) -> CommandFailure {
+        let text = String(decoding: arguments[index], as: UTF8.self)
+        return CommandFailure(
+            .usage, "argument \(index + 1), '\(text)', is not UTF-8; only the content of a post may be other bytes")
+    }
+}
