@@ -55,7 +55,7 @@ package struct Broker: ~Copyable {
         }
     }
 
-    /// Whether the first sequences are reserved: before that, no connection is to be opened.
+    /// Whether there are sequences for posts.
     package var isReady: Bool { commits.sequencer.isReady }
 
     /// The mark for a clean stop: no sequence from here on was ever used.

@@ -7,4 +7,7 @@ package protocol LogStore: AnyObject, Sendable {
     func readPage(_ request: PageRequest, completion: @escaping @Sendable (Page) -> Void)
     /// Sequences below `next` may be visible to peers from now on: should the process die, the next start continues there.
     func sequencesUsed(below next: UInt64)
+    /// Repairs the log if its files were deleted or moved away: with a new log from `continuation` where there is no other way.
+    /// Must be requested while no commit is under way, or `continuation` may lack what that commits.
+    func repair(with continuation: LogContinuation, completion: @escaping @Sendable (LogRepair) -> Void)
 }

@@ -1,6 +1,4 @@
 package import NotifyLog
-import NotifySystem
-import Synchronization
 
 /// The log: messages, and the durable subscriptions that read them, in one SQLite database that is this process's alone.
 ///
@@ -10,18 +8,12 @@ package final class Store: LogStore {
     /// What was there when the log was opened.
     package let recovered: RecoveredLog
 
-    private let log: Log
+    private let current: CurrentLog
     private let queue = SerialQueue()
-    /// Nil where there is no shared memory.
-    private let mark: SequenceMark?
-    /// Held until the database is closed.
-    private let lock: Mutex<FileLock?>
 
-    private init(recovered: RecoveredLog, log: Log, mark: SequenceMark?, lock: consuming FileLock) {
+    private init(recovered: RecoveredLog, current: CurrentLog) {
         self.recovered = recovered
-        self.log = log
-        self.mark = mark
-        self.lock = Mutex(lock)
+        self.current = current
     }
 
     deinit {
@@ -31,25 +23,16 @@ package final class Store: LogStore {
 
     /// Opens the log at `path`, or creates it, with its folder's lock file `path.lock` held from then on. Blocks.
     ///
-    /// - Throws: What stands against it, with what to do. A file that is not a log of ours is left as it is.
+    /// On a full disk the log opens all the same, and commits fail as `full` until there is room: a log that is there is
+    /// read, and one that is not is created by the first commit that finds room.
+    ///
+    /// - Throws: What stands against it, with what to do. A file that is not a log of ours is left as it is. A log of an
+    ///   earlier version, which must be rewritten first, needs room on the disk.
     package static func open(path: String, options: StoreOptions = StoreOptions()) throws(StoreError) -> Store {
         // SQLite takes what begins with "file:" for a URI.
         let path = path.hasPrefix("/") ? path : "./" + path
-        let lock = try lock(path)
-        let file = DatabaseFile(path: path)
-        try file.prepare()
-        do {
-            let database = try Schema.open(path)
-            try file.restrictToOwner()
-            let log = try Log(connection: database, path: path, options: options)
-            // Without shared memory the log works, too.
-            let mark = try? SequenceMark(logID: log.readID(), databasePath: path)
-            let recovered = try log.recover(usedBelow: mark?.value ?? 0)
-            mark?.set(recovered.nextSequence)
-            return Store(recovered: recovered, log: log, mark: mark, lock: lock)
-        } catch {
-            throw StoreError(opening: path, error)
-        }
+        let (current, recovered) = try CurrentLog.open(path: path, options: options)
+        return Store(recovered: recovered, current: current)
     }
 
     /// Commits the batch in one transaction and then tells the outcome. Of a batch that fails nothing is kept, and the
@@ -58,29 +41,37 @@ package final class Store: LogStore {
     /// Every commit survives the death of the process. One that asks to be synced, or reserves sequences, is flushed
     /// to the disk before its outcome is told, and with it all that was committed before.
     package func commit(_ batch: CommitBatch, completion: @escaping @Sendable (CommitOutcome) -> Void) {
-        let log = log
+        let current = current
         queue.add {
-            completion(log.commit(batch))
-            log.checkpointIfDue()
+            completion(current.commit(batch))
+            current.log?.checkpointIfDue()
         }
     }
 
     /// Reads the page and then gives it.
     package func readPage(_ request: PageRequest, completion: @escaping @Sendable (Page) -> Void) {
-        let log = log
+        let current = current
         queue.add {
-            completion(log.readPage(request))
+            completion(current.readPage(request))
         }
     }
 
     package func sequencesUsed(below next: UInt64) {
-        mark?.set(next)
+        current.sequencesUsed(below: next)
+    }
+
+    /// Repairs the log after everything that was asked for before.
+    package func repair(with continuation: LogContinuation, completion: @escaping @Sendable (LogRepair) -> Void) {
+        let current = current
+        queue.add {
+            completion(current.repair(with: continuation))
+        }
     }
 
     /// What reading pages has cost so far. Waits for what was asked for before.
     package func readWork() -> ReadWork {
-        let log = log
-        return queue.wait { log.readWork }
+        let current = current
+        return queue.wait { current.log?.readWork ?? ReadWork() }
     }
 
     /// Closes the log after everything that was asked for before. Blocks; must not be called from a completion.
@@ -89,26 +80,16 @@ package final class Store: LogStore {
     /// - Throws: Why the exact sequence could not be kept. The log is closed then, too, and the next start recovers as after a
     ///   killed process.
     package func close(nextSequence: UInt64) throws(StoreError) {
-        let log = log
+        let current = current
         do {
             defer { releaseFiles() }
-            try queue.wait { try log.finish(nextSequence: nextSequence) }
-            mark?.remove()
+            try queue.wait { try current.finish(nextSequence: nextSequence) }
         } catch {
-            throw StoreError(closing: log.path, error)
-        }
-    }
-
-    private static func lock(_ path: String) throws(StoreError) -> FileLock {
-        do throws(FileLock.Failure) {
-            return try FileLock(guarding: path)
-        } catch {
-            throw StoreError(locking: path, error)
+            throw StoreError(closing: current.path, error)
         }
     }
 
     private func releaseFiles() {
-        queue.waitOrRun { log.close() }
-        lock.withLock { $0 = nil }
+        queue.waitOrRun { current.close() }
     }
 }

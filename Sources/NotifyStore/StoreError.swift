@@ -1,5 +1,6 @@
 import CSQLite
 import Glibc
+import NotifyLog
 import NotifySystem
 import SystemPackage
 
@@ -20,6 +21,8 @@ package struct StoreError: Error {
         case notAccessible
         /// The disk is full.
         case full
+        /// The disk is full, and there is no log yet. `Store.open` does not throw it.
+        case noRoomForNew
         /// The log's content contradicts itself.
         case damaged
         /// Reading or writing failed.
@@ -59,14 +62,14 @@ extension StoreError {
 
     private static func describe(_ failure: SQLiteFailure, opening path: String) -> (Code, String) {
         switch failure.primaryCode {
+        case _ where failure.isFull:
+            (.full, "the disk is full: the database '\(path)' can't be opened; make room on it")
         case SQLITE_BUSY, SQLITE_LOCKED:
             (.inUse, "another process has the database '\(path)' open; end it or use another path")
         case SQLITE_NOTADB:
             (.notADatabase, "the file '\(path)' is not a database; it was left as it is, choose another path")
         case SQLITE_CORRUPT:
             (.damaged, "the database '\(path)' is damaged: \(failure); restore it from a copy or use another path")
-        case SQLITE_FULL:
-            (.full, "the disk is full: the database '\(path)' can't be opened; make room on it")
         case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_READONLY:
             (.notAccessible, describeAccess(failure, path))
         default:
@@ -106,9 +109,21 @@ extension StoreError {
         }
     }
 
+    init(noRoomFor path: String, _ cause: any Error) {
+        self.init(
+            .noRoomForNew,
+            "the database '\(path)' can't be created: the file system of '\(AccessProblem.folder(of: path))' is full; "
+                + "make room on it", cause: cause)
+    }
+
     init(notTrusted path: String, _ problem: OwnershipProblem) {
         self.init(
             .notAccessible, "the database '\(path)' is not opened: \(problem), or use another path", cause: problem)
+    }
+
+    /// What a request to the log is refused with.
+    var storageFailure: StorageFailure {
+        StorageFailure(kind: [.full, .noRoomForNew].contains(code) ? .full : .inputOutput, message: message)
     }
 
     init(closing path: String, _ error: any Error) {

@@ -52,6 +52,14 @@ package struct FileLock: ~Copyable, Sendable {
         flock(file.rawValue, LOCK_UN)
     }
 
+    /// Whether the lock file of `guardedPath` is the one that is locked. Otherwise another process can take that lock, too.
+    package func isInPlace(guarding guardedPath: String) -> Bool {
+        guard let held = try? Stat(file.descriptor),
+            let present = try? Stat(FilePath(Self.path(guarding: guardedPath)), followTargetSymlink: false)
+        else { return false }
+        return held.deviceID == present.deviceID && held.inode == present.inode
+    }
+
     private static func checked(_ check: () throws(OwnershipProblem) -> Void) throws(Failure) {
         do throws(OwnershipProblem) {
             try check()

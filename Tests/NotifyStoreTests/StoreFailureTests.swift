@@ -121,14 +121,6 @@ struct StoreFailureTests {
         try again.close(nextSequence: 2)
     }
 
-    @Test func aFullDiskAtTheStartIsSaid() throws {
-        FaultyDisk.set(.full, in: folder.path)
-        let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
-        #expect(error.code == .full)
-        FaultyDisk.set(nil, in: folder.path)
-        try Store.open(path: folder.database).close(nextSequence: 1)
-    }
-
     @Test func damageShowsInTheReadThatMeetsIt() async throws {
         var store = try Store.open(path: folder.database)
         await store.commit((1...6000).map { StoredMessage($0, payload: Array(repeating: 1, count: 500)) })

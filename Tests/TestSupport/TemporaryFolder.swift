@@ -17,15 +17,16 @@ package final class TemporaryFolder: Sendable {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// Removes the shared memory that a daemon left that was killed: its name ends with the device and inode of the database.
+    /// Removes the shared memory that a daemon left that was killed: its name ends with the device and inode of the database, or
+    /// of the folder where there was no room for one.
     private func removeSequenceMarks() {
         let sharedMemory = "/dev/shm/"
         let manager = FileManager.default
         let marks = (try? manager.contentsOfDirectory(atPath: sharedMemory))?.filter { $0.hasPrefix("notifyd-") } ?? []
         guard !marks.isEmpty else { return }
-        for name in (try? manager.contentsOfDirectory(atPath: path)) ?? [] {
+        for file in [path] + ((try? manager.contentsOfDirectory(atPath: path)) ?? []).map(file) {
             var status = stat()
-            guard stat(file(name), &status) == 0 else { continue }
+            guard stat(file, &status) == 0 else { continue }
             for mark in marks where mark.hasSuffix("-\(status.st_dev)-\(status.st_ino)") { unlink(sharedMemory + mark) }
         }
     }

@@ -30,7 +30,7 @@ struct CommitPipeline {
         pendingLimit = configuration.pendingLogBytes
         retryDelay = configuration.storageRetryDelay
         progressDelay = configuration.acknowledgementDelay
-        sequencer = Sequencer(next: recovered.nextSequence)
+        sequencer = Sequencer(next: recovered.nextSequence, usableThrough: recovered.usableThrough)
         persistedThrough = recovered.persistedThrough
     }
 

@@ -11,28 +11,31 @@ struct Sequencer {
     private(set) var next: UInt64
     /// Sequences below this are reserved; a start after a crash goes on with it.
     private(set) var mark: UInt64
+    /// Sequences below this may be used as well, reserved or not.
+    private let usableThrough: UInt64
     private var isReserving = false
 
-    /// `next` is the first sequence that was never used. None is given out before a reservation.
-    init(next: UInt64) {
+    /// `next` is the first sequence that was never used. None from `usableThrough` on is given out before a reservation.
+    init(next: UInt64, usableThrough: UInt64 = 0) {
         self.next = next
+        self.usableThrough = usableThrough
         mark = next
     }
 
     /// The last sequence given out, by this run or an earlier one.
     var last: UInt64 { next - 1 }
-    var isReady: Bool { next < mark }
+    var isReady: Bool { next < max(mark, usableThrough) }
 
     /// The next sequence; nil while none is reserved.
     mutating func take() -> UInt64? {
-        guard next < mark else { return nil }
+        guard isReady else { return nil }
         defer { next += 1 }
         return next
     }
 
     /// The mark to reserve through, when it is time to.
     var wantedReservation: UInt64? {
-        guard !isReserving, mark - next < Self.blockSize / 2 else { return nil }
+        guard !isReserving, mark < next + Self.blockSize / 2 else { return nil }
         let wanted = min(next + Self.blockSize, Self.end)
         return wanted > mark ? wanted : nil
     }

@@ -28,7 +28,7 @@ struct DurableSubscriptions {
     private var table = SlotTable<PlainSlotID, DurableSubscription>()
     private var slotsByKey: [DurableKey: DurableSlot] = [:]
     private var slotsByID: [DurableID: DurableSlot] = [:]
-    private var nextID: DurableID
+    private(set) var nextID: DurableID
     /// Those whose progress is to be persisted.
     private var unsaved: Set<DurableSlot> = []
 

@@ -22,6 +22,9 @@ final class BrokerDriver: BrokerHost {
     private var readiness: EventLoopPromise<Void>?
     private var drained: EventLoopPromise<Void>?
     private var isDrained = false
+    private var isRepairRequested = false
+    /// Why stored posts are refused; nil while storage works.
+    private var problem: String?
 
     init(
         broker: consuming Broker, store: any LogStore, eventLoop: any EventLoop, notifier: ServiceManagerNotifier,
@@ -37,12 +40,38 @@ final class BrokerDriver: BrokerHost {
 
     // MARK: Life
 
-    /// Reserves the first sequences. Connections may be opened when the future succeeds.
+    /// Reserves the first sequences. Connections may be opened when the future succeeds, which it also does on a full disk:
+    /// then posts that need none are served.
     func start() -> EventLoopFuture<Void> {
         let readiness = eventLoop.makePromise(of: Void.self)
         self.readiness = readiness
         scheduleTick()
         return readiness.futureResult
+    }
+
+    /// Has the store repair the log if its files were deleted or moved away: now, or when the present commit has ended.
+    func repairStorage() {
+        isRepairRequested = core.broker.isCommitting
+        guard !isRepairRequested else { return }
+        let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
+        store.repair(with: core.broker.logContinuation) { [eventLoop] repair in
+            eventLoop.execute { loopBound.value.repaired(repair) }
+        }
+    }
+
+    private func repaired(_ repair: LogRepair) {
+        switch repair {
+        case .notNeeded: break
+        case .reopened(let message): logger.warning("\(message)")
+        case .replaced(let message): logger.critical("\(message)")
+        case .failed(let message): logger.error("the log was not repaired: \(message)")
+        }
+        announceProblem()
+    }
+
+    /// Repeats to the service manager why stored posts are refused, if they are.
+    func announceProblem() {
+        if let problem { notifier.status("degraded: \(problem)") }
     }
 
     /// Commits what is pending, tells every client and closes. The future succeeds when all is flushed, or at `limit`.
@@ -116,9 +145,11 @@ final class BrokerDriver: BrokerHost {
             self.readiness = nil
             switch outcome.result {
             case .success: readiness.succeed()
+            case .failure(let failure) where failure.kind == .full: readiness.succeed()
             case .failure(let failure): readiness.fail(failure)
             }
         }
+        if isRepairRequested { repairStorage() }
         scheduleTick()
     }
 
@@ -187,9 +218,10 @@ final class BrokerDriver: BrokerHost {
     func sequencesUsed(below next: UInt64) { store.sequencesUsed(below: next) }
 
     private func reportHealth(_ problem: String?) {
+        self.problem = problem
         if let problem {
             logger.error("stored posts are refused: \(problem)")
-            notifier.status("degraded: \(problem)")
+            announceProblem()
         } else {
             logger.notice("storage works again")
             notifier.status("running")

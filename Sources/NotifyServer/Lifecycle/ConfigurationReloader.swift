@@ -12,22 +12,27 @@ package struct ConfigurationReloader: Service {
     private let destination: LogDestination
     private let notifier: ServiceManagerNotifier
     private let logger: Logger
+    private let onReload: @Sendable () -> Void
 
+    /// - Parameter onReload: called after each reload, whether or not the configuration was in order.
     package init(
         sources: ConfigurationSources, initial: ServerConfiguration, destination: LogDestination,
-        notifier: ServiceManagerNotifier, logger: Logger
+        notifier: ServiceManagerNotifier, logger: Logger,
+        onReload: @escaping @Sendable () -> Void = {}
     ) {
         self.sources = sources
         self.initial = initial
         self.destination = destination
         self.notifier = notifier
         self.logger = logger
+        self.onReload = onReload
     }
 
     package func run() async throws {
         let signals = await UnixSignalsSequence(trapping: .sighup)
         for await _ in signals.cancelOnGracefulShutdown() {
             reload()
+            onReload()
         }
     }
 

@@ -19,6 +19,7 @@ extension Server {
         let bootstrap = makeBootstrap(listening, driver, pause, eventLoop)
         var channel: (any Channel)? = try await open(listening, bootstrap)
         announceRunning(listening)
+        try await eventLoop.submit { driver.value.announceProblem() }.get()
         while true {
             if let channel { await waitUntilClosed(channel) }
             if Task.isShuttingDownGracefully { return }

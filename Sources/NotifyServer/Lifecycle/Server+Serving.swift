@@ -40,6 +40,7 @@ extension Server {
     private func serve(_ listening: ListeningSocket, _ store: Store, on eventLoop: any EventLoop) async throws {
         let driver = try await eventLoop.submit { makeDriver(store, eventLoop) }.get()
         try await eventLoop.flatSubmit { driver.value.start() }.get()
+        reloads.set { eventLoop.execute { driver.value.repairStorage() } }
         var loss: ServerError?
         do {
             try await acceptConnections(on: listening, driver, eventLoop)
@@ -47,13 +48,24 @@ extension Server {
             loss = error
         }
         listening.close()
+        reloads.set(nil)
         notifier.stopping(status: "draining")
         // However long a deadline was configured, the unit's own shall not come first.
         notifier.extendTimeout(by: configuration.drainDeadline + .seconds(10))
         try await eventLoop.flatSubmit { driver.value.drain(within: configuration.drainDeadline) }.get()
         let nextSequence = try await eventLoop.submit { driver.value.nextSequence }.get()
-        try store.close(nextSequence: nextSequence)
+        try close(store, nextSequence: nextSequence)
         if let loss { throw loss }
+    }
+
+    /// A full disk is no failed stop: everything with a receipt is stored, and the next start recovers the rest.
+    private func close(_ store: Store, nextSequence: UInt64) throws(StoreError) {
+        do throws(StoreError) {
+            try store.close(nextSequence: nextSequence)
+        } catch {
+            guard error.code == .full else { throw error }
+            logger.error("\(error)")
+        }
     }
 
     private func makeDriver(_ store: Store, _ eventLoop: any EventLoop) -> NIOLoopBound<BrokerDriver> {

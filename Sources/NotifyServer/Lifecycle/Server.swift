@@ -8,12 +8,15 @@ package struct Server: Service {
     let defaults: DefaultPaths
     let notifier: ServiceManagerNotifier
     let logger: Logger
+    let reloads: ReloadHook
     private let onRunning: @Sendable (_ socketPath: String) -> Void
 
-    /// - Parameter onRunning: called once clients can connect.
+    /// - Parameters:
+    ///   - reloads: what a reload is to be passed on by.
+    ///   - onRunning: called once clients can connect.
     package init(
         configuration: ServerConfiguration, context: ProcessContext, defaults: DefaultPaths,
-        notifier: ServiceManagerNotifier, logger: Logger,
+        notifier: ServiceManagerNotifier, logger: Logger, reloads: ReloadHook = ReloadHook(),
         onRunning: @escaping @Sendable (_ socketPath: String) -> Void = { _ in }
     ) {
         self.configuration = configuration
@@ -21,6 +24,7 @@ package struct Server: Service {
         self.defaults = defaults
         self.notifier = notifier
         self.logger = logger
+        self.reloads = reloads
         self.onRunning = onRunning
     }
 

@@ -15,13 +15,34 @@ struct DatabaseFile {
     private static let applicationIDOffset = 68
 
     /// Creates the file for its owner alone if it is missing, else checks that it can be a log.
+    ///
+    /// - Throws: `noRoomForNew` where the disk has no room for a file that is missing.
     func prepare() throws(StoreError) {
         do throws(Errno) {
             return try create()
         } catch {
-            guard error == .fileExists else { throw cannotOpen(error) }
+            switch error {
+            case .fileExists: break
+            case .noSpace, .diskQuotaExceeded: throw StoreError(noRoomFor: path, error)
+            default: throw cannotOpen(error)
+            }
         }
         try check()
+    }
+
+    /// Whether anything is at the path.
+    var exists: Bool { (try? Stat(FilePath(path), followTargetSymlink: false)) != nil }
+
+    /// Moves the closed database to another path, unless something is there.
+    func move(to other: String) throws {
+        defer { unlink(path) }
+        try Errno.check(link(path, other))
+        try DatabaseFile(path: other).flushFolder()
+    }
+
+    /// Removes what an interrupted creation has left.
+    func remove() {
+        for suffix in ["", "-wal", "-journal"] { unlink(path + suffix) }
     }
 
     /// Removes the access of group and others. SQLite creates its further files with the database's own mode.
@@ -34,12 +55,21 @@ struct DatabaseFile {
         }
     }
 
-    /// Its directory entry must be on disk before anything in the file counts as flushed.
-    private func create() throws(Errno) {
+    /// Creates the file, where there is none.
+    func create() throws(Errno) {
         let file = try OwnedDescriptor.open(
             path, .readWrite, options: [.create, .exclusiveCreate, .noFollow], permissions: .ownerReadWrite)
+        try flushEmpty(file)
+    }
+
+    /// The directory entry must be on disk before anything in the file counts as flushed.
+    private func flushEmpty(_ file: borrowing OwnedDescriptor) throws(Errno) {
         fchmod(file.rawValue, 0o600)
         try Errno.check(fsync(file.rawValue))
+        try flushFolder()
+    }
+
+    func flushFolder() throws(Errno) {
         let folder = try OwnedDescriptor.open(AccessProblem.folder(of: path), .readOnly, options: .directory)
         try Errno.check(fsync(folder.rawValue))
     }
@@ -51,11 +81,14 @@ struct DatabaseFile {
             let file = try OwnedDescriptor.open(path, .readWrite, options: [.noFollow, .nonBlocking])
             let status = try Stat(file.descriptor)
             guard status.type == .regular else { throw Errno.noSuchAddressOrDevice }
-            guard status.size > 0 else { return }
+            // The start that created it may have ended right after that.
+            guard status.size > 0 else { return try flushEmpty(file) }
             header = try readHeader(file.descriptor)
         } catch {
             throw cannotOpen(error)
         }
+        // Where power was lost within SQLite's first write, it is undone from the journal beside it.
+        if header.allSatisfy({ $0 == 0 }) { return }
         guard header.count == Self.headerSize, header.starts(with: Self.magic) else {
             throw StoreError(
                 .notADatabase, "the file '\(path)' is not a database; it was left as it is, choose another path")

@@ -25,13 +25,28 @@ final class SequenceMark: @unchecked Sendable {
     /// The file's inode is part of the name, so that a copy of the database has a mark of its own.
     ///
     /// - Throws: Why there is no shared memory. The log works without.
-    init(logID: [UInt8], databasePath path: String) throws(Errno) {
+    convenience init(logID: [UInt8], databasePath path: String) throws(Errno) {
         let database = try Errno.typed { try Stat(FilePath(path)) }
         let digits = logID.map { byte in
             let digits = String(byte, radix: 16)
             return byte < 16 ? "0" + digits : digits
         }
-        name = "/notifyd-\(digits.joined())-\(database.deviceID.rawValue)-\(database.inode.rawValue)"
+        try self.init(name: "/notifyd-\(digits.joined())-\(database.deviceID.rawValue)-\(database.inode.rawValue)")
+    }
+
+    /// Opens or creates the mark of a database that can't be created for lack of space. It stands for the path: the log gets
+    /// its identity, and a mark of its own, when it is created.
+    convenience init(ofMissing path: String) throws(Errno) {
+        let folder = try Errno.typed { try Stat(FilePath(AccessProblem.folder(of: path))) }
+        // FNV-1a: the same in every process.
+        let hash = path[(path.lastIndex(of: "/") ?? path.startIndex)...].utf8
+            .reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        try self.init(
+            name: "/notifyd-\(String(hash, radix: 16))-\(folder.deviceID.rawValue)-\(folder.inode.rawValue)")
+    }
+
+    private init(name: String) throws(Errno) {
+        self.name = name
         mapping = try Self.map(name)
     }
 

@@ -53,6 +53,9 @@ final class Checkpoints {
         }
     }
 
+    /// Pages that the write-ahead log must hold.
+    var walPages: Int32 { pages.pointee }
+
     func run(_ mode: Mode) throws(SQLiteFailure) {
         let mode = mode == .passive ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE
         guard sqlite3_wal_checkpoint_v2(connection.handle, nil, mode, nil, nil) == SQLITE_OK else {
@@ -76,7 +79,8 @@ final class Checkpoints {
 
 extension Log {
     func checkpointIfDue() {
-        if statements != nil { checkpoints.runIfDue(bytes: options.checkpointBytes) }
+        // A database that was cut would get holes.
+        if statements != nil, damage == nil { checkpoints.runIfDue(bytes: options.checkpointBytes) }
     }
 
     /// Sizes of the files by name: opening one would end SQLite's locks on it.

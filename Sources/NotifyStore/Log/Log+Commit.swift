@@ -4,14 +4,18 @@ import NotifyWire
 
 extension Log {
     /// Commits the batch as one transaction, or nothing of it.
+    ///
+    /// A batch counts only if the files at the paths have it, so they are looked at after the commit; while they are damaged,
+    /// before it.
     func commit(_ batch: CommitBatch) -> CommitOutcome {
         var result: Result<Void, StorageFailure> = .success(())
         do {
+            try checkDamage()
+            try takeBackRefusedBatch()
             try write(batch)
         } catch {
             result = .failure(failure(error))
         }
-        measureFiles()
         return CommitOutcome(batchID: batch.id, result: result, statistics: statistics)
     }
 
@@ -32,37 +36,54 @@ extension Log {
     }
 
     private func write(_ batch: CommitBatch) throws {
-        let isFlushed = batch.isSynced || batch.reserveThrough != nil
+        let isFlushed = batch.isSynced || batch.reserveThrough != nil || !isMarkedInUse
         let nameCount = names.count
         var last = persistedThrough
+        let removed = try recordsRemoved(by: batch)
         openSegment.begin()
         do {
             try inTransaction(isFlushed ? .full : .normal) { statements in
-                for block in batch.blocks {
-                    try append(block, after: &last, statements)
-                }
-                if !batch.blocks.isEmpty { try checkCapacity(statements) }
-                for change in batch.changes {
-                    try apply(change, statements)
-                }
-                // SQLite flushes only what it writes, and leaves out what an update does not change. Earlier commits
-                // would stay unflushed behind such a batch.
-                if batch.reserveThrough != nil || (isFlushed && last == persistedThrough) {
-                    try statements.reserve.bind(1, batch.reserveThrough ?? 0)
-                    try statements.reserve.run()
-                }
+                try write(batch, last: &last, isFlushed: isFlushed, statements)
             }
         } catch {
             names.truncate(to: nameCount)
             openSegment.rollBack()
+            measureFiles()
             throw error
+        }
+        if let damage = findDamage() {
+            openSegment.rollBack()
+            refusedBatch = RefusedBatch(batch, after: self, removed: removed)
+            // Otherwise before the next commit, and at the latest when the log is closed.
+            try? takeBackRefusedBatch()
+            throw damage.storageFailure
         }
         openSegment.commit()
         persistedThrough = last
+        isMarkedInUse = true
         for case .remove(let id) in batch.changes { matchCaches[id] = nil }
         statistics.commits += 1
         statistics.syncs += isFlushed ? 1 : 0
         for block in batch.blocks { statistics.logMessages += UInt64(block.entries.count) }
+    }
+
+    private func write(
+        _ batch: CommitBatch, last: inout UInt64, isFlushed: Bool, _ statements: Statements
+    ) throws {
+        if !isMarkedInUse { try markInUse(statements) }
+        for block in batch.blocks {
+            try append(block, after: &last, statements)
+        }
+        if !batch.blocks.isEmpty { try checkCapacity(statements) }
+        for change in batch.changes {
+            try apply(change, statements)
+        }
+        // SQLite flushes only what it writes, and leaves out what an update does not change. Earlier commits
+        // would stay unflushed behind such a batch.
+        if batch.reserveThrough != nil || (isFlushed && last == persistedThrough) {
+            try statements.reserve.bind(1, batch.reserveThrough ?? 0)
+            try statements.reserve.run()
+        }
     }
 
     private func append(_ block: LogBlock, after last: inout UInt64, _ statements: Statements) throws {

@@ -2,20 +2,21 @@ import NotifyLog
 import NotifyWire
 
 extension Log {
-    /// Reads what the log must have in memory, and marks it as in use.
+    /// Reads what the log must have in memory.
     ///
     /// The database is not checked as a whole, also not after a crash: that would read every byte of it at each start.
     /// SQLite's write-ahead log is protected by checksums and ends for it at the last commit that is whole, so a killed
     /// process or lost power leaves the state after some commit. Damage from elsewhere shows in the read that meets it.
     ///
-    /// - Parameter usedBelow: Where the sequences ended that a killed process used; 0 where that is unknown.
+    /// - Parameter usedBelow: Where the sequences ended that a process of this boot used; 0 where that is unknown.
     func recover(usedBelow: UInt64) throws -> RecoveredLog {
         try readNames()
         let state = try PreparedStatement(
             connection, "SELECT reserved_through, next_sequence, next_subscription, clean FROM state")
         guard try state.step() else { throw StoreError(.damaged, "the row of the log's state is missing") }
         let wasClean = state.integer(3) != 0
-        let mark = wasClean ? state.integer(1) : usedBelow > 0 ? usedBelow : state.integer(0)
+        // After a clean stop, a process that could write nothing for lack of space may have used more.
+        let mark = wasClean ? max(state.integer(1), usedBelow) : usedBelow > 0 ? usedBelow : state.integer(0)
         let nextSubscription = state.integer32(2)
         state.reset()
 
@@ -25,20 +26,37 @@ extension Log {
             throw StoreError(.damaged, "the log's next sequence, \(next), is none that there can be")
         }
         let subscriptions = try readSubscriptions()
-        if wasClean {
-            // Flushed, so that a crash from here on is known for one.
-            try inTransaction(.full) { _ in try connection.execute("UPDATE state SET clean = 0") }
-        }
+        isMarkedInUse = !wasClean
         measureFiles()
         return RecoveredLog(
             nextSequence: next, persistedThrough: persistedThrough,
             subscriptions: subscriptions, wasClosedCleanly: wasClean, nextSubscriptionID: DurableID(nextSubscription))
     }
 
-    /// Leaves the exact next sequence for the next start, moves everything into the database, and lets go of the
+    /// Marks the log as in use, so that a crash from here on is known for one. On a full disk the first commit does that:
+    /// until then nothing is stored or handed over.
+    func markInUse() throws {
+        guard !isMarkedInUse else { return }
+        do {
+            try inTransaction(.full, markInUse)
+            isMarkedInUse = true
+        } catch let failure as SQLiteFailure where failure.isFull {}
+    }
+
+    func markInUse(_ statements: Statements) throws {
+        try connection.execute("UPDATE state SET clean = 0")
+    }
+
+    /// Leaves the exact next sequence for the next start, moves everything into the database, and releases the
     /// statements. Nothing may follow.
     func finish(nextSequence: UInt64) throws {
         defer { statements = nil }
+        if let damage = findDamage(), damage.file == .database || files.isCut {
+            // The files may come back before the next start.
+            try? takeBackRefusedBatch()
+            throw damage.storageFailure
+        }
+        try takeBackRefusedBatch()
         try inTransaction(.full) { _ in
             // Reserved may be below where the sequences of an earlier clean stop were gone on with.
             try connection.execute(
@@ -47,6 +65,7 @@ extension Log {
                     reserved_through = max(reserved_through, \(nextSequence))
                 """)
         }
+        if damage != nil { return try checkpoints.run(.truncate) }
         // What stays in the write-ahead log is moved at the next start.
         try? checkpoints.run(.truncate)
     }

@@ -56,12 +56,18 @@ extension Log {
         }
     }
 
-    func readSubscriptions() throws -> [DurableRecord] {
+    /// The subscriptions that the batch removes, as they are now.
+    func recordsRemoved(by batch: CommitBatch) throws -> [DurableRecord] {
+        let ids = batch.changes.compactMap { if case .remove(let id) = $0 { id.description } else { nil } }
+        return ids.isEmpty ? [] : try readSubscriptions(where: "id IN (\(ids.joined(separator: ", ")))")
+    }
+
+    func readSubscriptions(where condition: String = "true") throws -> [DurableRecord] {
         let rows = try PreparedStatement(
             connection,
             """
             SELECT id, uid, gid, groups, name, patterns, object, cursor, seen_through, acknowledged, generation, attached
-            FROM subscriptions ORDER BY id
+            FROM subscriptions WHERE \(condition) ORDER BY id
             """)
         var records: [DurableRecord] = []
         while try rows.step() {

@@ -2,10 +2,7 @@ import NotifyLog
 import NotifyWire
 
 /// The log behind its one connection: what is in memory of it, and the statements that read and write it.
-///
-/// `@unchecked Sendable`: `Store` makes it and then uses it within closures on its serial queue alone, so no two threads are
-/// in it at once; the queue orders what one does before what the next one sees.
-final class Log: @unchecked Sendable {
+final class Log {
     let connection: DatabaseConnection
     let path: String
     let options: StoreOptions
@@ -16,6 +13,15 @@ final class Log: @unchecked Sendable {
     var openSegment = OpenSegment()
     var matchCaches: [DurableID: FilterMatchCache] = [:]
 
+    /// Whether the paths lead to the files that are open.
+    var files: LogFiles
+    /// What was wrong with the files when they were looked at last.
+    var damage: LogFiles.Damage?
+    /// What is still to be taken back.
+    var refusedBatch: RefusedBatch?
+    /// Whether the database says that it is in use, so that the next start after a crash is known for one.
+    var isMarkedInUse = true
+
     /// The highest sequence committed.
     var persistedThrough: UInt64 = 0
     var statistics = StoreStatistics()
@@ -25,10 +31,11 @@ final class Log: @unchecked Sendable {
     /// Bytes to start a page's buffer with: what the last one needed.
     var pageCapacity = 4096
 
-    init(connection: DatabaseConnection, path: String, options: StoreOptions) throws(SQLiteFailure) {
+    init(connection: DatabaseConnection, path: String, options: StoreOptions) throws {
         self.connection = connection
         self.path = path
         self.options = options
+        files = try LogFiles(path: path, pageSize: UInt64(connection.integer("PRAGMA page_size")))
         checkpoints = Checkpoints(connection: connection)
         statements = try Statements(connection)
     }
@@ -39,6 +46,8 @@ final class Log: @unchecked Sendable {
 
     func close() {
         statements = nil
+        // SQLite would move what is in the write-ahead log to the database, and remove what lies at its path.
+        if damage != nil { connection.keepFilesOnClose() }
         connection.close()
     }
 

@@ -25,6 +25,12 @@ final class DatabaseConnection {
         handle = nil
     }
 
+    /// Has `close` leave the files as they are, the write-ahead log among them.
+    func keepFilesOnClose() {
+        guard let handle else { return }
+        _ = notifyd_keep_files_on_close(handle, 1)
+    }
+
     /// Runs statements that return no rows.
     func execute(_ sql: String) throws(SQLiteFailure) {
         guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw SQLiteFailure(handle) }

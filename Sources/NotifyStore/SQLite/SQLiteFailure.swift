@@ -21,8 +21,11 @@ struct SQLiteFailure: Error, CustomStringConvertible {
     /// A flush failed: the kernel may have dropped what it could not write and says so only once.
     var isFailedFlush: Bool { code == SQLITE_IOERR | (4 << 8) || code == SQLITE_IOERR | (5 << 8) }
 
-    /// SQLite knows ENOSPC as "full" by itself, an exhausted quota only as a failed write.
-    var isFull: Bool { primaryCode == SQLITE_FULL || (primaryCode == SQLITE_IOERR && systemError == EDQUOT) }
+    /// SQLite reports only a write's ENOSPC as "full": not an exhausted quota, nor a file that can't be created.
+    var isFull: Bool {
+        primaryCode == SQLITE_FULL
+            || ([SQLITE_IOERR, SQLITE_CANTOPEN].contains(primaryCode) && [ENOSPC, EDQUOT].contains(systemError))
+    }
 
     var storageFailure: StorageFailure {
         StorageFailure(kind: isFull ? .full : .inputOutput, message: description)

@@ -6,13 +6,19 @@ enum Schema {
     static let pageSize = 4096
 
     /// Opens the connection, refuses what is not ours, and brings an older log up to this version.
+    ///
+    /// - Throws: `noRoomForNew` where there is no log yet, and the disk has no room for one.
     static func open(_ path: String) throws -> DatabaseConnection {
         let database = try DatabaseConnection(path: path)
         // Before the first read: the index of the write-ahead log is then kept in memory, not in a shared file.
         try database.execute("PRAGMA locking_mode = EXCLUSIVE")
-        try check(database, path: path)
-        try setUp(database)
-        try Migrations.run(on: database)
+        let isNew = try check(database, path: path)
+        do {
+            try setUp(database)
+            try Migrations.run(on: database)
+        } catch let failure as SQLiteFailure where isNew && failure.isFull {
+            throw StoreError(noRoomFor: path, failure)
+        }
         return database
     }
 
@@ -25,13 +31,13 @@ enum Schema {
         try database.execute("PRAGMA journal_size_limit = \(64 * 1024 * 1024); PRAGMA synchronous = FULL")
     }
 
-    /// Refuses what this version must not write to. Changes nothing.
-    private static func check(_ database: DatabaseConnection, path: String) throws {
+    /// Refuses what this version must not write to. Changes nothing. Returns whether there is no log yet.
+    private static func check(_ database: DatabaseConnection, path: String) throws -> Bool {
         let applicationID = try database.integer("PRAGMA application_id")
         let version = try database.integer("PRAGMA user_version")
         guard applicationID == Self.applicationID else {
             guard try applicationID == 0 && version == 0 && isEmpty(database) else { throw foreign(path) }
-            return
+            return true
         }
         guard version > 0 else {
             throw StoreError(
@@ -45,6 +51,7 @@ enum Schema {
                 "the database '\(path)' was written by a newer notifyd (schema \(version), this one knows "
                     + "\(Self.version)); run that version or use another path")
         }
+        return false
     }
 
     /// Whether the database has no tables, or only the one that a creation of version 1 made before all else. It was

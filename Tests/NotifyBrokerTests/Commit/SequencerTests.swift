@@ -12,6 +12,20 @@ struct SequencerTests {
         #expect(sequencer.wantedReservation == 1 + Sequencer.blockSize)
     }
 
+    @Test("Usable sequences are given out without a reservation, which is asked for all the same")
+    func usableWithoutReservation() {
+        var sequencer = Sequencer(next: 5, usableThrough: 8)
+        #expect(sequencer.isReady)
+        #expect(sequencer.wantedReservation == 5 + Sequencer.blockSize)
+        #expect([sequencer.take(), sequencer.take()] == [5, 6])
+        sequencer.reservationBegan()
+        sequencer.reservationEnded(through: 5 + Sequencer.blockSize, succeeded: false)
+        #expect([sequencer.take(), sequencer.take()] == [7, nil])
+        #expect(sequencer.wantedReservation == 8 + Sequencer.blockSize)
+        sequencer.reservationEnded(through: 8 + Sequencer.blockSize, succeeded: true)
+        #expect(sequencer.take() == 8)
+    }
+
     @Test("A block ends below its mark, where a start after a crash goes on")
     func endsBelowTheMark() {
         var sequencer = Sequencer(next: 10)

@@ -27,9 +27,69 @@ import WireTestSupport
         let host = DriverHarness(isStarted: false)
         let ready = host.driver.start()
         host.run()
-        host.store.answerCommit(StorageFailure(kind: .full, message: "no room"))
+        host.store.answerCommit(StorageFailure(kind: .inputOutput, message: "no disk"))
         host.run()
         #expect(throws: StorageFailure.self) { try ready.wait() }
+    }
+
+    @Test func onAFullDiskItStartsAndReservesLater() throws {
+        let host = DriverHarness(isStarted: false)
+        let ready = host.driver.start()
+        host.run()
+        host.store.answerCommit(StorageFailure(kind: .full, message: "no room"))
+        host.run()
+        try ready.wait()
+        #expect(host.log.lines == ["error stored posts are refused: no room"])
+        host.advance(.seconds(1))
+        host.store.answerCommit()
+        host.run()
+        #expect(host.store.committed.last?.reserveThrough != nil)
+        #expect(host.log.lines.last == "notice storage works again")
+    }
+
+    // MARK: Repair
+
+    @Test func aRepairContinuesWhatIsCommitted() throws {
+        let host = DriverHarness()
+        let client = try host.connect()
+        try client.send(
+            Subscribe(
+                request: 1, subscription: 1, patterns: ["a"], durableName: "committed"))
+        host.run()
+        host.store.answerCommit()
+        host.run()
+        try client.send(post: "a", request: 2, .stored)
+        host.run()
+        try client.send(
+            Subscribe(request: 3, subscription: 2, patterns: ["a"], durableName: "pending"))
+        host.run()
+
+        // Not while the post is being committed: the outcome decides what the log has.
+        host.driver.repairStorage()
+        host.run()
+        #expect(host.store.repairs.isEmpty)
+        host.store.answerCommit()
+        host.run()
+        let continuation = try #require(host.store.repairs.first)
+        #expect(continuation.subscriptions.map(\.name) == ["committed"])
+        #expect(continuation.subscriptions.first?.progress.isAttached == true)
+        #expect(continuation.subscriptions.first?.owner.uid == 1000)
+        #expect(continuation.nextSubscriptionID == DurableID(3))
+        #expect(continuation.reservedThrough == host.store.committed.first?.reserveThrough)
+        #expect(host.store.repairs.count == 1)
+    }
+
+    @Test(
+        arguments: [
+            (LogRepair.notNeeded, []), (.reopened("whole"), ["warning whole"]), (.replaced("gone"), ["critical gone"]),
+            (.failed("move it"), ["error the log was not repaired: move it"]),
+        ] as [(LogRepair, [String])])
+    func whatCameOfARepairIsLogged(repair: LogRepair, lines: [String]) {
+        let host = DriverHarness()
+        host.driver.repairStorage()
+        host.store.answerRepair(repair)
+        host.run()
+        #expect(host.log.lines == lines)
     }
 
     @Test func aPostReachesTheOtherChannelOncePerTurnFlushed() throws {

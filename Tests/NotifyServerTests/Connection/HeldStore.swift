@@ -6,6 +6,7 @@ final class HeldStore: LogStore {
     private struct Requests {
         var commits: [(batch: CommitBatch, completion: @Sendable (CommitOutcome) -> Void)] = []
         var pages: [(request: PageRequest, completion: @Sendable (Page) -> Void)] = []
+        var repairs: [(continuation: LogContinuation, completion: @Sendable (LogRepair) -> Void)] = []
         var committed: [CommitBatch] = []
         var usedBelow: UInt64 = 0
     }
@@ -18,6 +19,18 @@ final class HeldStore: LogStore {
 
     func readPage(_ request: PageRequest, completion: @escaping @Sendable (Page) -> Void) {
         requests.withLock { $0.pages.append((request, completion)) }
+    }
+
+    func repair(with continuation: LogContinuation, completion: @escaping @Sendable (LogRepair) -> Void) {
+        requests.withLock { $0.repairs.append((continuation, completion)) }
+    }
+
+    /// What the repairs that were requested are to continue.
+    var repairs: [LogContinuation] { requests.withLock { $0.repairs.map(\.continuation) } }
+
+    /// Answers the oldest repair.
+    func answerRepair(_ repair: LogRepair) {
+        requests.withLock { $0.repairs.isEmpty ? nil : $0.repairs.removeFirst() }?.completion(repair)
     }
 
     func sequencesUsed(below next: UInt64) {

@@ -5,9 +5,30 @@ import Glibc
 /// SQLite's own file layer, made to fail on demand for the files of one folder.
 enum FaultyDisk {
     enum Fault {
+        /// Neither writes nor new files have room.
         case full
         case write
         case flush
+        /// Nothing that would change a file has an effect any more, as after the death of the process.
+        case death
+    }
+
+    /// What can fail, and is counted.
+    private enum Operation {
+        case open
+        case create
+        case write
+        case truncate
+        case flush
+        case remove
+    }
+
+    /// The operations from `first` up to and not including `end` fail, counted from 0.
+    private struct Plan {
+        var fault: Fault
+        var first: Int
+        var end: Int
+        var operations = 0
     }
 
     private typealias Methods = UnsafePointer<sqlite3_io_methods>
@@ -19,7 +40,7 @@ enum FaultyDisk {
     }
 
     private struct State {
-        var faults: [String: Fault] = [:]
+        var plans: [String: Plan] = [:]
         var folders: Set<String> = []
         var files: [UInt: File] = [:]
         /// The layer's methods for each table of the system's: SQLite has one for each way of locking.
@@ -34,8 +55,15 @@ enum FaultyDisk {
         state.withLock { _ = $0.folders.insert(folder) }
     }
 
-    static func set(_ fault: Fault?, in folder: String) {
-        state.withLock { $0.faults[folder] = fault }
+    /// Has operations fail after the first `operations`: all of them, or `count`.
+    static func set(_ fault: Fault?, in folder: String, after operations: Int = 0, count: Int? = nil) {
+        let plan = fault.map { Plan(fault: $0, first: operations, end: count.map { operations + $0 } ?? .max) }
+        state.withLock { $0.plans[folder] = plan }
+    }
+
+    /// How many operations there were since a fault was set.
+    static func operations(in folder: String) -> Int {
+        state.withLock { $0.plans[folder]?.operations ?? 0 }
     }
 
     private static let systemAddress = UInt(bitPattern: sqlite3_vfs_find(nil))
@@ -47,10 +75,20 @@ enum FaultyDisk {
         layer.pointee.zName = UnsafePointer(strdup("faulty"))
         layer.pointee.pNext = nil
         layer.pointee.xOpen = { _, name, file, flags, outFlags in
+            let path = name.map { String(cString: $0) }
+            if let code = path.flatMap({ FaultyDisk.failure(of: access($0, F_OK) == 0 ? .open : .create, at: $0) }) {
+                file?.pointee.pMethods = nil
+                return code
+            }
             let system = UnsafeMutablePointer<sqlite3_vfs>(bitPattern: FaultyDisk.systemAddress)
             let code = system?.pointee.xOpen(system, name, file, flags, outFlags) ?? SQLITE_ERROR
-            if code == SQLITE_OK, let name, let file { FaultyDisk.opened(String(cString: name), file) }
+            if code == SQLITE_OK, let path, let file { FaultyDisk.opened(path, file) }
             return code
+        }
+        layer.pointee.xDelete = { _, name, isFolderFlushed in
+            if let code = name.flatMap({ FaultyDisk.failure(of: .remove, at: String(cString: $0)) }) { return code }
+            let system = UnsafeMutablePointer<sqlite3_vfs>(bitPattern: FaultyDisk.systemAddress)
+            return system?.pointee.xDelete(system, name, isFolderFlushed) ?? SQLITE_ERROR
         }
         return sqlite3_vfs_register(layer, 1) == SQLITE_OK
     }()
@@ -72,25 +110,50 @@ enum FaultyDisk {
         let methods = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
         methods.initialize(to: system.pointee)
         methods.pointee.xWrite = { file, bytes, count, offset in
-            let (fault, system) = FaultyDisk.lookUp(file)
-            return switch fault {
-            case .full: SQLITE_FULL
-            case .write: SQLITE_IOERR | (3 << 8)
-            case .flush, nil: system?.pointee.xWrite(file, bytes, count, offset) ?? SQLITE_ERROR
-            }
+            let (failure, system) = FaultyDisk.attempt(.write, file)
+            return failure ?? system?.pointee.xWrite(file, bytes, count, offset) ?? SQLITE_ERROR
+        }
+        methods.pointee.xTruncate = { file, size in
+            let (failure, system) = FaultyDisk.attempt(.truncate, file)
+            return failure ?? system?.pointee.xTruncate(file, size) ?? SQLITE_ERROR
         }
         methods.pointee.xSync = { file, flags in
-            let (fault, system) = FaultyDisk.lookUp(file)
-            if fault == .flush { return SQLITE_IOERR | (4 << 8) }
-            return system?.pointee.xSync(file, flags) ?? SQLITE_ERROR
+            let (failure, system) = FaultyDisk.attempt(.flush, file)
+            return failure ?? system?.pointee.xSync(file, flags) ?? SQLITE_ERROR
         }
         return methods
     }
 
-    private static func lookUp(_ file: UnsafeMutablePointer<sqlite3_file>?) -> (Fault?, Methods?) {
-        state.withLock { state in
-            guard let known = state.files[UInt(bitPattern: file)] else { return (nil, nil) }
-            return (state.faults[known.folder], Methods(bitPattern: known.system))
+    private static func attempt(
+        _ operation: Operation, _ file: UnsafeMutablePointer<sqlite3_file>?
+    ) -> (failure: Int32?, system: Methods?) {
+        guard let known = state.withLock({ $0.files[UInt(bitPattern: file)] }) else { return (nil, nil) }
+        return (failure(of: operation, inFolder: known.folder), Methods(bitPattern: known.system))
+    }
+
+    private static func failure(of operation: Operation, at path: String) -> Int32? {
+        let folder = state.withLock { state in state.folders.first { path.hasPrefix($0 + "/") } }
+        return folder.flatMap { failure(of: operation, inFolder: $0) }
+    }
+
+    /// Counts an operation, and returns SQLite's code for it where it fails.
+    private static func failure(of operation: Operation, inFolder folder: String) -> Int32? {
+        let fault = state.withLock { state -> Fault? in
+            guard let plan = state.plans[folder] else { return nil }
+            state.plans[folder]?.operations += 1
+            return (plan.first..<plan.end).contains(plan.operations) ? plan.fault : nil
+        }
+        // Where SQLite looks for the reason.
+        if let fault { errno = fault == .full ? ENOSPC : EIO }
+        switch (fault, operation) {
+        case (.full, .create): return SQLITE_CANTOPEN
+        case (.full, .write): return SQLITE_FULL
+        case (.write, .write), (.death, .write): return SQLITE_IOERR | (3 << 8)
+        case (.flush, .flush), (.death, .flush): return SQLITE_IOERR | (4 << 8)
+        case (.death, .open), (.death, .create): return SQLITE_CANTOPEN
+        case (.death, .truncate): return SQLITE_IOERR | (6 << 8)
+        case (.death, .remove): return SQLITE_IOERR | (10 << 8)
+        default: return nil
         }
     }
 }

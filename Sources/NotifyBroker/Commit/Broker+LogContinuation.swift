@@ -1,0 +1,25 @@
+package import NotifyLog
+
+/// What a new log is made of, where the files of the present one are lost.
+extension Broker {
+    /// Whether the store is committing a batch. Which durable subscriptions the log has is known only between batches.
+    package var isCommitting: Bool { commits.inFlight != nil }
+
+    /// What the log holds beside messages. A subscription whose creation is pending is not in it: the next batch adds it.
+    package var logContinuation: LogContinuation {
+        let pending = commits.pending.changes.compactMap { if case .create(let record) = $0 { record.id } else { nil } }
+        let records = durables.slots.map { durables.record(of: $0, owner: access.identity(durables[$0].owner)) }
+        return LogContinuation(
+            reservedThrough: max(commits.sequencer.mark, commits.sequencer.next),
+            nextSubscriptionID: durables.nextID,
+            subscriptions: records.filter { !pending.contains($0.id) }.sorted { $0.id < $1.id })
+    }
+}
+
+extension DurableSubscriptions {
+    fileprivate func record(of slot: DurableSlot, owner: Identity) -> DurableRecord {
+        DurableRecord(
+            id: self[slot].id, owner: owner, name: self[slot].name, filter: self[slot].filter,
+            progress: self[slot].progress)
+    }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import NotifyWire
+import TestSupport
+import Testing
+import WireTestSupport
+
+extension IntegrationTests {
+    /// The database is deleted or moved away while notifyd has it open.
+    @Suite struct LostDatabaseTests {
+        private func move(_ daemon: Daemon, to suffix: String, from other: String = "") throws {
+            for file in ["", "-wal"] {
+                let (source, target) = (daemon.database + other + file, daemon.database + suffix + file)
+                try #require(rename(source, target) == 0)
+            }
+        }
+
+        private func waitForStatus(_ daemon: Daemon, _ prefix: String, after count: Int) async throws {
+            _ = try await daemon.manager.messages.wait("the status \(prefix)") { messages in
+                messages.dropFirst(count).first { $0.hasPrefix("STATUS=\(prefix)") }
+            }
+        }
+
+        @Test func noReceiptIsGivenUntilItIsBack() async throws {
+            let daemon = try await Daemon.start()
+            let client = try RawClient(daemon)
+            try client.subscribe("volatile")
+            try client.post("kept", durability: .stored)
+            for round in 1...2 {
+                try move(daemon, to: ".away")
+                for durability in [Durability.stored, .synced] {
+                    expectRefusal(.storageFailed) { try client.post("lost", durability: durability) }
+                }
+                try client.post("volatile", "\(round)", durability: .volatile)
+                #expect(try client.message().text == "\(round)")
+                let problem = "the database '\(daemon.database)' was deleted or moved away: move it back, or reload"
+                try await waitForStatus(daemon, "degraded: \(problem)", after: 0)
+                _ = try await daemon.process.standardError.wait("the error in the log") { errors in
+                    errors.text.contains("error notifyd: stored posts are refused: \(problem)") ? true : nil
+                }
+                let count = daemon.manager.messages.current.count
+                try move(daemon, to: "", from: ".away")
+                try await waitForStatus(daemon, "running", after: count)
+                try client.post("kept", durability: .synced)
+            }
+            try await daemon.kill()
+            try await daemon.start()
+            #expect(try RawClient(daemon).statistics()["log_messages"] == 3)
+        }
+
+        @Test func aReloadMakesANewLogThatGoesOn() async throws {
+            let daemon = try await Daemon.start()
+            let client = try RawClient(daemon)
+            try client.subscribe("a", as: 1, durable: "reader")
+            let first = try client.post("a", durability: .stored).sequence
+            #expect(try client.message().stamp.sequence == first)
+            try client.acknowledge(1, through: first)
+            for suffix in ["", "-wal"] { unlink(daemon.database + suffix) }
+            expectRefusal(.storageFailed) { try client.post("a") }
+            let count = daemon.manager.messages.current.count
+            daemon.process.send(SIGHUP)
+            try await waitForStatus(daemon, "running", after: count)
+            _ = try await daemon.process.standardError.wait("the error in the log") { errors in
+                errors.text.contains("critical notifyd: the database '\(daemon.database)' was missing") ? true : nil
+            }
+            // Health follows with the next commit.
+            _ = try await daemon.process.standardError.wait("storage to work") { errors in
+                errors.text.contains("storage works again") ? true : nil
+            }
+            let second = try client.post("a", durability: .synced).sequence
+            #expect(second > first)
+            try await daemon.kill()
+            try await daemon.start()
+
+            let later = try RawClient(daemon)
+            #expect(try later.statistics()["log_messages"] == 1)
+            #expect(try later.subscribe("a", as: 1, durable: "reader").isResumed)
+            #expect(try later.message().stamp.sequence == second)
+            #expect(try later.post("b").sequence > second)
+        }
+
+        @Test func aReloadLeavesAnotherFile() async throws {
+            let daemon = try await Daemon.start()
+            let client = try RawClient(daemon)
+            try move(daemon, to: ".away")
+            try "theirs".write(toFile: daemon.database, atomically: false, encoding: .utf8)
+            expectRefusal(.storageFailed) { try client.post("a", durability: .stored) }
+            daemon.process.send(SIGHUP)
+            _ = try await daemon.process.standardError.wait("the refusal") { errors in
+                errors.text.contains("the log was not repaired: another file has taken the place") ? true : nil
+            }
+            #expect(try String(contentsOfFile: daemon.database, encoding: .utf8) == "theirs")
+            expectRefusal(.storageFailed) { try client.post("a", durability: .stored) }
+            unlink(daemon.database)
+            try move(daemon, to: "", from: ".away")
+            #expect(try client.post("a", durability: .stored).durability == .stored)
+            #expect(try await daemon.stop() == .status(0))
+        }
+    }
+}

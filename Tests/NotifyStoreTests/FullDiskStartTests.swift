@@ -1,0 +1,124 @@
+import NotifyLog
+import NotifyStore
+import NotifyWire
+import TestSupport
+import Testing
+
+/// Starts on a full disk: the log opens, refuses what is to be stored, and works once there is room.
+@Suite(.timeLimit(.minutes(10)))
+struct FullDiskStartTests {
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+        FaultyDisk.watch(folder.path)
+    }
+
+    /// Where the disk fills while a log is created: SQLite's first write, and others up to the last.
+    @Test(arguments: [1, 4, 8, 12]) func aNewLogIsCreatedWhenThereIsRoom(operation: Int) async throws {
+        FaultyDisk.set(.full, in: folder.path, after: operation)
+        let store = try Store.open(path: folder.database)
+        #expect(store.recovered.nextSequence == 1)
+        #expect(store.recovered.usableThrough == 1 + 1 << 32)
+        store.sequencesUsed(below: 40)
+        for _ in 0..<2 { #expect(await store.commit([], reserveThrough: 5000).failure?.kind == .full) }
+        await #expect(throws: StorageFailure.self) { try await store.page(SubscriptionFilter(">"), after: 0).block }
+
+        FaultyDisk.set(nil, in: folder.path)
+        let record = try DurableRecord(id: 1, name: "one", SubscriptionFilter("a"))
+        let outcome = await store.commit([StoredMessage(40)], changes: [.create(record)], reserveThrough: 5000)
+        #expect(outcome.failure == nil)
+        #expect(try await store.everything(SubscriptionFilter(">")).map(\.sequence) == [40])
+        try store.close(nextSequence: 41)
+        let again = try Store.open(path: folder.database)
+        #expect(again.recovered.wasClosedCleanly)
+        #expect(again.recovered.nextSequence == 41)
+        #expect(again.recovered.subscriptions == [record])
+        try again.close(nextSequence: 41)
+    }
+
+    @Test(arguments: [true, false]) func withoutALogSequencesAreNotUsedTwice(isKilled: Bool) async throws {
+        for next in [1, 40, 80] as [UInt64] {
+            FaultyDisk.set(.full, in: folder.path, after: 1)
+            let store = try Store.open(path: folder.database)
+            #expect(store.recovered.nextSequence == next)
+            store.sequencesUsed(below: next == 1 ? 40 : 80)
+            if !isKilled { try store.close(nextSequence: next == 1 ? 40 : 80) }
+        }
+        FaultyDisk.set(nil, in: folder.path)
+        for _ in 0..<2 {
+            let store = try Store.open(path: folder.database)
+            #expect(store.recovered.nextSequence == 80)
+            try store.close(nextSequence: 80)
+        }
+    }
+
+    @Test(arguments: [true, false]) func aLogThatIsThereIsReadAndGoesOn(wasClean: Bool) async throws {
+        let record = try DurableRecord(id: 1, name: "one", SubscriptionFilter("a"))
+        var store: Store? = try Store.open(path: folder.database)
+        await store?.commit([StoredMessage(1)], changes: [.create(record)], reserveThrough: 5000)
+        store?.sequencesUsed(below: 10)
+        if wasClean { try store?.close(nextSequence: 10) }
+        store = nil
+
+        // There is room for the write-ahead log's name, and nothing in it.
+        FaultyDisk.set(.full, in: folder.path, after: 2)
+        store = try Store.open(path: folder.database)
+        #expect(store?.recovered.wasClosedCleanly == wasClean)
+        #expect(store?.recovered.nextSequence == 10)
+        #expect(store?.recovered.subscriptions == [record])
+        #expect(try await store?.everything(SubscriptionFilter(">")).map(\.sequence) == [1])
+        #expect(await store?.commit([], reserveThrough: 1 << 33).failure?.kind == .full)
+        store?.sequencesUsed(below: 30)
+        store = nil
+
+        // Killed on the full disk: the database does not know what was used.
+        FaultyDisk.set(.full, in: folder.path, after: 2)
+        store = try Store.open(path: folder.database)
+        #expect(store?.recovered.nextSequence == 30)
+        store?.sequencesUsed(below: 50)
+        FaultyDisk.set(nil, in: folder.path)
+        #expect(await store?.commit([StoredMessage(49)], reserveThrough: 1 << 33).failure == nil)
+        store = nil
+        store = try Store.open(path: folder.database)
+        #expect(store?.recovered.wasClosedCleanly == false)
+        #expect(store?.recovered.nextSequence == 50)
+        #expect(try await store?.everything(SubscriptionFilter(">")).map(\.sequence) == [1, 49])
+        try store?.close(nextSequence: 50)
+    }
+
+    @Test func aStopOnAFullDiskKeepsTheSequence() async throws {
+        let store = try Store.open(path: folder.database)
+        await store.commit([StoredMessage(1)], reserveThrough: 5000)
+        store.sequencesUsed(below: 20)
+        FaultyDisk.set(.full, in: folder.path)
+        let error = try #require(throws: StoreError.self) { try store.close(nextSequence: 20) }
+        #expect(error.code == .full)
+        FaultyDisk.set(nil, in: folder.path)
+        let again = try Store.open(path: folder.database)
+        #expect(again.recovered.nextSequence == 20)
+        #expect(try await again.everything(SubscriptionFilter(">")).map(\.sequence) == [1])
+        try again.close(nextSequence: 20)
+    }
+
+    @Test func aLogThatHasAppearedMeanwhileIsLeft() async throws {
+        let other = try TemporaryFolder()
+        let theirs = try Store.open(path: other.database)
+        await theirs.commit([StoredMessage(7)])
+        try theirs.close(nextSequence: 8)
+
+        FaultyDisk.set(.full, in: folder.path, after: 1)
+        let store = try Store.open(path: folder.database)
+        try moveFile(other.database, to: folder.database)
+        FaultyDisk.set(nil, in: folder.path)
+        for _ in 0..<2 {
+            let failure = await store.commit([StoredMessage(1)]).failure
+            #expect(failure?.message.contains("another log has appeared at '\(folder.database)'") == true)
+        }
+        try store.close(nextSequence: 2)
+        let again = try Store.open(path: folder.database)
+        #expect(again.recovered.wasClosedCleanly)
+        #expect(again.recovered.nextSequence == 8)
+        try again.close(nextSequence: 8)
+    }
+}

@@ -1,0 +1,264 @@
+import Foundation
+import NotifyLog
+import NotifyStore
+import NotifyWire
+import TestSupport
+import Testing
+
+/// A log whose files are deleted, replaced or cut while it is open: no commit succeeds that the next start would not find.
+@Suite(.timeLimit(.minutes(10)))
+struct LostFilesTests {
+    let folder: TemporaryFolder
+    let store: Store
+    let filter: SubscriptionFilter
+    let record: DurableRecord
+
+    init() async throws {
+        folder = try TemporaryFolder()
+        filter = try SubscriptionFilter(">")
+        record = DurableRecord(id: 1, uid: 7, name: "one", filter)
+        store = try Store.open(path: folder.database)
+        await store.commit([StoredMessage(1)], changes: [.create(record)], reserveThrough: 5000)
+    }
+
+    enum Loss: CaseIterable, Sendable {
+        case deleted
+        case replaced
+        case cut
+        case walDeleted
+        case walReplaced
+        case walCut
+
+        var words: String {
+            switch self {
+            case .deleted, .walDeleted: "was deleted or moved away"
+            case .replaced, .walReplaced: "another file has taken the place of"
+            case .cut, .walCut: "was cut from"
+            }
+        }
+
+        func apply(to folder: TemporaryFolder) throws {
+            let path =
+                switch self {
+                case .deleted, .replaced, .cut: folder.database
+                case .walDeleted, .walReplaced, .walCut: folder.database + "-wal"
+                }
+            switch self {
+            case .deleted, .walDeleted: #expect(unlink(path) == 0)
+            case .replaced, .walReplaced:
+                #expect(unlink(path) == 0)
+                _ = try folder.write("theirs", to: String(path.dropFirst(folder.path.count + 1)))
+            case .cut, .walCut: #expect(truncate(path, 100) == 0)
+            }
+        }
+    }
+
+    private func continuation(_ records: [DurableRecord]) -> LogContinuation {
+        LogContinuation(reservedThrough: 5000, nextSubscriptionID: 9, subscriptions: records)
+    }
+
+    @Test(arguments: Loss.allCases) func nothingIsCommittedToLostFiles(_ loss: Loss) async throws {
+        try loss.apply(to: folder)
+        for sequence in 2...4 as ClosedRange<UInt64> {
+            let failure = try #require(await store.commit([StoredMessage(sequence)], isSynced: sequence == 3).failure)
+            #expect(failure.kind == .inputOutput)
+            #expect(failure.message.contains(loss.words), "\(failure)")
+            #expect(failure.message.contains("'\(folder.database)") && failure.message.contains("SIGHUP"))
+        }
+    }
+
+    @Test(arguments: ["", "-wal"]) func itGoesOnOnceTheFileIsBack(suffix: String) async throws {
+        let path = folder.database + suffix
+        let progress = DurableProgress(cursor: 1, seenThrough: 1)
+        for round in 0..<3 as Range<UInt64> {
+            try moveFile(path, to: folder.file("elsewhere"))
+            let two = DurableRecord(id: 2, uid: 7, name: "two", filter)
+            let three = DurableRecord(id: 3, uid: 7, name: "one", filter)
+            let first = round * 10_000 + 2
+            // What closes segments, creates and removes.
+            let messages = (0..<3).map { StoredMessage(first + $0 * 4096, "name.\(round).\($0)") }
+            let changes: [[DurableChange]] = [
+                [.create(two), .remove(id: 2)], [.update(id: 1, progress), .remove(id: 1), .create(three)],
+                [.create(two)],
+            ]
+            // The first reaches the files that are elsewhere.
+            for index in 0..<3 {
+                #expect(await store.commit(messages, changes: changes[(Int(round) + index) % 3]).failure != nil)
+            }
+            try moveFile(folder.file("elsewhere"), to: path)
+            let outcome = await store.commit([StoredMessage(first + 9000, "later.\(round)")])
+            #expect(outcome.failure == nil)
+            #expect(outcome.statistics.logMessages == round + 2)
+        }
+        #expect(try await store.everything(filter).map(\.sequence) == [1, 9002, 19_002, 29_002])
+        try store.close(nextSequence: 30_000)
+
+        let again = try Store.open(path: folder.database)
+        #expect(again.recovered.subscriptions == [record])
+        #expect(try await again.everything(filter).map(\.sequence) == [1, 9002, 19_002, 29_002])
+        #expect(try await again.everything(SubscriptionFilter("later.*"), subscription: 2).count == 3)
+        try again.close(nextSequence: 30_000)
+        #expect(try folder.rows("PRAGMA integrity_check") == ["ok"])
+    }
+
+    @Test func aStopWithLostFilesLeavesWhatWasCommitted() async throws {
+        try moveFile(folder.database, to: folder.file("elsewhere"))
+        try moveFile(folder.database + "-wal", to: folder.file("elsewhere-wal"))
+        _ = try folder.write("theirs", to: "log.db-wal")
+        #expect(await store.commit([StoredMessage(2)]).failure != nil)
+        let error = try #require(throws: StoreError.self) { try store.close(nextSequence: 3) }
+        #expect(error.message.contains("was deleted or moved away"))
+        #expect(try String(contentsOfFile: folder.file("log.db-wal"), encoding: .utf8) == "theirs")
+
+        try moveFile(folder.file("elsewhere"), to: folder.database)
+        try moveFile(folder.file("elsewhere-wal"), to: folder.database + "-wal")
+        let again = try Store.open(path: folder.database)
+        #expect(!again.recovered.wasClosedCleanly)
+        #expect(try await again.everything(filter).map(\.sequence) == [1])
+        try again.close(nextSequence: 5000)
+    }
+
+    // MARK: Repair
+
+    @Test func filesInPlaceNeedNoRepair() async throws {
+        #expect(await repair(continuation([])) == .notNeeded)
+        try store.close(nextSequence: 2)
+    }
+
+    @Test(arguments: [true, false]) func aDeletedDatabaseIsReplaced(isWALDeleted: Bool) async throws {
+        #expect(unlink(folder.database) == 0)
+        if isWALDeleted { #expect(unlink(folder.database + "-wal") == 0) }
+        store.sequencesUsed(below: 60)
+        #expect(await store.commit([StoredMessage(2)]).failure != nil)
+        var records = [record, try DurableRecord(id: 8, uid: 9, name: "eight", SubscriptionFilter("a.*", object: "o"))]
+        records[0].progress = DurableProgress(cursor: 40, seenThrough: 50, isAttached: true)
+        guard case .replaced(let message) = await repair(continuation(records)) else {
+            Issue.record("the log was not replaced")
+            return
+        }
+        #expect(message.contains("all 1 stored messages are gone; 2 durable subscriptions go on"))
+        #expect(await repair(continuation([])) == .notNeeded)
+
+        let outcome = await store.commit([StoredMessage(60)], changes: [.update(id: 8, records[1].progress)])
+        #expect(outcome.failure == nil)
+        #expect(outcome.statistics.logMessages == 1)
+        let page = try await store.page(filter, after: 1)
+        #expect(page.block.messages.map(\.sequence) == [60] && page.scannedThrough == 60)
+        store.sequencesUsed(below: 70)
+        #expect(throws: StoreError.self, "the lock is held") { try Store.open(path: folder.database) }
+
+        let crashed = try TemporaryFolder()
+        try folder.copyDatabase(to: crashed)
+        try store.close(nextSequence: 70)
+        for (path, next) in [(folder.database, 70), (crashed.database, 5000)] as [(String, UInt64)] {
+            let again = try Store.open(path: path)
+            #expect(again.recovered.nextSequence == next)
+            #expect(again.recovered.nextSubscriptionID == 9)
+            #expect(again.recovered.subscriptions == records)
+            #expect(try await again.everything(filter).map(\.sequence) == [60])
+            try again.close(nextSequence: next)
+        }
+        #expect(!exists(folder.database + ".new"))
+    }
+
+    @Test func whatWasMovedAwayIsWhole() async throws {
+        let elsewhere = try TemporaryFolder()
+        try moveFile(folder.database, to: elsewhere.database)
+        #expect(await store.commit([StoredMessage(2)]).failure != nil)
+        guard case .replaced = await repair(continuation([record])) else {
+            Issue.record("the log was not replaced")
+            return
+        }
+        #expect(await store.commit([StoredMessage(3)]).failure == nil)
+        try store.close(nextSequence: 4)
+        let moved = try Store.open(path: elsewhere.database)
+        #expect(moved.recovered.subscriptions == [record])
+        #expect(try await moved.everything(filter).map(\.sequence) == [1])
+        try moved.close(nextSequence: 5000)
+    }
+
+    @Test func aDeletedWriteAheadLogIsMadeAnew() async throws {
+        store.sequencesUsed(below: 60)
+        #expect(unlink(folder.database + "-wal") == 0)
+        #expect(await store.commit([StoredMessage(2)]).failure != nil)
+        guard case .reopened = await repair(continuation([])) else {
+            Issue.record("the log was not reopened")
+            return
+        }
+        #expect(await store.commit([StoredMessage(3)]).failure == nil)
+        let crashed = try TemporaryFolder()
+        try folder.copyDatabase(to: crashed)
+        try store.close(nextSequence: 60)
+        for folder in [folder, crashed] {
+            let again = try Store.open(path: folder.database)
+            #expect(again.recovered.subscriptions == [record])
+            #expect(try await again.everything(filter).map(\.sequence) == [1, 3])
+            try again.close(nextSequence: 5000)
+        }
+    }
+
+    @Test(arguments: [Loss.replaced, .cut, .walReplaced, .walCut])
+    func otherFilesAreLeft(_ loss: Loss) async throws {
+        try loss.apply(to: folder)
+        for _ in 0..<2 {
+            guard case .failed(let message) = await repair(continuation([record])) else {
+                Issue.record("another file was taken")
+                return
+            }
+            #expect(message.contains(loss.words))
+        }
+        #expect(await store.commit([StoredMessage(2)]).failure != nil)
+        if loss == .replaced { #expect(try String(contentsOfFile: folder.database, encoding: .utf8) == "theirs") }
+    }
+
+    @Test func aCutDatabaseIsReplacedOnceItIsAway() async throws {
+        try Loss.cut.apply(to: folder)
+        #expect(await store.commit([StoredMessage(2)]).failure != nil)
+        try moveFile(folder.database, to: folder.file("elsewhere"))
+        guard case .failed(let message) = await repair(continuation([record])) else {
+            Issue.record("the write-ahead log was removed")
+            return
+        }
+        #expect(message.contains("'\(folder.database)-wal' belongs to a database that was moved away"))
+        try moveFile(folder.database + "-wal", to: folder.file("elsewhere-wal"))
+        guard case .replaced = await repair(continuation([record])) else {
+            Issue.record("the log was not replaced")
+            return
+        }
+        #expect(await store.commit([StoredMessage(3)]).failure == nil)
+        try store.close(nextSequence: 4)
+    }
+
+    @Test func aRepairThatFindsNoRoomIsTriedAgain() async throws {
+        try store.close(nextSequence: 2)
+        FaultyDisk.watch(folder.path)
+        let store = try Store.open(path: folder.database)
+        for suffix in ["", "-wal"] { #expect(unlink(folder.database + suffix) == 0) }
+        FaultyDisk.set(.full, in: folder.path, after: 3)
+        guard case .failed = await store.repaired(continuation([record])) else {
+            Issue.record("a log was created on a full disk")
+            return
+        }
+        #expect(!exists(folder.database) && !exists(folder.database + ".new"))
+        #expect(await store.commit([StoredMessage(2)]).failure != nil)
+        FaultyDisk.set(nil, in: folder.path)
+        guard case .replaced = await store.repaired(continuation([record])) else {
+            Issue.record("the log was not replaced")
+            return
+        }
+        #expect(await store.commit([StoredMessage(3)]).failure == nil)
+        try store.close(nextSequence: 4)
+    }
+
+    private func repair(_ continuation: LogContinuation) async -> LogRepair { await store.repaired(continuation) }
+}
+
+extension Store {
+    fileprivate func repaired(_ continuation: LogContinuation) async -> LogRepair {
+        await completion { repair(with: continuation, completion: $0) }
+    }
+}
+
+func moveFile(_ path: String, to other: String) throws {
+    try #require(rename(path, other) == 0)
+}
