@@ -1,0 +1,72 @@
+import NotifyLog
+import NotifyStore
+import NotifyWire
+import TestSupport
+import Testing
+
+/// Starts that end early, at each of their operations on files in turn: the next start finishes what they began.
+@Suite(.timeLimit(.minutes(10)))
+struct InterruptedStartTests {
+    enum Interruption: CaseIterable, Sendable {
+        case death
+        case fullDisk
+        case fullDiskForOneOperation
+    }
+
+    /// Opens a log in a folder of its own for each operation that `Store.open` makes, and has that one fail.
+    ///
+    /// - Returns: How many operations there are.
+    private func interruptEach(
+        _ interruption: Interruption, prepare: (TemporaryFolder) throws -> Void,
+        then check: (TemporaryFolder, Int) async throws -> Void
+    ) async throws -> Int {
+        for operation in 0... {
+            let folder = try TemporaryFolder()
+            FaultyDisk.watch(folder.path)
+            try prepare(folder)
+            switch interruption {
+            case .death: FaultyDisk.set(.death, in: folder.path, after: operation)
+            case .fullDisk: FaultyDisk.set(.full, in: folder.path, after: operation)
+            case .fullDiskForOneOperation: FaultyDisk.set(.full, in: folder.path, after: operation, count: 1)
+            }
+            _ = try? Store.open(path: folder.database)
+            let isReached = FaultyDisk.operations(in: folder.path) > operation
+            FaultyDisk.set(nil, in: folder.path)
+            guard isReached else { return operation }
+            try await check(folder, operation)
+        }
+        return 0
+    }
+
+    @Test(arguments: Interruption.allCases)
+    func theFirstStart(_ interruption: Interruption) async throws {
+        let operations = try await interruptEach(interruption) { _ in
+        } then: { folder, operation in
+            var store = try Store.open(path: folder.database)
+            #expect(store.recovered.nextSequence == 1, "operation \(operation)")
+            #expect(store.recovered.subscriptions.isEmpty)
+            #expect(await store.commit([StoredMessage(1)], reserveThrough: 100).failure == nil)
+            try store.close(nextSequence: 2)
+            store = try Store.open(path: folder.database)
+            #expect(try await store.everything(SubscriptionFilter(">")) == [StoredMessage(1)])
+            try store.close(nextSequence: 2)
+        }
+        #expect(operations > 10)
+    }
+
+    @Test(arguments: OldSchema.allCases, Interruption.allCases)
+    func theStartWithAnOldLog(_ schema: OldSchema, _ interruption: Interruption) async throws {
+        let operations = try await interruptEach(interruption) { folder in
+            try folder.execute(schema.sql)
+        } then: { folder, operation in
+            let store = try Store.open(path: folder.database)
+            #expect(store.recovered.nextSequence == 9000, "operation \(operation)")
+            #expect(store.recovered.subscriptions.map(\.name) == ["plain", "busy", "busy"])
+            #expect(try await store.everything(SubscriptionFilter(">")).map(\.sequence) == [1, 4096, 8193])
+            #expect(await store.commit([StoredMessage(9000)], reserveThrough: 1 << 25).failure == nil)
+            try store.close(nextSequence: 9001)
+            #expect(try folder.rows("PRAGMA integrity_check") == ["ok"])
+        }
+        #expect(operations > 5)
+    }
+}
