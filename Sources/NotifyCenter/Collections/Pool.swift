@@ -33,6 +33,9 @@ struct Pool<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
         return memory.unsafelyUnwrapped + Int(index)
     }
 
+    /// The memory of all values; nil if there is none. Valid as the pointer to one value is.
+    var pointerIfAny: UnsafeMutablePointer<Element>? { memory }
+
     subscript(index: Int32) -> Element {
         @inline(__always) get { pointer(index).pointee }
         @inline(__always) set { pointer(index).pointee = newValue }

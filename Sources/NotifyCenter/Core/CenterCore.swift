@@ -1,3 +1,5 @@
+import BasicContainers
+
 /// The core of a notification center: the registrations, and which of them a post reaches in which order.
 ///
 /// It calls no observers and holds no closures: its owner passes a number (`slot`) with each registration and receives the
@@ -6,6 +8,9 @@
 ///
 /// A post without object reaches registrations without object filter; one with an object also reaches those that filter
 /// this object. Objects are equal if their bytes are.
+///
+/// Registrations belong to scopes, which a peer's owner may choose so that one peer can't make posts slow for all: the work of
+/// matching patterns with a name is bounded for each scope (see ``maximumOverlap``). Where there is no need, all are in scope 0.
 package struct CenterCore: ~Copyable, Sendable {
     /// Room for the resolution of each exact name, and for one that reaches every registration, whatever else is cached.
     private static let cacheBytesPerName = 320
@@ -15,10 +20,17 @@ package struct CenterCore: ~Copyable, Sendable {
 
     private let hash: KeyedHash
     private let cacheBytes: Int
-    private var index: RegistrationIndex
+    private var maximumCacheBytes = Int.max
+    private let reservedFirstToken: String?
+    /// By number; there is always the first.
+    private var scopes = UniqueArray<RegistrationIndex>()
+    private var lastSerial: UInt64 = 0
     private var cache = ResolutionCache()
     /// Kept, so that a resolution of registrations that others reach as well allocates nothing.
     private var gathered = ReusableBuffer<Registration>()
+
+    /// The work that matching took so far, in registrations walked: about 20 ns each. A node of the trie counts as 16.
+    package private(set) var work = 0
 
     /// The number of removals. Until it changes, everything in a resolution is still registered.
     package private(set) var removalCount: UInt64 = 0
@@ -27,13 +39,33 @@ package struct CenterCore: ~Copyable, Sendable {
     ///   - resolutionCacheBytes: The memory for cached resolutions, beyond an allowance for each exact name and each
     ///     registration. Nothing is cached if it is 0.
     ///   - reservedFirstToken: Names whose first token is this one are not matched by wildcards in first position.
-    package init(resolutionCacheBytes: Int = 2 << 20, reservedFirstToken: String? = nil) {
+    ///   - maximumOverlap: The most work, in registrations walked, that matching a name with the patterns of one scope may
+    ///     take; ``subscribe(_:to:object:scope:)`` keeps to it. A node of the trie counts as 16.
+    package init(
+        resolutionCacheBytes: Int = 2 << 20, reservedFirstToken: String? = nil, maximumOverlap: Int = .max
+    ) {
         self.hash = .ofProcess
         self.cacheBytes = max(resolutionCacheBytes, 0)
-        self.index = RegistrationIndex(hash: hash, reservedFirstToken: reservedFirstToken)
+        self.reservedFirstToken = reservedFirstToken
+        self.maximumOverlap = maximumOverlap
+        makeScope(0)
     }
 
-    package var registrationCount: Int { index.count }
+    /// The limit of patterns in one scope that can match the same name.
+    package let maximumOverlap: Int
+
+    private mutating func makeScope(_ scope: Int) {
+        while scopes.count <= scope {
+            scopes.append(
+                RegistrationIndex(
+                    hash: hash, reservedFirstToken: reservedFirstToken, measuresOverlap: maximumOverlap < .max))
+        }
+    }
+
+    package private(set) var registrationCount = 0
+
+    /// The memory that the registrations of a scope occupy.
+    package func byteCount(ofScope scope: Int) -> Int { scope < scopes.count ? scopes[scope].byteCount : 0 }
 
     /// The number of names, with their objects, whose resolutions are cached.
     package var cachedResolutionCount: Int { cache.count }
@@ -43,7 +75,11 @@ package struct CenterCore: ~Copyable, Sendable {
     package var cachedResolutionBytes: Int { cache.byteCount }
 
     /// The number of values that are stored for all registrations together, 0 without any.
-    var footprint: Int { index.footprint }
+    var footprint: Int {
+        var sum = 0
+        for scope in 0..<scopes.count { sum += scopes[scope].footprint }
+        return sum
+    }
 }
 
 // MARK: - Registrations
@@ -59,6 +95,13 @@ extension CenterCore {
         return object.withUTF8Bytes { add(patterns: patterns, objectBytes: $0, priority: priority, slot: slot) }
     }
 
+    private mutating func insert(priority: Int32, slot: Int32, scope: Int) -> UInt64 {
+        makeScope(scope)
+        lastSerial += 1
+        registrationCount += 1
+        return scopes[scope].insert(priority: priority, slot: slot, serial: lastSerial)
+    }
+
     /// Registers for one name, which may be any string.
     package mutating func addExact(
         name: String, object: String? = nil, priority: Int32 = 0, slot: Int32
@@ -72,7 +115,7 @@ extension CenterCore {
     mutating func add(
         name: NotificationName, objectBytes object: UnsafeRawBufferPointer?, priority: Int32, slot: Int32
     ) -> UInt64 {
-        let id = index.insert(priority: priority, slot: slot)
+        let id = insert(priority: priority, slot: slot, scope: 0)
         name.withUTF8 { link(id, to: .name($0, hash: name.hash), object: object) }
         return id
     }
@@ -81,7 +124,7 @@ extension CenterCore {
     mutating func add(
         patterns: [NamePattern], objectBytes object: UnsafeRawBufferPointer?, priority: Int32, slot: Int32
     ) -> UInt64 {
-        let id = index.insert(priority: priority, slot: slot)
+        let id = insert(priority: priority, slot: slot, scope: 0)
         for pattern in patterns {
             if pattern.isExact {
                 pattern.withUTF8 { link(id, to: .name($0, hash: hash($0)), object: object) }
@@ -100,29 +143,101 @@ extension CenterCore {
     /// Ends a registration.
     ///
     /// - Returns: False if it has ended before.
-    package mutating func remove(_ id: UInt64) -> Bool {
-        guard index.contains(id) else { return false }
-        while unlinkOne(of: id) {}
+    package mutating func remove(_ id: UInt64, scope: Int = 0) -> Bool {
+        guard scopes[scope].contains(id) else { return false }
+        while unlinkOne(of: id, scope) {}
         removalCount += 1
-        return index.remove(id)
+        registrationCount -= 1
+        return scopes[scope].remove(id)
     }
 
     /// Whether a registration has not been removed.
-    package func contains(_ id: UInt64) -> Bool {
-        index.contains(id)
+    package func contains(_ id: UInt64, scope: Int = 0) -> Bool {
+        scopes[scope].contains(id)
     }
 
     private mutating func link(
         _ id: UInt64, to subject: RegistrationIndex.Subject, object: UnsafeRawBufferPointer?
     ) {
-        index.link(id, to: subject, object: object)
+        scopes[0].link(id, to: subject, object: object)
         cache.invalidate(subject, object: object, hash: hash)
     }
 
-    private mutating func unlinkOne(of id: UInt64) -> Bool {
+    private mutating func unlinkOne(of id: UInt64, _ scope: Int) -> Bool {
         // The bytes that are passed belong to the index; the cache is another field.
-        index.unlinkOne(of: id) { subject, object in cache.invalidate(subject, object: object, hash: hash) }
+        scopes[scope].unlinkOne(of: id) { subject, object in cache.invalidate(subject, object: object, hash: hash) }
     }
+}
+
+// MARK: - Subscribers
+
+/// Too many patterns of one scope can match the same name.
+package struct OverlapError: Error, Equatable {}
+
+extension CenterCore {
+    /// Registers a subscriber that has no subscriptions yet. However many of them match, a post reaches it once.
+    ///
+    /// - Returns: The identity of the registration, which ``remove(_:scope:)`` ends with all its subscriptions.
+    package mutating func addSubscriber(priority: Int32 = 0, slot: Int32, scope: Int) -> UInt64 {
+        insert(priority: priority, slot: slot, scope: scope)
+    }
+
+    /// Adds a subscription to a subscriber, or patterns to any registration of a scope.
+    ///
+    /// - Parameter isLimited: Whether ``maximumOverlap`` holds.
+    /// - Returns: What ``unsubscribe(_:scope:)`` is to be given.
+    /// - Throws: ``OverlapError`` if more work than ``maximumOverlap`` could be needed for one name; nothing is added then.
+    package mutating func subscribe(
+        _ id: UInt64, to patterns: [NamePattern], object: String? = nil, scope: Int, isLimited: Bool = true
+    ) throws(OverlapError) -> [SubscriptionLink] {
+        let links =
+            if let object {
+                object.withUTF8Bytes { link(id, to: patterns, object: $0, scope) }
+            } else {
+                link(id, to: patterns, object: nil, scope)
+            }
+        if isLimited, scopes[scope].overlap > maximumOverlap {
+            work &+= scopes[scope].tightenOverlap()
+            if scopes[scope].overlap > maximumOverlap {
+                unsubscribe(links, scope: scope)
+                throw OverlapError()
+            }
+        }
+        return links
+    }
+
+    /// Ends a subscription of a subscriber that is registered.
+    package mutating func unsubscribe(_ links: [SubscriptionLink], scope: Int) {
+        for link in links {
+            // The bytes that are passed belong to the index; the cache is another field.
+            scopes[scope].unlink(shared: link.number) { cache.invalidate($0, object: $1, hash: hash) }
+        }
+    }
+
+    private mutating func link(
+        _ id: UInt64, to patterns: [NamePattern], object: UnsafeRawBufferPointer?, _ scope: Int
+    ) -> [SubscriptionLink] {
+        patterns.compactMap { pattern in
+            if pattern.isExact {
+                pattern.withUTF8 { linkShared(id, to: .name($0, hash: hash($0)), object: object, scope) }
+            } else {
+                linkShared(id, to: .pattern(pattern), object: object, scope)
+            }
+        }
+    }
+
+    private mutating func linkShared(
+        _ id: UInt64, to subject: RegistrationIndex.Subject, object: UnsafeRawBufferPointer?, _ scope: Int
+    ) -> SubscriptionLink? {
+        guard let (link, isNew) = scopes[scope].linkShared(id, to: subject, object: object) else { return nil }
+        if isNew { cache.invalidate(subject, object: object, hash: hash) }
+        return SubscriptionLink(number: link)
+    }
+}
+
+/// One pattern of a subscription.
+package struct SubscriptionLink: Sendable, BitwiseCopyable {
+    let number: Int32
 }
 
 // MARK: - Resolution
@@ -175,6 +290,12 @@ extension CenterCore {
     /// The generation of new resolutions: the number of calls of ``dropResolutions()``.
     package var resolutionGeneration: UInt64 { cache.generation }
 
+    /// Caches at most so much from now on, whatever is registered. What is cached beyond it is dropped with all the rest.
+    package mutating func limitCache(toBytes limit: Int) {
+        maximumCacheBytes = limit
+        if cache.byteCount > limit { cache.removeAll() }
+    }
+
     /// Empties the cache and begins the next generation of resolutions. For changes of what permitted registrations were
     /// selected by; changes of registrations need no call.
     package mutating func dropResolutions() {
@@ -185,14 +306,26 @@ extension CenterCore {
     mutating func gather(
         _ name: NotificationName, object: UnsafeRawBufferPointer?
     ) -> ContiguousArray<Registration> {
-        name.withUTF8 { index.gather(name: $0, nameHash: name.hash, object: object, into: &gathered) }
+        name.withUTF8 { gather(name: $0, nameHash: name.hash, object: object) }
         Resolution.order(&gathered)
         defer { gathered.removeAll(keepingAtMost: Self.keptRegistrations) }
         return ContiguousArray(gathered.values)
     }
 
+    private mutating func gather(
+        name: UnsafeRawBufferPointer, nameHash: UInt64, object: UnsafeRawBufferPointer?
+    ) {
+        for scope in 0..<scopes.count where scopes[scope].count > 0 {
+            work &+= scopes[scope].gather(name: name, nameHash: nameHash, object: object, into: &gathered)
+        }
+    }
+
     /// The number of names that are registered exactly.
-    var nameCount: Int { index.nameCount }
+    var nameCount: Int {
+        var sum = 0
+        for scope in 0..<scopes.count { sum += scopes[scope].nameCount }
+        return sum
+    }
 
     @inline(__always)
     private func key(_ name: UnsafeRawBufferPointer, _ object: UnsafeRawBufferPointer?) -> PostKey {
@@ -206,7 +339,7 @@ extension CenterCore {
         _ key: PostKey, isFiltered: Bool, _ isPermitted: (Registration) -> Bool
     ) -> Resolution {
         if let known = cache.find(key) { return known }
-        index.gather(name: key.name, nameHash: key.nameHash, object: key.object, into: &gathered)
+        gather(name: key.name, nameHash: key.nameHash, object: key.object)
         Resolution.order(&gathered)
         if isFiltered { gathered.keepAll(where: isPermitted) }
         defer { gathered.removeAll(keepingAtMost: Self.keptRegistrations) }
@@ -215,7 +348,9 @@ extension CenterCore {
 
     private var cacheLimit: Int {
         if cacheBytes == 0 { return 0 }
-        return cacheBytes + index.nameCount * Self.cacheBytesPerName + index.count * Self.cacheBytesPerRegistration
+        return min(
+            maximumCacheBytes,
+            cacheBytes + nameCount * Self.cacheBytesPerName + registrationCount * Self.cacheBytesPerRegistration)
     }
 }
 

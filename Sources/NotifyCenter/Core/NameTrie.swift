@@ -21,6 +21,12 @@ struct NameTrie: ~Copyable, Sendable {
         var tokenStart: UInt64 = 0
         var place: Int32 = -1
         var tailPlace: Int32 = -1
+        /// The registrations at the place, and at the one in the tail.
+        var weight: Int32 = 0
+        var tailWeight: Int32 = 0
+        /// The work that a name can cause from here on, and the largest of the literal children's.
+        var overlap: Int32 = 0
+        var literalOverlap: Int32 = 0
 
         var isEmpty: Bool { star < 0 && literalChildren == 0 && place < 0 && tailPlace < 0 }
     }
@@ -28,6 +34,9 @@ struct NameTrie: ~Copyable, Sendable {
     private static let root: Int32 = 0
     /// Up to so many literal children are compared one by one, which takes less time than hashing the token.
     private static let comparedChildren = 8
+
+    /// What looking at a node takes, in registrations walked: 0.37 µs against 0.02.
+    private static let nodeWeight: Int32 = 16
 
     private let hash: KeyedHash
     private let reservedFirstToken: ContiguousArray<UInt8>?
@@ -44,6 +53,9 @@ struct NameTrie: ~Copyable, Sendable {
     }
 
     var nodeCount: Int { nodes.count }
+
+    /// The memory that the trie occupies.
+    var byteCount: Int { nodes.byteCount + literals.byteCount }
 
     func place(at end: End) -> Int32 {
         end.isTail ? nodes[end.node].tailPlace : nodes[end.node].place
@@ -83,6 +95,23 @@ struct NameTrie: ~Copyable, Sendable {
         return child
     }
 
+    /// The pattern that ends there.
+    func pattern(at end: End) -> NamePattern {
+        var tokens: [String] = end.isTail ? [">"] : []
+        var index = end.node
+        while index != Self.root {
+            let node = nodes[index]
+            tokens.append(
+                node.entry < 0 ? "*" : String(decoding: literals.bytes(ofEntry: node.entry), as: UTF8.self))
+            index = node.parent
+        }
+        // What is in the trie was a pattern when it was inserted.
+        guard let pattern = try? NamePattern(tokens.reversed().joined(separator: ".")) else {
+            preconditionFailure("the trie holds what is no pattern")
+        }
+        return pattern
+    }
+
     /// Removes the place of a pattern, and the nodes that are empty without it.
     mutating func removePlace(at end: End) {
         setPlace(-1, at: end)
@@ -106,14 +135,88 @@ struct NameTrie: ~Copyable, Sendable {
         }
     }
 
+    // MARK: Overlap
+
+    /// The most work that ``gather(_:into:)`` and walking the registrations that it finds can take for one name, in
+    /// registrations walked. Only kept where weights are set; too high while it is loose.
+    var overlap: Int { Int(nodes[Self.root].overlap) }
+
+    /// Whether something was removed since the overlap was exact.
+    private(set) var isOverlapLoose = false
+
+    /// Notes that a weight is higher than it would have to be.
+    mutating func loosenOverlap() { isOverlapLoose = true }
+
+    /// Sets how many registrations are walked at the end of a pattern.
+    mutating func setWeight(_ weight: Int32, at end: End) {
+        let earlier = end.isTail ? nodes[end.node].tailWeight : nodes[end.node].weight
+        if end.isTail { nodes[end.node].tailWeight = weight } else { nodes[end.node].weight = weight }
+        if weight < earlier { isOverlapLoose = true }
+        var index = end.node
+        while index >= 0 {
+            let overlap = overlap(of: index)
+            if overlap == nodes[index].overlap { return }
+            nodes[index].overlap = overlap
+            let (parent, entry) = (nodes[index].parent, nodes[index].entry)
+            if parent >= 0, entry >= 0 {
+                if overlap <= nodes[parent].literalOverlap { return }
+                nodes[parent].literalOverlap = overlap
+            }
+            index = parent
+        }
+    }
+
+    /// Computes the overlap anew. `weight` returns how many registrations are walked at a place.
+    mutating func tightenOverlap(_ weight: (_ place: Int32) -> Int32) {
+        isOverlapLoose = false
+        // Parents before their children.
+        var order: [Int32] = [Self.root]
+        var next = 0
+        while next < order.count {
+            let node = nodes[order[next]]
+            next += 1
+            if node.star >= 0 { order.append(node.star) }
+            var child = node.firstChild
+            while child >= 0 {
+                order.append(child)
+                child = nodes[child].nextSibling
+            }
+        }
+        for index in order {
+            nodes[index].literalOverlap = 0
+            nodes[index].weight = nodes[index].place >= 0 ? weight(nodes[index].place) : 0
+            nodes[index].tailWeight = nodes[index].tailPlace >= 0 ? weight(nodes[index].tailPlace) : 0
+        }
+        for index in order.reversed() {
+            let overlap = overlap(of: index)
+            nodes[index].overlap = overlap
+            let (parent, entry) = (nodes[index].parent, nodes[index].entry)
+            if parent >= 0, entry >= 0 { nodes[parent].literalOverlap = max(nodes[parent].literalOverlap, overlap) }
+        }
+    }
+
+    /// A token of a name leads to the star and to one literal child.
+    private func overlap(of index: Int32) -> Int32 {
+        let node = nodes[index]
+        let star = node.star >= 0 ? nodes[node.star].overlap : 0
+        let sum = Int(Self.nodeWeight) + Int(node.weight) + Int(node.tailWeight) + Int(star) + Int(node.literalOverlap)
+        return Int32(clamping: sum)
+    }
+
+    // MARK: Gathering
+
     /// Adds the places of all patterns that match a name.
-    mutating func gather(_ name: UnsafeRawBufferPointer, into places: inout ReusableBuffer<Int32>) {
-        if nodes[Self.root].isEmpty { return }
+    ///
+    /// - Returns: The work that it took, in registrations walked.
+    mutating func gather(_ name: UnsafeRawBufferPointer, into places: inout ReusableBuffer<Int32>) -> Int {
+        if nodes[Self.root].isEmpty { return 0 }
+        var visited = 0
         current.removeAll()
         current.append(Self.root)
         var tokens = Tokens(name)
         var mayStartWithWildcard = !isReserved(name)
         while !current.isEmpty, let token = tokens.next() {
+            visited &+= current.count
             let start = token.start
             var tokenHash: UInt64?
             for index in current.values {
@@ -137,6 +240,7 @@ struct NameTrie: ~Copyable, Sendable {
             following.removeAll()
         }
         for index in current.values where nodes[index].place >= 0 { places.append(nodes[index].place) }
+        return (visited &+ current.count) &* Int(Self.nodeWeight)
     }
 
     /// The literal child for a token, or -1.

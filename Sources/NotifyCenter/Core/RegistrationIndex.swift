@@ -1,10 +1,13 @@
-/// The registrations by what they are for. They are in lists, one for each name or pattern and object filter, in order of
-/// registration; adding and removing one takes constant time.
+/// The registrations of one scope by what they are for. They are in lists, one for each name or pattern and object filter, in
+/// order of registration; adding and removing one takes constant time.
 ///
 /// ```
 /// name, or pattern -> place -> list of registrations without object filter
 ///                           -> object -> list of registrations that filter it
 /// ```
+///
+/// The patterns that can match the same name determine how long it takes to resolve one, so there may be a limit to them:
+/// see ``overlap``.
 struct RegistrationIndex: ~Copyable, Sendable {
     /// A name or a pattern that a registration is for.
     enum Subject {
@@ -23,8 +26,11 @@ struct RegistrationIndex: ~Copyable, Sendable {
         let list: Int32
         var previous: Int32
         var next: Int32
-        /// The next link of the same registration.
-        let sibling: Int32
+        /// The neighbours among the links of the same registration.
+        var nextSibling: Int32
+        var previousSibling: Int32 = -1
+        /// How many subscriptions of a subscriber share the link; 0 if it belongs to a registration as a whole.
+        var uses: Int32 = 0
     }
 
     private struct List: BitwiseCopyable {
@@ -33,6 +39,7 @@ struct RegistrationIndex: ~Copyable, Sendable {
         let objectEntry: Int32
         var first: Int32 = -1
         var last: Int32 = -1
+        var count: Int32 = 0
     }
 
     private struct Place: BitwiseCopyable {
@@ -41,9 +48,13 @@ struct RegistrationIndex: ~Copyable, Sendable {
         let end: NameTrie.End
         var everyObject: Int32 = -1
         var objectCount: Int32 = 0
+        /// No list with an object is longer.
+        var longestList: Int32 = 0
     }
 
     private let hash: KeyedHash
+    /// Whether ``overlap`` is kept up to date.
+    private let measuresOverlap: Bool
     private var records = Pool<Record>()
     private var links = Pool<Link>()
     private var lists = Pool<List>()
@@ -51,13 +62,14 @@ struct RegistrationIndex: ~Copyable, Sendable {
     private var names = ByteTable()
     private var objects = ByteTable()
     private var trie: NameTrie
-    private var patterns: [Int32: NamePattern] = [:]
-    private var lastSerial: UInt64 = 0
+    /// The links with uses, by registration and list.
+    private var sharedLinks = HashIndex()
     /// The places that match a name. Kept, so that no look-up allocates.
     private var matching = ReusableBuffer<Int32>()
 
-    init(hash: KeyedHash, reservedFirstToken: String?) {
+    init(hash: KeyedHash, reservedFirstToken: String?, measuresOverlap: Bool) {
         self.hash = hash
+        self.measuresOverlap = measuresOverlap
         self.trie = NameTrie(hash: hash, reservedFirstToken: reservedFirstToken)
     }
 
@@ -66,8 +78,14 @@ struct RegistrationIndex: ~Copyable, Sendable {
 
     /// The number of values that are stored for all registrations together, 0 without any.
     var footprint: Int {
-        records.count + links.count + lists.count + places.count + names.count + objects.count + patterns.count
+        records.count + links.count + lists.count + places.count + names.count + objects.count + sharedLinks.count
             + trie.nodeCount - 1
+    }
+
+    /// The memory that the registrations occupy.
+    var byteCount: Int {
+        records.byteCount + links.byteCount + lists.byteCount + places.byteCount + names.byteCount + objects.byteCount
+            + sharedLinks.byteCount + trie.byteCount
     }
 }
 
@@ -78,12 +96,12 @@ extension RegistrationIndex {
     /// registration has ended takes a load and a comparison.
     private static let indexBits: UInt64 = 24
 
-    mutating func insert(priority: Int32, slot: Int32) -> UInt64 {
+    /// - Parameter serial: Rises with each registration of all scopes.
+    mutating func insert(priority: Int32, slot: Int32, serial: UInt64) -> UInt64 {
         precondition(records.count < 1 << Self.indexBits - 1, "more than 16,777,214 registrations at once")
-        lastSerial += 1
         let empty = Registration(id: 0, priority: priority, slot: slot)
         let index = records.insert(Record(registration: empty, firstLink: -1))
-        let id = lastSerial << Self.indexBits | UInt64(index)
+        let id = serial << Self.indexBits | UInt64(index)
         records[index].registration = Registration(id: id, priority: priority, slot: slot)
         return id
     }
@@ -99,7 +117,7 @@ extension RegistrationIndex {
         return index
     }
 
-    /// Removes the last link of a registration.
+    /// Removes the last link of a registration, however many uses it has.
     ///
     /// - Parameter body: Called with what the registration was linked to. The bytes are valid during the call.
     /// - Returns: Whether there was a link.
@@ -107,21 +125,35 @@ extension RegistrationIndex {
         of id: UInt64, _ body: (Subject, _ object: UnsafeRawBufferPointer?) -> Void
     ) -> Bool {
         guard let record = record(of: id) else { return false }
-        let index = records[record].firstLink
-        guard index >= 0 else { return false }
-        let link = links[index]
-        let list = lists[link.list]
+        let link = records[record].firstLink
+        guard link >= 0 else { return false }
+        withSubject(of: links[link].list, body)
+        remove(link: link)
+        return true
+    }
+
+    /// Ends a use of a shared link, and removes the link with its last use.
+    ///
+    /// - Parameter body: Called if the link is removed, as by ``unlinkOne(of:_:)``.
+    mutating func unlink(shared link: Int32, _ body: (Subject, _ object: UnsafeRawBufferPointer?) -> Void) {
+        links[link].uses -= 1
+        guard links[link].uses == 0 else { return }
+        // Still found as a shared one.
+        links[link].uses = 1
+        withSubject(of: links[link].list, body)
+        remove(link: link)
+    }
+
+    private func withSubject(of number: Int32, _ body: (Subject, _ object: UnsafeRawBufferPointer?) -> Void) {
+        let list = lists[number]
         let place = places[list.place]
         let object = list.objectEntry >= 0 ? objects.bytes(ofEntry: list.objectEntry) : nil
-        if place.nameEntry < 0, let pattern = patterns[list.place] {
-            body(.pattern(pattern), object)
+        if place.nameEntry < 0 {
+            body(.pattern(trie.pattern(at: place.end)), object)
         } else {
             let name = names.bytes(ofEntry: place.nameEntry)
             body(.name(name, hash: hash(name)), object)
         }
-        records[record].firstLink = link.sibling
-        remove(link: index)
-        return true
     }
 
     /// Removes the record of a registration that has no links any more.
@@ -136,15 +168,51 @@ extension RegistrationIndex {
 // MARK: - Links
 
 extension RegistrationIndex {
+    /// Links a registration to a subject.
     mutating func link(_ id: UInt64, to subject: Subject, object: UnsafeRawBufferPointer?) {
         guard let record = record(of: id) else { return }
+        _ = insertLink(record, list(at: place(of: subject), for: object), uses: 0)
+    }
+
+    /// Links a registration to a subject, or adds a use to the link that there is.
+    ///
+    /// - Returns: The link, and whether it is new. Nil if there is no such registration.
+    mutating func linkShared(
+        _ id: UInt64, to subject: Subject, object: UnsafeRawBufferPointer?
+    ) -> (link: Int32, isNew: Bool)? {
+        guard let record = record(of: id) else { return nil }
         let list = list(at: place(of: subject), for: object)
+        let hash = sharedHash(record, list)
+        let known = sharedLinks.find(hash) { [links = links.pointerIfAny] link in
+            links.map { $0[Int(link)].record == record && $0[Int(link)].list == list } ?? false
+        }
+        if let known {
+            links[known].uses += 1
+            return (known, false)
+        }
+        let link = insertLink(record, list, uses: 1)
+        sharedLinks.insert(link, hash: hash)
+        return (link, true)
+    }
+
+    private mutating func insertLink(_ record: Int32, _ list: Int32, uses: Int32) -> Int32 {
         let last = lists[list].last
+        let sibling = records[record].firstLink
         let link = links.insert(
-            Link(record: record, list: list, previous: last, next: -1, sibling: records[record].firstLink))
+            Link(record: record, list: list, previous: last, next: -1, nextSibling: sibling, uses: uses))
+        if sibling >= 0 { links[sibling].previousSibling = link }
         records[record].firstLink = link
         lists[list].last = link
+        lists[list].count += 1
         if last >= 0 { links[last].next = link } else { lists[list].first = link }
+        measure(list)
+        return link
+    }
+
+    /// So that peers can't choose links whose hashes collide.
+    private func sharedHash(_ record: Int32, _ list: Int32) -> UInt32 {
+        let numbers = (record, list)
+        return UInt32(truncatingIfNeeded: withUnsafeBytes(of: numbers) { hash($0) })
     }
 
     private mutating func place(of subject: Subject) -> Int32 {
@@ -161,7 +229,6 @@ extension RegistrationIndex {
             if case let place = trie.place(at: end), place >= 0 { return place }
             let place = places.insert(Place(nameEntry: -1, end: end))
             trie.setPlace(place, at: end)
-            patterns[place] = pattern
             return place
         }
     }
@@ -184,9 +251,18 @@ extension RegistrationIndex {
 
     private mutating func remove(link index: Int32) {
         let link = links[index]
+        if link.uses > 0 { sharedLinks.remove(index, hash: sharedHash(link.record, link.list)) }
+        if link.previousSibling >= 0 {
+            links[link.previousSibling].nextSibling = link.nextSibling
+        } else {
+            records[link.record].firstLink = link.nextSibling
+        }
+        if link.nextSibling >= 0 { links[link.nextSibling].previousSibling = link.previousSibling }
         if link.previous >= 0 { links[link.previous].next = link.next } else { lists[link.list].first = link.next }
         if link.next >= 0 { links[link.next].previous = link.previous } else { lists[link.list].last = link.previous }
+        lists[link.list].count -= 1
         links.remove(index)
+        measure(link.list)
         if lists[link.list].first < 0 { remove(list: link.list) }
     }
 
@@ -209,9 +285,48 @@ extension RegistrationIndex {
             names.remove(entry: place.nameEntry)
         } else {
             trie.removePlace(at: place.end)
-            patterns[index] = nil
         }
         places.remove(index)
+    }
+}
+
+// MARK: - Overlap
+
+extension RegistrationIndex {
+    /// The most work that gathering the registrations for one name can take, in registrations walked: no name matches more
+    /// nodes and registrations of patterns. An upper bound, which may be too high after removals.
+    var overlap: Int { trie.overlap }
+
+    /// Computes ``overlap`` anew, if removals may have left it too high.
+    ///
+    /// - Returns: The number of nodes that were looked at.
+    mutating func tightenOverlap() -> Int {
+        guard measuresOverlap, trie.isOverlapLoose else { return 0 }
+        for place in 0..<Int32(places.extent) { places[place].longestList = 0 }
+        for number in 0..<Int32(lists.extent) where lists[number].first >= 0 && lists[number].objectEntry >= 0 {
+            let list = lists[number]
+            places[list.place].longestList = max(places[list.place].longestList, list.count)
+        }
+        trie.tightenOverlap { [places = places.pointerIfAny, lists = lists.pointerIfAny] place in
+            guard let places, let lists else { return 0 }
+            let every = places[Int(place)].everyObject
+            return (every >= 0 ? lists[Int(every)].count : 0) + places[Int(place)].longestList
+        }
+        return trie.nodeCount
+    }
+
+    /// A list has changed: notes what walking it may take.
+    private mutating func measure(_ list: Int32) {
+        guard measuresOverlap else { return }
+        let index = lists[list].place
+        guard places[index].nameEntry < 0 else { return }
+        if lists[list].objectEntry >= 0 {
+            if lists[list].count < places[index].longestList { trie.loosenOverlap() }
+            places[index].longestList = max(places[index].longestList, lists[list].count)
+        }
+        let every = places[index].everyObject
+        let length = (every >= 0 ? lists[every].count : 0) + places[index].longestList
+        trie.setWeight(length, at: places[index].end)
     }
 }
 
@@ -219,14 +334,17 @@ extension RegistrationIndex {
 
 extension RegistrationIndex {
     /// Adds the registrations that match a name with its object, in no particular order, once for each pattern that matches.
+    ///
+    /// - Returns: The work that it took, in registrations walked.
     mutating func gather(
         name: UnsafeRawBufferPointer, nameHash: UInt64, object: UnsafeRawBufferPointer?,
         into registrations: inout ReusableBuffer<Registration>
-    ) {
+    ) -> Int {
         matching.removeAll()
+        let earlier = registrations.count
         if let place = names.value(of: name, hash: nameHash) { matching.append(place) }
-        trie.gather(name, into: &matching)
-        if matching.isEmpty { return }
+        let work = trie.gather(name, into: &matching)
+        if matching.isEmpty { return work }
 
         var objectHash: UInt64?
         for index in matching.values {
@@ -237,6 +355,7 @@ extension RegistrationIndex {
             objectHash = hash
             if let list = objects.value(of: object, hash: hash, scope: index) { gather(list, into: &registrations) }
         }
+        return work &+ registrations.count &- earlier
     }
 
     private func gather(_ list: Int32, into registrations: inout ReusableBuffer<Registration>) {

@@ -59,7 +59,7 @@ package final class Resolution: Sendable {
     }
 
     /// The memory that the resolution occupies, with what an allocator adds.
-    var byteCount: Int { 96 + registrations.count * MemoryLayout<Registration>.stride }
+    package var byteCount: Int { 96 + registrations.count * MemoryLayout<Registration>.stride }
 
     package var isEmpty: Bool { registrations.isEmpty }
 

@@ -192,7 +192,8 @@ extension ResolutionCache {
         empty = Resolution([], generation: generation + 1)
     }
 
-    private mutating func removeAll() {
+    /// Removes all entries.
+    mutating func removeAll() {
         entries.removeAll()
         index.removeAll()
         sets = ResolutionSets()
