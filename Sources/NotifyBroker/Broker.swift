@@ -15,12 +15,15 @@ package struct Broker: ~Copyable {
     var access: AccessControl
     var ledger: Ledger
     var connections = Connections()
-    var subscriptions = Subscriptions()
+    var turns = Turns()
+    var subscriptions: Subscriptions
     var egress = Egress()
     var commits: CommitPipeline
     var readers: LogReaders
     var durables: DurableSubscriptions
 
+    /// Caches are kept small, as users hold most of the memory.
+    var isEvicting = false
     var actions = ActionQueue()
     var statistics = BrokerStatistics()
 
@@ -46,6 +49,8 @@ package struct Broker: ~Copyable {
         self.daemon = daemon
         access = AccessControl(policy: policy)
         ledger = Ledger(configuration)
+        subscriptions = Subscriptions(
+            maximumOverlap: configuration.patternOverlapPerUser, maximumCacheBytes: configuration.memoryBytes / 8)
         commits = CommitPipeline(configuration, recovered: recovered)
         readers = LogReaders(
             ring: TailRing(capacityBytes: configuration.tailRingBytes, floor: recovered.persistedThrough))

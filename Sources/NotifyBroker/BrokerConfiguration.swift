@@ -16,20 +16,26 @@ package struct BrokerConfiguration: Sendable, Equatable {
     /// Durable messages in flight to a subscription that does not ask for another window.
     package var defaultWindow = Limits.defaultWindow
 
+    /// What all users together may hold in memory: at most half of what others leave for each of them.
+    package var memoryBytes = 1 << 30
+
     /// Of all users together. Each takes a descriptor; the process may have as many as its hard limit says.
     package var connections = 32_768
     package var connectionsPerUser = 16_384
     package var subscriptionsPerConnection = 4096
     package var subscriptionsPerUser = 100_000
     package var durableSubscriptionsPerUser = 10_000
+    /// The work of resolving a name that a user's patterns may cause: registrations walked, and 16 for each token at which one
+    /// of the patterns branches off or goes on.
+    package var patternOverlapPerUser = 65_536
     /// Different names under which a user's posts were stored in this run: each stays in the log.
     package var namesPerUser = 1_048_576
     /// Volatile messages that wait for one connection, before its overflow policy applies.
     package var outboxBytesPerConnection = 4 << 20
     /// The same for all connections of a user together.
     package var outboxBytesPerUser = 64 << 20
-    /// Answers and durable messages that may wait for one connection; over it, it is read no further.
-    package var answerBytesPerConnection = 1 << 20
+    /// Answers and durable messages that may wait for one connection; over it, nothing more that it sent is processed.
+    package var answerBytesPerConnection = 512 << 10
     /// Durable messages are handed to a connection while less than this waits in its outbox.
     package var durableOutboxBytes = 256 << 10
     /// Frames of all of a user's connections that have not arrived whole.

@@ -36,7 +36,37 @@ extension Broker {
             ("log_messages", statistics.store.logMessages),
             ("log_bytes", statistics.store.logBytes),
             ("wal_bytes", statistics.store.walBytes),
+            ("memory_bytes", UInt64(ledger.totalBytes + sharedBytes)),
+            ("memory_limit_bytes", UInt64(ledger.memoryLimit)),
         ]
         return figures.map { StatisticsReport.Counter(name: $0.0, value: $0.1) }
+    }
+
+    /// A report of all users would not be read by people beyond so many.
+    private static let reportedUsers = 1_000
+
+    /// What the users hold of everything that is limited, and what they may hold.
+    func limits(of users: [UInt32]) -> [StatisticsReport.Counter] {
+        var counters = [
+            StatisticsReport.Counter(name: "memory_bytes", value: UInt64(ledger.totalBytes + sharedBytes)),
+            StatisticsReport.Counter(name: "memory_bytes.limit", value: UInt64(ledger.memoryLimit)),
+            StatisticsReport.Counter(name: "connections", value: UInt64(connections.count)),
+            StatisticsReport.Counter(name: "connections.limit", value: UInt64(configuration.connections)),
+        ]
+        for uid in users.prefix(Self.reportedUsers) {
+            let held = ledger.bytes(of: uid)
+            let share = max(0, held + ledger.room(of: uid))
+            counters.append(StatisticsReport.Counter(name: "user.\(uid).memory_bytes", value: UInt64(held)))
+            counters.append(StatisticsReport.Counter(name: "user.\(uid).memory_bytes.limit", value: UInt64(share)))
+            for resource in Ledger.Resource.allCases {
+                let name = "user.\(uid).\(resource.name)"
+                let amount = UInt64(max(0, ledger.amount(of: resource, uid: uid)))
+                counters.append(StatisticsReport.Counter(name: name, value: amount))
+                let limit = ledger.limit(of: resource)
+                guard limit != .max else { continue }
+                counters.append(StatisticsReport.Counter(name: "\(name).limit", value: UInt64(limit)))
+            }
+        }
+        return counters
     }
 }

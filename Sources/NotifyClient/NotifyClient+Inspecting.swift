@@ -72,6 +72,13 @@ extension NotifyClient {
         try await ask { .statistics($0) }
     }
 
+    /// What your user holds of everything that the daemon limits; as root, what every user holds.
+    ///
+    /// - Throws: ``NotifyError``.
+    public nonisolated(nonsending) func resourceUse() async throws(NotifyError) -> [ResourceUse] {
+        try await ask { .limits($0) }
+    }
+
     private nonisolated(nonsending) func ask<Answer>(_ call: (ReplySlot<Answer>) -> Call) async throws(NotifyError)
         -> Answer
     {

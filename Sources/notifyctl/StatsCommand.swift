@@ -4,19 +4,55 @@ import NotifyClient
 struct StatsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats",
-        abstract: "Print the daemon's counters.",
+        abstract: "Print the daemon's counters, or what is used of its limits.",
         discussion: """
+            With --limits each line is 'NAME USED of LIMIT', or 'NAME USED' where only the memory in all is limited: what you \
+            hold, or as root what every user holds. The limit of user.UID.memory_bytes depends on what the others hold.
+
             EXAMPLES
               notifyctl stats
+              notifyctl stats --limits
               notifyctl stats --json
             """)
 
     @OptionGroup var connection: ConnectionOptions
 
+    @Flag(help: "Print what is used of everything that is limited.")
+    var limits = false
+
     @Flag(help: "Print one JSON object.")
     var json = false
 
     func run() async throws {
+        if limits { try await printLimits() } else { try await printCounters() }
+    }
+
+    private func printLimits() async throws {
+        let uses = try await withNotifyClient(configuration: connection.configuration()) { client in
+            try await client.resourceUse()
+        }
+        var output = StandardOutput()
+        if json {
+            output.gather { $0.append(contentsOf: Self.json(uses)) }
+            output.append("\n")
+        } else {
+            for use in uses { output.append("\(use.name) \(use.used)\(use.limit.map { " of \($0)" } ?? "")\n") }
+        }
+        try output.flush()
+    }
+
+    static func json(_ uses: [NotifyClient.ResourceUse]) -> [UInt8] {
+        var json = JSONText()
+        json.object { json in
+            for use in uses {
+                json.member(use.name, use.used)
+                if let limit = use.limit { json.member("\(use.name).limit", limit) }
+            }
+        }
+        return json.bytes
+    }
+
+    private func printCounters() async throws {
         let statistics = try await withNotifyClient(configuration: connection.configuration()) { client in
             try await client.statistics()
         }

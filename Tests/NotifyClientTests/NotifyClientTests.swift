@@ -280,6 +280,18 @@ import Testing
                     StatisticsReport(request: statistics.request, counters: [.init(name: "stored", value: 3)]))
                 #expect(try await counted["stored"] == 3)
                 #expect(try await counted.version == "fake")
+
+                async let used = client.resourceUse()
+                let limits: LimitsRequest = try await connection.expect()
+                connection.send(
+                    StatisticsReport(
+                        request: limits.request,
+                        counters: [
+                            .init(name: "a", value: 3), .init(name: "a.limit", value: 5), .init(name: "b", value: 1),
+                        ]))
+                let uses = try await used
+                #expect(uses.map(\.name) == ["a", "b"])
+                #expect(uses.map(\.used) == [3, 1] && uses.map(\.limit) == [5, nil])
             }
         }
     }

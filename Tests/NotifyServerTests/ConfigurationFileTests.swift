@@ -58,7 +58,7 @@ import TestSupport
     private static let mistakes: [(text: String, message: String)] = [
         // unknown keys, at every level
         ("sockt: /x", "notifyd.yaml:1: unknown key \"sockt\", expected one of socket, socket_mode, database"),
-        ("\nlimits:\n  payload: 1\n", "notifyd.yaml:3: unknown key \"limits.payload\", expected one of connections"),
+        ("\nlimits:\n  payload: 1\n", "notifyd.yaml:3: unknown key \"limits.payload\", expected one of memory_bytes"),
         ("limits:\n  per_user:\n    conections: 3\n", "notifyd.yaml:3: unknown key \"limits.per_user.conections\""),
         ("payload_bytes: 1", "unknown key \"payload_bytes\""),
         // a dot is part of a key in YAML, and no setting has one
@@ -80,7 +80,7 @@ import TestSupport
         ("limits:\n  payload_bytes: [5]\n", "not a list or mapping"),
         ("limits:\n  payload_bytes: {a: 5}\n", "not a list or mapping"),
         ("limits:\n  payload_bytes: 99999999999999999999999\n", "expected an integer"),
-        ("limits: 5\n", "notifyd.yaml:1: limits: expected settings below it, such as connections, payload_bytes"),
+        ("limits: 5\n", "notifyd.yaml:1: limits: expected settings below it, such as memory_bytes, connections"),
         ("limits: [5]\n", "limits: expected settings below it"),
         ("log_level: 5\n", "log_level: expected one of trace, debug, info, notice, warning, error, critical, not 5"),
         ("log_level: loud\n", "not loud"),

@@ -1,6 +1,7 @@
 import Glibc
 import NotifyBroker
 import NotifyStore
+import NotifySystem
 import NotifyWire
 import Testing
 import TestSupport
@@ -84,6 +85,9 @@ import TestSupport
         #expect(try sources(options).load().store.maximumBytes == 1 << 30)
         let unlimited = ["NOTIFYD_LOG_MAX_BYTES": "unlimited"]
         #expect(try sources(options, environment: unlimited).load().store.maximumBytes == nil)
+        let memory = ["NOTIFYD_LIMITS_MEMORY_BYTES": "automatic"]
+        let automatic = try sources(options, environment: memory).load().broker.memoryBytes
+        #expect(automatic == max(16 << 20, min(PhysicalMemory.bytes / 4, 1 << 30)))
     }
 
     @Test func everySettingHasAVariableThatIsRead() throws {
@@ -99,6 +103,7 @@ import TestSupport
                 case .window: "7"
                 case .seconds: "7.25"
                 case .size, .sizeLimit: "7MiB"
+                case .memory: "70MiB"
                 case .records: ""
                 }
             let after = try sources(environment: [setting.environmentVariable: value]).load()

@@ -12,16 +12,26 @@ struct StoredNames {
         self.limit = limit
     }
 
+    /// What a name takes in memory here and in the log's table, beside its own bytes.
+    private static let bytesPerName = 96
+
     /// Notes that `uid` stores something under `name`, unless that passes the limit.
-    mutating func note(_ name: UnsafeRawBufferPointer, by uid: UInt32) throws(WireError) {
+    ///
+    /// - Returns: The memory that a new name takes; 0 for one that is known.
+    mutating func note(_ name: UnsafeRawBufferPointer, by uid: UInt32) throws(WireError) -> Int {
         var hasher = Hasher()
         hasher.combine(bytes: name)
         let hash = hasher.finalize()
-        if let latest, latest == (uid, hash) { return }
-        guard hashes[uid, default: []].count < limit || hashes[uid, default: []].contains(hash) else {
-            throw WireError(.limitReached, "user \(uid) has reached the limit of \(limit) names of stored messages")
+        if let latest, latest == (uid, hash) { return 0 }
+        latest = (uid, hash)
+        if hashes[uid]?.contains(hash) ?? false { return 0 }
+        guard hashes[uid, default: []].count < limit else {
+            latest = nil
+            throw WireError(
+                .limitReached,
+                "user \(uid) has reached the limit of \(limit) names of stored messages (limits.per_user.names)")
         }
         hashes[uid, default: []].insert(hash)
-        latest = (uid, hash)
+        return name.count + Self.bytesPerName
     }
 }

@@ -12,7 +12,7 @@ package enum BrokerAction: Sendable {
     case resumeReading(ConnectionID)
     /// Storage failed (a message for people) or works again (nil).
     case storageHealthChanged(problem: String?)
-    /// Work is left: call `scheduleTick`.
+    /// Work is left: call `runTick` soon, after events that have come meanwhile.
     case continueSoon
     /// An event for the log, where `Broker.logDetail` asks for it.
     case log(BrokerEvent)

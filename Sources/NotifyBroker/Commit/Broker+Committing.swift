@@ -19,6 +19,7 @@ extension Broker {
     package mutating func committed(_ outcome: CommitOutcome, now: BrokerTime) {
         guard let batch = commits.takeInFlight(outcome) else { return }
         statistics.store = outcome.statistics
+        for (uid, bytes) in batch.log.charges { ledger.change(.pendingBytes, by: -bytes, uid: uid) }
         switch outcome.result {
         case .success: succeeded(batch)
         case .failure(let failure): failed(batch, failure, now: now)
@@ -84,7 +85,7 @@ extension Broker {
     // MARK: Health
 
     mutating func storageFailed(_ failure: StorageFailure, now: BrokerTime) {
-        if commits.storageFailed(failure.message, now: now.monotonic) { reportHealth() }
+        if commits.storageFailed(failure, now: now.monotonic) { reportHealth() }
     }
 
     private mutating func storageWorks() {
@@ -94,7 +95,7 @@ extension Broker {
 }
 
 extension StorageFailure {
-    fileprivate var wireError: WireError {
+    var wireError: WireError {
         switch kind {
         case .full: WireError(.logFull, "not stored: \(message)")
         case .inputOutput: WireError(.storageFailed, "not stored: \(message)")

@@ -7,7 +7,7 @@ import NotifyWire
 /// committing, and whether storage works.
 struct CommitPipeline {
     /// How many times the bytes at which posters are held back may wait for the log. Each connection is held back only
-    /// after one more read, and there may be many of them.
+    /// after one more message, and there may be many of them.
     private static let pendingOverrun = 8
 
     private let pendingLimit: Int
@@ -46,31 +46,41 @@ struct CommitPipeline {
         return sequence
     }
 
-    /// - Throws: `storageFailed`, where too much waits for the store already.
+    /// - Throws: `storageFailed` or `logFull`, where storage is known to fail or too much waits for the store already.
     func checkRoom() throws(WireError) {
+        if let failure = health.failure { throw failure.wireError }
         guard pending.bytes < pendingLimit * Self.pendingOverrun else {
             throw WireError(.storageFailed, "not stored: too much waits for the disk already; post it again later")
         }
     }
 
     /// Adds a message to the next batch and returns where it lies in the log's open block.
-    mutating func append(_ stamp: Stamp, _ parts: MessageParts, _ resolution: Resolution) -> Span.Place {
-        let place = pending.append(stamp, parts, resolution)
-        return Span.Place(source: Span.logMessages, start: place.start, end: place.end)
+    mutating func append(
+        _ stamp: Stamp, _ parts: MessageParts, _ resolution: Resolution
+    ) -> (start: Int, end: Int) {
+        pending.append(stamp, parts, resolution)
     }
 
-    /// The post is answered when the outcome of the next batch is known. Returns whether its connection is to be held
-    /// back until then.
-    mutating func awaitCommit(of waiter: PendingLog.Waiter, isSynced: Bool) -> Bool {
+    /// Whether the open block is to be cut before another message is added.
+    @inline(__always)
+    var isOpenBlockFull: Bool { pending.open.block.frames.writerIndex >= Egress.blockBytes }
+
+    /// The post is answered when the outcome of the next batch is known.
+    mutating func awaitCommit(of waiter: PendingLog.Waiter, isSynced: Bool) {
         pending.isSynced = pending.isSynced || isSynced
         pending.waiters.append(waiter)
-        return pending.bytes > pendingLimit && heldConnections.insert(waiter.connection.slot).inserted
     }
+
+    /// Whether so much waits for the store that no more is to be taken from connections that bring it.
+    @inline(__always)
+    var isBehind: Bool { pending.bytes > pendingLimit }
+
+    /// Holds a connection back until the outcome of the next batch is known. Returns whether it was not held already.
+    mutating func hold(_ slot: ConnectionSlot) -> Bool { heldConnections.insert(slot).inserted }
 
     /// Adds a change and what follows its commit, which is wanted soon.
     mutating func append(_ change: DurableChange?, then continuation: PendingLog.Continuation, isSynced: Bool = false) {
-        if let change { pending.changes.append(change) }
-        pending.continuations.append(continuation)
+        pending.append(change, then: continuation)
         pending.isSynced = pending.isSynced || isSynced
         pending.isWanted = true
     }
@@ -83,6 +93,13 @@ struct CommitPipeline {
     /// Drops the pending `setOwner` changes of a subscription whose creation failed.
     mutating func dropOwnerChanges(of id: DurableID) {
         pending.changes.removeAll { if case .setOwner(id, _) = $0 { true } else { false } }
+    }
+
+    /// Charges a user with what waits since `earlier` bytes did, until the outcome is known. Returns how many bytes that are.
+    mutating func charge(since earlier: Int, to uid: UInt32) -> Int {
+        let bytes = pending.bytes - earlier
+        pending.charge(bytes, to: uid)
+        return bytes
     }
 
     /// The next batch is committed as soon as the store is free.
@@ -161,9 +178,9 @@ struct CommitPipeline {
     // MARK: Health
 
     /// Notes a failure; another commit is tried later. Returns whether that is news.
-    mutating func storageFailed(_ message: String, now: Duration) -> Bool {
+    mutating func storageFailed(_ failure: StorageFailure, now: Duration) -> Bool {
         deadline = now + retryDelay
-        return health.set(message)
+        return health.set(failure)
     }
 
     /// A commit succeeded. Returns whether that is news.
@@ -178,7 +195,9 @@ struct CommitPipeline {
         guard let silent = silenceDeadline(pageStarted: pageStarted), silent <= now else { return false }
         // Where only a page is late, a commit must show that storage works again.
         deadline = deadline ?? now + retryDelay
-        return health.set("the disk has not answered for \(StorageHealth.longestSilence)")
+        return health.set(
+            StorageFailure(
+                kind: .inputOutput, message: "the disk has not answered for \(StorageHealth.longestSilence)"))
     }
 
     /// When the pipeline has something to do even if no event comes. While a batch is in flight no other begins, however

@@ -35,13 +35,21 @@ struct PendingLog {
     var waiters: [Waiter] = []
     /// Creations and removals. Progress is gathered when the batch is made.
     var changes: [DurableChange] = []
-    var continuations: [Continuation] = []
+    private(set) var continuations: [Continuation] = []
     /// It must be flushed to disk.
     var isSynced = false
     /// Requests wait for it: it is committed as soon as the store is free.
     var isWanted = false
-    /// Bytes of all messages in it.
+    /// The memory of all that is in it.
     private(set) var bytes = 0
+    /// What each user is charged with for it.
+    private(set) var charges: [UInt32: Int] = [:]
+    private var lastResolution: Resolution?
+
+    /// What a message takes beside its bytes: entry, waiter, resolution.
+    private static let messageBytes = 128
+    /// What a change takes with its continuation, filters aside.
+    private static let changeBytes = 512
 
     /// Encodes a message and returns where it lies in the open block.
     mutating func append(_ stamp: Stamp, _ parts: MessageParts, _ resolution: Resolution) -> (start: Int, end: Int) {
@@ -50,9 +58,28 @@ struct PendingLog {
         open.block.entries.append(
             LogBlock.Entry(sequence: stamp.sequence, offset: UInt32(start), length: UInt32(size)))
         open.resolutions.append(resolution)
-        bytes += size
+        bytes += size + Self.messageBytes
+        if resolution !== lastResolution {
+            bytes += resolution.byteCount
+            lastResolution = resolution
+        }
         isWanted = true
         return (start, start + size)
+    }
+
+    /// Adds a change and what follows its commit.
+    mutating func append(_ change: DurableChange?, then continuation: Continuation) {
+        if let change {
+            changes.append(change)
+            bytes += change.byteCount
+        }
+        continuations.append(continuation)
+        bytes += Self.changeBytes
+    }
+
+    /// Charges a user with what it added.
+    mutating func charge(_ bytes: Int, to uid: UInt32) {
+        charges[uid, default: 0] += bytes
     }
 
     /// Ends the open block, and returns its bytes.

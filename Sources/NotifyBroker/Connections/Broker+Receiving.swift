@@ -3,6 +3,9 @@ import NotifyWire
 
 /// Connections and the frames that they bring.
 extension Broker {
+    /// The memory of an idle connection, here and in the host.
+    private static let connectionBytes = 6 << 10
+
     /// A peer has connected. Over a limit it is answered an error, and closed.
     package mutating func connectionOpened(_ peer: Peer, now: BrokerTime) -> ConnectionID {
         let uid = peer.identity.uid
@@ -12,12 +15,15 @@ extension Broker {
         egress.open(id.slot)
         if logs(.debug) { log(.connected, on: id.slot) }
         ledger.change(.connections, by: 1, uid: uid)
+        ledger.change(.connectionBytes, by: Self.connectionBytes, uid: uid)
         do throws(WireError) {
             guard connections.count <= configuration.connections else {
                 throw WireError(
-                    .limitReached, "the daemon has reached the limit of \(configuration.connections) connections")
+                    .limitReached,
+                    "the daemon has reached the limit of \(configuration.connections) connections (limits.connections)")
             }
             try ledger.check(.connections, uid: uid)
+            try ledger.checkRoom(for: 0, uid: uid)
             guard connections.drain != .notBegun else { return id }
             connections.drainBegan(for: id.slot)
             // While the last batch is in flight, all connections are answered together after it.
@@ -34,8 +40,8 @@ extension Broker {
         forget(id.slot)
     }
 
-    /// Bytes have arrived. Returns how many were used: the rest is the beginning of a frame, to be given again with what
-    /// follows it. `bytes` is not kept.
+    /// Bytes have arrived, or it is the connection's turn to go on with those that were not used. Returns how many were used:
+    /// the rest is to be given again, with what follows it or at the connection's next turn. `bytes` is not kept.
     ///
     /// This is the one place where frames are taken from a connection.
     package mutating func bytesReceived(
@@ -44,19 +50,45 @@ extension Broker {
         let slot = id.slot
         // Nothing of a connection that is being closed is looked at, nor kept.
         guard connections.contains(id), !connections[slot].session.isClosing else { return bytes.count }
-        var used = 0
         do throws(WireError) {
-            while let frame = try decoder(for: slot).next(in: bytes.slice(from: used)) {
-                used += frame.size
-                frameReceived(frame, from: slot, now: now)
-                guard !connections[slot].session.isClosing else { return bytes.count }
-            }
+            let used = try process(bytes, from: slot, now: now)
+            guard !connections[slot].session.isClosing else { return bytes.count }
             try chargeReceived(bytes.count - used, to: slot)
+            return used
         } catch {
             fail(slot, error, now: now)
             return bytes.count
         }
+    }
+
+    /// Processes frames while the turn allows, and has the connection wait for its next turn if there are more.
+    private mutating func process(
+        _ bytes: UnsafeRawBufferPointer, from slot: ConnectionSlot, now: BrokerTime
+    ) throws(WireError) -> Int {
+        let end = turns.spent + beginTurn(of: slot)
+        let pendingBytes = commits.pending.bytes
+        defer { if commits.pending.bytes != pendingBytes { chargePending(since: pendingBytes, to: slot) } }
+        var used = 0
+        while turns.spent < end, connections[slot].pauses.isEmpty {
+            if connections[slot].listing != nil {
+                listNext(slot)
+            } else {
+                guard let frame = try decoder(for: slot).next(in: bytes.slice(from: used)) else { break }
+                used += frame.size
+                turns.spend(Turns.Cost.frame + frame.size >> Turns.Cost.bytesShift)
+                frameReceived(frame, from: slot, now: now)
+                guard !connections[slot].session.isClosing else { return bytes.count }
+            }
+            holdBackIfUnread(slot)
+        }
+        let next = try decoder(for: slot).next(in: bytes.slice(from: used))
+        endTurn(of: slot, hasMore: next != nil || connections[slot].listing != nil)
         return used
+    }
+
+    private mutating func chargePending(since earlier: Int, to slot: ConnectionSlot) {
+        let uid = connections[slot].uid
+        ledger.change(.pendingBytes, by: commits.charge(since: earlier, to: uid), uid: uid)
     }
 
     private func decoder(for slot: ConnectionSlot) -> FrameDecoder {
@@ -72,6 +104,7 @@ extension Broker {
         let uid = connections[slot].uid
         ledger.change(.receivedBytes, by: change, uid: uid)
         try ledger.check(.receivedBytes, uid: uid)
+        if change > 0 { try ledger.checkRoom(for: 0, uid: uid) }
     }
 
     private mutating func frameReceived(_ frame: FrameDecoder.Frame, from slot: ConnectionSlot, now: BrokerTime) {
@@ -122,33 +155,29 @@ extension Broker {
         if logs(.debug) { log(.disconnected, on: slot) }
         release(slot)
         ledger.change(.connections, by: -1, uid: connections[slot].uid)
+        ledger.change(.connectionBytes, by: -Self.connectionBytes, uid: connections[slot].uid)
         access.release(connections[slot].identity)
         connections.remove(slot)
     }
 
     /// Gives back all that the connection holds.
     mutating func release(_ slot: ConnectionSlot) {
-        for subscription in connections[slot].subscriptions.values {
-            switch subscription {
-            case .volatile(let registration): endVolatile(registration, of: slot)
-            case .durable(let durable): detach(durable)
-            }
-        }
-        connections[slot].subscriptions = [:]
+        endSubscriptions(of: slot)
         let uid = connections[slot].uid
         ledger.change(.receivedBytes, by: connections[slot].charge(receivedBytes: 0), uid: uid)
-        ledger.change(.outboxBytes, by: connections[slot].charge(outboxBytes: 0), uid: uid)
+        chargeOutbox(slot, waiting: 0, undroppable: 0)
         egress.discard(slot)
         commits.connectionEnded(slot)
     }
 
     // MARK: Holding back
 
-    mutating func pause(_ slot: ConnectionSlot, _ reason: Connection.Pause) {
+    mutating func pause(_ slot: ConnectionSlot, _ reason: Connection.Pauses) {
         if connections.pause(slot, reason) { actions.append(.pauseReading(connections[slot].id)) }
     }
 
-    mutating func resume(_ slot: ConnectionSlot, _ reason: Connection.Pause) {
+    mutating func resume(_ slot: ConnectionSlot, _ reason: Connection.Pauses) {
         if connections.resume(slot, reason) { actions.append(.resumeReading(connections[slot].id)) }
+        if connections[slot].turn == .held, connections[slot].pauses == .backlog { waitForTurn(slot) }
     }
 }

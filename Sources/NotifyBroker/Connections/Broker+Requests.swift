@@ -46,7 +46,14 @@ extension Broker {
         case .ping: try answer(slot, Pong(request: Ping(frame).request))
         case .statistics:
             let request = try Statistics(frame).request
+            turns.spend(Turns.Cost.statistics)
             answer(slot, StatisticsReport(request: request, counters: counters(now: now)))
+        case .limits:
+            let request = try LimitsRequest(frame).request
+            let identity = connections[slot].identity
+            let users = ledger.users.filter { access.mayManage(uid: $0, identity) }
+            turns.spend(Turns.Cost.statistics * (1 + users.count))
+            answer(slot, StatisticsReport(request: request, counters: limits(of: users)))
         default:
             throw WireError(.unknownFrame, "frame kind \(kind.rawValue) is not a request")
         }
@@ -58,30 +65,5 @@ extension Broker {
         }
         let (sum, overflow) = statistics.droppedByClients.addingReportingOverflow(dropped.messages)
         statistics.droppedByClients = overflow ? .max : sum
-    }
-
-    /// Lists the durable subscriptions that the peer may manage.
-    private mutating func list(_ list: List, _ slot: ConnectionSlot) throws(WireError) {
-        // A list is many times as long as the request for it.
-        guard egress[slot].unreadBytes <= configuration.answerBytesPerConnection else {
-            throw WireError(
-                .limitReached,
-                "more than \(configuration.answerBytesPerConnection) bytes of answers are unread: read them, then ask again"
-            )
-        }
-        let identity = connections[slot].identity
-        for key in durables.keys.filter({ access.mayManage(uid: $0.uid, identity) }).sorted() {
-            guard let durable = durables.slot(of: key) else { continue }
-            answer(slot, listEntry(durable, request: list.request))
-        }
-        answer(slot, ListEnd(request: list.request))
-    }
-
-    private func listEntry(_ slot: DurableSlot, request: UInt64) -> ListEntry {
-        let durable = durables[slot]
-        return ListEntry(
-            request: request, uid: durable.uid, holderPID: durable.member?.attachment.pid ?? 0,
-            cursor: durable.cursor.position, durableName: durable.name, object: durable.filter.object ?? "",
-            patterns: durable.filter.patterns.map(\.description))
     }
 }

@@ -1,3 +1,4 @@
+import NotifyCenter
 import NotifyLog
 import NotifyWire
 
@@ -5,13 +6,30 @@ import NotifyWire
 struct Connection {
     /// A subscription by the number that the client gave it.
     enum Subscription {
-        case volatile(registration: UInt64)
+        case volatile([SubscriptionLink])
         case durable(DurableSlot)
     }
 
-    enum Pause {
-        case answersUnread
-        case logBehind
+    /// Why it is not read from.
+    struct Pauses: OptionSet {
+        let rawValue: UInt8
+
+        static let answersUnread = Pauses(rawValue: 1)
+        static let logBehind = Pauses(rawValue: 2)
+        /// What it sent is not processed yet.
+        static let backlog = Pauses(rawValue: 4)
+    }
+
+    /// Where it is with what it sent and was not processed.
+    enum Turn {
+        /// There is nothing that could be processed.
+        case none
+        /// It is in the queue.
+        case waiting
+        /// It goes on now.
+        case going
+        /// It is to be queued when no other reason is left not to read from it.
+        case held
     }
 
     let id: ConnectionID
@@ -25,18 +43,23 @@ struct Connection {
     var instance = ClientInstance(high: 0, low: 0)
     var overflow = OverflowPolicy.dropOldest
     var subscriptions: [UInt32: Subscription] = [:]
+    /// In the center, for all its volatile subscriptions; nil before the first one.
+    var registration: UInt64?
     /// Requests to attach to a durable subscription whose answer waits for a commit.
     var unansweredAttaches: Set<UInt64> = []
     /// Posts whose receipt waits for a commit.
     private(set) var unreceiptedPosts = 0
     /// Bytes charged for a frame that has not arrived whole.
     private(set) var receivedBytes = 0
-    /// Bytes charged for its outbox.
-    private(set) var outboxBytes = 0
+    /// Bytes charged for its outbox: for volatile messages, and for what cannot be dropped.
+    var outboxCharge = (waiting: 0, undroppable: 0)
     /// Readers wait until its outbox has room.
     var hasHeldReaders = false
-    /// Why it is not read from; empty while it is.
-    var pauses: Set<Pause> = []
+    /// Empty while it is read from.
+    var pauses: Pauses = []
+    var turn = Turn.none
+    /// The durable subscriptions that are still to be listed for a request; nil while it asked for no list.
+    var listing: Listing?
 
     init(id: ConnectionID, peer: Peer, identity: IdentityID, session: Session) {
         self.id = id
@@ -59,11 +82,5 @@ struct Connection {
     mutating func charge(receivedBytes bytes: Int) -> Int {
         defer { receivedBytes = bytes }
         return bytes - receivedBytes
-    }
-
-    /// Charges the connection with `bytes` in its outbox, and returns how many more that are.
-    mutating func charge(outboxBytes bytes: Int) -> Int {
-        defer { outboxBytes = bytes }
-        return bytes - outboxBytes
     }
 }

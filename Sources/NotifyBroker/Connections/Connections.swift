@@ -100,14 +100,14 @@ struct Connections {
     // MARK: Reading
 
     /// Notes a reason not to read. Returns whether reading is to be paused now.
-    mutating func pause(_ slot: ConnectionSlot, _ reason: Connection.Pause) -> Bool {
+    mutating func pause(_ slot: ConnectionSlot, _ reason: Connection.Pauses) -> Bool {
         let wasRead = self[slot].pauses.isEmpty
         self[slot].pauses.insert(reason)
         return wasRead
     }
 
     /// Takes a reason back. Returns whether reading is to be resumed now.
-    mutating func resume(_ slot: ConnectionSlot, _ reason: Connection.Pause) -> Bool {
+    mutating func resume(_ slot: ConnectionSlot, _ reason: Connection.Pauses) -> Bool {
         self[slot].pauses.remove(reason) != nil && self[slot].pauses.isEmpty
     }
 

@@ -14,6 +14,7 @@ extension Broker {
             refuse(slot, request: 0, error, subscription: acknowledge.subscription)
             return
         }
+        chargeDurable(durable)
         commits.progressMade(now: now.monotonic)
         if let reader { readers.wake(reader) }
     }

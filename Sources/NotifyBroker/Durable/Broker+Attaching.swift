@@ -12,7 +12,7 @@ extension Broker {
             record.progress.seenThrough = commits.sequencer.last
             record.progress.isAttached = false
         }
-        let slot = add(record)
+        guard let slot = try? add(record, isLimited: false) else { return }
         ledger.change(.durableSubscriptions, by: 1, uid: record.owner.uid)
         if wasAttached { durables.noteProgress(slot) }
     }
@@ -54,6 +54,8 @@ extension Broker {
         // The attachment must be on disk before anything is handed over: after a loss of power, too, it must be known
         // what may have been seen.
         commits.append(change, then: .attached(durables[durable].id, attachment), isSynced: true)
+        chargeDurable(durable)
+        holdIfLogBehind(slot)
     }
 
     private func attachment(for subscribe: Subscribe, _ slot: ConnectionSlot, isResumed: Bool) -> Attachment {
@@ -67,30 +69,39 @@ extension Broker {
     private mutating func create(
         _ subscribe: Subscribe, _ filter: SubscriptionFilter, _ slot: ConnectionSlot
     ) throws(WireError) -> (DurableSlot, DurableChange) {
-        let id = try durables.takeID()
-        try ledger.take(.durableSubscriptions, uid: connections[slot].uid)
+        let uid = connections[slot].uid
         let cursor: UInt64 =
             switch subscribe.start {
             case .now: commits.sequencer.last
             case .oldest: 0
             }
         var record = DurableRecord(
-            id: id, owner: access.identity(connections[slot].identity), name: subscribe.durableName,
+            id: try durables.takeID(), owner: access.identity(connections[slot].identity), name: subscribe.durableName,
             filter: filter, progress: DurableProgress(cursor: cursor, seenThrough: 0))
-        let durable = add(record)
-        record.progress.isAttached = true
-        return (durable, .create(record))
+        try ledger.take(.durableSubscriptions, uid: uid)
+        do throws(WireError) {
+            let durable = try add(record)
+            record.progress.isAttached = true
+            return (durable, .create(record))
+        } catch {
+            ledger.change(.durableSubscriptions, by: -1, uid: uid)
+            throw error
+        }
     }
 
-    private mutating func add(_ record: DurableRecord) -> DurableSlot {
-        Self.add(record, owner: access.retain(record.owner), &durables, &subscriptions)
-    }
-
-    private static func add(
-        _ record: DurableRecord, owner: IdentityID, _ durables: inout DurableSubscriptions,
-        _ subscriptions: inout Subscriptions
-    ) -> DurableSlot {
-        durables.add(record, owner: owner) { subscriptions.add(record.filter, .durable($0)) }
+    private mutating func add(_ record: DurableRecord, isLimited: Bool = true) throws(WireError) -> DurableSlot {
+        let slot = durables.add(record, owner: access.retain(record.owner))
+        do throws(WireError) {
+            let registration = try subscriptions.addDurable(
+                record.filter, slot, uid: record.owner.uid, isLimited: isLimited)
+            durables[slot].registration = registration
+            chargeRegistrations(of: record.owner.uid)
+            chargeDurable(slot)
+            return slot
+        } catch {
+            access.release(durables.remove(slot).owner)
+            throw error
+        }
     }
 
     /// The same client is back on another connection: the earlier one loses the subscription.
@@ -193,12 +204,21 @@ extension Broker {
             readers.close(reader)
         }
         durables.detach(slot)
+        chargeDurable(slot)
+    }
+
+    /// Charges the user with what the subscription holds.
+    mutating func chargeDurable(_ slot: DurableSlot) {
+        let change = durables[slot].charge()
+        if change != 0 { ledger.change(.durableBytes, by: change, uid: durables[slot].uid) }
     }
 
     /// The subscription is no longer in the log.
     mutating func drop(_ slot: DurableSlot) {
         let durable = durables.remove(slot)
-        subscriptions.removeDurable(durable.registration)
+        subscriptions.remove(durable.registration, uid: durable.uid)
+        chargeRegistrations(of: durable.uid)
+        ledger.change(.durableBytes, by: -durable.chargedBytes, uid: durable.uid)
         access.release(durable.owner)
         ledger.change(.durableSubscriptions, by: -1, uid: durable.uid)
     }
@@ -215,5 +235,6 @@ extension Broker {
         let id = durables[durable].id
         commits.append(
             .remove(id: id), then: .removed(id, connection: connections[slot].id, request: remove.request))
+        holdIfLogBehind(slot)
     }
 }

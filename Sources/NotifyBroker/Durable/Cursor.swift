@@ -27,6 +27,11 @@ struct Cursor {
         acknowledgedBefore = RangeSet(progress.acknowledged)
     }
 
+    /// The memory of what is in flight or was acknowledged out of order.
+    var byteCount: Int {
+        inFlight.byteCount + acknowledgedBefore.ranges.count * MemoryLayout<Range<UInt64>>.stride
+    }
+
     // MARK: Handing over
 
     /// Whether a message that is handed over now may have been seen before.

@@ -23,7 +23,7 @@ struct DurableSubscription {
     let filter: SubscriptionFilter
     let uid: UInt32
     /// In the center; rises, so that a later subscription in the same slot is not taken for this one.
-    let registration: UInt64
+    var registration: UInt64 = 0
     /// Whose rights bound what is received.
     var owner: IdentityID
     /// Reads the log for it while it is attached.
@@ -33,14 +33,15 @@ struct DurableSubscription {
     private(set) var cursor: Cursor
     private(set) var member: Member?
     private var nextMemberID = MemberID(rawValue: 0)
+    /// Bytes that the user is charged with.
+    private(set) var chargedBytes = 0
 
-    init(_ record: DurableRecord, owner: IdentityID, registration: UInt64) {
+    init(_ record: DurableRecord, owner: IdentityID) {
         id = record.id
         name = record.name
         filter = record.filter
         uid = record.owner.uid
         self.owner = owner
-        self.registration = registration
         cursor = Cursor(record.progress)
     }
 
@@ -49,6 +50,18 @@ struct DurableSubscription {
 
     /// Identifies the life of the cursor for clients: another id or a reset gives another value.
     var generation: UInt64 { UInt64(id.rawValue) << 32 | UInt64(cursor.generation) }
+
+    // MARK: Memory
+
+    /// Besides filter and cursor.
+    private static let ownBytes = 1024
+
+    /// Charges it with what it holds now, and returns how many bytes more those are.
+    mutating func charge() -> Int {
+        let bytes = Self.ownBytes + filter.byteCount + cursor.byteCount
+        defer { chargedBytes = bytes }
+        return bytes - chargedBytes
+    }
 
     // MARK: Attaching
 

@@ -69,14 +69,9 @@ struct DurableSubscriptions {
         return id
     }
 
-    /// Adds a subscription; `register` puts it into the center and returns the registration's id.
-    mutating func add(
-        _ record: DurableRecord, owner: IdentityID, register: (DurableSlot) -> UInt64
-    ) -> DurableSlot {
-        let id = table.insert { id in
-            let registration = register(DurableSlot(Int32(id.index)))
-            return DurableSubscription(record, owner: owner, registration: registration)
-        }
+    /// Adds a subscription, which the caller registers in the center.
+    mutating func add(_ record: DurableRecord, owner: IdentityID) -> DurableSlot {
+        let id = table.insert { _ in DurableSubscription(record, owner: owner) }
         let slot = DurableSlot(Int32(id.index))
         slotsByKey[DurableKey(uid: record.owner.uid, name: record.name)] = slot
         slotsByID[record.id] = slot

@@ -14,6 +14,7 @@ struct InFlightMessages {
 
     var count: Int { messages.count }
     var isEmpty: Bool { messages.isEmpty }
+    var byteCount: Int { messages.count * MemoryLayout<Message>.stride }
     /// The sequence of the oldest one, which is not acknowledged.
     var oldest: UInt64? { messages.first?.sequence }
 

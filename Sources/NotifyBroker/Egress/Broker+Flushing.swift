@@ -6,11 +6,13 @@ extension Broker {
     /// Ends a tick: readers read on, what gathered goes to the store, and every touched connection's spans become bytes
     /// that can be taken.
     package mutating func finishTick(now: BrokerTime) {
+        turnEnded()
         readOn(now: now)
         finishDrain()
-        let openBlock = egress.usesOpenBlock ? commits.cutOpenBlock() : ByteBuffer()
+        if egress.usesOpenBlock { egress.openBlockEnded(commits.cutOpenBlock()) }
         beginCommit(now: now)
-        let counts = egress.seal(openBlock: openBlock)
+        let counts = egress.seal()
+        evictIfNeeded()
         statistics.delivered += counts.delivered
         statistics.redelivered += counts.redelivered
     }
@@ -33,10 +35,12 @@ extension Broker {
 
     /// The host has taken what the socket has room for: the rest is charged, and a connection that is too far behind
     /// meets its overflow policy.
-    package mutating func settle(_ id: ConnectionID, now: BrokerTime) -> Settlement {
+    ///
+    /// - Parameter isBlocked: Whether some of what was taken waits for the socket.
+    package mutating func settle(_ id: ConnectionID, isBlocked: Bool, now: BrokerTime) -> Settlement {
         guard connections.contains(id) else { return .open }
         let slot = id.slot
-        egress[slot].settle()
+        egress[slot].settle(isBlocked: isBlocked)
         chargeOutbox(slot)
         if egress[slot].droppableBytes > 0 { limitOutbox(slot, now: now) }
         holdBack(slot)
@@ -69,17 +73,26 @@ extension Broker {
     // MARK: Limits
 
     private mutating func chargeOutbox(_ slot: ConnectionSlot) {
-        let change = connections[slot].charge(outboxBytes: egress[slot].waitingBytes)
-        guard change != 0 else { return }
-        ledger.change(.outboxBytes, by: change, uid: connections[slot].uid)
+        let waiting = egress[slot].droppableBytes
+        let undroppable = egress[slot].undroppableBytes
+        guard connections[slot].outboxCharge != (waiting, undroppable) else { return }
+        chargeOutbox(slot, waiting: waiting, undroppable: undroppable)
     }
 
-    /// Applies the overflow policy to a connection over its limit, or whose user is over the user's limit.
+    /// Charges the connection's user with what waits in its outbox.
+    mutating func chargeOutbox(_ slot: ConnectionSlot, waiting: Int, undroppable: Int) {
+        let uid = connections[slot].uid
+        let (earlier, earlierUndroppable) = connections[slot].outboxCharge
+        connections[slot].outboxCharge = (waiting, undroppable)
+        ledger.change(.outboxBytes, by: waiting - earlier, uid: uid)
+        ledger.change(.answerBytes, by: undroppable - earlierUndroppable, uid: uid)
+        ledger.change(.slowConnections, by: (waiting > 0 ? 1 : 0) - (earlier > 0 ? 1 : 0), uid: uid)
+    }
+
+    /// Applies the overflow policy to a connection over its limit, or over its part of the user's limit.
     private mutating func limitOutbox(_ slot: ConnectionSlot, now: BrokerTime) {
-        let held = ledger.amount(of: .outboxBytes, uid: connections[slot].uid)
-        let userExcess = max(0, held - ledger.limit(of: .outboxBytes))
-        let limit = min(
-            configuration.outboxBytesPerConnection, max(0, egress[slot].droppableBytes - userExcess))
+        let part = ledger.outboxLimitPerConnection(uid: connections[slot].uid) ?? .max
+        let limit = min(configuration.outboxBytesPerConnection, part)
         guard egress[slot].droppableBytes > limit else { return }
         // A good part is dropped at once: what stays is looked at each time, which must not be for every message.
         let target = limit - limit / 4
@@ -93,7 +106,16 @@ extension Broker {
             actions.append(.continueSoon)
             return
         case .keepLatest:
-            dropped = egress[slot].keepLatest()
+            let mayWait = egress[slot].droppableBytes <= 2 * limit
+            guard turns.mayReduce || !mayWait else {
+                egress.touch(slot)
+                actions.append(.continueSoon)
+                return
+            }
+            if turns.mayReduce {
+                turns.reduced(bytes: egress[slot].droppableBytes)
+                dropped = egress[slot].keepLatest()
+            }
         case .dropOldest:
             break
         }
@@ -105,13 +127,29 @@ extension Broker {
         chargeOutbox(slot)
     }
 
+    // MARK: Holding back
+
+    /// Stops processing what a peer sends that does not read its answers. Asked after every frame.
+    @inline(__always)
+    mutating func holdBackIfUnread(_ slot: ConnectionSlot) {
+        let unread = egress[slot].unreadBytes
+        if unread > leastAnswerBytes, unread > answerLimit(of: slot) { pause(slot, .answersUnread) }
+    }
+
     /// Stops reading from a peer that does not read its answers, until it has.
     private mutating func holdBack(_ slot: ConnectionSlot) {
         let kept = egress[slot].keptBytes
-        if kept > configuration.answerBytesPerConnection {
+        if kept > leastAnswerBytes, kept > answerLimit(of: slot) {
             pause(slot, .answersUnread)
-        } else if !connections[slot].pauses.isEmpty, kept <= configuration.answerBytesPerConnection / 2 {
+        } else if connections[slot].pauses.contains(.answersUnread), kept <= answerLimit(of: slot) / 2 {
             resume(slot, .answersUnread)
         }
+    }
+
+    /// Answers that may wait for a connection in any case.
+    private var leastAnswerBytes: Int { min(8 << 10, configuration.answerBytesPerConnection) }
+
+    private func answerLimit(of slot: ConnectionSlot) -> Int {
+        ledger.isTight(connections[slot].uid) ? leastAnswerBytes : configuration.answerBytesPerConnection
     }
 }

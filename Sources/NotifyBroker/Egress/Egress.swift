@@ -18,14 +18,20 @@ struct Egress {
     private var outboxes: ContiguousArray<Outbox> = []
     /// Connections with something to flush.
     private var touched: [ConnectionSlot] = []
+    /// Blocks end at this size, so that what is left of one for a slow connection keeps little memory alive.
+    static let blockBytes = 256 << 10
+
     private var volatileWriter = BlockWriter()
-    /// The tick's complete sources: blocks of the ring and pages.
+    /// The tick's sources: blocks of volatile messages and of the log, of the ring, and pages. One that is still being written
+    /// is empty here.
     private var sources: [ByteBuffer] = []
+    /// The source that is the volatile writer's block.
+    private var volatileSource: UInt32?
+    /// The source that is the log's open block, if spans lie in it: then it may not grow after this tick.
+    private var logSource: UInt32?
     /// By the reader's slot.
     private var openRuns: ContiguousArray<OpenRun?> = []
-    private var readersWithRuns: [ReaderID] = []
-    /// Spans of the log's open block are in outboxes, so that the block may not grow after this tick.
-    private(set) var usesOpenBlock = false
+    private(set) var readersWithRuns: [ReaderID] = []
     private var counts = Counts()
 
     // MARK: Connections
@@ -79,22 +85,48 @@ struct Egress {
 
     /// Encodes a volatile message and returns where it lies.
     mutating func encode(_ stamp: Stamp, _ parts: MessageParts) -> Span.Place {
+        if volatileWriter.buffer.writerIndex >= Self.blockBytes { endVolatileBlock() }
+        let source = volatileSource ?? beginVolatileBlock()
         let place = volatileWriter.append(stamp, parts)
-        return Span.Place(source: Span.volatileMessages, start: place.start, end: place.end)
+        return Span.Place(source: source, start: place.start, end: place.end)
+    }
+
+    private mutating func beginVolatileBlock() -> UInt32 {
+        let source = addSource(ByteBuffer())
+        volatileSource = source
+        return source
+    }
+
+    private mutating func endVolatileBlock() {
+        guard let source = volatileSource.take() else { return }
+        sources[Int(source)] = volatileWriter.cut()
+    }
+
+    /// A message that lies in the log's open block.
+    mutating func inOpenBlock(_ place: (start: Int, end: Int)) -> Span.Place {
+        let source = logSource ?? addSource(ByteBuffer())
+        logSource = source
+        return Span.Place(source: source, start: place.start, end: place.end)
+    }
+
+    /// Spans of the log's open block are in outboxes: it is to be given to `openBlockEnded` at the end of the tick.
+    var usesOpenBlock: Bool { logSource != nil }
+
+    /// The log's open block was cut.
+    mutating func openBlockEnded(_ frames: ByteBuffer) {
+        guard let source = logSource.take() else { return }
+        sources[Int(source)] = frames
     }
 
     /// Puts an encoded message into the outbox of every volatile subscriber, which are the first `count` registrations.
     @inline(__always)
     mutating func fanOut(_ resolution: Resolution, count: Int, _ place: Span.Place, sequence: UInt64) {
         guard count > 0 else { return }
-        if place.source == Span.logMessages { usesOpenBlock = true }
         for index in 0..<count {
             let slot = resolution.registrations[index].connection
-            if outboxes[slot.index].appendVolatile(
+            outboxes[slot.index].appendVolatile(
                 source: place.source, start: place.start, end: place.end, sequence: sequence)
-            {
-                touch(slot)
-            }
+            touch(slot)
         }
     }
 
@@ -103,7 +135,7 @@ struct Egress {
     /// Makes a complete buffer a source for this tick.
     mutating func addSource(_ buffer: ByteBuffer) -> UInt32 {
         sources.append(buffer)
-        return Span.firstComplete + UInt32(sources.count - 1)
+        return UInt32(sources.count - 1)
     }
 
     /// Appends a message of a source to the reader's open run.
@@ -111,6 +143,7 @@ struct Egress {
         of reader: ReaderID, with entry: LogBlock.Entry, in source: UInt32, to destination: OpenRun.Destination
     ) {
         let index = reader.index
+        outboxes[destination.connection.index].runBytes += Int(entry.length)
         while index >= openRuns.count { openRuns.append(nil) }
         if openRuns[index] != nil {
             if openRuns[index]?.extend(with: entry, in: source, to: destination) == true { return }
@@ -138,19 +171,11 @@ struct Egress {
 
     // MARK: The end of a tick
 
-    /// Turns the tick's spans into chunks that can be taken. `openBlock` is the finished open block of the log, if spans
-    /// lie in it. Returns what was delivered since the last call.
-    mutating func seal(openBlock: ByteBuffer) -> Counts {
-        usesOpenBlock = false
-        let volatileMessages = volatileWriter.buffer.writerIndex > 0 ? volatileWriter.cut() : ByteBuffer()
+    /// Turns the tick's spans into chunks that can be taken. Returns what was delivered since the last call.
+    mutating func seal() -> Counts {
+        endVolatileBlock()
         for slot in touched {
-            let sealed = outboxes[slot.index].seal { [sources] source in
-                switch source {
-                case Span.volatileMessages: volatileMessages
-                case Span.logMessages: openBlock
-                default: sources[Int(source - Span.firstComplete)]
-                }
-            }
+            let sealed = outboxes[slot.index].seal { [sources] in sources[Int($0)] }
             counts.delivered += sealed.volatile + sealed.durable
         }
         sources.removeAll(keepingCapacity: true)

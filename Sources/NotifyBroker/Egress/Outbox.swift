@@ -5,7 +5,7 @@ import NotifyWire
 /// What is on its way to one connection.
 ///
 /// During a tick it collects spans of buffers that are still growing. At the tick's end `seal` turns them into chunks,
-/// the shell takes what the socket has room for, and `settle` charges what stays behind.
+/// the host takes what the socket has room for, and `settle` charges what stays behind.
 struct Outbox {
     private var last = Span.none
     private var spans: [Span] = []
@@ -18,23 +18,25 @@ struct Outbox {
     private(set) var droppableBytes = 0
     /// Charged for all other chunks that stayed behind.
     private(set) var keptBytes = 0
-    /// The last volatile message taken in, so that overlapping subscriptions get it once.
-    private var lastVolatileSequence: UInt64 = 0
+    /// Charged for chunks that the host took and its socket has not.
+    private(set) var hostBytes = 0
+    /// Charged for chunks that the host took since `settle`.
+    private var takenBytes = 0
+    /// Bytes of stored messages that were added since `settle`.
+    var runBytes = 0
     /// It is on the broker's list of those to flush.
     var isTouched = false
 
     var isEmpty: Bool { chunks.isEmpty && spans.isEmpty && last.end == last.start }
-    /// Charged for everything that stayed behind.
-    var waitingBytes: Int { droppableBytes + keptBytes }
+    /// Charged for what cannot be dropped.
+    var undroppableBytes: Int { keptBytes + hostBytes }
     /// What must arrive and has not been taken, this tick's answers included.
     var unreadBytes: Int { keptBytes + own.writerIndex }
 
     // MARK: During a tick
 
-    /// A volatile message that lies in a growing source. Returns false for one that is there already.
-    mutating func appendVolatile(source: UInt32, start: Int, end: Int, sequence: UInt64) -> Bool {
-        guard sequence != lastVolatileSequence else { return false }
-        lastVolatileSequence = sequence
+    /// A volatile message that lies in a growing source.
+    mutating func appendVolatile(source: UInt32, start: Int, end: Int, sequence: UInt64) {
         if last.source == source, last.end == start, last.droppable > 0 {
             last.end = end
             last.droppable &+= 1
@@ -44,7 +46,6 @@ struct Outbox {
                 Span(
                     source: source, start: start, end: end, droppable: 1, durable: 0, first: sequence, last: sequence))
         }
-        return true
     }
 
     /// Deliver frames of one run, behind their header.
@@ -108,6 +109,7 @@ struct Outbox {
         } else {
             discharge(chunk)
         }
+        takenBytes += chunk.charge
         guard case .gap(let missed) = chunk.content else { return chunk.bytes }
         var frame = ByteBuffer()
         Gap(dropped: missed.count, range: SequenceRange(first: missed.first, last: missed.last)).write(to: &frame)
@@ -115,7 +117,12 @@ struct Outbox {
     }
 
     /// Charges what this tick left behind: by whole block, or copied out where it uses less than half of one.
-    mutating func settle() {
+    ///
+    /// - Parameter isBlocked: Whether some of what the host took waits for its socket. It may keep all of it alive.
+    mutating func settle(isBlocked: Bool) {
+        hostBytes = isBlocked ? hostBytes + takenBytes : 0
+        takenBytes = 0
+        runBytes = 0
         for index in (chunks.count - unsettled)..<chunks.count {
             let used = chunks[index].bytes.readableBytes
             if used * 2 < chunks[index].charge {

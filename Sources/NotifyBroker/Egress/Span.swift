@@ -4,13 +4,6 @@
 struct Span {
     /// The connection's own buffer: answers, run headers, gaps.
     static let own = UInt32.max
-    /// The tick's volatile messages.
-    static let volatileMessages: UInt32 = 0
-    /// The tick's messages for the log.
-    static let logMessages: UInt32 = 1
-    /// Sources that are complete: blocks of the tail ring and pages.
-    static let firstComplete: UInt32 = 2
-
     /// Where an encoded message lies.
     struct Place {
         var source: UInt32
@@ -18,6 +11,7 @@ struct Span {
         var end: Int
     }
 
+    /// `own`, or the number of one of the tick's sources.
     var source: UInt32
     var start: Int
     var end: Int

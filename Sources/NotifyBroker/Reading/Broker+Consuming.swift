@@ -28,6 +28,13 @@ extension Broker {
         }
     }
 
+    /// Charges the consumer's user with what it holds, after messages were handed to it.
+    mutating func chargeConsumer(of reader: ReaderID) {
+        switch readers[reader].consumer {
+        case .durable(let slot): chargeDurable(slot)
+        }
+    }
+
     /// Every matching message up to `sequence` was handed to the consumer. What follows up to there did not match.
     mutating func consumerPassed(through sequence: UInt64, _ reader: ReaderID) {
         switch readers[reader].consumer {

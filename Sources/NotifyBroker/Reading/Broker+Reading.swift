@@ -26,6 +26,12 @@ extension Broker {
                 }
             }
         }
+        closeRuns()
+    }
+
+    /// Puts what was handed over into outboxes.
+    private mutating func closeRuns() {
+        for reader in egress.readersWithRuns { chargeConsumer(of: reader) }
         egress.closeRuns()
     }
 
@@ -55,7 +61,7 @@ extension Broker {
             readOn(reader, ringEntries: ringEntries)
         }
         requestPage(now: now)
-        egress.closeRuns()
+        closeRuns()
     }
 
     private mutating func readOn(_ reader: ReaderID, ringEntries: Int) {
@@ -81,7 +87,9 @@ extension Broker {
 
     /// Whether the connection's outbox takes more stored messages.
     func hasRoom(_ slot: ConnectionSlot) -> Bool {
-        egress[slot].keptBytes < configuration.durableOutboxBytes
+        let waiting = egress[slot].keptBytes + egress[slot].runBytes
+        return waiting < configuration.durableOutboxBytes
+            && (waiting == 0 || !ledger.isTight(connections[slot].uid))
     }
 
     /// The connection's outbox has room again.
@@ -162,7 +170,7 @@ extension Broker {
                 for entry in content.block.entries {
                     take(entry, for: reader, source)
                 }
-                egress.closeRuns()
+                closeRuns()
             }
             pass(reader, through: content.scannedThrough)
             if readers[reader].position == commits.persistedThrough {

@@ -110,6 +110,10 @@ struct LogReaders {
         ring.append(block)
     }
 
+    mutating func limitRing(toBytes capacity: Int) {
+        ring.limit(toBytes: capacity)
+    }
+
     // MARK: Pages
 
     mutating func queueForPage(_ id: ReaderID) {

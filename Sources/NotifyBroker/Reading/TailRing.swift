@@ -9,8 +9,8 @@ struct TailRing {
     private static let overheadBytes = 128
 
     private var blocks: Deque<LogBlock> = []
-    private var bytes = 0
-    private let capacityBytes: Int
+    private(set) var bytes = 0
+    private(set) var capacityBytes: Int
     /// Every committed message with a higher sequence is in the ring.
     private(set) var floor: UInt64
 
@@ -23,6 +23,16 @@ struct TailRing {
         guard !block.entries.isEmpty else { return }
         blocks.append(block)
         bytes += Self.charge(block)
+        shrink()
+    }
+
+    /// Keeps at most so many bytes from now on.
+    mutating func limit(toBytes capacity: Int) {
+        capacityBytes = capacity
+        shrink()
+    }
+
+    private mutating func shrink() {
         while bytes > capacityBytes, let oldest = blocks.popFirst() {
             bytes -= Self.charge(oldest)
             floor = oldest.entries.last?.sequence ?? floor

@@ -54,6 +54,8 @@ extension Broker {
 
     /// Resolves a valid name and object to the subscribers that may receive it.
     mutating func resolve(_ key: PostKey) -> Resolution {
+        let work = subscriptions.work
+        defer { turns.spend(subscriptions.work - work) }
         if access.policy.isOpen(key.name) { return subscriptions.resolve(key) { _ in true } }
         return Self.resolve(key, &subscriptions, access, connections, durables)
     }
@@ -84,6 +86,7 @@ extension Broker {
         if isStored { try checkStorage(of: post, from: slot) }
         let sequence = try commits.takeSequence()
         statistics.messagesIn += 1
+        turns.spend(volatileCount &* Turns.Cost.delivery)
         let stamp = Stamp(
             sequence: sequence, timeMicroseconds: now.wallMicroseconds, uid: connections[slot].uid,
             gid: connections[slot].gid, pid: connections[slot].pid)
@@ -91,8 +94,11 @@ extension Broker {
             request: post.request, sequence: sequence, subscribers: UInt32(volatileCount), stored: 0,
             durability: .volatile)
         if isStored {
+            if commits.isOpenBlockFull { egress.openBlockEnded(commits.cutOpenBlock()) }
             let place = commits.append(stamp, post.parts, resolution)
-            egress.fanOut(resolution, count: volatileCount, place, sequence: sequence)
+            if volatileCount > 0 {
+                egress.fanOut(resolution, count: volatileCount, egress.inOpenBlock(place), sequence: sequence)
+            }
             receipt.stored = UInt32(durableCount)
             receipt.durability = post.durability == .synced ? .synced : .stored
             awaitCommit(receipt, of: post, from: slot)
@@ -113,6 +119,7 @@ extension Broker {
                 "more than \(configuration.postWindow) posts wait for their receipts: await some first")
         }
         try commits.checkRoom()
+        try ledger.checkRoom(for: 0, uid: connections[slot].uid)
         try ledger.noteStored(post.parts.name, uid: connections[slot].uid)
     }
 
@@ -120,6 +127,13 @@ extension Broker {
         if post.wantsReceipt { connections[slot].receiptOwed() }
         let waiter = PendingLog.Waiter(
             connection: connections[slot].id, wantsReceipt: post.wantsReceipt, receipt: receipt)
-        if commits.awaitCommit(of: waiter, isSynced: receipt.durability == .synced) { pause(slot, .logBehind) }
+        commits.awaitCommit(of: waiter, isSynced: receipt.durability == .synced)
+        holdIfLogBehind(slot)
+    }
+
+    /// Processes nothing more of a connection while too much waits for the store.
+    @inline(__always)
+    mutating func holdIfLogBehind(_ slot: ConnectionSlot) {
+        if commits.isBehind, commits.hold(slot) { pause(slot, .logBehind) }
     }
 }

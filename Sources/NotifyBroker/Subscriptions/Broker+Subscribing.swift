@@ -12,14 +12,30 @@ extension Broker {
         guard connections[slot].subscriptions.count < configuration.subscriptionsPerConnection else {
             throw WireError(
                 .limitReached,
-                "this connection has reached the limit of \(configuration.subscriptionsPerConnection) subscriptions")
+                "this connection has reached the limit of \(configuration.subscriptionsPerConnection) subscriptions "
+                    + "(limits.per_connection.subscriptions)")
         }
+        turns.spend(Turns.Cost.subscribe + subscribe.patterns.count * Turns.Cost.pattern)
         let filter = try filter(of: subscribe, from: slot)
+        try ledger.checkRoom(for: Self.registrationBytes(of: filter), uid: connections[slot].uid)
         if subscribe.durableName.isEmpty {
             try subscribeVolatile(subscribe, filter, slot)
         } else {
             try subscribeDurable(subscribe, filter, slot)
         }
+    }
+
+    /// What a filter takes in the center at most.
+    private static func registrationBytes(of filter: SubscriptionFilter) -> Int {
+        filter.patterns.reduce(512) { bytes, pattern in
+            let utf8 = pattern.string.utf8
+            return bytes + 2 * utf8.count + 300 * (1 + utf8.count { $0 == UInt8(ascii: ".") })
+        }
+    }
+
+    /// Charges the user with what its subscriptions take in the center.
+    mutating func chargeRegistrations(of uid: UInt32) {
+        ledger.set(.registrationBytes, to: subscriptions.byteCount(of: uid), uid: uid)
     }
 
     /// Patterns are sorted and duplicates removed, so that the same set is the same filter.
@@ -51,9 +67,17 @@ extension Broker {
     private mutating func subscribeVolatile(
         _ subscribe: Subscribe, _ filter: SubscriptionFilter, _ slot: ConnectionSlot
     ) throws(WireError) {
-        try ledger.take(.subscriptions, uid: connections[slot].uid)
-        let registration = subscriptions.add(filter, .connection(slot))
-        connections[slot].subscriptions[subscribe.subscription] = .volatile(registration: registration)
+        let uid = connections[slot].uid
+        try ledger.take(.subscriptions, uid: uid)
+        do throws(WireError) {
+            let links = try subscriptions.addVolatile(
+                filter, to: slot, registration: &connections[slot].registration, uid: uid)
+            connections[slot].subscriptions[subscribe.subscription] = .volatile(links)
+            chargeRegistrations(of: uid)
+        } catch {
+            ledger.change(.subscriptions, by: -1, uid: uid)
+            throw error
+        }
         answer(
             slot,
             Subscribed(
@@ -62,9 +86,29 @@ extension Broker {
         if logs(.debug) { logSubscription(subscribe.subscription, filter, on: slot) }
     }
 
-    mutating func endVolatile(_ registration: UInt64, of slot: ConnectionSlot) {
-        subscriptions.removeVolatile(registration)
-        ledger.change(.subscriptions, by: -1, uid: connections[slot].uid)
+    private mutating func endVolatile(_ links: [SubscriptionLink], of slot: ConnectionSlot) {
+        let uid = connections[slot].uid
+        subscriptions.removeVolatile(links, uid: uid)
+        chargeRegistrations(of: uid)
+        ledger.change(.subscriptions, by: -1, uid: uid)
+    }
+
+    /// Ends all subscriptions of a connection.
+    mutating func endSubscriptions(of slot: ConnectionSlot) {
+        let uid = connections[slot].uid
+        var volatileCount = 0
+        for subscription in connections[slot].subscriptions.values {
+            switch subscription {
+            case .volatile: volatileCount += 1
+            case .durable(let durable): detach(durable)
+            }
+        }
+        if let registration = connections[slot].registration.take() {
+            subscriptions.remove(registration, uid: uid, volatileSubscriptions: volatileCount)
+            chargeRegistrations(of: uid)
+        }
+        ledger.change(.subscriptions, by: -volatileCount, uid: uid)
+        connections[slot].subscriptions = [:]
     }
 
     mutating func detach(_ detach: Detach, _ slot: ConnectionSlot) throws(WireError) {
@@ -73,12 +117,13 @@ extension Broker {
             log(.detached(number: detach.subscription), on: slot)
         }
         switch connections[slot].subscriptions.removeValue(forKey: detach.subscription) {
-        case .volatile(let registration):
-            endVolatile(registration, of: slot)
+        case .volatile(let links):
+            endVolatile(links, of: slot)
             answer(slot, detached)
         case .durable(let durable):
             self.detach(durable)
             commits.append(nil, then: .detached(connection: connections[slot].id, detached))
+            holdIfLogBehind(slot)
         case nil:
             throw WireError(
                 .unknownSubscription, "this connection has no subscription \(detach.subscription)")

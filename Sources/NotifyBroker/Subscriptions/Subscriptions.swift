@@ -2,35 +2,142 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// The center: every subscription is a registration in it, and every delivery goes through it.
+/// The center: every connection with subscriptions, and every durable subscription, is a registration in it, and every
+/// delivery goes through it.
 ///
-/// A resolution holds only those registrations that may receive the name, so that rights cost nothing per message.
+/// However many subscriptions of a connection match, a message is delivered to it once. A resolution holds only those
+/// registrations that may receive the name, so that rights cost nothing per message. Each user's registrations are in a scope
+/// of their own, which bounds how long they take to match and tells what memory they occupy.
 struct Subscriptions: ~Copyable {
-    private var center = CenterCore(reservedFirstToken: ReservedNames.daemonToken)
+    private struct Scope {
+        let number: Int
+        var registrations = 0
+    }
+
+    private static let reducedCacheBytes = 256 << 10
+
+    private var center: CenterCore
+    private let maximumCacheBytes: Int
+    private var scopes: [UInt32: Scope] = [:]
+    private var vacantScopes: [Int] = []
+    private var scopeCount = 0
     private(set) var volatileCount = 0
+
+    /// - Parameter maximumOverlap: How many registrations and nodes, of 16 each, of one user one name may match.
+    /// - Parameter maximumCacheBytes: The most memory that cached resolutions may take.
+    init(
+        maximumOverlap: Int = BrokerConfiguration().patternOverlapPerUser,
+        maximumCacheBytes: Int = BrokerConfiguration().memoryBytes / 8
+    ) {
+        self.maximumCacheBytes = maximumCacheBytes
+        center = CenterCore(reservedFirstToken: ReservedNames.daemonToken, maximumOverlap: maximumOverlap)
+        center.limitCache(toBytes: maximumCacheBytes)
+    }
 
     var registrationCount: Int { center.registrationCount }
 
-    // MARK: Registrations
-
-    /// Registers a subscriber and returns the registration's id, which rises.
-    mutating func add(_ filter: SubscriptionFilter, _ subscriber: Subscriber) -> UInt64 {
-        if case .connection = subscriber { volatileCount += 1 }
-        return center.add(
-            patterns: filter.patterns, object: filter.object, priority: subscriber.priority,
-            slot: subscriber.registrationSlot)
+    /// The memory that the user's registrations occupy.
+    func byteCount(of uid: UInt32) -> Int {
+        scopes[uid].map { center.byteCount(ofScope: $0.number) } ?? 0
     }
 
-    mutating func removeVolatile(_ registration: UInt64) {
-        _ = center.remove(registration)
+    /// The work that matching took so far, in units of ``Turns``.
+    var work: Int { center.work }
+
+    // MARK: Volatile subscriptions
+
+    /// Adds a subscription to a connection.
+    ///
+    /// - Parameter registration: The connection's; made with its first subscription.
+    /// - Returns: What ``removeVolatile(_:uid:)`` is to be given.
+    /// - Throws: `limitReached`, if too many of the user's patterns can match the same name.
+    mutating func addVolatile(
+        _ filter: SubscriptionFilter, to slot: ConnectionSlot, registration: inout UInt64?, uid: UInt32
+    ) throws(WireError) -> [SubscriptionLink] {
+        let id = registration ?? register(.connection(slot), uid: uid)
+        registration = id
+        let links = try subscribe(id, filter, uid: uid)
+        volatileCount += 1
+        return links
+    }
+
+    mutating func removeVolatile(_ links: [SubscriptionLink], uid: UInt32) {
+        center.unsubscribe(links, scope: scope(of: uid))
         volatileCount -= 1
     }
 
-    mutating func removeDurable(_ registration: UInt64) {
-        _ = center.remove(registration)
+    // MARK: Registrations
+
+    /// Registers a durable subscription and returns the registration's id, which rises.
+    ///
+    /// - Parameter isLimited: Whether limits hold; not for one that the log knows already.
+    /// - Throws: `limitReached`, if too many of the user's patterns can match the same name.
+    mutating func addDurable(
+        _ filter: SubscriptionFilter, _ slot: DurableSlot, uid: UInt32, isLimited: Bool = true
+    ) throws(WireError) -> UInt64 {
+        let id = register(.durable(slot), uid: uid)
+        do throws(WireError) {
+            _ = try subscribe(id, filter, uid: uid, isLimited: isLimited)
+        } catch {
+            remove(id, uid: uid)
+            throw error
+        }
+        return id
+    }
+
+    /// Ends a registration with all its subscriptions.
+    ///
+    /// - Parameter volatileSubscriptions: How many of them are volatile.
+    mutating func remove(_ registration: UInt64, uid: UInt32, volatileSubscriptions: Int = 0) {
+        guard let scope = scopes[uid] else { return }
+        _ = center.remove(registration, scope: scope.number)
+        volatileCount -= volatileSubscriptions
+        if scope.registrations > 1 {
+            scopes[uid]?.registrations -= 1
+        } else {
+            scopes[uid] = nil
+            vacantScopes.append(scope.number)
+        }
+    }
+
+    private mutating func register(_ subscriber: Subscriber, uid: UInt32) -> UInt64 {
+        let scope = scope(of: uid)
+        scopes[uid]?.registrations += 1
+        return center.addSubscriber(
+            priority: subscriber.priority, slot: subscriber.registrationSlot, scope: scope)
+    }
+
+    private mutating func scope(of uid: UInt32) -> Int {
+        if let scope = scopes[uid] { return scope.number }
+        let number = vacantScopes.popLast() ?? scopeCount
+        if number == scopeCount { scopeCount += 1 }
+        scopes[uid] = Scope(number: number)
+        return number
+    }
+
+    private mutating func subscribe(
+        _ registration: UInt64, _ filter: SubscriptionFilter, uid: UInt32, isLimited: Bool = true
+    ) throws(WireError) -> [SubscriptionLink] {
+        do throws(OverlapError) {
+            return try center.subscribe(
+                registration, to: filter.patterns, object: filter.object, scope: scope(of: uid), isLimited: isLimited)
+        } catch {
+            throw WireError(
+                .limitReached,
+                "too many patterns of user \(uid) can match the same name: "
+                    + "limits.per_user.pattern_overlap is \(center.maximumOverlap)")
+        }
     }
 
     // MARK: Resolutions
+
+    /// The memory of cached resolutions.
+    var cacheBytes: Int { center.cachedResolutionBytes }
+
+    /// Gives cached resolutions up, and caches few of them from now on; or as many as otherwise.
+    mutating func limitCache(isReduced: Bool) {
+        center.limitCache(toBytes: isReduced ? Self.reducedCacheBytes : maximumCacheBytes)
+    }
 
     /// The registrations that a name and object reach, if they are cached. Then both were checked before.
     @inline(__always)

@@ -1,8 +1,12 @@
 extension BrokerHost {
-    /// Carries out a tick: ends it in the broker, performs the actions, and gives each touched connection's bytes to its
-    /// socket, as far as that has room.
+    /// Carries out a tick: lets connections that wait go on, ends the tick in the broker, performs the actions, and gives each
+    /// touched connection's bytes to its socket, as far as that has room.
     package func runTick() {
         let core = core
+        core.broker.turnsBegan()
+        while let id = core.broker.nextTurn() {
+            continueReceiving(id)
+        }
         core.broker.finishTick(now: now)
         sequencesUsed(below: core.broker.nextSequence)
         performActions(core)
@@ -21,14 +25,17 @@ extension BrokerHost {
 
     private func flushOutbox(of id: ConnectionID, _ core: BrokerCore) {
         guard let sink = sink(id) else { return }
-        var hasWritten = false
-        while sink.hasRoom, let bytes = core.broker.nextOutput(for: id) {
-            sink.write(bytes)
-            hasWritten = true
+        var hasWritten = true
+        while hasWritten, !sink.isBlocked {
+            hasWritten = false
+            while sink.hasRoom, let bytes = core.broker.nextOutput(for: id) {
+                sink.write(bytes)
+                hasWritten = true
+            }
+            if hasWritten { sink.flush() }
         }
-        switch core.broker.settle(id, now: now) {
+        switch core.broker.settle(id, isBlocked: sink.isBlocked, now: now) {
         case .closed: sink.closeWhenFlushed()
-        case .open where hasWritten: sink.flush()
         case .open: break
         }
     }

@@ -14,6 +14,8 @@ package protocol BrokerHost: AnyObject {
 
     /// Calls `runTick` soon, once however often this is called before.
     func scheduleTick()
+    /// Calls `bytesReceived` with the connection's bytes that were not used, also if there are none.
+    func continueReceiving(_ id: ConnectionID)
     /// Calls `deadlinePassed` at the time, which replaces any later one.
     func wake(at deadline: Duration)
     /// Carries out an action.
@@ -27,8 +29,10 @@ package protocol BrokerHost: AnyObject {
 
 /// The socket of a connection.
 package protocol OutputSink: AnyObject {
-    /// Whether the socket takes more bytes. False once it is closed.
+    /// Whether more bytes may be written before `flush`. False once it is closed.
     var hasRoom: Bool { get }
+    /// Whether bytes that were flushed wait for the socket, or it is closed. `connectionWritable` follows when none wait.
+    var isBlocked: Bool { get }
     func write(_ bytes: ByteBuffer)
     /// Sends what was written.
     func flush()

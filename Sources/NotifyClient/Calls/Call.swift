@@ -7,6 +7,7 @@ enum Call: Sendable {
     case remove(name: String, uid: UInt32, ReplySlot<Void>)
     case ping(ReplySlot<Void>)
     case statistics(ReplySlot<NotifyClient.Statistics>)
+    case limits(ReplySlot<[NotifyClient.ResourceUse]>)
 
     func write(request: UInt64, to buffer: inout ByteBuffer) {
         switch self {
@@ -15,6 +16,7 @@ enum Call: Sendable {
             NotifyWire.Remove(request: request, uid: uid, durableName: name).write(to: &buffer)
         case .ping: NotifyWire.Ping(request: request).write(to: &buffer)
         case .statistics: NotifyWire.Statistics(request: request).write(to: &buffer)
+        case .limits: LimitsRequest(request: request).write(to: &buffer)
         }
     }
 
@@ -23,6 +25,7 @@ enum Call: Sendable {
         case .list(let slot, _): slot.answer(.failure(error))
         case .remove(_, _, let slot), .ping(let slot): slot.answer(.failure(error))
         case .statistics(let slot): slot.answer(.failure(error))
+        case .limits(let slot): slot.answer(.failure(error))
         }
     }
 
@@ -36,6 +39,7 @@ enum Call: Sendable {
         case .list(let mine, _): mine === slot
         case .remove(_, _, let mine), .ping(let mine): mine === slot
         case .statistics(let mine): mine === slot
+        case .limits(let mine): mine === slot
         }
     }
 }

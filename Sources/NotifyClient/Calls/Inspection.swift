@@ -26,6 +26,26 @@ extension NotifyClient {
         }
     }
 
+    /// How much of something limited is in use.
+    public struct ResourceUse: Hashable, Sendable {
+        /// What it is: `memory_bytes` in all, or for a user such as `user.1000.subscriptions`.
+        public let name: String
+        /// How many there are, or bytes.
+        public let used: UInt64
+        /// How many there may be now; nil if nothing but the memory limits it.
+        public let limit: UInt64?
+
+        static func all(in report: StatisticsReport) -> [ResourceUse] {
+            let suffix = ".limit"
+            let limits = Dictionary(
+                report.counters.filter { $0.name.hasSuffix(suffix) }.map { ($0.name.dropLast(suffix.count), $0.value) },
+                uniquingKeysWith: { first, _ in first })
+            return report.counters.filter { !$0.name.hasSuffix(suffix) }.map {
+                ResourceUse(name: $0.name, used: $0.value, limit: limits[$0.name[...]])
+            }
+        }
+    }
+
     /// The daemon's counters, and its version.
     public struct Statistics: Hashable, Sendable {
         /// One of them.

@@ -58,8 +58,13 @@ extension ClientMachine {
     }
 
     mutating func statisticsReceived(_ report: StatisticsReport, _ effects: inout Effects) throws(WireError) {
-        guard case .call(.statistics(let slot)) = try takeRequest(report.request) else { throw .unexpected }
-        effects.answer(slot, .success(NotifyClient.Statistics(report, version: terms.daemonVersion)))
+        switch try takeRequest(report.request) {
+        case .call(.statistics(let slot)):
+            effects.answer(slot, .success(NotifyClient.Statistics(report, version: terms.daemonVersion)))
+        case .call(.limits(let slot)):
+            effects.answer(slot, .success(NotifyClient.ResourceUse.all(in: report)))
+        default: throw .unexpected
+        }
     }
 
     /// What the daemon answers, taken out of the table.

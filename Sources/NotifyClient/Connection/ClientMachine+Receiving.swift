@@ -71,7 +71,8 @@ extension ClientMachine {
         case .deliver, .receipt, .run, .redelivery:
             break  // Handled where they are many.
         case .snapshot: router.begin(try Snapshot(frame))
-        case .hello, .post, .subscribe, .detach, .remove, .acknowledge, .credit, .ping, .list, .statistics, .dropped:
+        case .hello, .post, .subscribe, .detach, .remove, .acknowledge, .credit, .ping, .list, .statistics, .limits,
+            .dropped:
             throw WireError(.malformedFrame, "a frame of kind \(kind) is for the daemon")
         }
     }

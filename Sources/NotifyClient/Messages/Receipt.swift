@@ -17,7 +17,7 @@ extension NotifyClient {
     public struct Receipt: Hashable, Sendable {
         /// The message's place in the daemon's order. Rises with every message, and is never used twice.
         public let sequence: UInt64
-        /// How many live volatile subscriptions matched.
+        /// How many connections with volatile subscriptions that match got it, each once.
         public let subscribers: Int
         /// How many durable subscriptions the message was stored for.
         public let stored: Int

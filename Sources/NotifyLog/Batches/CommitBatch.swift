@@ -30,4 +30,14 @@ package enum DurableChange: Equatable, Sendable {
     /// The identity with which the subscription was attached last.
     case setOwner(id: DurableID, Identity)
     case remove(id: DurableID)
+
+    /// About the memory that it takes beside its own size.
+    package var byteCount: Int {
+        switch self {
+        case .create(let record): record.filter.byteCount + record.name.utf8.count
+        case .update(_, let progress): progress.acknowledged.count * 16
+        case .setOwner(_, let identity): identity.groups.count * MemoryLayout<UInt32>.stride
+        case .remove: 0
+        }
+    }
 }

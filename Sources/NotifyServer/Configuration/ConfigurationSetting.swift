@@ -22,6 +22,8 @@ struct ConfigurationSetting: Sendable {
         case seconds(Path<Duration>, ClosedRange<Double>)
         case size(Path<Int>, ClosedRange<UInt64>)
         case sizeLimit(Path<UInt64?>, ClosedRange<UInt64>)
+        /// A size, or the part of the machine's memory that is the default.
+        case memory(Path<Int>, ClosedRange<UInt64>)
         /// In the configuration file alone.
         case records(RecordList)
     }
@@ -38,11 +40,13 @@ struct ConfigurationSetting: Sendable {
         .init("log_level", .logLevel(\.logLevel)),
         .init("log.max_bytes", .sizeLimit(\.store.maximumBytes, (1 << 20)...(16 << 40))),
         .init("log.checkpoint_bytes", .size(\.store.checkpointBytes, (64 << 10)...(1 << 30))),
+        .init("limits.memory_bytes", .memory(\.broker.memoryBytes, (16 << 20)...(1 << 40))),
         .init("limits.connections", .integer(\.broker.connections, 1...1_000_000)),
         .init("limits.payload_bytes", .integer(\.broker.maximumPayloadBytes, 0...Limits.maximumPayloadBytes)),
         .init("limits.per_user.connections", .integer(\.broker.connectionsPerUser, 1...1_000_000)),
         .init("limits.per_user.subscriptions", .integer(\.broker.subscriptionsPerUser, 1...100_000_000)),
         .init("limits.per_user.durable_subscriptions", .integer(\.broker.durableSubscriptionsPerUser, 0...1_000_000)),
+        .init("limits.per_user.pattern_overlap", .integer(\.broker.patternOverlapPerUser, 64...1_000_000_000)),
         .init("limits.per_user.names", .integer(\.broker.namesPerUser, 1...100_000_000)),
         .init("limits.per_user.outbox_bytes", .integer(\.broker.outboxBytesPerUser, bytes)),
         .init("limits.per_user.half_received_bytes", .integer(\.broker.partialBytesPerUser, bytes)),
@@ -64,7 +68,7 @@ struct ConfigurationSetting: Sendable {
     /// The type to ask a configuration provider for, `nil` if none has the setting.
     var type: ConfigType? {
         switch target {
-        case .path, .permissions, .logLevel, .size, .sizeLimit: .string
+        case .path, .permissions, .logLevel, .size, .sizeLimit, .memory: .string
         case .integer, .window: .int
         case .seconds: .double
         case .records: nil
@@ -73,7 +77,7 @@ struct ConfigurationSetting: Sendable {
 
     var isSize: Bool {
         switch target {
-        case .size, .sizeLimit: true
+        case .size, .sizeLimit, .memory: true
         default: false
         }
     }
@@ -94,12 +98,15 @@ struct ConfigurationSetting: Sendable {
         case .seconds(_, let range): "a number of seconds from \(range.lowerBound) to \(range.upperBound)"
         case .size(_, let range): Quantity.expectation(ofBytes: range)
         case .sizeLimit(_, let range): "\(Quantity.expectation(ofBytes: range)), or \(Self.unlimited)"
+        case .memory(_, let range): "\(Quantity.expectation(ofBytes: range)), or \(Self.automatic)"
         case .records(let list): list.expectation
         }
     }
 
     /// Stands for a size limit that is not set.
     private static let unlimited = "unlimited"
+    /// Stands for the part of the machine's memory that is the default.
+    private static let automatic = "automatic"
 
     /// Puts a value into the configuration.
     ///
@@ -128,6 +135,11 @@ struct ConfigurationSetting: Sendable {
         case (.sizeLimit(let path, let range), .string(let text)):
             guard let bytes = Quantity.bytes(text), range.contains(bytes) else { return false }
             configuration[keyPath: path] = bytes
+        case (.memory(let path, _), .string(Self.automatic)):
+            configuration[keyPath: path] = ServerConfiguration.automaticMemoryBytes
+        case (.memory(let path, let range), .string(let text)):
+            guard let bytes = Quantity.bytes(text), range.contains(bytes) else { return false }
+            configuration[keyPath: path] = Int(bytes)
         default:
             return false
         }
@@ -151,6 +163,7 @@ struct ConfigurationSetting: Sendable {
         case .seconds(let path, _): left[keyPath: path] != right[keyPath: path]
         case .size(let path, _): left[keyPath: path] != right[keyPath: path]
         case .sizeLimit(let path, _): left[keyPath: path] != right[keyPath: path]
+        case .memory(let path, _): left[keyPath: path] != right[keyPath: path]
         case .records(let list): list.differs(left, right)
         }
     }

@@ -1,6 +1,7 @@
 package import Glibc
 package import NotifyBroker
 package import NotifyStore
+import NotifySystem
 
 /// Everything that can be set about the daemon. What the broker and the store keep to has its defaults in
 /// `BrokerConfiguration` and `StoreOptions`, all else has them here.
@@ -26,5 +27,9 @@ package struct ServerConfiguration: Equatable, Sendable {
         self.socketPath = socketPath
         self.socketMode = socketMode
         self.databasePath = databasePath
+        broker.memoryBytes = Self.automaticMemoryBytes
     }
+
+    /// A quarter of the machine's memory, at most 1 GiB; at least what the daemon works with.
+    static var automaticMemoryBytes: Int { max(16 << 20, min(PhysicalMemory.bytes / 4, 1 << 30)) }
 }

@@ -18,6 +18,9 @@ final class BrokerDriver: BrokerHost {
     /// By the connection's slot.
     private var handlers: ContiguousArray<ConnectionHandler?> = []
     private var isTickScheduled = false
+    private var isLaterTickScheduled = false
+    /// How much connections may read in a turn of the loop.
+    let readBudget = ReadBudget()
     private var timer: (deadline: Duration, task: Scheduled<Void>)?
     private var readiness: EventLoopPromise<Void>?
     private var drained: EventLoopPromise<Void>?
@@ -122,6 +125,8 @@ final class BrokerDriver: BrokerHost {
         return id
     }
 
+    func continueReceiving(_ id: ConnectionID) { sink(id)?.continueReceiving() }
+
     func bytesReceived(_ bytes: UnsafeRawBufferPointer, from id: ConnectionID) -> Int {
         let used = core.broker.bytesReceived(bytes, from: id, now: now)
         scheduleTick()
@@ -169,8 +174,21 @@ final class BrokerDriver: BrokerHost {
         eventLoop.execute { loopBound.value.tick() }
     }
 
+    /// The loop carries out tasks that are added by tasks before it looks for events again, so a tick that always asked for
+    /// another one would keep all events waiting. One that is due a little later lets them in first.
+    private func scheduleTickAfterEvents() {
+        guard !isTickScheduled, !isLaterTickScheduled else { return }
+        isLaterTickScheduled = true
+        let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
+        eventLoop.scheduleTask(in: .microseconds(10)) {
+            loopBound.value.isLaterTickScheduled = false
+            loopBound.value.scheduleTick()
+        }
+    }
+
     private func tick() {
         isTickScheduled = false
+        readBudget.turnBegan(waitingBytes: core.broker.receivedBytes)
         // A reload may have changed the level.
         core.broker.logDetail = LogDetail(logger.logLevel)
         runTick()
@@ -209,7 +227,7 @@ final class BrokerDriver: BrokerHost {
         case .pauseReading(let id): sink(id)?.setReading(false)
         case .resumeReading(let id): sink(id)?.setReading(true)
         case .storageHealthChanged(let problem): reportHealth(problem)
-        case .continueSoon: scheduleTick()
+        case .continueSoon: scheduleTickAfterEvents()
         case .log(let event): logger.log(event)
         case .drained: isDrained = true
         }

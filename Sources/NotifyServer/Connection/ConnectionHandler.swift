@@ -13,6 +13,12 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     private(set) var id: ConnectionID?
     private var context: ChannelHandlerContext?
     private var partial = PartialFrame()
+    /// Bytes written since the last flush.
+    private var unflushedBytes = 0
+    /// What was flushed waits for the socket.
+    private var isHeld = false
+    /// Bytes that are written at once: they can't be dropped any more if the socket does not take them.
+    private static let writtenBytes = 128 << 10
 
     init(driver: BrokerDriver, peer: Peer) {
         self.driver = driver
@@ -29,15 +35,27 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        process(partial.join(unwrapInboundIn(data)))
+    }
+
+    /// It is the connection's turn to have the rest of what it sent processed.
+    func continueReceiving() {
+        process(partial.take())
+    }
+
+    private func process(_ bytes: ByteBuffer) {
         guard let id else { return }
-        var received = partial.join(unwrapInboundIn(data))
+        var received = bytes
         let used = received.withUnsafeReadableBytes { driver.bytesReceived($0, from: id) }
         received.moveReaderIndex(forwardBy: used)
         partial.keep(received)
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if context.channel.isWritable, let id { driver.connectionWritable(id) }
+        if isHeld, context.channel.isWritable, let id {
+            isHeld = false
+            driver.connectionWritable(id)
+        }
         context.fireChannelWritabilityChanged()
     }
 
@@ -54,14 +72,20 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
 
     // MARK: For the driver
 
-    var hasRoom: Bool { context?.channel.isWritable ?? false }
+    var hasRoom: Bool { !isBlocked && unflushedBytes < Self.writtenBytes }
+
+    var isBlocked: Bool { isHeld || context == nil }
 
     func write(_ bytes: ByteBuffer) {
+        unflushedBytes += bytes.readableBytes
         context?.write(wrapOutboundOut(bytes), promise: nil)
     }
 
     func flush() {
+        unflushedBytes = 0
         context?.flush()
+        // The channel is writable exactly if nothing waits: its limit is one byte.
+        isHeld = !(context?.channel.isWritable ?? false)
     }
 
     /// Closes once everything written so far has gone out.

@@ -16,7 +16,8 @@ extension Server {
         let pause = try await eventLoop.submit {
             NIOLoopBound(AcceptPause(logger: logger), eventLoop: eventLoop)
         }.get()
-        let bootstrap = makeBootstrap(listening, driver, pause, eventLoop)
+        let readBudget = try await eventLoop.submit { driver.value.readBudget }.get()
+        let bootstrap = makeBootstrap(listening, driver, pause, readBudget, eventLoop)
         var channel: (any Channel)? = try await open(listening, bootstrap)
         announceRunning(listening)
         try await eventLoop.submit { driver.value.announceProblem() }.get()
@@ -37,7 +38,7 @@ extension Server {
 
     private func makeBootstrap(
         _ listening: ListeningSocket, _ driver: NIOLoopBound<BrokerDriver>, _ pause: NIOLoopBound<AcceptPause>,
-        _ eventLoop: any EventLoop
+        _ readBudget: ReadBudget, _ eventLoop: any EventLoop
     ) -> ServerBootstrap {
         ServerBootstrap(group: eventLoop)
             .serverChannelInitializer { channel in
@@ -46,12 +47,9 @@ extension Server {
                     try channel.pipeline.syncOperations.addHandler(pause.value)
                 }
             }
-            .childChannelOption(
-                .recvAllocator,
-                value: AdaptiveRecvByteBufferAllocator(
-                    minimum: 512, initial: 1024, maximum: 256 << 10)
-            )
-            .childChannelOption(.writeBufferWaterMark, value: .init(low: 64 << 10, high: 256 << 10))
+            .childChannelOption(.recvAllocator, value: BudgetedReadAllocator(budget: readBudget))
+            // Writable says that nothing waits for the socket.
+            .childChannelOption(.writeBufferWaterMark, value: .init(low: 1, high: 1))
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let credentials = try PeerCredentials(of: channel)

@@ -94,6 +94,19 @@ package struct Statistics: RequestFrame {
     }
 }
 
+/// Asks what the peer's user holds of everything that is limited; root is told of every user.
+///
+/// The report has two counters for each: what is held, and under the same name with `.limit` behind it how much may be held.
+package struct LimitsRequest: RequestFrame {
+    package static let kind = FrameKind.limits
+
+    package var request: UInt64
+
+    package init(request: UInt64) {
+        self.request = request
+    }
+}
+
 /// The daemon's counters by name, in the order to show them.
 package struct StatisticsReport: ControlFrame {
     package static let kind = FrameKind.statisticsReport

@@ -13,6 +13,7 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case list = 0x09
     case statistics = 0x0A
     case dropped = 0x0B
+    case limits = 0x0C
 
     case welcome = 0x41
     case receipt = 0x42

@@ -18,6 +18,12 @@ package struct PartialFrame {
         return joined
     }
 
+    /// Takes the bytes kept.
+    package mutating func take() -> ByteBuffer {
+        defer { bytes = ByteBuffer() }
+        return bytes
+    }
+
     /// Keeps bytes: in place where they take up most of their buffer, so that a large frame is not copied at every read;
     /// copied out otherwise, so that a few bytes do not keep a large buffer alive.
     package mutating func keep(_ rest: ByteBuffer) {

@@ -34,7 +34,7 @@ def encode(kind, f):
         return client.frame(0x07, struct.pack("<II", f["subscription"], f["messages"]))
     if kind == "dropped":
         return client.frame(0x0B, struct.pack("<I4xQ", f["subscription"], f["messages"]))
-    return client.frame({"ping": 0x08, "list": 0x09, "statistics": 0x0A}[kind], struct.pack("<Q", f["request"]))
+    return client.frame({"ping": 0x08, "list": 0x09, "statistics": 0x0A, "limits": 0x0C}[kind], struct.pack("<Q", f["request"]))
 
 
 def counted_texts(body, at, count):

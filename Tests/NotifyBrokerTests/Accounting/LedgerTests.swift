@@ -64,6 +64,6 @@ struct StoredNamesTests {
 
     private func note(_ name: String, by uid: UInt32 = 1, _ names: inout StoredNames) throws {
         var name = name
-        try name.withUTF8 { try names.note(UnsafeRawBufferPointer($0), by: uid) }
+        try name.withUTF8 { _ = try names.note(UnsafeRawBufferPointer($0), by: uid) }
     }
 }

@@ -5,7 +5,7 @@ import Testing
 import WireTestSupport
 
 struct BadInputTests {
-    @Test(arguments: [0x00, 0x0C, 0x3F, 0x40, 0x41, 0x50, 0x60, 0xFF] as [UInt8])
+    @Test(arguments: [0x00, 0x0D, 0x3F, 0x40, 0x41, 0x50, 0x60, 0xFF] as [UInt8])
     func anUnknownKindIsAnsweredAndTheConnectionGoesOn(_ kind: UInt8) {
         let shell = Shell()
         let client = shell.connect()
@@ -114,7 +114,7 @@ struct BadInputTests {
         shell.core.broker.connectionClosed(client.id)
         #expect(shell.received([1, 2, 3], from: client.id) == 3, "late bytes are nobody's")
         shell.core.broker.connectionWritable(client.id)
-        _ = shell.core.broker.settle(client.id, now: shell.now)
+        _ = shell.core.broker.settle(client.id, isBlocked: false, now: shell.now)
         let late = shell.core.broker.nextOutput(for: client.id)
         #expect(late == nil)
         shell.run()

@@ -30,7 +30,7 @@ struct StatisticsTests {
             report.counters.map(\.name) == [
                 "uptime_seconds", "connections", "subscriptions", "durable_subscriptions", "messages_in", "delivered",
                 "stored", "commits", "syncs", "pages_read", "redelivered", "dropped", "dropped_by_clients", "gaps",
-                "log_messages", "log_bytes", "wal_bytes",
+                "log_messages", "log_bytes", "wal_bytes", "memory_bytes", "memory_limit_bytes",
             ])
         #expect(counters["uptime_seconds"] == 2)
         #expect(counters["connections"] == 2)
@@ -43,6 +43,33 @@ struct StatisticsTests {
         #expect(counters["log_messages"] == 3)
         #expect(counters["commits"] == shell.store.statistics.commits)
         #expect(counters["dropped"] == 0 && counters["gaps"] == 0)
+    }
+
+    @Test func limitsAreReportedToTheirUserAndAllToRoot() throws {
+        let shell = Shell()
+        let (own, other, root) = (shell.connect(uid: 7), shell.connect(uid: 8), shell.connect(uid: 0))
+        own.subscribe(1, ["a"])
+        other.subscribe(1, ["a"])
+        shell.run()
+        func report(_ client: Client) throws -> [String: UInt64] {
+            _ = client.take()
+            client.send(LimitsRequest(request: client.nextRequest()))
+            shell.run()
+            guard case .statistics(let report)? = client.take().first else {
+                Issue.record("no report")
+                return [:]
+            }
+            return Dictionary(uniqueKeysWithValues: report.counters.map { ($0.name, $0.value) })
+        }
+        let ownReport = try report(own)
+        #expect(ownReport["user.7.subscriptions"] == 1 && ownReport["user.7.subscriptions.limit"] == 100_000)
+        #expect(ownReport.keys.allSatisfy { !$0.hasPrefix("user.8.") })
+        let held = try #require(ownReport["user.7.memory_bytes"])
+        #expect(held == ["connection_bytes", "subscription_bytes"].reduce(0) { $0 + (ownReport["user.7.\($1)"] ?? 0) })
+        let rootReport = try report(root)
+        #expect(rootReport["user.7.subscriptions"] == 1 && rootReport["user.8.subscriptions"] == 1)
+        #expect(rootReport["connections"] == 3 && rootReport["connections.limit"] == 32_768)
+        #expect(rootReport["memory_bytes.limit"] == 1 << 30)
     }
 
     @Test func clientsReportWhatTheyDropThemselves() {

@@ -18,11 +18,10 @@ struct StorageHealthTests {
         client.post("a", .volatile)
         shell.run()
         #expect(client.take().contains { if case .receipt = $0 { true } else { false } }, "volatile traffic flows on")
-        client.post("a", .stored)
-        shell.tick()
+        shell.advance(.seconds(1))
         shell.work(failingWith: .broken)
         shell.tick()
-        client.post("a", .stored)
+        shell.advance(.seconds(1))
         shell.run()
         #expect(shell.healthChanges == ["the disk is full", "the disk is broken", nil])
     }

@@ -9,7 +9,7 @@ import WireTestSupport
 struct CommitPipelineTests {
     private let configuration: BrokerConfiguration = {
         var configuration = BrokerConfiguration()
-        configuration.pendingLogBytes = 100
+        configuration.pendingLogBytes = 400
         return configuration
     }()
 
@@ -47,7 +47,8 @@ struct CommitPipelineTests {
         let receipt = Receipt(request: 1, sequence: sequence, subscribers: 0, stored: 0, durability: .stored)
         let waiter = PendingLog.Waiter(
             connection: ConnectionID(index: 0, generation: 0), wantsReceipt: true, receipt: receipt)
-        return pipeline.awaitCommit(of: waiter, isSynced: false)
+        pipeline.awaitCommit(of: waiter, isSynced: false)
+        return pipeline.isBehind && pipeline.hold(waiter.connection.slot)
     }
 
     @Test func noSequenceIsGivenBeforeTheFirstReservation() throws {
@@ -98,7 +99,7 @@ struct CommitPipelineTests {
     @Test func aConnectionIsHeldOnceWhileTooMuchWaits() throws {
         var pipeline = try ready()
         #expect(append(5, to: &pipeline, size: 10) == false)
-        #expect(append(6, to: &pipeline, size: 100) == true)
+        #expect(append(6, to: &pipeline, size: 400) == true)
         #expect(append(7, to: &pipeline, size: 100) == false, "it is held already")
         #expect(pipeline.takeHeldConnections() == [ConnectionSlot(0)])
         #expect(pipeline.takeHeldConnections() == [])
@@ -107,7 +108,7 @@ struct CommitPipelineTests {
     @Test func moreThanEightTimesTheLimitIsRefused() throws {
         var pipeline = try ready()
         try pipeline.checkRoom()
-        _ = append(5, to: &pipeline, size: 800)
+        _ = append(5, to: &pipeline, size: 3200)
         #expect(throws: WireError.self) { try pipeline.checkRoom() }
     }
 
@@ -116,8 +117,8 @@ struct CommitPipelineTests {
         _ = append(5, to: &pipeline)
         let batch = try #require(begin(&pipeline))
         #expect(finish(&pipeline, batch, fails: true) != nil)
-        #expect(pipeline.storageFailed("broken", now: .zero) == true)
-        #expect(pipeline.storageFailed("broken", now: .zero) == false, "no news")
+        #expect(pipeline.storageFailed(.broken, now: .zero) == true)
+        #expect(pipeline.storageFailed(.broken, now: .zero) == false, "no news")
         #expect(begin(&pipeline) == nil)
         let retry = try #require(begin(&pipeline, at: configuration.storageRetryDelay))
         #expect(retry.reserveThrough != nil)

@@ -1,3 +1,4 @@
+import NotifyLog
 import Testing
 
 @testable import NotifyBroker
@@ -5,7 +6,9 @@ import Testing
 struct StorageHealthStateTests {
     @Test func onlyChangesAreNews() {
         var health = StorageHealth()
-        let news = ["disk", "disk", "other", nil, nil].map { health.set($0) }
+        let news = ["disk", "disk", "other", nil, nil].map { message in
+            health.set(message.map { StorageFailure(kind: .inputOutput, message: $0) })
+        }
         #expect(news == [true, false, true, true, false])
         #expect(!health.isFailing)
     }
@@ -14,7 +17,7 @@ struct StorageHealthStateTests {
         var health = StorageHealth()
         #expect(health.silenceDeadline(since: nil) == nil)
         #expect(health.silenceDeadline(since: .seconds(5)) == .seconds(15))
-        _ = health.set("disk")
+        _ = health.set(StorageFailure(kind: .full, message: "disk"))
         #expect(health.silenceDeadline(since: .seconds(5)) == nil)
     }
 }

@@ -163,7 +163,7 @@ extension DurableSubscription {
             DurableRecord(
                 id: DurableID(3), owner: Identity(uid: 1000, gid: 1000), name: "inbox", filter: .everything,
                 progress: DurableProgress(cursor: cursor, seenThrough: seenThrough, acknowledged: acknowledged)),
-            owner: .test, registration: 1)
+            owner: .test)
     }
 
     /// One whose attachment is committed.

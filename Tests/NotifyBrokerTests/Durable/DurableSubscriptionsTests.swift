@@ -12,7 +12,9 @@ struct DurableSubscriptionsTests {
     }
 
     private func add(_ record: DurableRecord, _ durables: inout DurableSubscriptions) -> DurableSlot {
-        durables.add(record, owner: .test) { UInt64($0.index) + 100 }
+        let slot = durables.add(record, owner: .test)
+        durables[slot].registration = UInt64(slot.index) + 100
+        return slot
     }
 
     @Test func aSubscriptionIsFoundByNameAndIDUntilItIsRemoved() {

@@ -22,7 +22,7 @@ struct EgressTests {
     /// Seals the tick and returns the frames for the connection: runs as their counts, deliveries as nil.
     private func runs(_ egress: inout Egress) throws -> [UInt32?] {
         egress.closeRuns()
-        _ = egress.seal(openBlock: ByteBuffer())
+        _ = egress.seal()
         var runs: [UInt32?] = []
         while let bytes = egress[slot].next() {
             try bytes.withUnsafeReadableBytes { bytes in
@@ -64,9 +64,9 @@ struct EgressTests {
                 of: reader, with: entry, in: source, to: destination(isRedelivery: entry.sequence < 3))
         }
         egress.closeRuns()
-        let counts = egress.seal(openBlock: ByteBuffer())
+        let counts = egress.seal()
         #expect(counts.delivered == 3 && counts.redelivered == 2)
-        let next = egress.seal(openBlock: ByteBuffer())
+        let next = egress.seal()
         #expect(next.delivered == 0 && next.redelivered == 0)
     }
 

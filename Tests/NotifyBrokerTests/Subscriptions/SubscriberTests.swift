@@ -1,5 +1,6 @@
 import NotifyCenter
 import NotifyLog
+import NotifyWire
 import Testing
 
 @testable import NotifyBroker
@@ -17,8 +18,8 @@ struct SubscriberTests {
     @Test func volatileRegistrationsComeFirstWhateverTheOrderOfSubscribing() throws {
         var subscriptions = Subscriptions()
         let filter = SubscriptionFilter(patterns: [try NamePattern("a")])
-        let durables = (0..<3).map { subscriptions.add(filter, .durable(DurableSlot($0))) }
-        for slot in 0..<2 as Range<Int32> { _ = subscriptions.add(filter, .connection(ConnectionSlot(slot))) }
+        let durables = try (0..<3).map { try subscriptions.addDurable(filter, DurableSlot($0), uid: 1) }
+        for slot in 0..<2 as Range<Int32> { try subscriptions.connect(filter, slot) }
         let resolution = subscriptions.resolve("a") { _ in true }
         #expect(resolution.volatileCount == 2 && resolution.count == 5)
         #expect(durables.allSatisfy { resolution.reaches(durable: $0) })
@@ -27,10 +28,62 @@ struct SubscriberTests {
         #expect(volatileCount == 2)
     }
 
+    @Test func overlappingSubscriptionsOfAConnectionReachItOnce() throws {
+        var subscriptions = Subscriptions()
+        var registration: UInt64?
+        let links = try ["a", "*", ">", "a"].map { pattern in
+            try subscriptions.addVolatile(
+                SubscriptionFilter(patterns: [NamePattern(pattern)]), to: ConnectionSlot(7),
+                registration: &registration, uid: 1)
+        }
+        #expect(subscriptions.resolve("a") { _ in true }.registrations.map(\.slot) == [7])
+        for link in links[..<3] { subscriptions.removeVolatile(link, uid: 1) }
+        #expect(subscriptions.resolve("a") { _ in true }.count == 1)
+        #expect(subscriptions.resolve("b") { _ in true }.isEmpty)
+        subscriptions.removeVolatile(links[3], uid: 1)
+        #expect(subscriptions.resolve("a") { _ in true }.isEmpty)
+    }
+
+    @Test func patternsOfOneUserThatMatchTheSameNameAreLimited() throws {
+        var subscriptions = Subscriptions(maximumOverlap: 1_000)
+        var registration: UInt64?
+        var refused = 0
+        for number in 0..<1024 as Range<Int> {
+            let tokens = (0..<10).map { number >> $0 & 1 == 0 ? "a" : "*" }
+            let filter = SubscriptionFilter(patterns: [try NamePattern(tokens.joined(separator: "."))])
+            do {
+                _ = try subscriptions.addVolatile(
+                    filter, to: ConnectionSlot(1), registration: &registration, uid: 1)
+            } catch {
+                #expect(error.code == .limitReached)
+                #expect(error.message.contains("limits.per_user.pattern_overlap is 1000"))
+                refused += 1
+            }
+        }
+        #expect(refused > 900)
+        let work = subscriptions.work
+        let reached = subscriptions.resolve("a.a.a.a.a.a.a.a.a.a") { _ in true }
+        #expect(reached.count == 1)
+        let needed = subscriptions.work - work
+        #expect(needed <= 1_000)
+        // Another user is not concerned, and patterns that exclude each other are not limited.
+        var other: UInt64?
+        for number in 0..<2000 as Range<Int> {
+            let filter = SubscriptionFilter(patterns: [try NamePattern("device.\(number).*.state")])
+            _ = try subscriptions.addVolatile(filter, to: ConnectionSlot(2), registration: &other, uid: 2)
+        }
+        // What was removed makes room.
+        subscriptions.remove(try #require(registration), uid: 1)
+        registration = nil
+        _ = try subscriptions.addVolatile(
+            SubscriptionFilter(patterns: [NamePattern("*.a")]), to: ConnectionSlot(1), registration: &registration,
+            uid: 1)
+    }
+
     @Test func rightsAreAskedOnceForEachRegistrationUntilTheyChange() throws {
         var subscriptions = Subscriptions()
         let filter = SubscriptionFilter(patterns: [try NamePattern("a")])
-        for slot in 0..<4 as Range<Int32> { _ = subscriptions.add(filter, .connection(ConnectionSlot(slot))) }
+        for slot in 0..<4 as Range<Int32> { try subscriptions.connect(filter, slot) }
         var asked = 0
         let permitted = subscriptions.resolve("a") { registration in
             asked += 1
@@ -51,6 +104,11 @@ struct SubscriberTests {
 }
 
 extension Subscriptions {
+    fileprivate mutating func connect(_ filter: SubscriptionFilter, _ slot: Int32) throws {
+        var registration: UInt64?
+        _ = try addVolatile(filter, to: ConnectionSlot(slot), registration: &registration, uid: 1)
+    }
+
     fileprivate mutating func resolve(_ name: String, where isPermitted: (Registration) -> Bool) -> Resolution {
         Array(name.utf8).withUnsafeBytes { resolve(PostKey(name: $0, object: nil), where: isPermitted) }
     }

@@ -25,6 +25,7 @@ final class Client: OutputSink {
     // MARK: Receiving
 
     var hasRoom: Bool { room > 0 && !isClosed }
+    var isBlocked: Bool { !hasRoom }
 
     func write(_ bytes: ByteBuffer) {
         room -= room == .max ? 0 : bytes.readableBytes
@@ -66,6 +67,11 @@ final class Client: OutputSink {
     func send(_ bytes: [UInt8]) {
         unread += bytes
         guard isRead, !isClosed else { return }
+        unread.removeFirst(shell.received(unread, from: id))
+    }
+
+    /// It is its turn to have the rest of what it sent processed.
+    func continueSending() {
         unread.removeFirst(shell.received(unread, from: id))
     }
 

@@ -135,6 +135,8 @@ final class Shell: BrokerHost {
 
     func scheduleTick() { wantsTick = true }
 
+    func continueReceiving(_ id: ConnectionID) { clients[id]?.continueSending() }
+
     // `advance` asks the broker itself.
     func wake(at deadline: Duration) {}
 
@@ -178,7 +180,22 @@ final class Shell: BrokerHost {
     func amount(of resource: Ledger.Resource, _ uid: UInt32) -> Int {
         core.broker.ledger.amount(of: resource, uid: uid)
     }
-    func holdsNothing(_ uid: UInt32) -> Bool { core.broker.ledger.isEmpty(uid: uid) }
+    /// Whether the user holds nothing but the names that it stored messages under, which stay.
+    func holdsNothing(_ uid: UInt32) -> Bool {
+        Ledger.Resource.allCases.allSatisfy { $0 == .nameBytes || amount(of: $0, uid) == 0 }
+    }
+
+    /// What the user's durable subscriptions hold of a resource; nil for the names of stored messages.
+    func heldByDurables(_ resource: Ledger.Resource, _ uid: UInt32) -> Int? {
+        let own = durables.filter { $0.uid == uid }
+        return switch resource {
+        case .durableSubscriptions: own.count
+        case .durableBytes: own.reduce(0) { $0 + $1.chargedBytes }
+        case .registrationBytes: core.broker.subscriptions.byteCount(of: uid)
+        case .nameBytes: nil
+        default: 0
+        }
+    }
 
     var durables: [DurableSubscription] { core.broker.durables.slots.map { core.broker.durables[$0] } }
 

@@ -104,6 +104,7 @@ import WireTestSupport
         case .list: return try request(List(frame))
         case .listEnd: return try request(ListEnd(frame))
         case .statistics: return try request(Statistics(frame))
+        case .limits: return try request(LimitsRequest(frame))
         case .listEntry: return (try fields(ListEntry(frame)), try ListEntry(frame).encoded)
         case .statisticsReport:
             let report = try StatisticsReport(frame)

@@ -57,6 +57,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
         ),
         Sample(ListEnd(request: 17)),
         Sample(Statistics(request: 21)),
+        Sample(LimitsRequest(request: 21)),
         Sample(
             StatisticsReport(request: 21, counters: [.init(name: "gaps", value: .max), .init(name: "", value: 0)])),
         Sample(
@@ -139,6 +140,6 @@ struct Sample: Sendable, CustomTestStringConvertible {
     @Test func kindsAndCodesAreNeverUsedTwiceAndNeverZero() {
         #expect(FrameKind.allCases.allSatisfy { $0.rawValue != 0 })
         #expect(ErrorCode.allCases.allSatisfy { $0.rawValue != 0 })
-        #expect(FrameKind.allCases.filter { !$0.isFromDaemon }.count == 11)
+        #expect(FrameKind.allCases.filter { !$0.isFromDaemon }.count == 12)
     }
 }

@@ -23,6 +23,7 @@ import WireTestSupport
         case .ping: _ = try Ping(frame)
         case .list: _ = try List(frame)
         case .statistics: _ = try Statistics(frame)
+        case .limits: _ = try LimitsRequest(frame)
         case .welcome: _ = try Welcome(frame)
         case .receipt: _ = try Receipt(frame)
         case .subscribed: _ = try Subscribed(frame)

@@ -1,0 +1,22 @@
+/// Memory that can be given up.
+extension Broker {
+    /// Gives up what only makes the daemon faster, cached resolutions and the tail ring, while users hold most of the memory.
+    mutating func evictIfNeeded() {
+        let limit = ledger.memoryLimit
+        if !isEvicting, ledger.totalBytes > limit - limit / 4 {
+            isEvicting = true
+            subscriptions.limitCache(isReduced: true)
+            readers.limitRing(toBytes: 0)
+        } else if isEvicting, ledger.totalBytes < limit / 2 {
+            isEvicting = false
+            subscriptions.limitCache(isReduced: false)
+            readers.limitRing(toBytes: configuration.tailRingBytes)
+        }
+    }
+
+    /// What all connections have received that was not processed yet, parts of frames included.
+    package var receivedBytes: Int { ledger.receivedBytes }
+
+    /// The memory that is no user's.
+    var sharedBytes: Int { subscriptions.cacheBytes + readers.ring.bytes }
+}

@@ -1,0 +1,41 @@
+import NotifyLog
+import NotifyWire
+
+/// A list of durable subscriptions that is being answered, entry by entry.
+struct Listing {
+    let request: UInt64
+    /// Those that are still to be listed.
+    var rest: ArraySlice<DurableID>
+}
+
+extension Broker {
+    /// Begins to answer a list. Nothing else that the connection sent is processed until it is complete.
+    mutating func list(_ list: List, _ slot: ConnectionSlot) {
+        let identity = connections[slot].identity
+        turns.spend(durables.count)
+        let keys = durables.keys.filter { access.mayManage(uid: $0.uid, identity) }.sorted()
+        let ids = keys.compactMap { key in durables.slot(of: key).map { durables[$0].id } }
+        connections[slot].listing = Listing(request: list.request, rest: ids[...])
+    }
+
+    /// Answers the next entry, or the end of the list.
+    mutating func listNext(_ slot: ConnectionSlot) {
+        guard let request = connections[slot].listing?.request else { return }
+        turns.spend(Turns.Cost.listEntry)
+        guard let id = connections[slot].listing?.rest.popFirst() else {
+            connections[slot].listing = nil
+            answer(slot, ListEnd(request: request))
+            return
+        }
+        // It may have been removed since the list began.
+        if let durable = durables.slot(of: id) { answer(slot, listEntry(durable, request: request)) }
+    }
+
+    private func listEntry(_ slot: DurableSlot, request: UInt64) -> ListEntry {
+        let durable = durables[slot]
+        return ListEntry(
+            request: request, uid: durable.uid, holderPID: durable.member?.attachment.pid ?? 0,
+            cursor: durable.cursor.position, durableName: durable.name, object: durable.filter.object ?? "",
+            patterns: durable.filter.patterns.map(\.description))
+    }
+}

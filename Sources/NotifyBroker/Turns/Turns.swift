@@ -1,0 +1,90 @@
+import DequeModule
+
+/// Whose turn it is to be processed, and how much work a turn of the event loop may take.
+///
+/// Work is counted in units of about 20 ns: see ``Cost``. What connections send is processed as it is read while the turn has
+/// work left for that. A connection with more waits in a queue, is not read from meanwhile, and goes on in a later turn, a slice
+/// at a time: users take turns, and the connections of each user do. So nobody waits longer than a few turns for what others
+/// have sent, however much that is.
+struct Turns {
+    /// What things cost, in units.
+    enum Cost {
+        static let frame = 64
+        /// A message handed to one connection.
+        static let delivery = 2
+        /// Each 256 bytes received.
+        static let bytesShift = 8
+        static let statistics = 512
+        static let refusal = 128
+        static let subscribe = 256
+        static let pattern = 64
+        static let listEntry = 96
+        /// Looking at each 256 bytes of messages again, to keep the latest of each name.
+        static let reduction = 48
+    }
+
+    /// Work on what is read in a turn, and the same again on what waits: about 2.5 ms each.
+    static let unitsPerTurn = 1 << 17
+    /// For one connection that waits.
+    static let slice = 1 << 14
+    /// For one connection that is read from while others wait.
+    static let lightSlice = 1 << 11
+
+    /// Users with connections that wait, in the order of their turns.
+    private var users: Deque<UInt32> = []
+    private var waiting: [UInt32: Deque<ConnectionID>] = [:]
+    /// The work done so far.
+    private(set) var spent = 0
+    /// Where the work of this turn on what is read ends.
+    private var readEnd = Self.unitsPerTurn
+    private var queueEnd = 0
+    /// The work that may still be done in this turn to keep the latest messages of each name.
+    private var reductionsLeft = Self.unitsPerTurn
+
+    var isAnyoneWaiting: Bool { !users.isEmpty }
+
+    @inline(__always)
+    mutating func spend(_ units: Int) { spent &+= units }
+
+    /// The work that may be done on what was just read.
+    @inline(__always)
+    var readAllowance: Int {
+        let left = readEnd - spent
+        return users.isEmpty ? left : min(left, Self.lightSlice)
+    }
+
+    /// Queues a connection, which must not wait already.
+    mutating func wait(_ id: ConnectionID, uid: UInt32) {
+        if waiting[uid] == nil { users.append(uid) }
+        waiting[uid, default: []].append(id)
+    }
+
+    /// The turn of the loop has come to what waits.
+    mutating func queueBegan() { queueEnd = spent + Self.unitsPerTurn }
+
+    /// Takes the next connection that is to go on in this turn.
+    mutating func next() -> ConnectionID? {
+        guard spent < queueEnd, let uid = users.popFirst(), var connections = waiting.removeValue(forKey: uid),
+            let id = connections.popFirst()
+        else { return nil }
+        if !connections.isEmpty {
+            waiting[uid] = connections
+            users.append(uid)
+        }
+        return id
+    }
+
+    /// The turn of the loop is over.
+    mutating func ended() {
+        readEnd = spent + Self.unitsPerTurn
+        reductionsLeft = Self.unitsPerTurn
+    }
+
+    // MARK: Keeping the latest
+
+    /// Whether an outbox may be reduced to the latest messages of each name in this turn.
+    var mayReduce: Bool { reductionsLeft > 0 }
+
+    /// An outbox of so many bytes was reduced.
+    mutating func reduced(bytes: Int) { reductionsLeft -= bytes >> 8 * Cost.reduction }
+}

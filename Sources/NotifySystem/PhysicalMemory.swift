@@ -1,0 +1,7 @@
+import Glibc
+
+/// The memory of the machine.
+package enum PhysicalMemory {
+    /// In bytes.
+    package static let bytes = max(0, sysconf(Int32(_SC_PHYS_PAGES))) * max(0, sysconf(Int32(_SC_PAGESIZE)))
+}
