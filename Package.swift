@@ -205,6 +205,13 @@ let package = Package(
             ],
             exclude: ["PythonClient"]),
         .executableTarget(
+            name: "Attacks",
+            dependencies: [
+                "NotifyWire", "TestSupport", "WireTestSupport",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/Attacks", exclude: ["Processes/HangingDisk.c", "README.md", "run"]),
+        .executableTarget(
             name: "ServiceGroupProgram",
             dependencies: [
                 "NotifyClient",

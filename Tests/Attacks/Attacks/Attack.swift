@@ -1,0 +1,68 @@
+import TestSupport
+
+/// Something that one user does to the daemon within the limits of the protocol.
+protocol Attack: AnyObject {
+    /// Connects, subscribes, and sets up what the attack needs.
+    init(_ target: Target) throws
+    /// Does a bounded piece of work, and waits a little where there is nothing to do.
+    func step()
+    /// What came of it, for the verdict.
+    var figures: [String: Int] { get }
+}
+
+extension Attack {
+    var figures: [String: Int] { [:] }
+}
+
+/// What an attack is aimed at, and how large it is.
+struct Target {
+    let socket: String
+    /// Connections or the like; what it counts is the attack's.
+    let size: Int
+    let seed: UInt64
+
+    var generator: SeededGenerator { SeededGenerator(seed: seed) }
+
+    func links(_ count: Int) throws -> [Link] { try (0..<count).map { _ in try Link(socket) } }
+}
+
+/// The attacks by name.
+enum AttackKind: String, CaseIterable {
+    case names, resolutions, requests, fanOut, unread, stoppedDurable, stoppedVolatile, patterns, bursts, attaching
+    case siblings, keepLatest
+
+    func begin(_ target: Target) throws -> any Attack {
+        switch self {
+        case .names: try NamesAttack(target)
+        case .resolutions: try ResolutionsAttack(target)
+        case .requests: try RequestsAttack(target)
+        case .fanOut: try FanOutAttack(target)
+        case .unread: try UnreadAttack(target)
+        case .stoppedDurable: try StoppedDurableAttack(target)
+        case .stoppedVolatile: try StoppedVolatileAttack(target)
+        case .patterns: try PatternsAttack(target)
+        case .bursts: try BurstsAttack(target)
+        case .attaching: try AttachingAttack(target)
+        case .siblings: try SiblingsAttack(target)
+        case .keepLatest: try KeepLatestAttack(target)
+        }
+    }
+
+    /// The size with which it is measured.
+    var size: Int {
+        switch self {
+        case .names: 10_000
+        case .resolutions: 4096
+        case .requests: 400
+        case .fanOut: 100_000
+        case .unread: 300
+        case .stoppedDurable: 40
+        case .stoppedVolatile: 60
+        case .patterns: 4096
+        case .bursts: 1000
+        case .attaching: 64
+        case .siblings: 80
+        case .keepLatest: 16
+        }
+    }
+}

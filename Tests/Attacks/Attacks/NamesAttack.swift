@@ -1,0 +1,28 @@
+import NotifyWire
+
+/// Subscriptions on everything, and posts under many names: what each name resolves to is as large as possible.
+final class NamesAttack: Attack {
+    private static let names = 16_000
+    private static let perConnection = 4000
+
+    private let subscribers: [Link]
+    private let poster: Link
+    private var block: PostBlock
+
+    init(_ target: Target) throws {
+        subscribers = try target.links((target.size + Self.perConnection - 1) / Self.perConnection)
+        poster = try Link(target.socket)
+        block = PostBlock(names: (0..<Self.names).map { "name.n\($0)" }, payload: 0)
+        var left = target.size
+        for subscriber in subscribers {
+            subscriber.subscribe(min(left, Self.perConnection)) { _ in [">"] }
+            left -= Self.perConnection
+        }
+    }
+
+    func step() {
+        if poster.isFlushed { block.write(to: poster) }
+        poster.flush()
+        Link.serve(subscribers + [poster])
+    }
+}

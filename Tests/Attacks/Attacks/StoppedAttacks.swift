@@ -1,0 +1,88 @@
+import NotifyWire
+
+/// Durable subscribers that stop to read, one after another so that each keeps messages of its own, and stored messages
+/// for them.
+final class StoppedDurableAttack: Attack {
+    private static let window: UInt32 = 16_384
+    private static let messagesBetweenStops = 400
+    private static let posters = 4
+
+    private let subscribers: [Link]
+    private let posters: [Link]
+    private var block = PostBlock(
+        names: [String](repeating: "stopped.durable", count: 512), payload: 4096, durability: .stored)
+
+    init(_ target: Target) throws {
+        subscribers = try target.links(target.size)
+        posters = try target.links(Self.posters)
+        for (number, subscriber) in subscribers.enumerated() {
+            subscriber.subscribe(to: "stopped.durable", durable: "stopped-\(number)", window: Self.window)
+        }
+    }
+
+    func step() {
+        subscribers.stop(oneAfterAnother: Self.messagesBetweenStops)
+        for poster in posters {
+            if poster.isFlushed { block.write(to: poster) }
+            poster.flush()
+        }
+        Link.serve(subscribers + posters)
+    }
+}
+
+/// Volatile subscribers that stop to read, one after another, and messages for them.
+final class StoppedVolatileAttack: Attack {
+    private static let messagesBetweenStops = 6000
+
+    private let subscribers: [Link]
+    private let poster: Link
+    private var block = PostBlock(names: [String](repeating: "stopped.volatile", count: 256), payload: 1024)
+
+    init(_ target: Target) throws {
+        subscribers = try target.links(target.size)
+        poster = try Link(target.socket)
+        for subscriber in subscribers {
+            subscriber.subscribe(to: "stopped.volatile")
+        }
+    }
+
+    func step() {
+        subscribers.stop(oneAfterAnother: Self.messagesBetweenStops)
+        if poster.isFlushed { block.write(to: poster) }
+        poster.flush()
+        Link.serve(subscribers + [poster])
+    }
+}
+
+/// Subscribers that read nothing and want the latest message of each name, and messages under very many names.
+final class KeepLatestAttack: Attack {
+    private static let names = 20_000
+
+    private let subscribers: [Link]
+    private let poster: Link
+    private var block = PostBlock(names: (0..<names).map { "latest.n\($0)" }, payload: 64)
+
+    init(_ target: Target) throws {
+        subscribers = try (0..<target.size).map { _ in try Link(target.socket, overflow: .keepLatest) }
+        poster = try Link(target.socket)
+        for subscriber in subscribers {
+            subscriber.subscribe(to: "latest.*")
+            subscriber.isReading = false
+        }
+    }
+
+    func step() {
+        if poster.isFlushed { block.write(to: poster) }
+        poster.flush()
+        Link.serve(subscribers + [poster])
+    }
+}
+
+extension [Link] {
+    /// Reads no more of each connection once it has had so many messages more than the one before.
+    fileprivate func stop(oneAfterAnother messages: Int) {
+        for (number, link) in enumerated() where link.scanner.count(.deliver) >= number * messages {
+            link.isReading = false
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import NotifyWire
+
+extension Link {
+    /// Opens subscriptions, and waits until each has its answer.
+    ///
+    /// - Returns: How many the daemon opened.
+    @discardableResult
+    func subscribe(_ count: Int, to patterns: (Int) -> [String]) -> Int {
+        var next = 0
+        let answers = { self.scanner.count(.subscribed) + self.scanner.count(.error) }
+        let before = answers()
+        Link.serve([self], within: .seconds(120)) {
+            // A window, so that neither side gathers all of it.
+            while next < count, next - (answers() - before) < 1024, isFlushed || next == 0 {
+                write(Subscribe(request: newRequest(), subscription: UInt32(next + 1), patterns: patterns(next)))
+                next += 1
+                flush()
+            }
+            return answers() - before >= count
+        }
+        return scanner.count(.subscribed)
+    }
+
+    /// Opens one subscription, and waits for the answer.
+    func subscribe(to patterns: String..., durable: String = "", window: UInt32 = 0) {
+        write(
+            Subscribe(
+                request: newRequest(), subscription: 1, patterns: patterns, durableName: durable, window: window))
+        let before = scanner.count(.subscribed) + scanner.count(.error)
+        Link.serve([self]) { scanner.count(.subscribed) + scanner.count(.error) > before }
+    }
+}

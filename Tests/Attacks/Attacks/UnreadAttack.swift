@@ -1,0 +1,38 @@
+import NotifyWire
+
+/// Connections that ask and ask, and read no answers.
+final class UnreadAttack: Attack {
+    private static let durables = 500
+    private static let bytes = 1 << 20
+
+    private let links: [Link]
+    private let requests = [
+        Batch.of(List(request: 1), bytes: bytes), Batch.of(Statistics(request: 1), bytes: bytes),
+        Batch.of(Detach(request: 1, subscription: 7), bytes: bytes), Batch.of(Ping(request: 1), bytes: bytes),
+    ]
+    private var posts = PostBlock(names: [String](repeating: "unread.post", count: 4096), payload: 0, receipt: true)
+
+    init(_ target: Target) throws {
+        // Lists are long where there is much to list.
+        let owner = try Link(target.socket)
+        for number in 0..<Self.durables {
+            owner.write(
+                Subscribe(
+                    request: owner.newRequest(), subscription: UInt32(number + 1),
+                    patterns: (0..<16).map { "unread.listed.\(number).\($0).>" }, durableName: "unread-\(number)"))
+        }
+        Link.serve([owner]) { owner.scanner.count(.subscribed) + owner.scanner.count(.error) >= Self.durables }
+        links = try target.links(target.size)
+        Link.serve(links) { links.count(.welcome) + links.count(where: { !$0.isOpen }) == links.count }
+        for link in links { link.isReading = false }
+    }
+
+    func step() {
+        for (index, link) in links.enumerated() where link.isFlushed {
+            let kind = index % (requests.count + 1)
+            if kind < requests.count { link.write(shared: requests[kind]) } else { posts.write(to: link) }
+            link.flush()
+        }
+        Link.serve(links)
+    }
+}

@@ -1,0 +1,159 @@
+import Glibc
+import NotifyWire
+import WireTestSupport
+
+/// A system call that failed.
+struct SystemError: Error, CustomStringConvertible {
+    let call: String
+    let code: Int32
+
+    init(_ call: String, _ code: Int32 = errno) {
+        self.call = call
+        self.code = code
+    }
+
+    var description: String { "\(call): \(String(cString: strerror(code)))" }
+}
+
+/// A connection that never blocks. What is written waits in it; what arrives is counted, and handed over if that is wanted.
+///
+/// The daemon may close it at any time, as it may refuse an attack: then it takes everything and gives nothing.
+final class Link {
+    let descriptor: Int32
+    /// Whether what arrives is read at all.
+    var isReading = true
+    var onFrame: FrameScanner.Handler?
+    private(set) var scanner = FrameScanner()
+    private(set) var isOpen = true
+    private var outgoing: [UInt8] = []
+    private var written = 0
+    private var lastRequest: UInt64 = 0
+
+    /// Connects, waiting for its turn in the queue of the socket, and sends a greeting.
+    init(_ path: String, overflow: OverflowPolicy = .dropOldest) throws {
+        descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw SystemError("socket") }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result == 0 else {
+            let error = SystemError("connect")
+            close(descriptor)
+            throw error
+        }
+        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+        write(Hello(overflow: overflow, instance: .random()))
+        flush()
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    func newRequest() -> UInt64 {
+        lastRequest += 1
+        return lastRequest
+    }
+
+    /// Takes so many request numbers, and returns the first.
+    func newRequests(_ count: Int) -> UInt64 {
+        lastRequest += UInt64(count)
+        return lastRequest - UInt64(count) + 1
+    }
+
+    // MARK: Writing
+
+    var isFlushed: Bool { outgoing.isEmpty }
+
+    func write(_ bytes: some Collection<UInt8>) {
+        if isOpen { outgoing.append(contentsOf: bytes) }
+    }
+
+    /// Writes bytes that several connections may share, once everything before is written.
+    func write(shared bytes: [UInt8]) {
+        if isOpen { outgoing = bytes }
+    }
+
+    func write(_ frame: some ControlFrame) { write(frame.encoded) }
+
+    /// Writes as much as the socket takes.
+    func flush() {
+        while isOpen, written < outgoing.count {
+            let count = outgoing.withUnsafeBytes {
+                send(descriptor, $0.baseAddress?.advanced(by: written), $0.count - written, Int32(MSG_NOSIGNAL))
+            }
+            if count < 0, errno == EAGAIN || errno == EINTR { return }
+            if count < 0 { return end() }
+            written += count
+        }
+        // Not its capacity, as the bytes may be shared.
+        outgoing = []
+        written = 0
+    }
+
+    // MARK: Reading
+
+    /// Reads everything that is there.
+    func receive() {
+        while isOpen {
+            let count = withUnsafeTemporaryAllocation(byteCount: 1 << 18, alignment: 16) { buffer in
+                let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+                if count > 0 { scanner.scan(UnsafeRawBufferPointer(rebasing: buffer[..<count]), onFrame) }
+                return count
+            }
+            if count < 0, errno == EAGAIN || errno == EINTR { return }
+            if count <= 0 { return end() }
+            if count < 1 << 18 { return }
+        }
+    }
+
+    private func end() {
+        isOpen = false
+        outgoing = []
+        written = 0
+    }
+
+    /// The events to poll for.
+    fileprivate var interest: Int16 {
+        guard isOpen else { return 0 }
+        return Int16((isReading ? POLLIN : 0) | (isFlushed ? 0 : POLLOUT))
+    }
+}
+
+extension Link {
+    /// Waits until one of them is ready, and serves those that are.
+    static func serve(_ links: [Link], waitingMilliseconds wait: Int32 = 10) {
+        var entries = links.map { link in
+            // Negative descriptors are passed over.
+            pollfd(fd: link.interest == 0 ? -1 : link.descriptor, events: link.interest, revents: 0)
+        }
+        guard poll(&entries, nfds_t(entries.count), wait) > 0 else { return }
+        for (entry, link) in zip(entries, links) where entry.revents != 0 {
+            if entry.revents & Int16(POLLOUT | POLLERR | POLLHUP) != 0 { link.flush() }
+            if entry.revents & Int16(POLLIN | POLLHUP) != 0, link.isReading { link.receive() }
+        }
+    }
+
+    /// Serves them until the condition holds, a minute at most.
+    ///
+    /// - Returns: Whether it holds.
+    @discardableResult
+    static func serve(_ links: [Link], within limit: Duration = .seconds(60), until condition: () -> Bool) -> Bool {
+        let deadline = ContinuousClock.now + limit
+        while !condition() {
+            guard ContinuousClock.now < deadline, links.contains(where: \.isOpen) else { return false }
+            serve(links)
+        }
+        return true
+    }
+}
+
+extension [Link] {
+    /// Frames of a kind that they have received.
+    func count(_ kind: FrameKind) -> Int { reduce(0) { $0 + $1.scanner.count(kind) } }
+}

@@ -1,0 +1,47 @@
+import ArgumentParser
+import Glibc
+
+/// The process of the innocent pair.
+///
+/// It measures the daemon's capacity and prints it; upon "go" it posts at a share of it until "stop", and prints what
+/// became of that. With the share 0 it posts as fast as possible.
+struct InnocentsProgram: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "innocents", shouldDisplay: false)
+
+    @Option var socket: String
+    @Option var daemon: Int32
+    @Option var user: UInt32
+    @Option var share: Double
+
+    func run() throws {
+        // What is measured is the daemon, not how the kernel shares processors between these processes.
+        setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, -10)
+        guard let loop = LoopThread(daemon: daemon) else { throw HarnessError("notifyd has no event loop") }
+        try User(rawValue: user)?.become()
+        var orders = Orders()
+        let innocents = try Innocents(socket)
+        let pinger = try Pinger(socket, loop)
+        let capacity = innocents.measureCapacity()
+        Output.say("capacity rate=\(Int(capacity))")
+        orders.wait(for: "go")
+        let before = innocents.delivered
+        let begin = ContinuousClock.now
+        let wanted = share == 0 ? Double.greatestFiniteMagnitude : share * capacity
+        let start = innocents.posted
+        while !orders.contains("stop") {
+            let seconds = (ContinuousClock.now - begin) / .seconds(1)
+            let due = min(seconds * wanted - Double(innocents.posted - start), 1e6)
+            innocents.post(atMost: Int(due))
+            pinger.step()
+            Link.serve(innocents.links + [pinger.link], waitingMilliseconds: 1)
+        }
+        let seconds = (ContinuousClock.now - begin) / .seconds(1)
+        let rate = Double(innocents.delivered - before) / seconds
+        pinger.finish()
+        innocents.settle()
+        Output.say(
+            "innocents wanted=\(wanted) rate=\(rate) posted=\(innocents.posted) lost=\(innocents.lost) "
+                + "disordered=\(innocents.disordered) pings=\(pinger.count) ping=\(pinger.worst / .milliseconds(1)) "
+                + "work=\(pinger.worstOfProcessor / .milliseconds(1))")
+    }
+}

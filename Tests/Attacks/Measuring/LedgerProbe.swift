@@ -1,0 +1,54 @@
+import NotifyWire
+
+/// Asks for statistics now and then, and keeps what they say about memory, beside what the kernel says at that moment.
+final class LedgerProbe {
+    private static let interval = Duration.milliseconds(100)
+
+    let link: Link
+    private let daemon: DaemonUnderAttack
+    private var asked = ContinuousClock.now
+    private var isWaiting = false
+    /// The latest counters.
+    private(set) var counters: [String: UInt64] = [:]
+    /// The most that was charged; nil where the daemon does not say.
+    private(set) var peakCharged: Int?
+    /// Resident memory at the moment when the most was charged.
+    private(set) var residentAtPeak = 0
+
+    init(_ daemon: DaemonUnderAttack) throws {
+        self.daemon = daemon
+        link = try Link(daemon.socket)
+        link.onFrame = { [unowned self] kind, body in
+            if kind == FrameKind.statisticsReport.rawValue { received(body) }
+        }
+    }
+
+    func step() {
+        guard !isWaiting, ContinuousClock.now - asked >= Self.interval else { return }
+        asked = .now
+        isWaiting = true
+        link.write(Statistics(request: link.newRequest()))
+        link.flush()
+    }
+
+    private func received(_ body: UnsafeRawBufferPointer) {
+        isWaiting = false
+        var cursor = WireCursor(body)
+        guard let report = try? StatisticsReport(flags: 0, reading: &cursor) else { return }
+        counters = Dictionary(report.counters.map { ($0.name, $0.value) }) { $1 }
+        guard let charged = counters["memory_bytes"].map(Int.init), charged > peakCharged ?? -1 else { return }
+        peakCharged = charged
+        residentAtPeak = daemon.residentBytes
+    }
+
+    /// Waits until the counter has a value.
+    func wait(for counter: String, toBe value: UInt64, within limit: Duration = .seconds(20)) -> Bool {
+        let deadline = ContinuousClock.now + limit
+        while counters[counter] != value {
+            guard ContinuousClock.now < deadline, link.isOpen else { return false }
+            step()
+            Link.serve([link])
+        }
+        return true
+    }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import NotifyWire
+import TestSupport
+
+/// A fresh notifyd with files of its own that every user may connect to.
+final class DaemonUnderAttack {
+    /// What it may use, and what the harness allows beside it: code, stacks, and memory that malloc keeps.
+    static let budget = 256 << 20
+    static let allowance = 64 << 20
+
+    let socket: String
+    private let folder: TemporaryFolder
+    private let process: Child
+    private var hangFile: String { folder.file("hang") }
+
+    /// - Parameter canHang: Whether `hang` is to work, for which a C compiler is needed.
+    init(_ program: String, canHang: Bool = false) throws {
+        folder = try TemporaryFolder()
+        socket = folder.file("socket")
+        chmod(folder.path, 0o755)
+        var environment = [
+            "NOTIFYD_SOCKET_MODE": "0666", "NOTIFYD_LIMITS_MEMORY_BYTES": "\(Self.budget)",
+            "NOTIFYD_LOG_LEVEL": "error",
+        ]
+        if canHang {
+            environment["LD_PRELOAD"] = try Self.makeLibrary(in: folder)
+            environment["HANGING_DISK"] = folder.file("hang")
+        }
+        process = try Child(
+            program, ["--socket", socket, "--database", folder.file("notifyd.db")], environment: environment)
+        try waitForSocket()
+    }
+
+    var pid: pid_t { process.pid }
+    var isRunning: Bool { process.isRunning }
+
+    private static func makeLibrary(in folder: TemporaryFolder) throws -> String {
+        let source = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "HangingDisk.c").path
+        let library = folder.file("hang.so")
+        let compiler = try Child("/usr/bin/env", ["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"])
+        compiler.waitForExit()
+        guard compiler.status == 0 else { throw HarnessError("the library for a hanging disk cannot be compiled") }
+        return library
+    }
+
+    private func waitForSocket() throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while true {
+            if let link = try? Link(socket), Link.serve([link], until: { link.scanner.count(.welcome) == 1 }) { return }
+            guard isRunning, ContinuousClock.now < deadline else { throw HarnessError("notifyd does not start") }
+            usleep(10_000)
+        }
+    }
+
+    /// Lets all writes to the disk wait, or go on.
+    func hang(_ isHanging: Bool) {
+        if isHanging { close(open(hangFile, O_CREAT | O_WRONLY | O_CLOEXEC, 0o644)) } else { unlink(hangFile) }
+    }
+
+    /// SIGTERM. Returns the status that it ends with.
+    func stop() -> Int32 {
+        process.signal(SIGTERM)
+        process.waitForExit()
+        return process.status
+    }
+
+    func kill() {
+        process.signal(SIGKILL)
+    }
+
+    // MARK: Memory
+
+    /// Resident memory in bytes.
+    var residentBytes: Int { status("VmRSS:") }
+
+    /// The most since the last `resetPeak`.
+    var peakBytes: Int { status("VmHWM:") }
+
+    func resetPeak() {
+        try? "5".write(toFile: "/proc/\(pid)/clear_refs", atomically: false, encoding: .utf8)
+    }
+
+    private func status(_ field: String) -> Int {
+        let text = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? ""
+        let line = text.split(separator: "\n").first { $0.hasPrefix(field) }
+        return (line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) } ?? 0) << 10
+    }
+}
+
+/// Why a measurement could not be made.
+struct HarnessError: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}

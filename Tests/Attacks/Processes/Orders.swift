@@ -1,0 +1,32 @@
+import Glibc
+
+/// What the harness tells a child over its standard input, one word a line.
+struct Orders {
+    private let parent = getppid()
+    private var unread: [UInt8] = []
+    /// Words that have come.
+    private(set) var given: Set<String> = []
+
+    init() {
+        _ = fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK)
+    }
+
+    /// Whether the word has come, or the harness has died.
+    mutating func contains(_ word: String) -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 256)
+        let count = read(STDIN_FILENO, &buffer, buffer.count)
+        if count > 0 { unread += buffer[..<count] }
+        while let end = unread.firstIndex(of: UInt8(ascii: "\n")) {
+            given.insert(String(decoding: unread[..<end], as: UTF8.self))
+            unread.removeFirst(end + 1)
+        }
+        return given.contains(word) || count == 0 || getppid() != parent
+    }
+
+    mutating func wait(for word: String) {
+        while !contains(word) {
+            var entry = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+            poll(&entry, 1, 1000)
+        }
+    }
+}

@@ -1,0 +1,13 @@
+import Glibc
+
+/// Standard output, each line of it at once.
+enum Output {
+    static func say(_ line: some CustomStringConvertible) {
+        var rest = Array("\(line)\n".utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import TestSupport
+
+/// Several attacks at once by two users, while a pair of a third user posts at a fifth of the daemon's capacity.
+struct Mixture {
+    let title: String
+    let attackers: [World.Attacker]
+
+    /// Every attack there is, each by one of two users.
+    static let everything = Mixture(
+        title: "all attacks together",
+        attackers: AttackKind.allCases.enumerated().map { index, kind in
+            .init(kind: kind, user: index % 2 == 0 ? .attacker : .accomplice, size: kind.size)
+        })
+
+    private init(title: String, attackers: [World.Attacker]) {
+        self.title = title
+        self.attackers = attackers
+    }
+
+    /// A random one.
+    init(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        attackers = (0..<Int.random(in: 1...6, using: &generator)).map { _ in
+            let kind = AttackKind.allCases.randomElement(using: &generator) ?? .names
+            return .init(
+                kind: kind, user: generator.chance(50) ? .attacker : .accomplice,
+                size: max(1, kind.size * Int.random(in: 10...150, using: &generator) / 100), seed: generator.next())
+        }
+        let names = attackers.map { "\($0.kind.rawValue) \($0.size)" }.joined(separator: ", ")
+        title = "mixture \(seed): \(names)"
+    }
+
+    func run(_ program: String, seconds: Int) -> Outcome {
+        do {
+            let measurement = try World(program).measure(attackers, for: .seconds(seconds))
+            return Outcome(
+                title: title, measurement: measurement,
+                broken: Row.Limits.always(measurement) + Row.Limits.rate(measurement))
+        } catch {
+            return Outcome(title: title, measurement: nil, broken: ["\(error)"])
+        }
+    }
+}

@@ -1,0 +1,138 @@
+/// A row of the table of attacks: how it is run, and what must be true of it.
+struct Row: Sendable {
+    let kind: AttackKind
+    let title: String
+    /// What was broken; empty if nothing was.
+    let verdict: @Sendable (_ program: String, _ seconds: Int) throws -> (Measurement, broken: [String])
+
+    /// A row whose attack is run once.
+    ///
+    /// - Parameter rule: What is broken beside what holds for every row.
+    init(
+        _ kind: AttackKind, _ title: String, canHang: Bool = false, innocent: User = .innocent,
+        _ rule: @escaping @Sendable (Measurement) -> [String]
+    ) {
+        self.kind = kind
+        self.title = title
+        verdict = { program, seconds in
+            let world = try World(program, innocent: innocent, canHang: canHang)
+            let measurement = try world.measure(
+                [.init(kind: kind, size: kind.size)], for: .seconds(seconds), whileDiskHangs: canHang)
+            return (measurement, Limits.always(measurement) + rule(measurement))
+        }
+    }
+
+    /// A row whose attack is run twice: as it is, and at another size that it is compared with.
+    init(
+        _ kind: AttackKind, _ title: String, share: Double, comparedWith size: Int,
+        _ rule: @escaping @Sendable (_ measurement: Measurement, _ reference: Measurement) -> [String]
+    ) {
+        self.kind = kind
+        self.title = title
+        verdict = { program, seconds in
+            let measure = { size in
+                try World(program, share: share).measure(
+                    [.init(kind: kind, size: size)], for: .seconds(seconds), isSetUpMeasured: false)
+            }
+            let reference = try measure(size)
+            var measurement = try measure(kind.size)
+            measurement.remark = ", \(Int(reference.rate))/s and \(reference.peak >> 20) MB at the size \(size)"
+            return (measurement, Limits.always(measurement) + rule(measurement, reference))
+        }
+    }
+
+    /// What attacks may do to the daemon.
+    enum Limits {
+        /// Of a ping, in milliseconds of the event loop's work.
+        static let work = 100.0
+        static let rateShare = 0.8
+
+        static func always(_ measurement: Measurement) -> [String] {
+            var broken = memory(measurement)
+            if !measurement.isCleanedUp { broken.append("connections or subscriptions are left") }
+            if !measurement.ending.isEmpty { broken.append(measurement.ending) }
+            if measurement.disordered > 0 { broken.append("messages came out of order") }
+            if measurement.lost > 0 { broken.append("messages were lost") }
+            return broken
+        }
+
+        static func memory(_ measurement: Measurement) -> [String] {
+            let limit = DaemonUnderAttack.budget + DaemonUnderAttack.allowance
+            return measurement.peak <= limit ? [] : ["over \(limit >> 20) MB resident"]
+        }
+
+        static func latency(_ measurement: Measurement) -> [String] {
+            measurement.work <= work ? [] : ["a ping waited for more than \(Int(work)) ms of work"]
+        }
+
+        static func rate(_ measurement: Measurement) -> [String] {
+            measurement.rateShare >= rateShare ? [] : ["less than \(Int(rateShare * 100)) % of the rate"]
+        }
+
+        /// The ledger and resident memory agree within 20 % or 16 MB.
+        static func agreement(_ measurement: Measurement) -> [String] {
+            guard let charged = measurement.charged else { return ["the daemon reports no memory_bytes"] }
+            let grown = measurement.residentWhenCharged - measurement.residentBefore
+            let difference = abs(grown - charged)
+            return difference <= max(16 << 20, grown / 5)
+                ? [] : ["grown by \(grown >> 20) MB, charged \(charged >> 20) MB"]
+        }
+    }
+}
+
+extension Row {
+    static let all: [Row] = [
+        Row(.names, "10,000 subscriptions on '>', posts under 16,000 names") { Limits.agreement($0) },
+        Row(.resolutions, "4,096 x 64 patterns of 18 tokens, 400 posts of new names in one write") {
+            Limits.latency($0)
+        },
+        Row(.requests, "400 connections with 200 kB of requests each") { Limits.latency($0) },
+        Row(.fanOut, "100,000 subscriptions of one client on '>'", share: 0, comparedWith: FanOutAttack.connections) {
+            let share = $0.rate / $1.rate
+            return share >= Limits.rateShare ? [] : ["\(Int(share * 100)) % of the rate with one subscription each"]
+        },
+        Row(.unread, "answers that are not read") { Limits.agreement($0) },
+        Row(.stoppedDurable, "40 stopped durable subscribers under load", share: 0.2, comparedWith: 1) {
+            let each = ($0.growth - $1.growth) / (AttackKind.stoppedDurable.size - 1)
+            return each <= 1 << 20 ? [] : ["\(each >> 10) KiB each"]
+        },
+        Row(.stoppedVolatile, "60 stopped volatile subscribers") { Limits.agreement($0) },
+        Row(.patterns, "4,096 subscriptions x 64 patterns x 32 tokens on one connection") {
+            let each = Double($0.growth) / max(1, $0.figures["tokens"] ?? 0)
+            return (each <= 300 ? [] : ["\(Int(each)) bytes a token"]) + Limits.agreement($0)
+        },
+        Row(.bursts, "1,000 connections that send 686 MB at once") { _ in [] },
+        Row(.attaching, "attach and detach while the disk hangs", canHang: true) {
+            $0.growth <= 64 << 20 ? [] : ["grown by \($0.growth >> 20) MB"]
+        },
+        Row(.siblings, "80 stopped siblings beside a fast subscriber of the same user", innocent: .attacker) { _ in []
+        },
+        Row(.keepLatest, "16 stopped subscribers that keep the latest per name") { Limits.latency($0) },
+    ]
+
+    static func named(_ name: String) -> Row? {
+        all.first { $0.kind.rawValue == name } ?? Int(name).flatMap { all.indices.contains($0 - 1) ? all[$0 - 1] : nil }
+    }
+
+    /// Runs it. Errors of the harness, such as that the daemon died, count as broken.
+    func run(_ program: String, seconds: Int) -> Outcome {
+        do {
+            let (measurement, broken) = try verdict(program, seconds)
+            return Outcome(title: "\(kind.rawValue): \(title)", measurement: measurement, broken: broken)
+        } catch {
+            return Outcome(title: "\(kind.rawValue): \(title)", measurement: nil, broken: ["\(error)"])
+        }
+    }
+}
+
+/// What came of a row or a mixture.
+struct Outcome: CustomStringConvertible {
+    var title: String
+    var measurement: Measurement?
+    var broken: [String]
+
+    var description: String {
+        let verdict = broken.isEmpty ? "held" : "BROKEN: " + broken.joined(separator: "; ")
+        return "\(title)\n    \(measurement.map { "\($0)" } ?? "nothing measured")\n    \(verdict)"
+    }
+}

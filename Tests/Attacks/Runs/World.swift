@@ -1,0 +1,105 @@
+import Foundation
+
+/// A daemon, the innocents, and attacks on it: each a process of its own.
+final class World {
+    struct Attacker {
+        var kind: AttackKind
+        var user = User.attacker
+        var size: Int
+        var seed: UInt64 = 1
+    }
+
+    private let daemon: DaemonUnderAttack
+    private let innocents: Child
+    private let probe: LedgerProbe
+    private var attackers: [Child] = []
+    private var measurement = Measurement()
+
+    /// Starts the daemon and the innocents.
+    ///
+    /// - Parameters:
+    ///   - share: Of the daemon's capacity, that innocents post at; 0 for all of it.
+    ///   - innocent: The user that innocents are.
+    init(_ program: String, share: Double = 0.2, innocent: User = .innocent, canHang: Bool = false) throws {
+        daemon = try DaemonUnderAttack(program, canHang: canHang)
+        probe = try LedgerProbe(daemon)
+        innocents = try Child(own: [
+            "innocents", "--socket", daemon.socket, "--daemon", "\(daemon.pid)", "--user", "\(innocent.rawValue)",
+            "--share", "\(share)",
+        ])
+        try wait(for: innocents, "capacity")
+    }
+
+    deinit {
+        daemon.kill()
+    }
+
+    /// Lets the attacks run for so long, from when all are set up, and measures memory from before they begin.
+    ///
+    /// - Parameter isSetUpMeasured: Whether innocents post while the attacks are set up, too.
+    func measure(
+        _ attacks: [Attacker], for time: Duration, isSetUpMeasured: Bool = true, whileDiskHangs: Bool = false
+    ) throws -> Measurement {
+        daemon.resetPeak()
+        measurement.residentBefore = daemon.residentBytes
+        if isSetUpMeasured { innocents.say("go") }
+        if whileDiskHangs { daemon.hang(true) }
+        attackers = try attacks.map {
+            try Child(own: [
+                "attack", $0.kind.rawValue, "--socket", daemon.socket, "--user", "\($0.user.rawValue)", "--size",
+                "\($0.size)", "--seed", "\($0.seed)",
+            ])
+        }
+        for attacker in attackers { try wait(for: attacker, "ready") }
+        if !isSetUpMeasured { innocents.say("go") }
+        pass(time)
+        try finish(whileDiskHangs)
+        return measurement
+    }
+
+    private func finish(_ isHanging: Bool) throws {
+        innocents.say("stop")
+        try wait(for: innocents, "innocents")
+        measurement.innocents = innocents.fields("innocents") ?? [:]
+        measurement.peak = daemon.peakBytes
+        measurement.charged = probe.peakCharged
+        measurement.residentWhenCharged = probe.residentAtPeak
+        for attacker in attackers {
+            attacker.say("stop")
+            try wait(for: attacker, "attack")
+            measurement.figures.merge(attacker.fields("attack") ?? [:], uniquingKeysWith: +)
+            attacker.waitForExit()
+        }
+        innocents.waitForExit()
+        if isHanging { daemon.hang(false) }
+        measurement.isCleanedUp = probe.wait(for: "connections", toBe: 1) && probe.wait(for: "subscriptions", toBe: 0)
+        let status = daemon.stop()
+        measurement.ending = status == 0 ? "" : "notifyd ended with \(status)"
+    }
+
+    // MARK: Passing time
+
+    private func pass(_ time: Duration) {
+        let deadline = ContinuousClock.now + time
+        while ContinuousClock.now < deadline, daemon.isRunning { step() }
+    }
+
+    private func step() {
+        probe.step()
+        Link.serve([probe.link], waitingMilliseconds: 20)
+        if !probe.link.isOpen { usleep(20_000) }
+    }
+
+    private func wait(for child: Child, _ word: String, within limit: Duration = .seconds(180)) throws {
+        let deadline = ContinuousClock.now + limit
+        while true {
+            child.receive()
+            if child.lines.contains(where: { $0 == word || $0.hasPrefix(word + " ") }) { return }
+            guard daemon.isRunning else { throw HarnessError("notifyd has died") }
+            guard child.isRunning, ContinuousClock.now < deadline else {
+                throw HarnessError("'\(word)' did not come; there is \(child.lines.suffix(2))")
+            }
+            step()
+        }
+    }
+}
