@@ -1,3 +1,4 @@
+import NotifyCenter
 import NotifyLog
 import NotifyWire
 
