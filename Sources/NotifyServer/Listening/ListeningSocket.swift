@@ -1,6 +1,6 @@
 package import Glibc
 package import NotifySystem
-package import SystemPackage
+import SystemPackage
 import Synchronization
 
 /// The socket that clients connect to: bound and listening, ready to be given to the event loop.
@@ -78,7 +78,7 @@ package final class ListeningSocket: Sendable {
     }
 
     /// A copy of the listening descriptor, for the event loop, which closes it.
-    package func copyDescriptor() throws(Errno) -> OwnedDescriptor {
+    func copyDescriptor() throws(Errno) -> OwnedDescriptor {
         OwnedDescriptor(owning: try onDescriptor { fcntl($0, F_DUPFD_CLOEXEC, 0) })
     }
 
@@ -86,7 +86,7 @@ package final class ListeningSocket: Sendable {
     ///
     /// That of a socket of systemd's, which only a netlink socket could tell, becomes as long as `net.core.somaxconn`
     /// allows. This is systemd's own default.
-    package func restoreBacklog() throws(Errno) {
+    func restoreBacklog() throws(Errno) {
         _ = try onDescriptor { listen($0, isFromServiceManager ? .max : Self.backlog) }
     }
 
