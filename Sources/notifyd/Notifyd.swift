@@ -13,7 +13,8 @@ struct Notifyd: AsyncParsableCommand {
             Every setting of the file has a variable: limits.payload_bytes is NOTIFYD_LIMITS_PAYLOAD_BYTES.
 
             SIGTERM and SIGINT end it once everything is delivered or stored. SIGHUP reads the configuration again: the \
-            log level takes effect at once, everything else at the next start.
+            log level takes effect at once, everything else at the next start. If the database was deleted or moved \
+            away, SIGHUP creates a new one.
 
             EXAMPLES
               notifyd

@@ -30,6 +30,23 @@ extension IntegrationTests {
             print("\(call): \(deaths) deaths")
         }
 
+        /// The start that created the file may have ended before the folder was flushed.
+        @Test func theNameOfAnEmptyDatabaseIsFlushed() async throws {
+            let folder = try TemporaryFolder()
+            _ = try folder.write("", to: "notifyd.db")
+            let trace = folder.file("trace")
+            let run = try NotifydRun(
+                ["--socket", folder.file("socket"), "--database", folder.file("notifyd.db")],
+                launcher: ["strace", "-f", "-y", "-o", trace, "-e", "trace=fsync,pwrite64"],
+                managerPath: folder.file("manager"))
+            try await run.ready()
+            try await stop(childOf: run)
+            let calls = try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n")
+            let flush = calls.firstIndex { $0.contains("fsync(") && $0.contains("<\(folder.path)>") }
+            let write = calls.firstIndex { $0.contains("<\(folder.path)/notifyd.db>") && $0.contains("pwrite64(") }
+            #expect(try #require(flush) < #require(write))
+        }
+
         /// Ends the daemon that runs under strace, and so strace.
         private func stop(childOf run: NotifydRun) async throws {
             let pid = run.process.pid

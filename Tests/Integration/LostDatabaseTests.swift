@@ -92,6 +92,9 @@ extension IntegrationTests {
             expectRefusal(.storageFailed) { try client.post("a", durability: .stored) }
             unlink(daemon.database)
             try move(daemon, to: "", from: ".away")
+            _ = try await daemon.process.standardError.wait("storage to work") { errors in
+                errors.text.contains("storage works again") ? true : nil
+            }
             #expect(try client.post("a", durability: .stored).durability == .stored)
             #expect(try await daemon.stop() == .status(0))
         }

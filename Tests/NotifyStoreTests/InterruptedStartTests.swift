@@ -1,3 +1,4 @@
+import Foundation
 import NotifyLog
 import NotifyStore
 import NotifyWire
@@ -52,6 +53,20 @@ struct InterruptedStartTests {
             try store.close(nextSequence: 2)
         }
         #expect(operations > 10)
+    }
+
+    /// The loss of power may leave the file as long as it was, with nothing in it. The journal is on disk before it is written.
+    @Test func theFirstStartThatLosesPower() async throws {
+        var losses = 0
+        _ = try await interruptEach(.death) { _ in
+        } then: { folder, _ in
+            let size = try Data(contentsOf: URL(fileURLWithPath: folder.database)).count
+            guard size > 0, exists(folder.database + "-journal") else { return }
+            try Data(count: size).write(to: URL(fileURLWithPath: folder.database))
+            losses += 1
+            try Store.open(path: folder.database).close(nextSequence: 1)
+        }
+        #expect(losses > 0)
     }
 
     @Test(arguments: OldSchema.allCases, Interruption.allCases)

@@ -118,6 +118,22 @@ struct LostFilesTests {
         try again.close(nextSequence: 5000)
     }
 
+    @Test(arguments: [Loss.walDeleted, .walReplaced])
+    func aStopWithoutTheWriteAheadLogKeepsEverything(_ loss: Loss) async throws {
+        try loss.apply(to: folder)
+        #expect(await store.commit([StoredMessage(2)]).failure != nil)
+        try store.close(nextSequence: 3)
+        if loss == .walReplaced {
+            #expect(try String(contentsOfFile: folder.database + "-wal", encoding: .utf8) == "theirs")
+            #expect(unlink(folder.database + "-wal") == 0)
+        }
+        let again = try Store.open(path: folder.database)
+        #expect(again.recovered.wasClosedCleanly)
+        #expect(again.recovered.nextSequence == 3)
+        #expect(try await again.everything(filter).map(\.sequence) == [1])
+        try again.close(nextSequence: 3)
+    }
+
     // MARK: Repair
 
     @Test func filesInPlaceNeedNoRepair() async throws {

@@ -98,6 +98,13 @@ struct StoreOpeningTests {
         #expect(!FileManager.default.fileExists(atPath: folder.database + "-wal"))
     }
 
+    @Test(arguments: [1, 100, 4096]) func zerosAreRefusedAndLeftAsTheyAre(size: Int) throws {
+        try Data(count: size).write(to: URL(fileURLWithPath: folder.database))
+        let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
+        #expect(error.code == .notADatabase)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.database)) == Data(count: size))
+    }
+
     @Test func noiseBehindAHeaderIsRefused() throws {
         var generator = SystemRandomNumberGenerator()
         let noise =

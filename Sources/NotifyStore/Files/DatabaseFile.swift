@@ -88,7 +88,7 @@ struct DatabaseFile {
             throw cannotOpen(error)
         }
         // Where power was lost within SQLite's first write, it is undone from the journal beside it.
-        if header.allSatisfy({ $0 == 0 }) { return }
+        if header == Array(repeating: 0, count: Self.headerSize) { return }
         guard header.count == Self.headerSize, header.starts(with: Self.magic) else {
             throw StoreError(
                 .notADatabase, "the file '\(path)' is not a database; it was left as it is, choose another path")
