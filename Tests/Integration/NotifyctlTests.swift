@@ -26,7 +26,7 @@ extension IntegrationTests {
                 "uptime_seconds", "connections", "subscriptions", "durable_subscriptions", "messages_in", "delivered",
                 "stored", "commits", "syncs", "pages_read", "redelivered", "dropped",
                 "dropped_by_clients", "gaps", "log_messages",
-                "log_bytes", "wal_bytes", "version",
+                "log_bytes", "wal_bytes", "memory_bytes", "memory_limit_bytes", "version",
             ]
             #expect(Set(object.keys) == Set(names))
             #expect(object["connections"] as? Int == 2)
@@ -39,6 +39,20 @@ extension IntegrationTests {
             #expect(object["version"] as? String == notifydVersion)
             let text = try await Notifyctl(daemon).run("stats")
             #expect(text.lines.map { $0.prefix { $0 != " " } } == names.map { $0[...] })
+        }
+
+        @Test func showsWhatIsUsedOfTheLimits() async throws {
+            let daemon = try await Daemon.start(environment: ["NOTIFYD_LIMITS_MEMORY_BYTES": "64MiB"])
+            let client = try RawClient(daemon)
+            try client.subscribe("a")
+            let text = try await Notifyctl(daemon).run("stats", "--limits")
+            #expect(text.status == .status(0))
+            #expect(text.lines.contains { $0.hasPrefix("memory_bytes ") && $0.hasSuffix(" of 67108864") })
+            #expect(text.lines.contains("user.\(getuid()).subscriptions 1 of 100000"))
+            let json = try await Notifyctl(daemon).run("stats", "--limits", "--json")
+            let object = try #require(try json.objects.first)
+            #expect(object["memory_bytes.limit"] as? Int == 64 << 20)
+            #expect(object["user.\(getuid()).connections"] as? Int == 2)
         }
 
         @Test(arguments: [

@@ -150,7 +150,7 @@ struct CommitPipeline {
         inFlight = batch
         return CommitBatch(
             id: batch.id, blocks: batch.log.sealed.map(\.block), changes: batch.log.changes + progress.changes,
-            reserveThrough: reservation, isSynced: batch.log.isSynced)
+            reserveThrough: reservation, isSynced: batch.log.isSynced, isProbe: health.isFailing)
     }
 
     /// Takes the batch in flight, if the outcome is its.

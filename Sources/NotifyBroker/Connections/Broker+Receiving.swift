@@ -103,8 +103,10 @@ extension Broker {
         guard change != 0 else { return }
         let uid = connections[slot].uid
         ledger.change(.receivedBytes, by: change, uid: uid)
+        // What waits for its turn is whole, and no more is read before it is processed.
+        guard change > 0, connections[slot].turn == .none else { return }
         try ledger.check(.receivedBytes, uid: uid)
-        if change > 0 { try ledger.checkRoom(for: 0, uid: uid) }
+        try ledger.checkRoom(for: 0, uid: uid)
     }
 
     private mutating func frameReceived(_ frame: FrameDecoder.Frame, from slot: ConnectionSlot, now: BrokerTime) {

@@ -10,16 +10,19 @@ package struct CommitBatch: Sendable {
     package var reserveThrough: UInt64?
     /// Flush to disk (fsync) before the outcome is reported.
     package var isSynced: Bool
+    /// It is to show whether messages can be stored again: it fails while the log has no room worth mentioning.
+    package var isProbe: Bool
 
     package init(
         id: UInt64, blocks: [LogBlock] = [], changes: [DurableChange] = [], reserveThrough: UInt64? = nil,
-        isSynced: Bool = false
+        isSynced: Bool = false, isProbe: Bool = false
     ) {
         self.id = id
         self.blocks = blocks
         self.changes = changes
         self.reserveThrough = reserveThrough
         self.isSynced = isSynced
+        self.isProbe = isProbe
     }
 }
 

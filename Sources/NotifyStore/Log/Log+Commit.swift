@@ -74,7 +74,7 @@ extension Log {
         for block in batch.blocks {
             try append(block, after: &last, statements)
         }
-        if !batch.blocks.isEmpty { try checkCapacity(statements) }
+        if !batch.blocks.isEmpty || batch.isProbe { try checkCapacity(statements, isProbe: batch.isProbe) }
         for change in batch.changes {
             try apply(change, statements)
         }
@@ -148,11 +148,15 @@ extension Log {
     }
 
     /// Refuses a batch that has made the database larger than it may be.
-    private func checkCapacity(_ statements: Statements) throws {
+    ///
+    /// - Parameter isProbe: Whether there is to be room for more, so that the log does not pass for usable after each batch
+    ///   that was refused.
+    private func checkCapacity(_ statements: Statements, isProbe: Bool) throws {
         guard let maximumBytes = options.maximumBytes else { return }
         defer { statements.usedPages.reset() }
         guard try statements.usedPages.step() else { return }
-        guard statements.usedPages.integer(0) * UInt64(Schema.pageSize) <= maximumBytes else {
+        let room = isProbe ? min(maximumBytes / 16, 1 << 20) : 0
+        guard statements.usedPages.integer(0) * UInt64(Schema.pageSize) + room <= maximumBytes else {
             throw StorageFailure(kind: .full, message: "the log has reached its limit of \(maximumBytes) bytes")
         }
     }

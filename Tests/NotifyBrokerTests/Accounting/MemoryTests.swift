@@ -1,0 +1,240 @@
+import NotifyCenter
+import NotifyLog
+import NotifyWire
+import Testing
+import WireTestSupport
+
+@testable import NotifyBroker
+
+/// What clients can make the daemon hold is charged, and bounded.
+struct MemoryTests {
+    private func configuration(memory: Int) -> BrokerConfiguration {
+        var configuration = BrokerConfiguration()
+        configuration.memoryBytes = memory
+        return configuration
+    }
+
+    // MARK: Shares
+
+    @Test func aUserMayHoldHalfOfWhatOthersLeave() throws {
+        var ledger = Ledger(configuration(memory: 1_000_000))
+        #expect(ledger.room(of: 7) == 475_000)
+        #expect(ledger.room(of: 0) == 1_000_000, "root may have it all")
+        ledger.change(.answerBytes, by: 475_000, uid: 7)
+        #expect(ledger.room(of: 7) == 0)
+        #expect(ledger.room(of: 8) == 237_500)
+        let error = #expect(throws: WireError.self) { try ledger.checkRoom(for: 1, uid: 7) }
+        #expect(error?.code == .limitReached)
+        #expect(error?.message.contains("limits.memory_bytes is 1000000") == true)
+        ledger.change(.answerBytes, by: 237_500, uid: 8)
+        #expect(ledger.room(of: 7) < 0, "what others hold is missing")
+        #expect(ledger.room(of: 0) == 287_500)
+    }
+
+    @Test func countsAreNoMemory() {
+        var ledger = Ledger(configuration(memory: 1_000_000))
+        for resource in [Ledger.Resource.connections, .subscriptions, .durableSubscriptions, .slowConnections] {
+            ledger.change(resource, by: 1000, uid: 1)
+        }
+        #expect(ledger.totalBytes == 0)
+        ledger.change(.nameBytes, by: 5, uid: 1)
+        #expect(ledger.totalBytes == 5 && ledger.bytes(of: 1) == 5)
+    }
+
+    @Test func whatCannotBeDroppedLeavesHalfOfTheShareToMessages() {
+        var ledger = Ledger(configuration(memory: 1_000_000))
+        ledger.change(.answerBytes, by: 400_000, uid: 1)
+        ledger.change(.outboxBytes, by: 200_000, uid: 1)
+        ledger.change(.slowConnections, by: 2, uid: 1)
+        #expect(ledger.isTight(1))
+        #expect(ledger.outboxLimitPerConnection(uid: 1) == nil)
+        ledger.change(.outboxBytes, by: 100_000, uid: 1)
+        #expect(ledger.outboxLimitPerConnection(uid: 1) == 237_500 / 2)
+    }
+
+    // MARK: Subscribers that are stopped
+
+    @Test func aStoppedDurableSubscriberCostsLessThanAMegabyte() {
+        let shell = Shell()
+        let (poster, stopped) = (shell.connect(uid: 1), shell.connect(uid: 2))
+        stopped.subscribe(1, ["a"], durable: "d", window: 16_384)
+        shell.run()
+        stopped.stopTaking()
+        for _ in 0..<20 {
+            for _ in 0..<500 { poster.post("a", payload: [UInt8](repeating: 1, count: 1000), .stored, receipt: false) }
+            shell.run()
+        }
+        #expect(shell.store.messages.count == 10_000)
+        let held = shell.core.broker.ledger.bytes(of: 2)
+        #expect(held < 1 << 20)
+        stopped.makeRoom()
+        shell.run()
+        #expect(stopped.takeMessages().count == 10_000)
+    }
+
+    @Test func whatTheHostHoldsForASocketIsCharged() {
+        let shell = Shell()
+        let (poster, stopped) = (shell.connect(uid: 1), shell.connect(uid: 2))
+        stopped.subscribe(1, ["a"])
+        shell.run()
+        // One write is taken, and then waits.
+        stopped.room = 1
+        poster.post("a", payload: [UInt8](repeating: 1, count: 100_000), .volatile)
+        shell.run()
+        #expect(shell.amount(of: .answerBytes, 2) >= 100_000)
+        #expect(shell.amount(of: .outboxBytes, 2) == 0)
+        stopped.makeRoom()
+        shell.run()
+        #expect(shell.amount(of: .answerBytes, 2) == 0)
+    }
+
+    @Test func aFastSubscriberLosesNothingToItsStoppedSiblings() {
+        var configuration = BrokerConfiguration()
+        configuration.outboxBytesPerUser = 1 << 20
+        configuration.answerBytesPerConnection = 64 << 10
+        let shell = Shell(configuration)
+        let poster = shell.connect(uid: 1)
+        let siblings = (0..<80).map { _ in shell.connect(uid: 2) }
+        for sibling in siblings {
+            sibling.subscribe(1, [">"])
+            shell.run()
+            sibling.stopTaking()
+            for _ in 0..<200 { sibling.send(Statistics(request: sibling.nextRequest())) }
+            shell.run()
+        }
+        let fast = shell.connect(uid: 2)
+        fast.subscribe(1, [">"])
+        shell.run()
+        _ = fast.take()
+        for _ in 0..<500 {
+            fast.room = 500
+            poster.post("a", payload: [UInt8](repeating: 1, count: 1000), .volatile)
+            shell.tick()
+            fast.makeRoom()
+            shell.run()
+        }
+        let received = fast.take()
+        #expect(received.count == 500)
+        #expect(!received.contains { if case .gap = $0 { true } else { false } })
+        #expect(shell.amount(of: .outboxBytes, 2) <= 1 << 20)
+    }
+
+    @Test func aMessageForManyIsChargedToEach() {
+        let shell = Shell(configuration(memory: 32 << 20))
+        let poster = shell.connect(uid: 1)
+        let stopped = (0..<60).map { _ in shell.connect(uid: 2) }
+        for reader in stopped {
+            reader.subscribe(1, [">"])
+            shell.run()
+            reader.stopTaking()
+        }
+        for _ in 0..<200 {
+            for _ in 0..<20 {
+                poster.post("a", payload: [UInt8](repeating: 1, count: 10_000), .volatile, receipt: false)
+            }
+            shell.run()
+        }
+        let ledger = shell.core.broker.ledger
+        #expect(ledger.bytes(of: 2) <= (32 << 20) / 2)
+        #expect(ledger.bytes(of: 2) > 1 << 20)
+        for reader in stopped { reader.makeRoom() }
+        shell.run()
+        #expect(stopped.allSatisfy { reader in reader.take().contains { if case .gap = $0 { true } else { false } } })
+    }
+
+    // MARK: Requests
+
+    @Test func subscriptionsAreRefusedOverTheShareAndSayWhy() throws {
+        let shell = Shell(configuration(memory: 2 << 20))
+        let client = shell.connect()
+        for number in 1...2_000 as ClosedRange<UInt32> {
+            client.subscribe(number, (0..<8).map { "n\(number).p\($0).*.x" })
+        }
+        shell.run()
+        let errors = client.takeErrors()
+        #expect(!errors.isEmpty)
+        #expect(errors.allSatisfy { $0.message.contains("limits.memory_bytes is 2097152") && !$0.isFatal })
+        #expect(shell.core.broker.ledger.totalBytes < 1 << 20)
+        // Others have room.
+        let other = shell.connect(uid: 5)
+        other.subscribe(1, ["a.*"])
+        shell.run()
+        #expect(other.takeErrors() == [])
+        // What is given back can be had again.
+        shell.closed(client)
+        let next = shell.connect()
+        next.subscribe(1, ["a.*"])
+        shell.run()
+        #expect(next.takeErrors() == [])
+    }
+
+    @Test func patternsCostAtMost300BytesForEachToken() throws {
+        var subscriptions = Subscriptions(maximumOverlap: .max)
+        var registration: UInt64?
+        var tokens = 0
+        for number in 0..<2_000 {
+            let pattern = (["n\(number)"] + (0..<31).map { "t\($0)" }).joined(separator: ".").dropLast(4) + ".*"
+            tokens += pattern.split(separator: ".").count
+            _ = try subscriptions.addVolatile(
+                SubscriptionFilter(patterns: [NamePattern(String(pattern))]), to: ConnectionSlot(1),
+                registration: &registration, uid: 1)
+        }
+        let bytes = subscriptions.byteCount(of: 1)
+        #expect(bytes / tokens <= 300)
+    }
+
+    @Test func attachesAndDetachesAreHeldBackWhileTheDiskHangs() {
+        var configuration = BrokerConfiguration()
+        configuration.pendingLogBytes = 64 << 10
+        let shell = Shell(configuration)
+        let client = shell.connect()
+        var sent = 0
+        client.subscribe(1, ["a"], durable: "d")
+        shell.tick()
+        while client.isRead, sent < 10_000 {
+            client.detach(1)
+            client.subscribe(1, ["a"], durable: "d")
+            shell.tick()
+            sent += 1
+        }
+        #expect(sent < 200)
+        #expect(shell.pendingBytes < 70 << 10)
+        shell.run()
+        #expect(client.isRead)
+    }
+
+    @Test func answersThatAreNotReadAreBounded() {
+        let shell = Shell(configuration(memory: 4 << 20))
+        let clients = (0..<100).map { _ in shell.connect() }
+        for client in clients {
+            client.stopTaking()
+            for _ in 0..<500 { client.send(Statistics(request: client.nextRequest())) }
+            shell.run()
+        }
+        let held = shell.core.broker.ledger.bytes(of: 1000)
+        #expect(held < 3 << 20)
+        for client in clients { client.makeRoom() }
+        shell.run()
+        #expect(clients.allSatisfy { $0.take().count == 500 })
+    }
+
+    @Test func cachesAreGivenUpFirst() {
+        let shell = Shell(configuration(memory: 8 << 20))
+        let poster = shell.connect(uid: 0)
+        for _ in 0..<3 {
+            for _ in 0..<100 {
+                poster.post("a", payload: [UInt8](repeating: 0, count: 10_000), .stored, receipt: false)
+            }
+            shell.run()
+        }
+        #expect(shell.core.broker.readers.ring.bytes > 2 << 20)
+        shell.core.broker.ledger.change(.answerBytes, by: 7 << 20, uid: 0)
+        shell.run()
+        #expect(shell.core.broker.readers.ring.bytes == 0)
+        shell.core.broker.ledger.change(.answerBytes, by: -7 << 20, uid: 0)
+        shell.run()
+        poster.post("a", payload: [UInt8](repeating: 0, count: 10_000), .stored, receipt: false)
+        shell.run()
+        #expect(shell.core.broker.readers.ring.bytes > 0)
+    }
+}

@@ -1,0 +1,115 @@
+import NotifyLog
+import NotifyWire
+import Testing
+import WireTestSupport
+
+@testable import NotifyBroker
+
+/// What some clients send keeps nobody else waiting for more than a few turns of the loop.
+struct FairnessTests {
+    private func frames(_ count: Int, _ frame: (UInt64) -> [UInt8]) -> [UInt8] {
+        (1...UInt64(count)).flatMap(frame)
+    }
+
+    /// How many turns pass before the client's ping is answered.
+    private func turnsUntilPong(_ client: Client, _ shell: Shell) -> Int {
+        client.ping()
+        for turn in 1...1_000 {
+            shell.tick()
+            if client.take().contains(where: { if case .pong = $0 { true } else { false } }) { return turn }
+        }
+        return .max
+    }
+
+    @Test(arguments: ["statistics", "unknown frames", "pings", "posts"])
+    func manyFramesOfManyConnectionsAreProcessedInTurns(_ what: String) {
+        let shell = Shell()
+        let attackers = (0..<20).map { _ in shell.connect(uid: 1000) }
+        let innocent = shell.connect(uid: 2000)
+        let sent = frames(1_000) { request in
+            switch what {
+            case "statistics": Statistics(request: request).encoded
+            case "unknown frames": rawFrame(0x3F, [])
+            case "pings": Ping(request: request).encoded
+            default: postFrame(request, name: Array("a".utf8), .volatile, receipt: true)
+            }
+        }
+        for attacker in attackers { attacker.send(sent) }
+        let turns = turnsUntilPong(innocent, shell)
+        #expect(turns <= 2)
+        shell.run()
+        #expect(attackers.allSatisfy { $0.isRead })
+        #expect(attackers.allSatisfy { $0.take().count == 1_000 }, "everything is answered in the end")
+    }
+
+    @Test func framesOfOneConnectionStayInOrderAcrossTurns() {
+        let shell = Shell()
+        let (poster, reader) = (shell.connect(), shell.connect())
+        reader.subscribe(1, [">"])
+        shell.run()
+        _ = reader.take()
+        poster.send(
+            frames(10_000) {
+                postFrame(
+                    $0, name: Array("a".utf8), payload: withUnsafeBytes(of: $0) { Array($0) }, .volatile, receipt: false
+                )
+            })
+        #expect(!poster.isRead || shell.lastSequence < 10_000)
+        shell.run()
+        let payloads = reader.takeMessages().map { $0.payload }
+        #expect(payloads == (1...10_000 as ClosedRange<UInt64>).map { withUnsafeBytes(of: $0) { Array($0) } })
+    }
+
+    @Test func aLongListIsAnsweredInPieces() {
+        let shell = Shell()
+        let (attacker, innocent) = (shell.connect(uid: 1000), shell.connect(uid: 2000))
+        for number in 1...1_000 as ClosedRange<UInt32> { attacker.subscribe(number, ["a.b"], durable: "d\(number)") }
+        shell.run()
+        _ = attacker.take()
+        for _ in 0..<20 { attacker.send(List(request: attacker.nextRequest())) }
+        #expect(turnsUntilPong(innocent, shell) <= 2)
+        shell.run()
+        #expect(attacker.take().count == 20 * 1_001)
+    }
+
+    @Test func patternsThatMatchTheSameNameAreRefusedBeforeTheyCost() throws {
+        let shell = Shell()
+        let (attacker, innocent) = (shell.connect(uid: 1000), shell.connect(uid: 2000))
+        // All combinations of two tokens in 14 places match a name of a's.
+        for number in 0..<256 as Range<UInt32> {
+            let patterns = (0..<64 as Range<UInt32>).map { low in
+                (0..<14).map { (number << 6 | low) >> $0 & 1 == 0 ? "a" : "*" }.joined(separator: ".")
+            }
+            attacker.subscribe(number + 1, patterns)
+        }
+        shell.run()
+        let refused = attacker.takeErrors()
+        #expect(refused.count > 100 && refused.allSatisfy { $0.message.contains("limits.per_user.pattern_overlap") })
+        let work = shell.work(of: innocent) {
+            innocent.post(Array(repeating: "a", count: 14).joined(separator: "."), .volatile)
+        }
+        #expect(work < shell.configuration.patternOverlapPerUser + 1_000)
+    }
+
+    @Test func subscriptionsOfOneConnectionCostADeliveryOnce() {
+        let shell = Shell()
+        let (many, poster) = (shell.connect(), shell.connect())
+        for number in 1...4_000 as ClosedRange<UInt32> { many.subscribe(number, [">"]) }
+        shell.run()
+        _ = many.take()
+        poster.post("a", .volatile)
+        let work = shell.work(of: poster) { poster.post("a", .volatile) }
+        #expect(work < 200)
+        shell.run()
+        #expect(many.takeMessages().count == 2)
+    }
+}
+
+extension Shell {
+    /// The units of work that processing what is sent takes.
+    fileprivate func work(of client: Client, _ send: () -> Void) -> Int {
+        let before = core.broker.turns.spent
+        send()
+        return core.broker.turns.spent - before
+    }
+}

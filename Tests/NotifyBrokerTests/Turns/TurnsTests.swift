@@ -1,0 +1,59 @@
+import Testing
+
+@testable import NotifyBroker
+
+struct TurnsTests {
+    private func id(_ slot: Int32) -> ConnectionID { ConnectionID(slot: ConnectionSlot(slot), generation: 0) }
+
+    private func next(_ turns: inout Turns, _ count: Int) -> [Int32] {
+        (0..<count).compactMap { _ in turns.next()?.slot.rawValue }
+    }
+
+    @Test func usersTakeTurnsHoweverManyConnectionsEachHas() {
+        var turns = Turns()
+        for slot in 0..<4 as Range<Int32> { turns.wait(id(slot), uid: 1) }
+        turns.wait(id(10), uid: 2)
+        turns.wait(id(20), uid: 3)
+        turns.wait(id(11), uid: 2)
+        turns.queueBegan()
+        #expect(next(&turns, 9) == [0, 10, 20, 1, 11, 2, 3])
+        #expect(!turns.isAnyoneWaiting)
+    }
+
+    @Test func theQueueRestsWhenTheTurnsWorkIsDone() {
+        var turns = Turns()
+        for slot in 0..<3 as Range<Int32> { turns.wait(id(slot), uid: 1) }
+        turns.queueBegan()
+        _ = turns.next()
+        turns.spend(Turns.unitsPerTurn)
+        #expect(next(&turns, 1) == [])
+        turns.ended()
+        turns.queueBegan()
+        #expect(next(&turns, 3) == [1, 2])
+    }
+
+    @Test func whatIsReadMayUseTheTurnUnlessOthersWait() {
+        var turns = Turns()
+        let alone = turns.readAllowance
+        #expect(alone == Turns.unitsPerTurn)
+        turns.wait(id(1), uid: 1)
+        let beside = turns.readAllowance
+        #expect(beside == Turns.lightSlice)
+        turns.spend(Turns.unitsPerTurn)
+        let over = turns.readAllowance
+        #expect(over <= 0)
+        turns.ended()
+        let next = turns.readAllowance
+        #expect(next == Turns.lightSlice)
+    }
+
+    @Test func reductionsHaveABudgetOfTheirOwn() {
+        var turns = Turns()
+        turns.reduced(bytes: 4 << 20)
+        let afterOne = turns.mayReduce
+        #expect(!afterOne)
+        turns.ended()
+        let later = turns.mayReduce
+        #expect(later)
+    }
+}
