@@ -47,6 +47,64 @@ extension IntegrationTests {
             #expect(try RawClient(daemon).statistics()["log_messages"] == 3)
         }
 
+        /// What became of each post, by its number.
+        private struct Outcomes: Sendable {
+            var stored: [Int] = []
+            var refused: [Int] = []
+            var isEnding = false
+            var hasEnded = false
+        }
+
+        /// Posts one after another until told to end.
+        private func post(to daemon: Daemon) throws -> Watched<Outcomes> {
+            let outcomes = Watched(Outcomes())
+            let socket = daemon.socket
+            Thread.detachNewThread {
+                defer { outcomes.update { $0.hasEnded = true } }
+                guard let client = try? RawClient(path: socket) else { return }
+                for number in 0... {
+                    if outcomes.update({ $0.isEnding }) { return }
+                    do {
+                        try client.post("a", "\(number)", durability: number % 5 == 0 ? .synced : .stored)
+                        outcomes.update { $0.stored.append(number) }
+                    } catch is Refused {
+                        outcomes.update { $0.refused.append(number) }
+                    } catch {
+                        return
+                    }
+                }
+            }
+            return outcomes
+        }
+
+        @Test func movedAwayUnderLoadItHasWhatHasAReceiptAndNothingElse() async throws {
+            let daemon = try await Daemon.start()
+            let outcomes = try post(to: daemon)
+            for _ in 0..<8 {
+                let stored = outcomes.current.stored.count
+                _ = try await outcomes.wait("posts") { $0.stored.count > stored + 20 ? true : nil }
+                let refused = outcomes.current.refused.count
+                try move(daemon, to: ".away")
+                _ = try await outcomes.wait("a refusal") { $0.refused.count > refused ? true : nil }
+                try move(daemon, to: "", from: ".away")
+            }
+            outcomes.update { $0.isEnding = true }
+            let ended = try await outcomes.wait("the last post") { $0.hasEnded ? $0 : nil }
+            try await daemon.kill()
+            try await daemon.start()
+
+            let client = try RawClient(daemon)
+            try client.subscribe("a", durable: "reader", from: .oldest, window: 10_000)
+            var found: [Int] = []
+            while found.count < ended.stored.count {
+                let message = try client.message()
+                found.append(try #require(Int(message.text)))
+                try client.acknowledge(1, through: message.stamp.sequence)
+            }
+            #expect(found == ended.stored)
+            #expect(try client.statistics()["log_messages"] == UInt64(found.count))
+        }
+
         @Test func aReloadMakesANewLogThatGoesOn() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)

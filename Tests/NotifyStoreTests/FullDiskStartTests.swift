@@ -1,8 +1,10 @@
+import Foundation
 import NotifyLog
-import NotifyStore
 import NotifyWire
 import TestSupport
 import Testing
+
+@testable import NotifyStore
 
 /// Starts on a full disk: the log opens, refuses what is to be stored, and works once there is room.
 @Suite(.timeLimit(.minutes(10)))
@@ -51,6 +53,19 @@ struct FullDiskStartTests {
             #expect(store.recovered.nextSequence == 80)
             try store.close(nextSequence: 80)
         }
+    }
+
+    /// Nothing would keep the next start from using them again.
+    @Test func withoutSharedMemoryNoSequenceMayBeUsedYet() async throws {
+        let mark = try SequenceMark(ofMissing: folder.database)
+        #expect(chmod("/dev/shm" + mark.name, 0o666) == 0)
+        FaultyDisk.set(.full, in: folder.path, after: 1)
+        let store = try Store.open(path: folder.database)
+        #expect(store.recovered.nextSequence == 1)
+        #expect(store.recovered.usableThrough == 1)
+        FaultyDisk.set(nil, in: folder.path)
+        #expect(await store.commit([StoredMessage(1)], reserveThrough: 100).failure == nil)
+        try store.close(nextSequence: 2)
     }
 
     @Test(arguments: [true, false]) func aLogThatIsThereIsReadAndGoesOn(wasClean: Bool) async throws {

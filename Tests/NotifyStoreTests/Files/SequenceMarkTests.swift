@@ -47,6 +47,19 @@ struct SequenceMarkTests {
         copy.remove()
     }
 
+    @Test("A database that is missing has a mark for its path")
+    func isOfOneMissingDatabase() throws {
+        let (one, other) = try (
+            SequenceMark(ofMissing: folder.file("one.db")), SequenceMark(ofMissing: folder.file("other.db"))
+        )
+        one.set(7)
+        let again = try SequenceMark(ofMissing: folder.file("one.db"))
+        let values = [again.value, other.value]
+        #expect(values == [7, 0])
+        one.remove()
+        other.remove()
+    }
+
     @Test("An object that others could write to is refused")
     func othersAreRefused() throws {
         let name: String
