@@ -16,12 +16,17 @@ final class Innocents {
     private(set) var delivered = 0
     private(set) var lost = 0
     private(set) var disordered = 0
+    /// What the daemon refused last.
+    private(set) var refusal: String?
     private var last: UInt64 = 0
     private var expected: UInt64 = 0
 
     init(_ socket: String) throws {
         poster = try Link(socket)
         subscriber = try Link(socket)
+        poster.onFrame = { [unowned self] kind, body in
+            if kind == FrameKind.error.rawValue { refused(body) }
+        }
         subscriber.onFrame = { [unowned self] kind, body in
             if kind == FrameKind.deliver.rawValue { received(body) }
         }
@@ -45,6 +50,11 @@ final class Innocents {
         expected = number + 1
         last = sequence
         delivered += 1
+    }
+
+    private func refused(_ body: UnsafeRawBufferPointer) {
+        var cursor = WireCursor(body)
+        if let error = try? ErrorFrame(flags: 0, reading: &cursor) { refusal = error.message }
     }
 
     /// Posts so many at most, as far as the window and the socket allow.

@@ -39,6 +39,7 @@ struct InnocentsProgram: ParsableCommand {
         let rate = Double(innocents.delivered - before) / seconds
         pinger.finish()
         innocents.settle()
+        if let refusal = innocents.refusal { Output.say("refused \(refusal)") }
         Output.say(
             "innocents wanted=\(wanted) rate=\(rate) posted=\(innocents.posted) lost=\(innocents.lost) "
                 + "disordered=\(innocents.disordered) pings=\(pinger.count) ping=\(pinger.worst / .milliseconds(1)) "

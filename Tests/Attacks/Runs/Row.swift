@@ -36,7 +36,7 @@ struct Row: Sendable {
             }
             let reference = try measure(size)
             var measurement = try measure(kind.size)
-            measurement.remark = ", \(Int(reference.rate))/s and \(reference.peak >> 20) MB at the size \(size)"
+            measurement.remark += ", \(Int(reference.rate))/s and \(reference.peak >> 20) MB at the size \(size)"
             return (measurement, Limits.always(measurement) + rule(measurement, reference))
         }
     }

@@ -61,6 +61,7 @@ final class World {
         innocents.say("stop")
         try wait(for: innocents, "innocents")
         measurement.innocents = innocents.fields("innocents") ?? [:]
+        measurement.remark = innocents.lines.first { $0.hasPrefix("refused ") }.map { ", \($0)" } ?? ""
         measurement.peak = daemon.peakBytes
         measurement.charged = probe.peakCharged
         measurement.residentWhenCharged = probe.residentAtPeak
