@@ -82,14 +82,8 @@ struct LogFiles {
         }
     }
 
-    /// Looks at the write-ahead log alone: before a commit, which would fill what was cut with a hole. What is wrong with its
-    /// path shows after the commit.
-    mutating func checkWAL(pages: Int32) throws(Damage) {
-        guard let size = try? Self.size(.writeAheadLog, at: walPath, is: wal) else { return }
-        try checkWAL(size: size, pages: pages)
-    }
-
-    private mutating func checkWAL(size: UInt64, pages: Int32) throws(Damage) {
+    /// Checks the size of the write-ahead log: also before a commit, which would fill what was cut with a hole.
+    mutating func checkWAL(size: UInt64, pages: Int32) throws(Damage) {
         let least = pages == 0 ? 0 : 32 + UInt64(pages) * (24 + pageSize)
         if size < least { throw noteCut(.writeAheadLog, walPath, from: least, to: size) }
     }

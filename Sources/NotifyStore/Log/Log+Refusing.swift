@@ -25,7 +25,10 @@ extension Log {
     /// Looks at what a commit would add to, and at everything where the files were not in place.
     func checkDamage() throws(StorageFailure) {
         do throws(LogFiles.Damage) {
-            if damage == nil { return try files.checkWAL(pages: checkpoints.walPages) }
+            if damage == nil {
+                guard let size = connection.walBytes else { return }
+                return try files.checkWAL(size: size, pages: checkpoints.walPages)
+            }
             if let damage = findDamage() { throw damage }
         } catch {
             damage = error

@@ -48,6 +48,16 @@ final class DatabaseConnection {
         return try query.step() ? query.text(0) : ""
     }
 
+    /// The size of the write-ahead log that is open, wherever its path leads to; nil where there is none.
+    var walBytes: UInt64? {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        var size: Int64 = 0
+        guard let handle, sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) == SQLITE_OK,
+            let file, let methods = file.pointee.pMethods, methods.pointee.xFileSize(file, &size) == SQLITE_OK
+        else { return nil }
+        return UInt64(size)
+    }
+
     /// Whether a transaction has begun that neither was committed nor has SQLite rolled it back after a failure.
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
