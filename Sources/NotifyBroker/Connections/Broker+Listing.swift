@@ -19,8 +19,18 @@ extension Broker {
         connections[slot].listing = Listing(request: list.request, rest: ids[...])
     }
 
+    /// Answers entries of a list that was begun, until so much work is done or enough waits for the peer: as long as it is
+    /// not complete, nothing else of the connection is processed.
+    @inline(__always)
+    mutating func listOn(_ slot: ConnectionSlot, until end: Int) {
+        while connections[slot].listing != nil, turns.spent < end, connections[slot].pauses.isEmpty {
+            listNext(slot)
+            holdBackIfUnread(slot)
+        }
+    }
+
     /// Answers the next entry, or the end of the list.
-    mutating func listNext(_ slot: ConnectionSlot) {
+    private mutating func listNext(_ slot: ConnectionSlot) {
         guard let request = connections[slot].listing?.request else { return }
         turns.spend(Turns.Cost.listEntry)
         guard let id = connections[slot].listing?.rest.popFirst() else {

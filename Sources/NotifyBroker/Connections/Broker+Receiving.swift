@@ -5,6 +5,7 @@ import NotifyWire
 extension Broker {
     /// The memory of an idle connection, here and in the host.
     private static let connectionBytes = 6 << 10
+    private static let freeReceivedBytes = 1 << 10
 
     /// A peer has connected. Over a limit it is answered an error, and closed.
     package mutating func connectionOpened(_ peer: Peer, now: BrokerTime) -> ConnectionID {
@@ -69,16 +70,17 @@ extension Broker {
         let pendingBytes = commits.pending.bytes
         defer { if commits.pending.bytes != pendingBytes { chargePending(since: pendingBytes, to: slot) } }
         var used = 0
+        listOn(slot, until: end)
         while turns.spent < end, connections[slot].pauses.isEmpty {
-            if connections[slot].listing != nil {
-                listNext(slot)
-            } else {
-                guard let frame = try decoder(for: slot).next(in: bytes.slice(from: used)) else { break }
-                used += frame.size
-                turns.spend(Turns.Cost.frame + frame.size >> Turns.Cost.bytesShift)
-                frameReceived(frame, from: slot, now: now)
-                guard !connections[slot].session.isClosing else { return bytes.count }
+            guard let frame = try decoder(for: slot).next(in: bytes.slice(from: used)) else {
+                endTurn(of: slot, hasMore: false)
+                return used
             }
+            used += frame.size
+            turns.spend(Turns.Cost.frame + frame.size >> Turns.Cost.bytesShift)
+            frameReceived(frame, from: slot, now: now)
+            guard !connections[slot].session.isClosing else { return bytes.count }
+            if frame.kind == FrameKind.list.rawValue { listOn(slot, until: end) }
             holdBackIfUnread(slot)
         }
         let next = try decoder(for: slot).next(in: bytes.slice(from: used))
@@ -99,7 +101,8 @@ extension Broker {
     }
 
     private mutating func chargeReceived(_ bytes: Int, to slot: ConnectionSlot) throws(WireError) {
-        let change = connections[slot].charge(receivedBytes: bytes)
+        // Short beginnings of frames are part of what every connection is charged with.
+        let change = connections[slot].charge(receivedBytes: bytes > Self.freeReceivedBytes ? bytes : 0)
         guard change != 0 else { return }
         let uid = connections[slot].uid
         ledger.change(.receivedBytes, by: change, uid: uid)

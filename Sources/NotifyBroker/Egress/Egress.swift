@@ -143,7 +143,7 @@ struct Egress {
         of reader: ReaderID, with entry: LogBlock.Entry, in source: UInt32, to destination: OpenRun.Destination
     ) {
         let index = reader.index
-        outboxes[destination.connection.index].runBytes += Int(entry.length)
+        outboxes[destination.connection.index].noteRun(bytes: entry.length)
         while index >= openRuns.count { openRuns.append(nil) }
         if openRuns[index] != nil {
             if openRuns[index]?.extend(with: entry, in: source, to: destination) == true { return }

@@ -87,7 +87,7 @@ extension Broker {
 
     /// Whether the connection's outbox takes more stored messages.
     func hasRoom(_ slot: ConnectionSlot) -> Bool {
-        let waiting = egress[slot].keptBytes + egress[slot].runBytes
+        let waiting = egress[slot].runBytes
         return waiting < configuration.durableOutboxBytes
             && (waiting == 0 || !ledger.isTight(connections[slot].uid))
     }

@@ -25,10 +25,14 @@ extension BrokerHost {
 
     private func flushOutbox(of id: ConnectionID, _ core: BrokerCore) {
         guard let sink = sink(id) else { return }
-        var hasWritten = true
-        while hasWritten, !sink.isBlocked {
-            hasWritten = false
-            while sink.hasRoom, let bytes = core.broker.nextOutput(for: id) {
+        var isEmpty = false
+        while !isEmpty, !sink.isBlocked {
+            var hasWritten = false
+            while sink.hasRoom {
+                guard let bytes = core.broker.nextOutput(for: id) else {
+                    isEmpty = true
+                    break
+                }
                 sink.write(bytes)
                 hasWritten = true
             }

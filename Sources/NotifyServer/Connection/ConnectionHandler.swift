@@ -56,7 +56,6 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
             isHeld = false
             driver.connectionWritable(id)
         }
-        context.fireChannelWritabilityChanged()
     }
 
     func channelInactive(context: ChannelHandlerContext) {

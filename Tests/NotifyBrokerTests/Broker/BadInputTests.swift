@@ -106,9 +106,9 @@ struct BadInputTests {
     @Test func whoVanishesInTheMiddleOfAFrameLeavesNothing() {
         let shell = Shell()
         let client = shell.connect()
-        client.send(Array(postFrame(1, name: Array("a".utf8), payload: [UInt8](repeating: 0, count: 100)).prefix(50)))
+        client.send(Array(postFrame(1, name: Array("a".utf8), payload: [UInt8](repeating: 0, count: 5000)).prefix(3000)))
         shell.run()
-        #expect(shell.amount(of: .receivedBytes, 1000) == 50)
+        #expect(shell.amount(of: .receivedBytes, 1000) == 3000)
         shell.closed(client)
         #expect(shell.holdsNothing(1000))
         shell.core.broker.connectionClosed(client.id)
@@ -123,20 +123,20 @@ struct BadInputTests {
     @Test(arguments: [-1, 0, 1])
     func unfinishedFramesAreLimitedPerUser(_ over: Int) {
         var configuration = BrokerConfiguration()
-        configuration.partialBytesPerUser = 1000
+        configuration.partialBytesPerUser = 10_000
         let shell = Shell(configuration)
         let (first, second, stranger) = (shell.connect(), shell.connect(), shell.connect(uid: 2000))
-        let frame = postFrame(1, name: Array("a".utf8), payload: [UInt8](repeating: 0, count: 3000))
-        first.send(Array(frame[..<600]))
-        stranger.send(Array(frame[..<900]))
-        second.send(Array(frame[..<(400 + over)]))
+        let frame = postFrame(1, name: Array("a".utf8), payload: [UInt8](repeating: 0, count: 30_000))
+        first.send(Array(frame[..<6000]))
+        stranger.send(Array(frame[..<9000]))
+        second.send(Array(frame[..<(4000 + over)]))
         shell.run()
         #expect(!first.isClosed && !stranger.isClosed)
         #expect(second.isClosed == (over > 0))
         #expect(second.takeErrors().map(\.code) == (over > 0 ? [ErrorCode.limitReached.rawValue] : []))
-        first.send(Array(frame[600...]))
+        first.send(Array(frame[6000...]))
         shell.run()
-        #expect(shell.amount(of: .receivedBytes, 1000) == (over > 0 ? 0 : 400 + over), "given back")
+        #expect(shell.amount(of: .receivedBytes, 1000) == (over > 0 ? 0 : 4000 + over), "given back")
         #expect(first.take().count == 1)
     }
 }
