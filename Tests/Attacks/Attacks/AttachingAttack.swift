@@ -1,14 +1,25 @@
 import NotifyWire
+import WireTestSupport
 
-/// Connections that create durable subscriptions and detach them, on and on, without waiting for an answer.
+/// Connections that attach to durable subscriptions with long patterns and detach them, on and on, without waiting for an
+/// answer. Each is created first.
 final class AttachingAttack: Attack {
-    private static let batch = 64
-    private static let namesPerConnection = 100
+    private static let batch = 8
+    private static let namesPerConnection = 150
+    private static let numberBytes = 8
 
     private let links: [Link]
-    private var number = 0
+    private var attach: [UInt8]
+    private var number: UInt64 = 0
 
     init(_ target: Target) throws {
+        let filler = String(repeating: "x", count: 200)
+        attach =
+            Subscribe(
+                request: 1, subscription: 1,
+                patterns: (0..<Limits.patternsPerSubscription).map { "attaching.*.\($0).\(filler)" },
+                durableName: "attaching-" + String(repeating: "0", count: Self.numberBytes)
+            ).encoded
         links = try target.links(target.size)
         Link.serve(links) { links.count(.welcome) + links.count(where: { !$0.isOpen }) == links.count }
     }
@@ -17,15 +28,28 @@ final class AttachingAttack: Attack {
         for (index, link) in links.enumerated() where link.isFlushed {
             for _ in 0..<Self.batch {
                 number += 1
-                link.write(
-                    Subscribe(
-                        request: link.newRequest(), subscription: UInt32(truncatingIfNeeded: number),
-                        patterns: ["attaching.\(index).>"],
-                        durableName: "attaching-\(index)-\(number % Self.namesPerConnection)"))
-                link.write(Detach(request: link.newRequest(), subscription: UInt32(truncatingIfNeeded: number)))
+                let subscription = UInt32(truncatingIfNeeded: number)
+                let name = index * Self.namesPerConnection + Int(number) % Self.namesPerConnection
+                writeNumbers(request: link.newRequest(), subscription: subscription, name: name)
+                link.write(attach)
+                link.write(Detach(request: link.newRequest(), subscription: subscription))
             }
             link.flush()
         }
         Link.serve(links)
+    }
+
+    /// Request u64 and subscription u32 at the body's beginning; the name, of which this is the end, behind the fixed part.
+    private func writeNumbers(request: UInt64, subscription: UInt32, name: Int) {
+        var rest = name
+        attach.withUnsafeMutableBytes { bytes in
+            bytes.storeBytes(of: request.littleEndian, toByteOffset: FrameHeader.size, as: UInt64.self)
+            bytes.storeBytes(of: subscription.littleEndian, toByteOffset: FrameHeader.size + 8, as: UInt32.self)
+            let end = FrameHeader.size + 24 + "attaching-".utf8.count + Self.numberBytes
+            for offset in 1...Self.numberBytes {
+                bytes[end - offset] = UInt8(ascii: "0") + UInt8(rest % 10)
+                rest /= 10
+            }
+        }
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 
 /// The process of one attack: it prints "ready" once it is set up, and goes on until "stop".
 struct AttackProgram: ParsableCommand {
@@ -13,6 +14,8 @@ struct AttackProgram: ParsableCommand {
     func run() throws {
         guard let kind = AttackKind(rawValue: kind) else { throw HarnessError("there is no attack \(kind)") }
         Descriptors.raiseLimit()
+        // Many attackers would otherwise leave the daemon no processor, which is the kernel's to prevent.
+        setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 15)
         try User(rawValue: user)?.become()
         var orders = Orders()
         // One that the daemon does not let in has failed, as it should.

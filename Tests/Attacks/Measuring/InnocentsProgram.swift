@@ -39,6 +39,7 @@ struct InnocentsProgram: ParsableCommand {
         let rate = Double(innocents.delivered - before) / seconds
         pinger.finish()
         innocents.settle()
+        for link in innocents.links where !link.isOpen { Output.say("refused by closing the connection") }
         if let refusal = innocents.refusal { Output.say("refused \(refusal)") }
         Output.say(
             "innocents wanted=\(wanted) rate=\(rate) posted=\(innocents.posted) lost=\(innocents.lost) "

@@ -11,9 +11,22 @@ struct AttacksProgram: ParsableCommand {
         ])
 }
 
+/// The notifyd that is attacked.
+struct DaemonProgram: Sendable {
+    var path: String
+    var isOptimized: Bool
+
+    /// How much work the event loop may do before it answers a ping, in milliseconds. Without the optimizer, most work takes
+    /// 10 to 60 times as long.
+    var workLimit: Double { isOptimized ? 100 : 3000 }
+}
+
 struct DaemonOptions: ParsableArguments {
     @Option(help: "The program notifyd; that beside this one by default.")
     var notifyd: String?
+
+    @Flag(help: "It was built without optimization, so that the same work takes longer.")
+    var unoptimized = false
 
     func validate() throws {
         guard geteuid() == 0 else {
@@ -21,8 +34,11 @@ struct DaemonOptions: ParsableArguments {
         }
     }
 
-    /// The path of the program.
-    var program: String {
+    var program: DaemonProgram {
+        get throws { DaemonProgram(path: try path, isOptimized: !unoptimized) }
+    }
+
+    private var path: String {
         get throws {
             if let notifyd { return notifyd }
             let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")

@@ -6,6 +6,8 @@ struct Measurement {
     /// The most that the ledger charged, and resident memory at that moment; nil where the daemon does not say.
     var charged: Int?
     var residentWhenCharged = 0
+    /// How much work the event loop may do before it answers a ping, in milliseconds.
+    var workLimit = 0.0
     /// Of the innocents: what `InnocentsProgram` prints.
     var innocents: [String: Double] = [:]
     /// Of the attacks.

@@ -30,7 +30,7 @@ struct Mixture {
         title = "mixture \(seed): \(names)"
     }
 
-    func run(_ program: String, seconds: Int) -> Outcome {
+    func run(_ program: DaemonProgram, seconds: Int) -> Outcome {
         do {
             let measurement = try World(program).measure(attackers, for: .seconds(seconds))
             return Outcome(

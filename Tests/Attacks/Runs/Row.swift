@@ -3,7 +3,7 @@ struct Row: Sendable {
     let kind: AttackKind
     let title: String
     /// What was broken; empty if nothing was.
-    let verdict: @Sendable (_ program: String, _ seconds: Int) throws -> (Measurement, broken: [String])
+    let verdict: @Sendable (_ program: DaemonProgram, _ seconds: Int) throws -> (Measurement, broken: [String])
 
     /// A row whose attack is run once.
     ///
@@ -43,8 +43,6 @@ struct Row: Sendable {
 
     /// What attacks may do to the daemon.
     enum Limits {
-        /// Of a ping, in milliseconds of the event loop's work.
-        static let work = 100.0
         static let rateShare = 0.8
 
         static func always(_ measurement: Measurement) -> [String] {
@@ -62,7 +60,8 @@ struct Row: Sendable {
         }
 
         static func latency(_ measurement: Measurement) -> [String] {
-            measurement.work <= work ? [] : ["a ping waited for more than \(Int(work)) ms of work"]
+            let limit = measurement.workLimit
+            return measurement.work <= limit ? [] : ["a ping waited for more than \(Int(limit)) ms of work"]
         }
 
         static func rate(_ measurement: Measurement) -> [String] {
@@ -115,7 +114,7 @@ extension Row {
     }
 
     /// Runs it. Errors of the harness, such as that the daemon died, count as broken.
-    func run(_ program: String, seconds: Int) -> Outcome {
+    func run(_ program: DaemonProgram, seconds: Int) -> Outcome {
         do {
             let (measurement, broken) = try verdict(program, seconds)
             return Outcome(title: "\(kind.rawValue): \(title)", measurement: measurement, broken: broken)

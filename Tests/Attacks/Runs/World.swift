@@ -20,8 +20,9 @@ final class World {
     /// - Parameters:
     ///   - share: Of the daemon's capacity, that innocents post at; 0 for all of it.
     ///   - innocent: The user that innocents are.
-    init(_ program: String, share: Double = 0.2, innocent: User = .innocent, canHang: Bool = false) throws {
-        daemon = try DaemonUnderAttack(program, canHang: canHang)
+    init(_ program: DaemonProgram, share: Double = 0.2, innocent: User = .innocent, canHang: Bool = false) throws {
+        daemon = try DaemonUnderAttack(program.path, canHang: canHang)
+        measurement.workLimit = program.workLimit
         probe = try LedgerProbe(daemon)
         innocents = try Child(own: [
             "innocents", "--socket", daemon.socket, "--daemon", "\(daemon.pid)", "--user", "\(innocent.rawValue)",
