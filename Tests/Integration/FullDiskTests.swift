@@ -79,16 +79,27 @@ extension IntegrationTests {
             #expect(try await run.stop() == .status(0))
         }
 
+        private var marks: Set<String> {
+            get throws { Set(try FileManager.default.contentsOfDirectory(atPath: "/dev/shm")) }
+        }
+
         @Test func onAFullDiskItStopsInOrder() async throws {
+            let earlier = try marks
             let run = try start("true")
             try await run.ready()
             let client = try RawClient(path: folder.file("n.sock"))
             try client.post("a", durability: .stored)
+            // It stays, as the database does not know the next sequence, and the disk ends with the daemon.
+            var status = stat()
+            #expect(stat(file("n.db", of: run), &status) == 0)
+            let mark = try marks.subtracting(earlier).filter { $0.hasSuffix("-\(status.st_dev)-\(status.st_ino)") }
+            #expect(mark.count == 1)
             let filler = open(file("filler", of: run), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
             defer { close(filler) }
             let bytes = [UInt8](repeating: 1, count: 4096)
             while write(filler, bytes, bytes.count) > 0 {}
             #expect(errno == ENOSPC)
+            defer { for name in mark { unlink("/dev/shm/" + name) } }
             #expect(try await run.stop() == .status(0))
             let errors = try await run.process.standardError.wait("the end of the log") { $0.isAtEnd ? $0.text : nil }
             expectText(errors, "could not be closed in order")

@@ -7,18 +7,29 @@ import Testing
 
 /// A log whose files are deleted, replaced or cut while it is open: no commit succeeds that the next start would not find.
 @Suite(.timeLimit(.minutes(10)))
-struct LostFilesTests {
+final class LostFilesTests {
     let folder: TemporaryFolder
     let store: Store
     let filter: SubscriptionFilter
     let record: DurableRecord
+    /// What the name of the log's shared memory ends with.
+    private let markSuffix: String
 
     init() async throws {
         folder = try TemporaryFolder()
         filter = try SubscriptionFilter(">")
         record = DurableRecord(id: 1, uid: 7, name: "one", filter)
         store = try Store.open(path: folder.database)
+        var status = stat()
+        try #require(stat(folder.database, &status) == 0)
+        markSuffix = "-\(status.st_dev)-\(status.st_ino)"
         await store.commit([StoredMessage(1)], changes: [.create(record)], reserveThrough: 5000)
+    }
+
+    deinit {
+        // The folder can't tell which one it is where the database is gone.
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: "/dev/shm")) ?? []
+        where name.hasSuffix(markSuffix) { unlink("/dev/shm/" + name) }
     }
 
     enum Loss: CaseIterable, Sendable {
