@@ -26,8 +26,11 @@ final class DaemonUnderAttack {
             environment["LD_PRELOAD"] = try Self.makeLibrary(in: folder)
             environment["HANGING_DISK"] = folder.file("hang")
         }
+        // It does not outlive the harness, however that ends.
+        let launcher = ["setpriv", "--pdeathsig", "KILL"]
         process = try Child(
-            program, ["--socket", socket, "--database", folder.file("notifyd.db")], environment: environment)
+            "/usr/bin/env", launcher + [program, "--socket", socket, "--database", folder.file("notifyd.db")],
+            environment: environment)
         try waitForSocket()
     }
 
