@@ -17,13 +17,14 @@ extension Broker {
         let keys = durables.keys.filter { access.mayManage(uid: $0.uid, identity) }.sorted()
         let ids = keys.compactMap { key in durables.slot(of: key).map { durables[$0].id } }
         connections[slot].listing = Listing(request: list.request, rest: ids[...])
+        listOn(slot)
     }
 
-    /// Answers entries of a list that was begun, until so much work is done or enough waits for the peer: as long as it is
-    /// not complete, nothing else of the connection is processed.
+    /// Answers entries of a list that was begun, until the work is done that there is for the connection now, or enough waits
+    /// for the peer: as long as it is not complete, nothing else of the connection is processed.
     @inline(__always)
-    mutating func listOn(_ slot: ConnectionSlot, until end: Int) {
-        while connections[slot].listing != nil, turns.spent < end, connections[slot].pauses.isEmpty {
+    mutating func listOn(_ slot: ConnectionSlot) {
+        while connections[slot].listing != nil, turns.hasWorkLeft, connections[slot].pauses.isEmpty {
             listNext(slot)
             holdBackIfUnread(slot)
         }

@@ -6,6 +6,8 @@ extension Broker {
     /// The memory of an idle connection, here and in the host.
     private static let connectionBytes = 6 << 10
     private static let freeReceivedBytes = 1 << 10
+    /// After so many frames it is looked at how much their answers take.
+    private static let framesPerLook = 16
 
     /// A peer has connected. Over a limit it is answered an error, and closed.
     package mutating func connectionOpened(_ peer: Peer, now: BrokerTime) -> ConnectionID {
@@ -66,23 +68,28 @@ extension Broker {
     private mutating func process(
         _ bytes: UnsafeRawBufferPointer, from slot: ConnectionSlot, now: BrokerTime
     ) throws(WireError) -> Int {
-        let end = turns.spent + beginTurn(of: slot)
+        beginTurn(of: slot)
         let pendingBytes = commits.pending.bytes
         defer { if commits.pending.bytes != pendingBytes { chargePending(since: pendingBytes, to: slot) } }
         var used = 0
-        listOn(slot, until: end)
-        while turns.spent < end, connections[slot].pauses.isEmpty {
+        var count = 0
+        listOn(slot)
+        var mayGoOn = connections.mayGoOn(slot)
+        while mayGoOn, turns.hasWorkLeft {
             guard let frame = try decoder(for: slot).next(in: bytes.slice(from: used)) else {
+                holdBackIfUnread(slot)
                 endTurn(of: slot, hasMore: false)
                 return used
             }
             used += frame.size
             turns.spend(Turns.Cost.frame + frame.size >> Turns.Cost.bytesShift)
             frameReceived(frame, from: slot, now: now)
-            guard !connections[slot].session.isClosing else { return bytes.count }
-            if frame.kind == FrameKind.list.rawValue { listOn(slot, until: end) }
-            holdBackIfUnread(slot)
+            count &+= 1
+            if count.isMultiple(of: Self.framesPerLook) { holdBackIfUnread(slot) }
+            mayGoOn = connections.mayGoOn(slot)
         }
+        guard !connections[slot].session.isClosing else { return bytes.count }
+        holdBackIfUnread(slot)
         let next = try decoder(for: slot).next(in: bytes.slice(from: used))
         endTurn(of: slot, hasMore: next != nil || connections[slot].listing != nil)
         return used

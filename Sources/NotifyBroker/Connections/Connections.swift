@@ -99,6 +99,14 @@ struct Connections {
 
     // MARK: Reading
 
+    /// Whether more of what the connection sent may be processed.
+    @inline(__always)
+    func mayGoOn(_ slot: ConnectionSlot) -> Bool {
+        let (pauses, state) = (self[slot].pauses, self[slot].session.state)
+        if case .closing = state { return false }
+        return pauses.isEmpty
+    }
+
     /// Notes a reason not to read. Returns whether reading is to be paused now.
     mutating func pause(_ slot: ConnectionSlot, _ reason: Connection.Pauses) -> Bool {
         let wasRead = self[slot].pauses.isEmpty

@@ -124,9 +124,12 @@ struct Egress {
         guard count > 0 else { return }
         for index in 0..<count {
             let slot = resolution.registrations[index].connection
-            outboxes[slot.index].appendVolatile(
+            // What continues a span was touched with it.
+            if outboxes[slot.index].appendVolatile(
                 source: place.source, start: place.start, end: place.end, sequence: sequence)
-            touch(slot)
+            {
+                touch(slot)
+            }
         }
     }
 

@@ -29,6 +29,7 @@ struct Outbox {
 
     var isEmpty: Bool { chunks.isEmpty && spans.isEmpty && last.end == last.start }
     /// Charged for what cannot be dropped.
+    @inline(__always)
     var undroppableBytes: Int { keptBytes + Int(heldByHost) }
     /// Charged for stored messages and answers, those of this tick included.
     var runBytes: Int { keptBytes + Int(runs) }
@@ -43,21 +44,24 @@ struct Outbox {
         runs = runs.addingReportingOverflow(bytes).overflow ? .max : runs + bytes
     }
     /// What must arrive and has not been taken, this tick's answers included.
+    @inline(__always)
     var unreadBytes: Int { keptBytes + own.writerIndex }
 
     // MARK: During a tick
 
-    /// A volatile message that lies in a growing source.
-    mutating func appendVolatile(source: UInt32, start: Int, end: Int, sequence: UInt64) {
+    /// A volatile message that lies in a growing source. Returns false where it continues what this tick has already.
+    @inline(__always)
+    @discardableResult
+    mutating func appendVolatile(source: UInt32, start: Int, end: Int, sequence: UInt64) -> Bool {
         if last.source == source, last.end == start, last.droppable > 0 {
             last.end = end
             last.droppable &+= 1
             last.last = sequence
-        } else {
-            begin(
-                Span(
-                    source: source, start: start, end: end, droppable: 1, durable: 0, first: sequence, last: sequence))
+            return false
         }
+        begin(
+            Span(source: source, start: start, end: end, droppable: 1, durable: 0, first: sequence, last: sequence))
+        return true
     }
 
     /// Deliver frames of one run, behind their header.

@@ -20,16 +20,16 @@ extension Broker {
         return nil
     }
 
-    /// Returns how much work may be done for the connection now.
+    /// Decides how much work may be done for the connection now.
     @inline(__always)
-    mutating func beginTurn(of slot: ConnectionSlot) -> Int {
+    mutating func beginTurn(of slot: ConnectionSlot) {
         switch connections[slot].turn {
-        case .none: return turns.readAllowance
-        case .waiting, .held: return 0
+        case .none: turns.beginSlice(connections[slot].pauses.isEmpty ? turns.readAllowance : 0)
+        case .waiting, .held: turns.beginSlice(0)
         case .going:
             // Reading goes on when nothing is left.
             connections[slot].pauses.remove(.backlog)
-            return Turns.slice
+            turns.beginSlice(Turns.slice)
         }
     }
 

@@ -37,6 +37,8 @@ struct Turns {
     private(set) var spent = 0
     /// Where the work of this turn on what is read ends.
     private var readEnd = Self.unitsPerTurn
+    /// Where the work for the connection that is being processed ends.
+    private var sliceEnd = 0
     private var queueEnd = 0
     /// The work that may still be done in this turn to keep the latest messages of each name.
     private var reductionsLeft = Self.unitsPerTurn
@@ -45,6 +47,14 @@ struct Turns {
 
     @inline(__always)
     mutating func spend(_ units: Int) { spent &+= units }
+
+    /// So much work may be done for a connection now.
+    @inline(__always)
+    mutating func beginSlice(_ units: Int) { sliceEnd = spent &+ units }
+
+    /// Whether more may be done for the connection now.
+    @inline(__always)
+    var hasWorkLeft: Bool { spent < sliceEnd }
 
     /// The work that may be done on what was just read.
     @inline(__always)
