@@ -106,7 +106,8 @@ struct BadInputTests {
     @Test func whoVanishesInTheMiddleOfAFrameLeavesNothing() {
         let shell = Shell()
         let client = shell.connect()
-        client.send(Array(postFrame(1, name: Array("a".utf8), payload: [UInt8](repeating: 0, count: 5000)).prefix(3000)))
+        client.send(
+            Array(postFrame(1, name: Array("a".utf8), payload: [UInt8](repeating: 0, count: 5000)).prefix(3000)))
         shell.run()
         #expect(shell.amount(of: .receivedBytes, 1000) == 3000)
         shell.closed(client)
