@@ -28,10 +28,7 @@ let package = Package(
     targets: [
         .target(
             name: "NotifyCenter",
-            dependencies: [
-                .product(name: "BasicContainers", package: "swift-collections"),
-                .product(name: "DequeModule", package: "swift-collections"),
-            ]),
+            dependencies: [.product(name: "DequeModule", package: "swift-collections")]),
         .target(name: "NotifyFoundation", dependencies: ["NotifyCenter"]),
         .target(name: "NotifyBroadcast", dependencies: ["NotifyCenter", "NotifyMacros"]),
         .macro(

@@ -14,8 +14,8 @@ extension Broker {
         }
     }
 
-    /// What all connections have received that was not processed yet, parts of frames included.
-    package var receivedBytes: Int { ledger.receivedBytes }
+    /// So many bytes may be read at once for a connection of the user.
+    package func readLimit(of uid: UInt32) -> Int { ledger.readLimit(of: uid) }
 
     /// The memory that is no user's.
     var sharedBytes: Int { subscriptions.cacheBytes + readers.ring.bytes }

@@ -11,6 +11,8 @@ struct Ledger {
         case durableSubscriptions
         /// Connections for which volatile messages wait.
         case slowConnections
+        /// Bytes of volatile messages that wait in outboxes, for each connection. Connections share their memory.
+        case outboxBytes
         /// Bytes of connections themselves.
         case connectionBytes
         /// Bytes of subscriptions in the center.
@@ -19,9 +21,9 @@ struct Ledger {
         case durableBytes
         /// Bytes received and not processed, of whole frames and of parts.
         case receivedBytes
-        /// Bytes of volatile messages that wait in outboxes.
-        case outboxBytes
-        /// Bytes of answers and stored messages that wait in outboxes, and of all that the host holds for sockets.
+        /// Bytes of blocks of messages that outboxes and sockets keep alive.
+        case blockBytes
+        /// Bytes of answers, and of messages that are no longer in a block, that wait in outboxes and for sockets.
         case answerBytes
         /// Bytes of posts and changes that wait for the store.
         case pendingBytes
@@ -44,8 +46,6 @@ struct Ledger {
     private var storedNames: StoredNames
     /// What all users hold.
     private(set) var totalBytes = 0
-    /// What all users have received and was not processed.
-    private(set) var receivedBytes = 0
 
     init(_ configuration: BrokerConfiguration) {
         var limits = SIMD16<Int>(repeating: .max)
@@ -95,7 +95,6 @@ struct Ledger {
             account.bytes += amount
             totalBytes += amount
         }
-        if resource == .receivedBytes { receivedBytes += amount }
         accounts[uid] = account.amounts == .zero ? nil : account
     }
 
@@ -138,6 +137,20 @@ extension Ledger {
     /// What the user holds in memory.
     func bytes(of uid: UInt32) -> Int { accounts[uid]?.bytes ?? 0 }
 
+    /// So many bytes may be read at once for a connection of the user. Buffers stay with their connections, so that with more
+    /// connections each gets less; little is read while much of what was read before waits.
+    func readLimit(of uid: UInt32) -> Int {
+        guard let amounts = accounts[uid]?.amounts else { return Self.leastRead }
+        if amounts[Resource.receivedBytes.rawValue] > Self.readAheadBytes { return Self.leastRead }
+        let part = Self.readBufferBytes / max(1, amounts[Resource.connections.rawValue])
+        return min(max(part, Self.leastRead), Self.mostRead)
+    }
+
+    private static let leastRead = 1 << 10
+    private static let mostRead = 256 << 10
+    private static let readAheadBytes = 8 << 20
+    private static let readBufferBytes = 16 << 20
+
     /// - Throws: `limitReached`, if the user may not hold so many bytes more.
     func checkRoom(for bytes: Int, uid: UInt32) throws(WireError) {
         guard room(of: uid) < bytes else { return }
@@ -150,21 +163,20 @@ extension Ledger {
     /// Whether what cannot be dropped takes up half of the user's share: then no more of it is made.
     func isTight(_ uid: UInt32) -> Bool {
         guard let account = accounts[uid] else { return false }
-        let kept = account.bytes - account.amounts[Resource.outboxBytes.rawValue]
+        let kept = account.bytes - account.amounts[Resource.blockBytes.rawValue]
         return kept > (room(of: uid) + account.bytes) / 2
     }
 
     /// How many volatile messages, in bytes, may wait for each of the user's slow connections; nil if they are within the limits.
     ///
-    /// Bytes that cannot be dropped are left out of account up to half of the user's share, so that they do not cause others to
-    /// be dropped. A connection for which less than its part waits loses nothing.
+    /// Where more waits than may, or the user holds more than its share, a connection for which less than its part waits loses
+    /// nothing.
     func outboxLimitPerConnection(uid: UInt32) -> Int? {
         guard let account = accounts[uid] else { return nil }
         let waiting = account.amounts[Resource.outboxBytes.rawValue]
-        let share = room(of: uid) + account.bytes
-        let limit = min(limit(of: .outboxBytes), max(share - (account.bytes - waiting), share / 2))
-        guard waiting > limit else { return nil }
-        return max(0, limit) / max(1, account.amounts[Resource.slowConnections.rawValue])
+        let slow = max(1, account.amounts[Resource.slowConnections.rawValue])
+        if waiting > limit(of: .outboxBytes) { return limit(of: .outboxBytes) / slow }
+        return room(of: uid) < 0 ? waiting / slow / 2 : nil
     }
 }
 
@@ -181,6 +193,7 @@ extension Ledger.Resource {
         case .durableBytes: "durable_bytes"
         case .receivedBytes: "half_received_bytes"
         case .outboxBytes: "outbox_bytes"
+        case .blockBytes: "block_bytes"
         case .answerBytes: "answer_bytes"
         case .pendingBytes: "pending_bytes"
         case .nameBytes: "name_bytes"
@@ -199,6 +212,7 @@ extension Ledger.Resource {
         case .durableBytes: "bytes of durable subscriptions"
         case .receivedBytes: "bytes of unfinished frames"
         case .outboxBytes: "bytes in outboxes"
+        case .blockBytes: "bytes of messages"
         case .answerBytes: "bytes of answers"
         case .pendingBytes: "bytes that wait for the disk"
         case .nameBytes: "bytes of names"
@@ -210,8 +224,8 @@ extension Ledger.Resource {
         switch self {
         case .connections, .subscriptions, .durableSubscriptions, .receivedBytes, .outboxBytes:
             "limits.per_user.\(name)"
-        case .slowConnections, .connectionBytes, .registrationBytes, .durableBytes, .answerBytes, .pendingBytes,
-            .nameBytes:
+        case .slowConnections, .connectionBytes, .registrationBytes, .durableBytes, .blockBytes, .answerBytes,
+            .pendingBytes, .nameBytes:
             "limits.memory_bytes"
         }
     }

@@ -14,7 +14,7 @@ extension Broker {
         let uid = peer.identity.uid
         let id = connections.open(
             peer, identity: access.retain(peer.identity),
-            greetingDeadline: now.monotonic + configuration.greetingTimeout)
+            greetingDeadline: now.monotonic + configuration.greetingTimeout, heldBlocks: egress.heldBlocks(of: uid))
         egress.open(id.slot)
         if logs(.debug) { log(.connected, on: id.slot) }
         ledger.change(.connections, by: 1, uid: uid)
@@ -169,6 +169,9 @@ extension Broker {
         ledger.change(.connections, by: -1, uid: connections[slot].uid)
         ledger.change(.connectionBytes, by: -Self.connectionBytes, uid: connections[slot].uid)
         access.release(connections[slot].identity)
+        if ledger.amount(of: .connections, uid: connections[slot].uid) == 0 {
+            egress.forgetBlocks(of: connections[slot].uid)
+        }
         connections.remove(slot)
     }
 
@@ -177,8 +180,8 @@ extension Broker {
         endSubscriptions(of: slot)
         let uid = connections[slot].uid
         ledger.change(.receivedBytes, by: connections[slot].charge(receivedBytes: 0), uid: uid)
-        chargeOutbox(slot, waiting: 0, undroppable: 0)
         egress.discard(slot)
+        chargeOutbox(slot, waiting: 0, own: 0)
         commits.connectionEnded(slot)
     }
 

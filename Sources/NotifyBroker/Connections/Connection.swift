@@ -51,8 +51,10 @@ struct Connection {
     private(set) var unreceiptedPosts = 0
     /// Bytes charged for a frame that has not arrived whole.
     private(set) var receivedBytes = 0
-    /// Bytes charged for its outbox: for volatile messages, and for what cannot be dropped.
-    var outboxCharge = (waiting: 0, undroppable: 0)
+    /// Bytes charged for its outbox: of volatile messages, of its own memory, and the user's shared blocks at that time.
+    var outboxCharge = (waiting: 0, own: 0, shared: 0)
+    /// The user's.
+    let heldBlocks: HeldBlocks
     /// Readers wait until its outbox has room.
     var hasHeldReaders = false
     /// Empty while it is read from.
@@ -61,7 +63,8 @@ struct Connection {
     /// The durable subscriptions that are still to be listed for a request; nil while it asked for no list.
     var listing: Listing?
 
-    init(id: ConnectionID, peer: Peer, identity: IdentityID, session: Session) {
+    init(id: ConnectionID, peer: Peer, identity: IdentityID, session: Session, heldBlocks: HeldBlocks) {
+        self.heldBlocks = heldBlocks
         self.id = id
         uid = peer.identity.uid
         gid = peer.identity.gid

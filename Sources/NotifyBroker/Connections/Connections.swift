@@ -32,10 +32,13 @@ struct Connections {
 
     // MARK: Life
 
-    mutating func open(_ peer: Peer, identity: IdentityID, greetingDeadline: Duration) -> ConnectionID {
+    mutating func open(
+        _ peer: Peer, identity: IdentityID, greetingDeadline: Duration, heldBlocks: HeldBlocks = HeldBlocks()
+    ) -> ConnectionID {
         let id = table.insert { id in
             Connection(
-                id: id, peer: peer, identity: identity, session: Session(greetingDeadline: greetingDeadline))
+                id: id, peer: peer, identity: identity, session: Session(greetingDeadline: greetingDeadline),
+                heldBlocks: heldBlocks)
         }
         watchDeadline(of: id.slot)
         return id

@@ -40,7 +40,7 @@ extension Broker {
     package mutating func settle(_ id: ConnectionID, isBlocked: Bool, now: BrokerTime) -> Settlement {
         guard connections.contains(id) else { return .open }
         let slot = id.slot
-        egress[slot].settle(isBlocked: isBlocked)
+        egress[slot].settle(isBlocked: isBlocked, in: connections[slot].heldBlocks)
         chargeOutbox(slot)
         if egress[slot].droppableBytes > 0 { limitOutbox(slot, now: now) }
         holdBack(slot)
@@ -74,19 +74,22 @@ extension Broker {
 
     private mutating func chargeOutbox(_ slot: ConnectionSlot) {
         let waiting = egress[slot].droppableBytes
-        let undroppable = egress[slot].undroppableBytes
-        guard connections[slot].outboxCharge != (waiting, undroppable) else { return }
-        chargeOutbox(slot, waiting: waiting, undroppable: undroppable)
+        let own = egress[slot].ownBytes
+        let shared = connections[slot].heldBlocks.byteCount
+        guard connections[slot].outboxCharge != (waiting, own, shared) else { return }
+        chargeOutbox(slot, waiting: waiting, own: own)
     }
 
     /// Charges the connection's user with what waits in its outbox.
-    mutating func chargeOutbox(_ slot: ConnectionSlot, waiting: Int, undroppable: Int) {
+    mutating func chargeOutbox(_ slot: ConnectionSlot, waiting: Int, own: Int) {
         let uid = connections[slot].uid
-        let (earlier, earlierUndroppable) = connections[slot].outboxCharge
-        connections[slot].outboxCharge = (waiting, undroppable)
-        ledger.change(.outboxBytes, by: waiting - earlier, uid: uid)
-        ledger.change(.answerBytes, by: undroppable - earlierUndroppable, uid: uid)
-        ledger.change(.slowConnections, by: (waiting > 0 ? 1 : 0) - (earlier > 0 ? 1 : 0), uid: uid)
+        let earlier = connections[slot].outboxCharge
+        let shared = connections[slot].heldBlocks.byteCount
+        connections[slot].outboxCharge = (waiting, own, shared)
+        ledger.change(.outboxBytes, by: waiting - earlier.waiting, uid: uid)
+        ledger.change(.answerBytes, by: own - earlier.own, uid: uid)
+        ledger.set(.blockBytes, to: shared, uid: uid)
+        ledger.change(.slowConnections, by: (waiting > 0 ? 1 : 0) - (earlier.waiting > 0 ? 1 : 0), uid: uid)
     }
 
     /// Applies the overflow policy to a connection over its limit, or over its part of the user's limit.
@@ -106,15 +109,12 @@ extension Broker {
             actions.append(.continueSoon)
             return
         case .keepLatest:
-            let mayWait = egress[slot].droppableBytes <= 2 * limit
-            guard turns.mayReduce || !mayWait else {
-                egress.touch(slot)
-                actions.append(.continueSoon)
-                return
-            }
-            if turns.mayReduce {
-                turns.reduced(bytes: egress[slot].droppableBytes)
+            if turns.mayReduce(now: now.monotonic) {
+                turns.reduced(bytes: egress[slot].droppableBytes, now: now.monotonic)
                 dropped = egress[slot].keepLatest()
+            } else if egress[slot].droppableBytes <= 2 * limit {
+                // Others are being reduced: this one's turn comes when more is added to it.
+                return
             }
         case .dropOldest:
             break

@@ -26,8 +26,12 @@ struct Chunk {
 
     var content: Content
     var bytes: ByteBuffer
-    /// What is charged for it: its own bytes, or the whole block that it keeps alive.
+    /// What is charged to its connection for it: its own bytes, or the whole block that it keeps alive.
     var charge: Int
+    /// The block that it keeps alive; nil where the bytes are its own.
+    var block: SharedBlock?
+    /// Counts the block for the user, while the chunk waits.
+    var hold: BlockHold?
 
     var isDroppable: Bool {
         if case .droppable = content { true } else { false }

@@ -8,6 +8,20 @@ import NotifyWire
 ///
 /// During a tick outboxes collect spans of buffers that are still growing; `seal` turns them into bytes at its end.
 struct Egress {
+    /// A buffer that outboxes refer to.
+    struct Source {
+        /// Stands for one that is still being written.
+        static let unfinished = Source(ByteBuffer())
+
+        let buffer: ByteBuffer
+        let block: SharedBlock
+
+        init(_ buffer: ByteBuffer) {
+            self.buffer = buffer
+            block = SharedBlock(buffer)
+        }
+    }
+
     /// What became of a tick's messages.
     struct Counts {
         var delivered: UInt64 = 0
@@ -24,7 +38,7 @@ struct Egress {
     private var volatileWriter = BlockWriter()
     /// The tick's sources: blocks of volatile messages and of the log, of the ring, and pages. One that is still being written
     /// is empty here.
-    private var sources: [ByteBuffer] = []
+    private var sources: [Source] = []
     /// The source that is the volatile writer's block.
     private var volatileSource: UInt32?
     /// The source that is the log's open block, if spans lie in it: then it may not grow after this tick.
@@ -34,7 +48,20 @@ struct Egress {
     private(set) var readersWithRuns: [ReaderID] = []
     private var counts = Counts()
 
+    private var heldBlocks: [UInt32: HeldBlocks] = [:]
+
     // MARK: Connections
+
+    /// The shared blocks that the user's connections keep alive.
+    mutating func heldBlocks(of uid: UInt32) -> HeldBlocks {
+        if let blocks = heldBlocks[uid] { return blocks }
+        let blocks = HeldBlocks()
+        heldBlocks[uid] = blocks
+        return blocks
+    }
+
+    /// The user has no connection any more.
+    mutating func forgetBlocks(of uid: UInt32) { heldBlocks[uid] = nil }
 
     mutating func open(_ slot: ConnectionSlot) {
         if slot.index == outboxes.count { outboxes.append(Outbox()) }
@@ -92,19 +119,24 @@ struct Egress {
     }
 
     private mutating func beginVolatileBlock() -> UInt32 {
-        let source = addSource(ByteBuffer())
+        let source = addUnfinishedSource()
         volatileSource = source
         return source
     }
 
+    private mutating func addUnfinishedSource() -> UInt32 {
+        sources.append(.unfinished)
+        return UInt32(sources.count - 1)
+    }
+
     private mutating func endVolatileBlock() {
         guard let source = volatileSource.take() else { return }
-        sources[Int(source)] = volatileWriter.cut()
+        sources[Int(source)] = Source(volatileWriter.cut())
     }
 
     /// A message that lies in the log's open block.
     mutating func inOpenBlock(_ place: (start: Int, end: Int)) -> Span.Place {
-        let source = logSource ?? addSource(ByteBuffer())
+        let source = logSource ?? addUnfinishedSource()
         logSource = source
         return Span.Place(source: source, start: place.start, end: place.end)
     }
@@ -115,7 +147,7 @@ struct Egress {
     /// The log's open block was cut.
     mutating func openBlockEnded(_ frames: ByteBuffer) {
         guard let source = logSource.take() else { return }
-        sources[Int(source)] = frames
+        sources[Int(source)] = Source(frames)
     }
 
     /// Puts an encoded message into the outbox of every volatile subscriber, which are the first `count` registrations.
@@ -137,7 +169,7 @@ struct Egress {
 
     /// Makes a complete buffer a source for this tick.
     mutating func addSource(_ buffer: ByteBuffer) -> UInt32 {
-        sources.append(buffer)
+        sources.append(Source(buffer))
         return UInt32(sources.count - 1)
     }
 

@@ -13,24 +13,22 @@ struct Outbox {
     private(set) var chunks: Deque<Chunk> = []
     /// Chunks at the end that `settle` has not charged yet.
     private var unsettledCount: UInt32 = 0
+    /// Bytes of stored messages that were added since `settle`.
+    private var runs: UInt32 = 0
+    /// The part of what waits that lies in no shared block.
+    private var ownWaitingBytes: UInt32 = 0
+    /// It is on the broker's list of those to flush.
+    var isTouched = false
 
     /// Charged for droppable chunks that stayed behind.
     private(set) var droppableBytes = 0
     /// Charged for all other chunks that stayed behind.
     private(set) var keptBytes = 0
-    /// Charged for chunks that the host took and its socket has not.
-    private var heldByHost: UInt32 = 0
-    /// Charged for chunks that the host took since `settle`.
-    private var taken: UInt32 = 0
-    /// Bytes of stored messages that were added since `settle`.
-    private var runs: UInt32 = 0
-    /// It is on the broker's list of those to flush.
-    var isTouched = false
+    private let taken = TakenChunks()
 
     var isEmpty: Bool { chunks.isEmpty && spans.isEmpty && last.end == last.start }
-    /// Charged for what cannot be dropped.
-    @inline(__always)
-    var undroppableBytes: Int { keptBytes + Int(heldByHost) }
+    /// Bytes of its own that wait here or for the socket: shared blocks are counted for the user.
+    var ownBytes: Int { Int(ownWaitingBytes) + taken.ownBytes }
     /// Charged for stored messages and answers, those of this tick included.
     var runBytes: Int { keptBytes + Int(runs) }
 
@@ -95,19 +93,20 @@ struct Outbox {
 
     /// Turns the tick's spans into chunks; `source` gives the finished buffer of a span's source. Returns how many
     /// messages were volatile and how many durable.
-    mutating func seal(_ source: (UInt32) -> ByteBuffer) -> (volatile: UInt64, durable: UInt64) {
+    mutating func seal(_ source: (UInt32) -> Egress.Source) -> (volatile: UInt64, durable: UInt64) {
         begin(.none)
         var counts = (volatile: UInt64(0), durable: UInt64(0))
         for span in spans {
-            let buffer = span.source == Span.own ? own : source(span.source)
+            let origin = span.source == Span.own ? nil : source(span.source)
+            let buffer = origin?.buffer ?? own
             guard let bytes = buffer.getSlice(at: span.start, length: span.end - span.start) else {
                 preconditionFailure("a span reaches past its source")
             }
             let content: Chunk.Content =
                 span.droppable == 0
                 ? .kept : .droppable(Chunk.Missed(count: UInt64(span.droppable), first: span.first, last: span.last))
-            let charge = span.source == Span.own ? bytes.readableBytes : buffer.capacity
-            chunks.append(Chunk(content: content, bytes: bytes, charge: charge))
+            let charge = origin?.block.byteCount ?? bytes.readableBytes
+            chunks.append(Chunk(content: content, bytes: bytes, charge: charge, block: origin?.block))
             unsettled += 1
             counts.volatile += UInt64(span.droppable)
             counts.durable += UInt64(span.durable)
@@ -125,7 +124,7 @@ struct Outbox {
         } else {
             discharge(chunk)
         }
-        taken = UInt32(clamping: Int(taken) + chunk.charge)
+        taken.append(chunk)
         guard case .gap(let missed) = chunk.content else { return chunk.bytes }
         var frame = ByteBuffer()
         Gap(dropped: missed.count, range: SequenceRange(first: missed.first, last: missed.last)).write(to: &frame)
@@ -134,16 +133,20 @@ struct Outbox {
 
     /// Charges what this tick left behind: by whole block, or copied out where it uses less than half of one.
     ///
-    /// - Parameter isBlocked: Whether some of what the host took waits for its socket. It may keep all of it alive.
-    mutating func settle(isBlocked: Bool) {
-        heldByHost = isBlocked ? UInt32(clamping: Int(heldByHost) + Int(taken)) : 0
-        taken = 0
+    /// - Parameters:
+    ///   - isBlocked: Whether some of what the host took waits for its socket. It may keep all of it alive.
+    ///   - blocks: Those of the connection's user.
+    mutating func settle(isBlocked: Bool, in blocks: HeldBlocks) {
+        taken.settle(isBlocked: isBlocked, in: blocks)
         runs = 0
         for index in (chunks.count - unsettled)..<chunks.count {
             let used = chunks[index].bytes.readableBytes
             if used * 2 < chunks[index].charge {
                 chunks[index].bytes = ByteBuffer(bytes: chunks[index].bytes.readableBytesView)
                 chunks[index].charge = chunks[index].bytes.capacity
+                chunks[index].block = nil
+            } else if let block = chunks[index].block {
+                chunks[index].hold = BlockHold(block, in: blocks)
             }
             charge(chunks[index])
         }
@@ -152,10 +155,12 @@ struct Outbox {
 
     private mutating func charge(_ chunk: Chunk) {
         if chunk.isDroppable { droppableBytes += chunk.charge } else { keptBytes += chunk.charge }
+        if chunk.block == nil { ownWaitingBytes &+= UInt32(truncatingIfNeeded: chunk.charge) }
     }
 
     private mutating func discharge(_ chunk: Chunk) {
         if chunk.isDroppable { droppableBytes -= chunk.charge } else { keptBytes -= chunk.charge }
+        if chunk.block == nil { ownWaitingBytes &-= UInt32(truncatingIfNeeded: chunk.charge) }
     }
 
     // MARK: Overflow, after settling
@@ -194,8 +199,8 @@ struct Outbox {
             latest.note(chunk.bytes)
         }
         let old = chunks
+        for chunk in old where chunk.isDroppable { discharge(chunk) }
         chunks = []
-        droppableBytes = 0
         var dropped: UInt64 = 0
         var stretch = LatestMessages.Stretch()
         for chunk in old {
@@ -222,6 +227,7 @@ struct Outbox {
 
     /// Forgets everything, as the connection is about to be told why it ends.
     mutating func removeAll() {
+        taken.removeAll()
         self = Outbox(isTouched: isTouched)
     }
 

@@ -21,6 +21,8 @@ struct Turns {
         static let listEntry = 96
         /// Looking at each 256 bytes of messages again, to keep the latest of each name.
         static let reduction = 48
+        /// What a unit is.
+        static let nanoseconds = 20
     }
 
     /// Work on what is read in a turn, and the same again on what waits: about 2.5 ms each.
@@ -40,8 +42,8 @@ struct Turns {
     /// Where the work for the connection that is being processed ends.
     private var sliceEnd = 0
     private var queueEnd = 0
-    /// The work that may still be done in this turn to keep the latest messages of each name.
-    private var reductionsLeft = Self.unitsPerTurn
+    /// When the latest messages of each name may be kept in another outbox.
+    private var nextReduction = Duration.zero
 
     var isAnyoneWaiting: Bool { !users.isEmpty }
 
@@ -87,14 +89,19 @@ struct Turns {
     /// The turn of the loop is over.
     mutating func ended() {
         readEnd = spent + Self.unitsPerTurn
-        reductionsLeft = Self.unitsPerTurn
     }
 
     // MARK: Keeping the latest
 
-    /// Whether an outbox may be reduced to the latest messages of each name in this turn.
-    var mayReduce: Bool { reductionsLeft > 0 }
+    /// Reductions take up at most 1 of so many parts of the time.
+    private static let reductionParts = 8
 
-    /// An outbox of so many bytes was reduced.
-    mutating func reduced(bytes: Int) { reductionsLeft -= bytes >> 8 * Cost.reduction }
+    /// Whether an outbox may be reduced to the latest messages of each name now.
+    func mayReduce(now: Duration) -> Bool { now >= nextReduction }
+
+    /// An outbox of so many bytes is reduced.
+    mutating func reduced(bytes: Int, now: Duration) {
+        let units = bytes >> 8 * Cost.reduction
+        nextReduction = now + .nanoseconds(units * Cost.nanoseconds * Self.reductionParts)
+    }
 }

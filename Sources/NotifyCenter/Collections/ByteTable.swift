@@ -32,7 +32,7 @@ package struct ByteTable: ~Copyable, @unchecked Sendable {
     package var count: Int { entries.count }
 
     /// The memory that the table occupies.
-    package var byteCount: Int { index.byteCount + entries.byteCount + keys.count }
+    package var byteCount: Int { index.byteCount + entries.byteCount + usedBytes }
 
     /// Finds the entry of a key.
     @inline(__always)

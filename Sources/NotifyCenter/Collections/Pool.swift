@@ -23,7 +23,9 @@ struct Pool<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
     var count: Int { extent - vacant.count }
 
     /// The memory that the values occupy.
-    var byteCount: Int { capacity * MemoryLayout<Element>.stride + vacant.count * MemoryLayout<Int32>.stride }
+    ///
+    /// What was allocated for values that never were there is not counted: its pages were never touched.
+    var byteCount: Int { extent * MemoryLayout<Element>.stride + vacant.count * MemoryLayout<Int32>.stride }
 
     /// The memory of a value. Valid until a value is inserted, or the last one is removed.
     @inline(__always)

@@ -1,5 +1,3 @@
-import BasicContainers
-
 /// The core of a notification center: the registrations, and which of them a post reaches in which order.
 ///
 /// It calls no observers and holds no closures: its owner passes a number (`slot`) with each registration and receives the
@@ -18,12 +16,23 @@ package struct CenterCore: ~Copyable, Sendable {
     /// From how many registrations on the memory that one resolution was gathered in is released after use.
     private static let keptRegistrations = 1_024
 
+    /// Registrations in an array: values that can't be copied can't be in one by themselves.
+    ///
+    /// Sendable is not checked: it belongs to this core, which can't be copied.
+    private final class Scope: @unchecked Sendable {
+        var index: RegistrationIndex
+
+        init(_ index: consuming RegistrationIndex) {
+            self.index = index
+        }
+    }
+
     private let hash: KeyedHash
     private let cacheBytes: Int
     private var maximumCacheBytes = Int.max
     private let reservedFirstToken: String?
     /// By number; there is always the first.
-    private var scopes = UniqueArray<RegistrationIndex>()
+    private var scopes: ContiguousArray<Scope> = []
     private var lastSerial: UInt64 = 0
     private var cache = ResolutionCache()
     /// Kept, so that a resolution of registrations that others reach as well allocates nothing.
@@ -57,15 +66,16 @@ package struct CenterCore: ~Copyable, Sendable {
     private mutating func makeScope(_ scope: Int) {
         while scopes.count <= scope {
             scopes.append(
-                RegistrationIndex(
-                    hash: hash, reservedFirstToken: reservedFirstToken, measuresOverlap: maximumOverlap < .max))
+                Scope(
+                    RegistrationIndex(
+                        hash: hash, reservedFirstToken: reservedFirstToken, measuresOverlap: maximumOverlap < .max)))
         }
     }
 
     package private(set) var registrationCount = 0
 
     /// The memory that the registrations of a scope occupy.
-    package func byteCount(ofScope scope: Int) -> Int { scope < scopes.count ? scopes[scope].byteCount : 0 }
+    package func byteCount(ofScope scope: Int) -> Int { scope < scopes.count ? scopes[scope].index.byteCount : 0 }
 
     /// The number of names, with their objects, whose resolutions are cached.
     package var cachedResolutionCount: Int { cache.count }
@@ -77,7 +87,7 @@ package struct CenterCore: ~Copyable, Sendable {
     /// The number of values that are stored for all registrations together, 0 without any.
     var footprint: Int {
         var sum = 0
-        for scope in 0..<scopes.count { sum += scopes[scope].footprint }
+        for scope in 0..<scopes.count { sum += scopes[scope].index.footprint }
         return sum
     }
 }
@@ -99,7 +109,7 @@ extension CenterCore {
         makeScope(scope)
         lastSerial += 1
         registrationCount += 1
-        return scopes[scope].insert(priority: priority, slot: slot, serial: lastSerial)
+        return scopes[scope].index.insert(priority: priority, slot: slot, serial: lastSerial)
     }
 
     /// Registers for one name, which may be any string.
@@ -144,28 +154,29 @@ extension CenterCore {
     ///
     /// - Returns: False if it has ended before.
     package mutating func remove(_ id: UInt64, scope: Int = 0) -> Bool {
-        guard scopes[scope].contains(id) else { return false }
+        guard scopes[scope].index.contains(id) else { return false }
         while unlinkOne(of: id, scope) {}
         removalCount += 1
         registrationCount -= 1
-        return scopes[scope].remove(id)
+        return scopes[scope].index.remove(id)
     }
 
     /// Whether a registration has not been removed.
     package func contains(_ id: UInt64, scope: Int = 0) -> Bool {
-        scopes[scope].contains(id)
+        scopes[scope].index.contains(id)
     }
 
     private mutating func link(
         _ id: UInt64, to subject: RegistrationIndex.Subject, object: UnsafeRawBufferPointer?
     ) {
-        scopes[0].link(id, to: subject, object: object)
+        scopes[0].index.link(id, to: subject, object: object)
         cache.invalidate(subject, object: object, hash: hash)
     }
 
     private mutating func unlinkOne(of id: UInt64, _ scope: Int) -> Bool {
         // The bytes that are passed belong to the index; the cache is another field.
-        scopes[scope].unlinkOne(of: id) { subject, object in cache.invalidate(subject, object: object, hash: hash) }
+        scopes[scope].index.unlinkOne(of: id) { subject, object in cache.invalidate(subject, object: object, hash: hash)
+        }
     }
 }
 
@@ -196,9 +207,9 @@ extension CenterCore {
             } else {
                 link(id, to: patterns, object: nil, scope)
             }
-        if isLimited, scopes[scope].overlap > maximumOverlap {
-            work &+= scopes[scope].tightenOverlap()
-            if scopes[scope].overlap > maximumOverlap {
+        if isLimited, scopes[scope].index.overlap > maximumOverlap {
+            work &+= scopes[scope].index.tightenOverlap()
+            if scopes[scope].index.overlap > maximumOverlap {
                 unsubscribe(links, scope: scope)
                 throw OverlapError()
             }
@@ -210,7 +221,7 @@ extension CenterCore {
     package mutating func unsubscribe(_ links: [SubscriptionLink], scope: Int) {
         for link in links {
             // The bytes that are passed belong to the index; the cache is another field.
-            scopes[scope].unlink(shared: link.number) { cache.invalidate($0, object: $1, hash: hash) }
+            scopes[scope].index.unlink(shared: link.number) { cache.invalidate($0, object: $1, hash: hash) }
         }
     }
 
@@ -229,7 +240,7 @@ extension CenterCore {
     private mutating func linkShared(
         _ id: UInt64, to subject: RegistrationIndex.Subject, object: UnsafeRawBufferPointer?, _ scope: Int
     ) -> SubscriptionLink? {
-        guard let (link, isNew) = scopes[scope].linkShared(id, to: subject, object: object) else { return nil }
+        guard let (link, isNew) = scopes[scope].index.linkShared(id, to: subject, object: object) else { return nil }
         if isNew { cache.invalidate(subject, object: object, hash: hash) }
         return SubscriptionLink(number: link)
     }
@@ -315,15 +326,15 @@ extension CenterCore {
     private mutating func gather(
         name: UnsafeRawBufferPointer, nameHash: UInt64, object: UnsafeRawBufferPointer?
     ) {
-        for scope in 0..<scopes.count where scopes[scope].count > 0 {
-            work &+= scopes[scope].gather(name: name, nameHash: nameHash, object: object, into: &gathered)
+        for scope in 0..<scopes.count where scopes[scope].index.count > 0 {
+            work &+= scopes[scope].index.gather(name: name, nameHash: nameHash, object: object, into: &gathered)
         }
     }
 
     /// The number of names that are registered exactly.
     var nameCount: Int {
         var sum = 0
-        for scope in 0..<scopes.count { sum += scopes[scope].nameCount }
+        for scope in 0..<scopes.count { sum += scopes[scope].index.nameCount }
         return sum
     }
 

@@ -20,7 +20,7 @@ final class BrokerDriver: BrokerHost {
     private var isTickScheduled = false
     private var isLaterTickScheduled = false
     /// How much connections may read in a turn of the loop.
-    let readBudget = ReadBudget()
+    var readBudget = ReadBudget()
     private var timer: (deadline: Duration, task: Scheduled<Void>)?
     private var readiness: EventLoopPromise<Void>?
     private var drained: EventLoopPromise<Void>?
@@ -127,6 +127,9 @@ final class BrokerDriver: BrokerHost {
 
     func continueReceiving(_ id: ConnectionID) { sink(id)?.continueReceiving() }
 
+    /// So many bytes may be read at once for a connection of the user.
+    func readLimit(of uid: UInt32) -> Int { min(readBudget.limit, core.broker.readLimit(of: uid)) }
+
     func bytesReceived(_ bytes: UnsafeRawBufferPointer, from id: ConnectionID) -> Int {
         let used = core.broker.bytesReceived(bytes, from: id, now: now)
         scheduleTick()
@@ -188,7 +191,7 @@ final class BrokerDriver: BrokerHost {
 
     private func tick() {
         isTickScheduled = false
-        readBudget.turnBegan(waitingBytes: core.broker.receivedBytes)
+        readBudget.turnBegan()
         // A reload may have changed the level.
         core.broker.logDetail = LogDetail(logger.logLevel)
         runTick()

@@ -1,34 +1,30 @@
 import NIOCore
 
 /// How many bytes all connections together read in a turn of the event loop: what is read is in memory, and takes time, before
-/// anybody's limits are looked at.
-///
-/// Used on the event loop alone.
-final class ReadBudget: @unchecked Sendable {
+/// anybody's limits are looked at. Once it is used up, every connection reads a little.
+struct ReadBudget {
     private static let bytesPerTurn = 4 << 20
-    /// Received bytes that may wait to be processed before only little is read.
-    private static let waitingBytes = 32 << 20
-
-    private(set) var bytesLeft = bytesPerTurn
-
-    /// - Parameter waitingBytes: What all connections have received that was not processed yet.
-    func turnBegan(waitingBytes: Int) {
-        bytesLeft = min(Self.bytesPerTurn, Self.waitingBytes - waitingBytes)
-    }
-
-    func hasRead(_ bytes: Int) { bytesLeft -= bytes }
-}
-
-/// Sizes a connection's read buffers by what was read before, and keeps to the turn's budget: once that is used up, every
-/// connection reads a little.
-struct BudgetedReadAllocator: RecvByteBufferAllocator {
     private static let leastBytes = 1 << 10
 
-    private var adaptive = AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 1024, maximum: 256 << 10)
-    private let budget: ReadBudget
+    private var bytesLeft = bytesPerTurn
 
-    init(budget: ReadBudget) {
-        self.budget = budget
+    mutating func turnBegan() { bytesLeft = Self.bytesPerTurn }
+
+    mutating func hasRead(_ bytes: Int) { bytesLeft -= bytes }
+
+    /// So many bytes may be read for one connection.
+    var limit: Int { max(bytesLeft, Self.leastBytes) }
+}
+
+/// Sizes a connection's read buffers by what was read before, within what its user and the turn allow.
+struct BudgetedReadAllocator: RecvByteBufferAllocator {
+    private var adaptive = AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 1024, maximum: 256 << 10)
+    private let driver: NIOLoopBound<BrokerDriver>
+    private let uid: UInt32
+
+    init(driver: NIOLoopBound<BrokerDriver>, uid: UInt32) {
+        self.driver = driver
+        self.uid = uid
     }
 
     func buffer(allocator: ByteBufferAllocator) -> ByteBuffer {
@@ -38,12 +34,11 @@ struct BudgetedReadAllocator: RecvByteBufferAllocator {
     func nextBufferSize() -> Int? { size }
 
     mutating func record(actualReadBytes: Int) -> Bool {
-        budget.hasRead(actualReadBytes)
+        driver.value.readBudget.hasRead(actualReadBytes)
         return adaptive.record(actualReadBytes: actualReadBytes)
     }
 
     private var size: Int {
-        let wanted = adaptive.nextBufferSize() ?? Self.leastBytes
-        return budget.bytesLeft >= wanted ? wanted : min(wanted, Self.leastBytes)
+        min(adaptive.nextBufferSize() ?? adaptive.minimum, driver.value.readLimit(of: uid))
     }
 }

@@ -16,8 +16,7 @@ extension Server {
         let pause = try await eventLoop.submit {
             NIOLoopBound(AcceptPause(logger: logger), eventLoop: eventLoop)
         }.get()
-        let readBudget = try await eventLoop.submit { driver.value.readBudget }.get()
-        let bootstrap = makeBootstrap(listening, driver, pause, readBudget, eventLoop)
+        let bootstrap = makeBootstrap(listening, driver, pause, eventLoop)
         var channel: (any Channel)? = try await open(listening, bootstrap)
         announceRunning(listening)
         try await eventLoop.submit { driver.value.announceProblem() }.get()
@@ -38,7 +37,7 @@ extension Server {
 
     private func makeBootstrap(
         _ listening: ListeningSocket, _ driver: NIOLoopBound<BrokerDriver>, _ pause: NIOLoopBound<AcceptPause>,
-        _ readBudget: ReadBudget, _ eventLoop: any EventLoop
+        _ eventLoop: any EventLoop
     ) -> ServerBootstrap {
         ServerBootstrap(group: eventLoop)
             .serverChannelInitializer { channel in
@@ -47,7 +46,8 @@ extension Server {
                     try channel.pipeline.syncOperations.addHandler(pause.value)
                 }
             }
-            .childChannelOption(.recvAllocator, value: BudgetedReadAllocator(budget: readBudget))
+            // A channel keeps a buffer for each.
+            .childChannelOption(.maxMessagesPerRead, value: 1)
             // Writable says that nothing waits for the socket.
             .childChannelOption(.writeBufferWaterMark, value: .init(low: 1, high: 1))
             .childChannelInitializer { channel in
@@ -56,6 +56,8 @@ extension Server {
                     let identity = Identity(
                         uid: credentials.userID, gid: credentials.groupID, groups: credentials.groups)
                     let peer = Peer(identity: identity, pid: UInt32(credentials.processID))
+                    try channel.syncOptions?.setOption(
+                        .recvAllocator, value: BudgetedReadAllocator(driver: driver, uid: identity.uid))
                     try channel.pipeline.syncOperations.addHandler(
                         ConnectionHandler(driver: driver.value, peer: peer))
                 }

@@ -47,13 +47,13 @@ struct TurnsTests {
         #expect(next == Turns.lightSlice)
     }
 
-    @Test func reductionsHaveABudgetOfTheirOwn() {
+    @Test func reductionsTakeUpAnEighthOfTheTime() {
         var turns = Turns()
-        turns.reduced(bytes: 4 << 20)
-        let afterOne = turns.mayReduce
-        #expect(!afterOne)
-        turns.ended()
-        let later = turns.mayReduce
-        #expect(later)
+        #expect(turns.mayReduce(now: .zero) == true)
+        turns.reduced(bytes: 1 << 20, now: .seconds(1))
+        let cost = Duration.nanoseconds((1 << 20) / 256 * Turns.Cost.reduction * Turns.Cost.nanoseconds)
+        let early = turns.mayReduce(now: .seconds(1) + cost * 7)
+        let later = turns.mayReduce(now: .seconds(1) + cost * 8)
+        #expect(!early && later)
     }
 }
