@@ -16,11 +16,12 @@ extension IntegrationTests {
         }
 
         private static let receiptBytes = 40
+        private static let pongBytes = 16
 
         @Test func everySyncedReceiptFollowsAFlush() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
-            let calls = try await trace(daemon) {
+            let calls = try await trace(daemon, by: client) {
                 for _ in 0..<20 {
                     let receipt = try client.post("safe", durability: .synced)
                     #expect(receipt.durability == .synced)
@@ -45,7 +46,7 @@ extension IntegrationTests {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             let before = try client.statistics()
-            let calls = try await trace(daemon) {
+            let calls = try await trace(daemon, by: client) {
                 let receipts = try client.pipeline(5000, name: "safe", durability: .synced)
                 #expect(receipts.count == 5000)
             }
@@ -73,13 +74,12 @@ extension IntegrationTests {
             #expect(after["syncs"] == before["syncs"])
         }
 
-        /// Runs `body` while strace looks at the daemon.
-        private func trace(_ daemon: Daemon, _ body: () throws -> Void) async throws -> [Call] {
-            let output = daemon.folder.file("strace")
+        /// Runs `body`, which has the answers it asked for when it returns, while strace looks at the daemon.
+        private func trace(_ daemon: Daemon, by client: RawClient, _ body: () throws -> Void) async throws -> [Call] {
             let strace = try ChildProcess(
                 "strace",
                 [
-                    "-f", "-y", "-p", "\(daemon.process.pid)", "-o", output, "-e",
+                    "-f", "-y", "-p", "\(daemon.process.pid)", "-o", "/dev/stderr", "-e",
                     "trace=fsync,fdatasync,write,writev,sendto,sendmsg",
                 ])
             // One line for each thread, so the first means that it looks at all of them: it stops them for that.
@@ -87,9 +87,16 @@ extension IntegrationTests {
                 $0.text.contains("attached") ? true : nil
             }
             try body()
+            // A client has an answer before strace has printed the call that sent it. The daemon sends answers from one
+            // thread, so that all others are printed when the pong is.
+            try client.ping()
+            let calls = try await strace.standardError.wait("strace to print the pong") {
+                let calls = Self.calls(in: $0.text)
+                return calls.last == .answer(Self.pongBytes) ? calls.dropLast() : nil
+            }
             strace.send(SIGINT)
             try await strace.waitForExit()
-            return Self.calls(in: try String(contentsOfFile: output, encoding: .utf8))
+            return Array(calls)
         }
 
         /// Reads lines such as `123 fdatasync(9</tmp/notifyd.db-wal>) = 0`. A call during which another thread's is
