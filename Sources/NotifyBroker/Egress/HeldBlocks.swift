@@ -52,8 +52,10 @@ final class TakenChunks {
 
     func append(_ chunk: Chunk) { chunks.append(chunk) }
 
-    /// What was taken is sent, or waits for the socket.
+    /// What was taken is sent, or waits for the socket. What was taken earlier is sent if more was taken: the host takes
+    /// nothing while something waits.
     func settle(isBlocked: Bool, in blocks: HeldBlocks) {
+        if !isBlocked || !chunks.isEmpty, ownBytes > 0 || !holds.isEmpty { removeHeld() }
         if isBlocked {
             for chunk in chunks {
                 if let block = chunk.block {
@@ -62,8 +64,6 @@ final class TakenChunks {
                     ownBytes += chunk.charge
                 }
             }
-        } else if ownBytes > 0 || !holds.isEmpty {
-            removeHeld()
         }
         chunks.removeAll(keepingCapacity: chunks.count <= 16)
     }

@@ -105,6 +105,21 @@ struct MemoryTests {
         #expect(shell.amount(of: .blockBytes, 2) == 0)
     }
 
+    @Test func whatASocketHasSentIsChargedNoLonger() {
+        let shell = Shell()
+        let (poster, slow) = (shell.connect(uid: 1), shell.connect(uid: 2))
+        slow.subscribe(1, ["a"])
+        shell.run()
+        // Whenever the socket has room, it is filled again at once.
+        for _ in 0..<20 {
+            slow.room = 50_000
+            slow.send(Statistics(request: slow.nextRequest()))
+            poster.post("a", payload: [UInt8](repeating: 1, count: 100_000), .volatile)
+            shell.run()
+        }
+        #expect((100_000..<250_000).contains(shell.core.broker.ledger.bytes(of: 2)))
+    }
+
     @Test func aFastSubscriberLosesNothingToItsStoppedSiblings() {
         var configuration = BrokerConfiguration()
         configuration.outboxBytesPerUser = 1 << 20
