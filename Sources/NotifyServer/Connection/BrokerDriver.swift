@@ -19,6 +19,8 @@ final class BrokerDriver: BrokerHost {
     private var handlers: ContiguousArray<ConnectionHandler?> = []
     private var isTickScheduled = false
     private var isLaterTickScheduled = false
+    /// The tick that is being carried out left work.
+    private var isWorkLeft = false
     /// How much connections may read in a turn of the loop.
     var readBudget = ReadBudget()
     private var timer: (deadline: Duration, task: Scheduled<Void>)?
@@ -130,10 +132,9 @@ final class BrokerDriver: BrokerHost {
     /// So many bytes may be read at once for a connection of the user.
     func readLimit(of uid: UInt32) -> Int { min(readBudget.limit, core.broker.readLimit(of: uid)) }
 
+    /// Returns how many were used. A tick is to follow.
     func bytesReceived(_ bytes: UnsafeRawBufferPointer, from id: ConnectionID) -> Int {
-        let used = core.broker.bytesReceived(bytes, from: id, now: now)
-        scheduleTick()
-        return used
+        core.broker.bytesReceived(bytes, from: id, now: now)
     }
 
     func connectionWritable(_ id: ConnectionID) {
@@ -177,8 +178,23 @@ final class BrokerDriver: BrokerHost {
         eventLoop.execute { loopBound.value.tick() }
     }
 
-    /// The loop carries out tasks that are added by tasks before it looks for events again, so a tick that always asked for
-    /// another one would keep all events waiting. One that is due a little later lets them in first.
+    private func tick() {
+        isTickScheduled = false
+        readBudget.turnBegan()
+        // A reload may have changed the level.
+        core.broker.logDetail = LogDetail(logger.logLevel)
+        runTick()
+        tickEnded()
+    }
+
+    private func tickEnded() {
+        if isDrained { closeFlushedConnections() }
+        if isWorkLeft { scheduleTickAfterEvents() }
+        isWorkLeft = false
+    }
+
+    /// The loop carries out tasks that are due before it looks for events again, those that tasks add as well: ticks that asked
+    /// for another at once would keep all events waiting. This one is not due yet when the loop looks for the next task.
     private func scheduleTickAfterEvents() {
         guard !isTickScheduled, !isLaterTickScheduled else { return }
         isLaterTickScheduled = true
@@ -187,15 +203,6 @@ final class BrokerDriver: BrokerHost {
             loopBound.value.isLaterTickScheduled = false
             loopBound.value.scheduleTick()
         }
-    }
-
-    private func tick() {
-        isTickScheduled = false
-        readBudget.turnBegan()
-        // A reload may have changed the level.
-        core.broker.logDetail = LogDetail(logger.logLevel)
-        runTick()
-        if isDrained { closeFlushedConnections() }
     }
 
     /// Sets the timer where the deadline is before the one that is set.
@@ -211,7 +218,7 @@ final class BrokerDriver: BrokerHost {
     private func timeReached() {
         timer = nil
         deadlinePassed()
-        if isDrained { closeFlushedConnections() }
+        tickEnded()
     }
 
     func perform(_ action: BrokerAction) {
@@ -230,7 +237,7 @@ final class BrokerDriver: BrokerHost {
         case .pauseReading(let id): sink(id)?.setReading(false)
         case .resumeReading(let id): sink(id)?.setReading(true)
         case .storageHealthChanged(let problem): reportHealth(problem)
-        case .continueSoon: scheduleTickAfterEvents()
+        case .continueSoon: isWorkLeft = true
         case .log(let event): logger.log(event)
         case .drained: isDrained = true
         }

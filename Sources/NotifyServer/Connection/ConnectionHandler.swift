@@ -36,9 +36,10 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         process(partial.join(unwrapInboundIn(data)))
+        driver.scheduleTick()
     }
 
-    /// It is the connection's turn to have the rest of what it sent processed.
+    /// It is the connection's turn, in a tick, to have the rest of what it sent processed.
     func continueReceiving() {
         process(partial.take())
     }
