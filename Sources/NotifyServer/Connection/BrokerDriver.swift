@@ -18,11 +18,14 @@ final class BrokerDriver: BrokerHost {
     /// By the connection's slot.
     private var handlers: ContiguousArray<ConnectionHandler?> = []
     private var isTickScheduled = false
-    private var isLaterTickScheduled = false
+    /// Has `eventCame` called as an event of the loop. To be set before the start.
+    var requestEvent: () -> Void = {}
+    private var isEventRequested = false
     /// The tick that is being carried out left work.
     private var isWorkLeft = false
     /// How much connections may read in a turn of the loop.
     var readBudget = ReadBudget()
+    private var readBuffer = ReadBuffer()
     private var timer: (deadline: Duration, task: Scheduled<Void>)?
     private var readiness: EventLoopPromise<Void>?
     private var drained: EventLoopPromise<Void>?
@@ -129,8 +132,12 @@ final class BrokerDriver: BrokerHost {
 
     func continueReceiving(_ id: ConnectionID) { sink(id)?.continueReceiving() }
 
-    /// So many bytes may be read at once for a connection of the user.
-    func readLimit(of uid: UInt32) -> Int { min(readBudget.limit, core.broker.readLimit(of: uid)) }
+    /// The buffer for a read of a connection of the user. It is to be given back.
+    func takeReadBuffer(for uid: UInt32) -> ByteBuffer {
+        readBuffer.take(limit: min(ReadBuffer.capacity, readBudget.limit, core.broker.readLimit(of: uid)))
+    }
+
+    func giveBackReadBuffer(_ buffer: ByteBuffer) { readBuffer.giveBack(buffer) }
 
     /// Returns how many were used. A tick is to follow.
     func bytesReceived(_ bytes: UnsafeRawBufferPointer, from id: ConnectionID) -> Int {
@@ -187,22 +194,20 @@ final class BrokerDriver: BrokerHost {
         tickEnded()
     }
 
+    /// What is left goes on after events that have come meanwhile.
     private func tickEnded() {
         if isDrained { closeFlushedConnections() }
-        if isWorkLeft { scheduleTickAfterEvents() }
+        if isWorkLeft, !isTickScheduled, !isEventRequested {
+            isEventRequested = true
+            requestEvent()
+        }
         isWorkLeft = false
     }
 
-    /// The loop carries out tasks that are due before it looks for events again, those that tasks add as well: ticks that asked
-    /// for another at once would keep all events waiting. This one is not due yet when the loop looks for the next task.
-    private func scheduleTickAfterEvents() {
-        guard !isTickScheduled, !isLaterTickScheduled else { return }
-        isLaterTickScheduled = true
-        let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
-        eventLoop.scheduleTask(in: .microseconds(10)) {
-            loopBound.value.isLaterTickScheduled = false
-            loopBound.value.scheduleTick()
-        }
+    /// The event that was requested has come.
+    func eventCame() {
+        isEventRequested = false
+        scheduleTick()
     }
 
     /// Sets the timer where the deadline is before the one that is set.

@@ -35,7 +35,9 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        process(partial.join(unwrapInboundIn(data)))
+        let read = unwrapInboundIn(data)
+        process(partial.join(read))
+        driver.giveBackReadBuffer(read)
         driver.scheduleTick()
     }
 

@@ -46,7 +46,7 @@ extension Server {
                     try channel.pipeline.syncOperations.addHandler(pause.value)
                 }
             }
-            // A channel keeps a buffer for each.
+            // So that connections take turns, and their reads the same buffer.
             .childChannelOption(.maxMessagesPerRead, value: 1)
             // Writable says that nothing waits for the socket.
             .childChannelOption(.writeBufferWaterMark, value: .init(low: 1, high: 1))
@@ -57,7 +57,7 @@ extension Server {
                         uid: credentials.userID, gid: credentials.groupID, groups: credentials.groups)
                     let peer = Peer(identity: identity, pid: UInt32(credentials.processID))
                     try channel.syncOptions?.setOption(
-                        .recvAllocator, value: BudgetedReadAllocator(driver: driver, uid: identity.uid))
+                        .recvAllocator, value: SharedReadAllocator(driver: driver, uid: identity.uid))
                     try channel.pipeline.syncOperations.addHandler(
                         ConnectionHandler(driver: driver.value, peer: peer))
                 }

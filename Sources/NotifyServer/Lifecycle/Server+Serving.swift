@@ -39,7 +39,12 @@ extension Server {
 
     private func serve(_ listening: ListeningSocket, _ store: Store, on eventLoop: any EventLoop) async throws {
         let driver = try await eventLoop.submit { makeDriver(store, eventLoop) }.get()
-        try await eventLoop.flatSubmit { driver.value.start() }.get()
+        let wakeUp = try await WakeUpPipe.open(on: eventLoop) { driver.value.eventCame() }
+        defer { wakeUp.close() }
+        try await eventLoop.flatSubmit {
+            driver.value.requestEvent = wakeUp.raise
+            return driver.value.start()
+        }.get()
         reloads.set { eventLoop.execute { driver.value.repairStorage() } }
         var loss: ServerError?
         do {

@@ -1,0 +1,44 @@
+import NIOCore
+import Testing
+
+@testable import NotifyServer
+
+struct ReadBufferTests {
+    private func address(of buffer: ByteBuffer) -> UInt {
+        buffer.withVeryUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+    }
+
+    @Test(arguments: [1, 1024, ReadBuffer.capacity]) func roomIsWhatMayBeRead(limit: Int) {
+        var shared = ReadBuffer()
+        let buffer = shared.take(limit: limit)
+        #expect(buffer.readableBytes == 0 && buffer.writableBytes == limit)
+    }
+
+    @Test func whatIsGivenBackIsTakenAgain() {
+        var shared = ReadBuffer()
+        var first: ByteBuffer? = shared.take(limit: 100)
+        first?.writeString("abc")
+        let address = first.map(address(of:))
+        shared.giveBack(first.take() ?? ByteBuffer())
+        let second = shared.take(limit: 200)
+        #expect(self.address(of: second) == address)
+        #expect(second.readableBytes == 0 && second.writableBytes == 200)
+    }
+
+    @Test func bytesThatAreStillHeldStay() {
+        var shared = ReadBuffer()
+        var first = shared.take(limit: 100)
+        first.writeString("abc")
+        shared.giveBack(first)
+        var second = shared.take(limit: 100)
+        second.writeString("xyz")
+        #expect(String(buffer: first) == "abc")
+        #expect(String(buffer: second) == "xyz")
+    }
+
+    @Test func aBufferOfAnotherSizeIsNotKept() {
+        var shared = ReadBuffer()
+        shared.giveBack(ByteBuffer(string: "small"))
+        #expect(shared.take(limit: ReadBuffer.capacity).writableBytes == ReadBuffer.capacity)
+    }
+}
