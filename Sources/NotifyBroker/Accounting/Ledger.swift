@@ -68,11 +68,6 @@ struct Ledger {
 
     func limit(of resource: Resource) -> Int { limits[resource.rawValue] }
 
-    /// What all users hold of a resource.
-    func total(of resource: Resource) -> Int {
-        accounts.values.reduce(0) { $0 + $1.amounts[resource.rawValue] }
-    }
-
     /// Whether the user holds nothing.
     func isEmpty(uid: UInt32) -> Bool { accounts[uid] == nil }
 
@@ -137,19 +132,19 @@ extension Ledger {
     /// What the user holds in memory.
     func bytes(of uid: UInt32) -> Int { accounts[uid]?.bytes ?? 0 }
 
-    /// So many bytes may be read at once for a connection of the user. Buffers stay with their connections, so that with more
-    /// connections each gets less; little is read while much of what was read before waits.
+    /// So many bytes may be read at once for a connection of the user: the more connections, the less for each, so that all of
+    /// them are read from in a turn of the loop, and little while much of what was read before waits.
     func readLimit(of uid: UInt32) -> Int {
         guard let amounts = accounts[uid]?.amounts else { return Self.leastRead }
         if amounts[Resource.receivedBytes.rawValue] > Self.readAheadBytes { return Self.leastRead }
-        let part = Self.readBufferBytes / max(1, amounts[Resource.connections.rawValue])
+        let part = Self.readBytes / max(1, amounts[Resource.connections.rawValue])
         return min(max(part, Self.leastRead), Self.mostRead)
     }
 
     private static let leastRead = 1 << 10
     private static let mostRead = 256 << 10
     private static let readAheadBytes = 8 << 20
-    private static let readBufferBytes = 16 << 20
+    private static let readBytes = 16 << 20
 
     /// - Throws: `limitReached`, if the user may not hold so many bytes more.
     func checkRoom(for bytes: Int, uid: UInt32) throws(WireError) {

@@ -6,7 +6,7 @@ extension Broker {
     /// The memory of an idle connection, here and in the host.
     private static let connectionBytes = 6 << 10
     private static let freeReceivedBytes = 1 << 10
-    /// After so many frames it is looked at how much their answers take.
+    /// After so many posts it is looked at how much their answers take; after other requests at once.
     private static let framesPerLook = 16
 
     /// A peer has connected. Over a limit it is answered an error, and closed.
@@ -70,7 +70,10 @@ extension Broker {
     ) throws(WireError) -> Int {
         beginTurn(of: slot)
         let pendingBytes = commits.pending.bytes
-        defer { if commits.pending.bytes != pendingBytes { chargePending(since: pendingBytes, to: slot) } }
+        defer {
+            turns.endSlice(of: connections[slot].uid)
+            if commits.pending.bytes != pendingBytes { chargePending(since: pendingBytes, to: slot) }
+        }
         var used = 0
         var count = 0
         listOn(slot)
@@ -122,7 +125,9 @@ extension Broker {
     private mutating func frameReceived(_ frame: FrameDecoder.Frame, from slot: ConnectionSlot, now: BrokerTime) {
         switch connections[slot].session.frameReceived(kind: frame.kind) {
         case .handle(.post): postReceived(frame, from: slot, now: now)
-        case .handle(let kind): requestReceived(kind, frame, from: slot, now: now)
+        case .handle(let kind):
+            requestReceived(kind, frame, from: slot, now: now)
+            holdBackIfUnread(slot)
         case .greet: greet(frame, slot, now: now)
         case .refuse(let error): refuse(slot, request: 0, error, detail: UInt64(frame.kind))
         case .fail(let error): fail(slot, error, now: now)

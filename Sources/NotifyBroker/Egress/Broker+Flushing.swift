@@ -40,6 +40,7 @@ extension Broker {
     package mutating func settle(_ id: ConnectionID, isBlocked: Bool, now: BrokerTime) -> Settlement {
         guard connections.contains(id) else { return .open }
         let slot = id.slot
+        if turns.isAnyoneWaiting { turns.charge(Turns.Cost.flush, to: connections[slot].uid) }
         egress[slot].settle(isBlocked: isBlocked, in: connections[slot].heldBlocks)
         chargeOutbox(slot)
         if egress[slot].droppableBytes > 0 { limitOutbox(slot, now: now) }
@@ -129,7 +130,7 @@ extension Broker {
 
     // MARK: Holding back
 
-    /// Stops processing what a peer sends that does not read its answers. Asked after every frame.
+    /// Stops processing what a peer sends that does not read its answers.
     @inline(__always)
     mutating func holdBackIfUnread(_ slot: ConnectionSlot) {
         let unread = egress[slot].unreadBytes
@@ -147,7 +148,7 @@ extension Broker {
     }
 
     /// Answers that may wait for a connection in any case.
-    private var leastAnswerBytes: Int { min(8 << 10, configuration.answerBytesPerConnection) }
+    private var leastAnswerBytes: Int { min(4 << 10, configuration.answerBytesPerConnection) }
 
     private func answerLimit(of slot: ConnectionSlot) -> Int {
         ledger.isTight(connections[slot].uid) ? leastAnswerBytes : configuration.answerBytesPerConnection

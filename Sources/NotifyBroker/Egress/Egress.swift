@@ -32,8 +32,9 @@ struct Egress {
     private var outboxes: ContiguousArray<Outbox> = []
     /// Connections with something to flush.
     private var touched: [ConnectionSlot] = []
-    /// Blocks end at this size, so that what is left of one for a slow connection keeps little memory alive.
-    static let blockBytes = 256 << 10
+    /// Blocks end at this size, so that what is left of one for a slow connection keeps little memory alive. With a last message
+    /// of up to 16 KiB one fits into 256 KiB.
+    static let blockBytes = 240 << 10
 
     private var volatileWriter = BlockWriter()
     /// The tick's sources: blocks of volatile messages and of the log, of the ring, and pages. One that is still being written

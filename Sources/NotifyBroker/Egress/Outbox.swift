@@ -96,6 +96,8 @@ struct Outbox {
     mutating func seal(_ source: (UInt32) -> Egress.Source) -> (volatile: UInt64, durable: UInt64) {
         begin(.none)
         var counts = (volatile: UInt64(0), durable: UInt64(0))
+        // The part of its own buffer that stays empty.
+        var unused = own.capacity - own.writerIndex
         for span in spans {
             let origin = span.source == Span.own ? nil : source(span.source)
             let buffer = origin?.buffer ?? own
@@ -105,7 +107,11 @@ struct Outbox {
             let content: Chunk.Content =
                 span.droppable == 0
                 ? .kept : .droppable(Chunk.Missed(count: UInt64(span.droppable), first: span.first, last: span.last))
-            let charge = origin?.block.byteCount ?? bytes.readableBytes
+            var charge = origin?.block.byteCount ?? bytes.readableBytes
+            if origin == nil {
+                charge += unused
+                unused = 0
+            }
             chunks.append(Chunk(content: content, bytes: bytes, charge: charge, block: origin?.block))
             unsettled += 1
             counts.volatile += UInt64(span.droppable)

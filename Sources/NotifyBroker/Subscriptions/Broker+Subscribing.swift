@@ -18,6 +18,8 @@ extension Broker {
         turns.spend(Turns.Cost.subscribe + subscribe.patterns.count * Turns.Cost.pattern)
         let filter = try filter(of: subscribe, from: slot)
         try ledger.checkRoom(for: Self.registrationBytes(of: filter), uid: connections[slot].uid)
+        let work = subscriptions.work
+        defer { turns.spend(subscriptions.work - work) }
         if subscribe.durableName.isEmpty {
             try subscribeVolatile(subscribe, filter, slot)
         } else {
@@ -28,8 +30,7 @@ extension Broker {
     /// What a filter takes in the center at most.
     private static func registrationBytes(of filter: SubscriptionFilter) -> Int {
         filter.patterns.reduce(512) { bytes, pattern in
-            let utf8 = pattern.string.utf8
-            return bytes + 2 * utf8.count + 300 * (1 + utf8.count { $0 == UInt8(ascii: ".") })
+            bytes + 2 * pattern.byteCount + 300 * pattern.tokenCount
         }
     }
 
@@ -43,17 +44,9 @@ extension Broker {
         guard (1...Limits.patternsPerSubscription).contains(subscribe.patterns.count) else {
             throw WireError(.invalidPattern, "a subscription has 1 to \(Limits.patternsPerSubscription) patterns")
         }
-        var patterns: [NamePattern] = []
-        // Strings would be compared by canonical equivalence; patterns are their bytes.
-        for pattern in Set(try subscribe.patterns.map(Self.pattern)).sorted(by: Self.precedes) {
-            try access.checkSubscribe(pattern, connections[slot].identity)
-            patterns.append(pattern)
-        }
+        let patterns = NamePattern.sortedUniquely(try subscribe.patterns.map(Self.pattern))
+        for pattern in patterns { try access.checkSubscribe(pattern, connections[slot].identity) }
         return SubscriptionFilter(patterns: patterns, object: subscribe.object.isEmpty ? nil : subscribe.object)
-    }
-
-    private static func precedes(_ left: NamePattern, _ right: NamePattern) -> Bool {
-        left.string.utf8.lexicographicallyPrecedes(right.string.utf8)
     }
 
     private static func pattern(_ text: String) throws(WireError) -> NamePattern {

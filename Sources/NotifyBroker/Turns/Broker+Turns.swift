@@ -24,7 +24,9 @@ extension Broker {
     @inline(__always)
     mutating func beginTurn(of slot: ConnectionSlot) {
         switch connections[slot].turn {
-        case .none: turns.beginSlice(connections[slot].pauses.isEmpty ? turns.readAllowance : 0)
+        case .none:
+            turns.beginSlice(connections[slot].pauses.isEmpty ? turns.readAllowance(of: connections[slot].uid) : 0)
+            turns.spend(Turns.Cost.read)
         case .waiting, .held: turns.beginSlice(0)
         case .going:
             // Reading goes on when nothing is left.

@@ -4,12 +4,17 @@ import DequeModule
 ///
 /// Work is counted in units of about 20 ns: see ``Cost``. What connections send is processed as it is read while the turn has
 /// work left for that. A connection with more waits in a queue, is not read from meanwhile, and goes on in a later turn, a slice
-/// at a time: users take turns, and the connections of each user do. So nobody waits longer than a few turns for what others
-/// have sent, however much that is.
+/// at a time: next is the user for whom the least was done since somebody waits, and the connections of each user take turns.
+/// This is start-time fair queueing (Goyal, Vin and Cheng, 1996): each user gets an equal part of the work, or what it needs if
+/// that is less.
 struct Turns {
     /// What things cost, in units.
     enum Cost {
-        static let frame = 64
+        /// A read from a connection's socket.
+        static let read = 256
+        /// A write to a connection's socket.
+        static let flush = 128
+        static let frame = 32
         /// A message handed to one connection.
         static let delivery = 2
         /// Each 256 bytes received.
@@ -17,7 +22,7 @@ struct Turns {
         static let statistics = 512
         static let refusal = 128
         static let subscribe = 256
-        static let pattern = 64
+        static let pattern = 256
         static let listEntry = 96
         /// Looking at each 256 bytes of messages again, to keep the latest of each name.
         static let reduction = 48
@@ -29,22 +34,28 @@ struct Turns {
     static let unitsPerTurn = 1 << 17
     /// For one connection that waits.
     static let slice = 1 << 14
-    /// For one connection that is read from while others wait.
+    /// For one connection that is read from while others of the same user wait.
     static let lightSlice = 1 << 11
 
-    /// Users with connections that wait, in the order of their turns.
-    private var users: Deque<UInt32> = []
+    /// Users with connections that wait, in the order in which they came.
+    private var users: [UInt32] = []
     private var waiting: [UInt32: Deque<ConnectionID>] = [:]
+    /// The work done for each user since somebody waits. One that comes later begins where those are that wait.
+    private var accounts: [UInt32: Int] = [:]
+    /// What was done for the user whose turn came last, before that turn.
+    private var clock = 0
     /// The work done so far.
     private(set) var spent = 0
     /// Where the work of this turn on what is read ends.
     private var readEnd = Self.unitsPerTurn
+    private var sliceStart = 0
     /// Where the work for the connection that is being processed ends.
     private var sliceEnd = 0
     private var queueEnd = 0
     /// When the latest messages of each name may be kept in another outbox.
     private var nextReduction = Duration.zero
 
+    @inline(__always)
     var isAnyoneWaiting: Bool { !users.isEmpty }
 
     @inline(__always)
@@ -52,22 +63,43 @@ struct Turns {
 
     /// So much work may be done for a connection now.
     @inline(__always)
-    mutating func beginSlice(_ units: Int) { sliceEnd = spent &+ units }
+    mutating func beginSlice(_ units: Int) {
+        sliceStart = spent
+        sliceEnd = spent &+ units
+    }
 
     /// Whether more may be done for the connection now.
     @inline(__always)
     var hasWorkLeft: Bool { spent < sliceEnd }
 
-    /// The work that may be done on what was just read.
+    /// The work that may be done on what was just read for a user. Where several users compete, what is read for one that is
+    /// ahead waits, so that its connections are read from no faster than its turns come.
     @inline(__always)
-    var readAllowance: Int {
+    func readAllowance(of uid: UInt32) -> Int {
         let left = readEnd - spent
-        return users.isEmpty ? left : min(left, Self.lightSlice)
+        return users.isEmpty ? left : min(left, readAllowanceWhileSomeWait(of: uid))
     }
+
+    private func readAllowanceWhileSomeWait(of uid: UInt32) -> Int {
+        if waiting[uid] == nil, accounts[uid, default: 0] <= clock { return Self.slice }
+        return accounts.count > 1 ? 0 : Self.lightSlice
+    }
+
+    /// What was done since the slice began was for the user.
+    @inline(__always)
+    mutating func endSlice(of uid: UInt32) {
+        if isAnyoneWaiting { charge(spent - sliceStart, to: uid) }
+    }
+
+    /// Work was done for the user.
+    mutating func charge(_ units: Int, to uid: UInt32) { accounts[uid, default: clock] += units }
 
     /// Queues a connection, which must not wait already.
     mutating func wait(_ id: ConnectionID, uid: UInt32) {
-        if waiting[uid] == nil { users.append(uid) }
+        if waiting[uid] == nil {
+            users.append(uid)
+            accounts[uid] = max(accounts[uid, default: 0], clock)
+        }
         waiting[uid, default: []].append(id)
     }
 
@@ -76,9 +108,10 @@ struct Turns {
 
     /// Takes the next connection that is to go on in this turn.
     mutating func next() -> ConnectionID? {
-        guard spent < queueEnd, let uid = users.popFirst(), var connections = waiting.removeValue(forKey: uid),
-            let id = connections.popFirst()
-        else { return nil }
+        guard spent < queueEnd, let index = users.indices.min(by: { account($0) < account($1) }) else { return nil }
+        let uid = users.remove(at: index)
+        guard var connections = waiting.removeValue(forKey: uid), let id = connections.popFirst() else { return nil }
+        clock = accounts[uid, default: clock]
         if !connections.isEmpty {
             waiting[uid] = connections
             users.append(uid)
@@ -86,9 +119,14 @@ struct Turns {
         return id
     }
 
+    private func account(_ index: Int) -> Int { accounts[users[index], default: clock] }
+
     /// The turn of the loop is over.
     mutating func ended() {
         readEnd = spent + Self.unitsPerTurn
+        guard !isAnyoneWaiting, clock > 0 || !accounts.isEmpty else { return }
+        accounts = [:]
+        clock = 0
     }
 
     // MARK: Keeping the latest

@@ -138,20 +138,20 @@ struct NameTrie: ~Copyable, Sendable {
     // MARK: Overlap
 
     /// The most work that ``gather(_:into:)`` and walking the registrations that it finds can take for one name, in
-    /// registrations walked. Only kept where weights are set; too high while it is loose.
+    /// registrations walked. Only kept where weights are set; it may be too high after removals.
     var overlap: Int { Int(nodes[Self.root].overlap) }
 
-    /// Whether something was removed since the overlap was exact.
-    private(set) var isOverlapLoose = false
+    /// How often something was removed since the overlap was exact.
+    private(set) var removalsSinceTight = 0
 
     /// Notes that a weight is higher than it would have to be.
-    mutating func loosenOverlap() { isOverlapLoose = true }
+    mutating func loosenOverlap() { removalsSinceTight += 1 }
 
     /// Sets how many registrations are walked at the end of a pattern.
     mutating func setWeight(_ weight: Int32, at end: End) {
         let earlier = end.isTail ? nodes[end.node].tailWeight : nodes[end.node].weight
         if end.isTail { nodes[end.node].tailWeight = weight } else { nodes[end.node].weight = weight }
-        if weight < earlier { isOverlapLoose = true }
+        if weight < earlier { loosenOverlap() }
         var index = end.node
         while index >= 0 {
             let overlap = overlap(of: index)
@@ -168,7 +168,7 @@ struct NameTrie: ~Copyable, Sendable {
 
     /// Computes the overlap anew. `weight` returns how many registrations are walked at a place.
     mutating func tightenOverlap(_ weight: (_ place: Int32) -> Int32) {
-        isOverlapLoose = false
+        removalsSinceTight = 0
         // Parents before their children.
         var order: [Int32] = [Self.root]
         var next = 0

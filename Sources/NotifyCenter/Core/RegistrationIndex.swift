@@ -297,11 +297,15 @@ extension RegistrationIndex {
     /// nodes and registrations of patterns. An upper bound, which may be too high after removals.
     var overlap: Int { trie.overlap }
 
-    /// Computes ``overlap`` anew, if removals may have left it too high.
+    /// Each removal pays for looking at so many nodes.
+    private static let nodesPerRemoval = 64
+
+    /// Computes ``overlap`` anew, if there were enough removals to pay for that: it takes a look at every node, and what is
+    /// refused for its overlap is removed again.
     ///
     /// - Returns: The number of nodes that were looked at.
     mutating func tightenOverlap() -> Int {
-        guard measuresOverlap, trie.isOverlapLoose else { return 0 }
+        guard measuresOverlap, trie.removalsSinceTight > trie.nodeCount / Self.nodesPerRemoval else { return 0 }
         for place in 0..<Int32(places.extent) { places[place].longestList = 0 }
         for number in 0..<Int32(lists.extent) where lists[number].first >= 0 && lists[number].objectEntry >= 0 {
             let list = lists[number]

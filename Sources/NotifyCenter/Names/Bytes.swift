@@ -25,6 +25,21 @@ extension UnsafeRawBufferPointer {
         guard count > 0, let left = baseAddress, let right = other.baseAddress else { return true }
         return left.hasSameBytes(as: right, count: count)
     }
+
+    /// Whether these bytes come before the others: by the first that differs, and the shorter first.
+    @inline(__always)
+    func precedes(_ other: UnsafeRawBufferPointer) -> Bool {
+        let shorter = Swift.min(count, other.count)
+        guard shorter > 0, let left = baseAddress, let right = other.baseAddress else { return count < other.count }
+        var offset = 0
+        while offset &+ 8 <= shorter, left.word(at: offset) == right.word(at: offset) { offset &+= 8 }
+        while offset < shorter {
+            let (one, two) = (self[offset], other[offset])
+            if one != two { return one < two }
+            offset &+= 1
+        }
+        return count < other.count
+    }
 }
 
 extension UnsafeRawPointer {

@@ -125,3 +125,26 @@ extension NamePattern: Hashable {
         withUTF8 { hasher.combine(bytes: $0) }
     }
 }
+
+// MARK: - Order
+
+extension NamePattern {
+    /// The patterns in the order of their bytes, each once: the same set gives the same result.
+    package static func sortedUniquely(_ patterns: [NamePattern]) -> [NamePattern] {
+        var unique: [NamePattern] = []
+        unique.reserveCapacity(patterns.count)
+        for pattern in patterns.sorted(by: precedes) where unique.last != pattern { unique.append(pattern) }
+        return unique
+    }
+
+    private static func precedes(_ left: NamePattern, _ right: NamePattern) -> Bool {
+        left.withUTF8 { left in right.withUTF8 { right in left.precedes(right) } }
+    }
+
+    /// The length in bytes.
+    package var byteCount: Int { string.utf8.count }
+
+    package var tokenCount: Int {
+        withUTF8 { bytes in bytes.reduce(1) { $0 + ($1 == UInt8(ascii: ".") ? 1 : 0) } }
+    }
+}

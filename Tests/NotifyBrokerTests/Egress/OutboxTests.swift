@@ -60,6 +60,10 @@ struct OutboxTests {
 
     // MARK: A tick
 
+    @Test func findingAnOutboxTakesAShift() {
+        #expect(MemoryLayout<Outbox>.stride == 128)
+    }
+
     @Test func neighboursJoinAndOrderStays() {
         var outbox = Outbox()
         var source = Source()

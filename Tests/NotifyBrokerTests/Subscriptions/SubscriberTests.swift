@@ -44,6 +44,31 @@ struct SubscriberTests {
         #expect(subscriptions.resolve("a") { _ in true }.isEmpty)
     }
 
+    @Test func whatIsRefusedForItsOverlapCostsLittleHoweverManyPatternsThereAre() throws {
+        var subscriptions = Subscriptions(maximumOverlap: 2_000)
+        var registration: UInt64?
+        for number in 0..<20_000 as Range<Int> {
+            let filter = SubscriptionFilter(patterns: [try NamePattern("device.\(number).*")])
+            _ = try subscriptions.addVolatile(filter, to: ConnectionSlot(1), registration: &registration, uid: 1)
+        }
+        var refused = 0
+        let work = subscriptions.work
+        for number in 0..<1024 as Range<Int> {
+            let tokens = (0..<10).map { number >> $0 & 1 == 0 ? "a" : "*" }
+            let filter = SubscriptionFilter(patterns: [try NamePattern(tokens.joined(separator: "."))])
+            do {
+                _ = try subscriptions.addVolatile(
+                    filter, to: ConnectionSlot(1), registration: &registration, uid: 1)
+            } catch {
+                refused += 1
+            }
+        }
+        #expect(refused > 800)
+        // Looking at all nodes each time would take 40,000 for each.
+        let needed = subscriptions.work - work
+        #expect(needed < refused * 100)
+    }
+
     @Test func patternsOfOneUserThatMatchTheSameNameAreLimited() throws {
         var subscriptions = Subscriptions(maximumOverlap: 1_000)
         var registration: UInt64?

@@ -20,6 +20,37 @@ struct TurnsTests {
         #expect(!turns.isAnyoneWaiting)
     }
 
+    @Test func theUserForWhomTheLeastWasDoneIsNext() {
+        var turns = Turns()
+        for slot in 0..<4 as Range<Int32> { turns.wait(id(slot), uid: 1) }
+        for slot in 10..<14 as Range<Int32> { turns.wait(id(slot), uid: 2) }
+        turns.queueBegan()
+        #expect(next(&turns, 1) == [0])
+        turns.charge(300, to: 1)
+        for expected in [10, 11, 12] as [Int32] {
+            #expect(next(&turns, 1) == [expected])
+            turns.charge(100, to: 2)
+        }
+        // Who comes later is not owed what it could have had before.
+        turns.wait(id(20), uid: 3)
+        turns.wait(id(21), uid: 3)
+        #expect(next(&turns, 1) == [20])
+        turns.charge(500, to: 3)
+        #expect(next(&turns, 4) == [1, 13, 2, 3])
+        #expect(next(&turns, 2) == [21])
+    }
+
+    @Test func whatIsReadForAUserThatIsAheadWaits() {
+        var turns = Turns()
+        turns.wait(id(1), uid: 1)
+        #expect(turns.readAllowance(of: 1) == Turns.lightSlice, "nobody else is there")
+        #expect(turns.readAllowance(of: 2) == Turns.slice)
+        turns.charge(1, to: 2)
+        #expect(turns.readAllowance(of: 2) == 0)
+        #expect(turns.readAllowance(of: 1) == 0)
+        #expect(turns.readAllowance(of: 3) == Turns.slice)
+    }
+
     @Test func theQueueRestsWhenTheTurnsWorkIsDone() {
         var turns = Turns()
         for slot in 0..<3 as Range<Int32> { turns.wait(id(slot), uid: 1) }
@@ -34,17 +65,17 @@ struct TurnsTests {
 
     @Test func whatIsReadMayUseTheTurnUnlessOthersWait() {
         var turns = Turns()
-        let alone = turns.readAllowance
+        let alone = turns.readAllowance(of: 7)
         #expect(alone == Turns.unitsPerTurn)
         turns.wait(id(1), uid: 1)
-        let beside = turns.readAllowance
-        #expect(beside == Turns.lightSlice)
+        let beside = turns.readAllowance(of: 7)
+        #expect(beside == Turns.slice)
         turns.spend(Turns.unitsPerTurn)
-        let over = turns.readAllowance
+        let over = turns.readAllowance(of: 7)
         #expect(over <= 0)
         turns.ended()
-        let next = turns.readAllowance
-        #expect(next == Turns.lightSlice)
+        let next = turns.readAllowance(of: 7)
+        #expect(next == Turns.slice)
     }
 
     @Test func reductionsTakeUpAnEighthOfTheTime() {

@@ -94,4 +94,13 @@ import Testing
         #expect(try odd != NamePattern("*"))
         #expect(try NamePattern("a.b") == NamePattern(NotificationName("a.b")))
     }
+
+    @Test func theSamePatternsComeInTheSameOrderOnce() throws {
+        let strings = ["b", "a.*", "a", "a.*", "ü", "abcdefgh.b", "abcdefgh.a", "abcdefgh", "a.>", "b", "z"]
+        let sorted = NamePattern.sortedUniquely(try strings.map { try NamePattern($0) })
+        let expected = Set(strings).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        #expect(sorted.map(\.string) == expected)
+        #expect(try NamePattern("a.*.b.>").tokenCount == 4)
+        #expect(try NamePattern("ü").byteCount == 2)
+    }
 }
