@@ -4,8 +4,9 @@ import NotifyWire
 /// Reduces deliver frames to the latest of each name and object: first all are noted, then each buffer is reduced.
 struct LatestMessages {
     private struct Key: Hashable {
-        var name: [UInt8]
-        var object: [UInt8]
+        var nameLength: Int
+        /// The name and the object behind it, where they lie in the message.
+        var bytes: ByteBuffer
     }
 
     /// What became of the messages between two places that must stay apart.
@@ -43,14 +44,18 @@ struct LatestMessages {
     private static func forEachMessage(in frames: ByteBuffer, _ body: (UInt64, Key, ByteBuffer) -> Void) {
         var frames = frames
         while let frame = frames.readFrame() {
-            let (sequence, key) = frame.withUnsafeReadableBytes { bytes in
+            let place = frame.withUnsafeReadableBytes { bytes in
                 let body = bytes.slice(from: FrameHeader.size)
                 // The broker wrote these frames, so they can be read.
-                guard let deliver = try? Deliver(reading: body) else { preconditionFailure("not a deliver frame") }
-                let key = Key(name: [UInt8](deliver.parts.name), object: [UInt8](deliver.parts.object))
-                return (deliver.stamp.sequence, key)
+                guard let deliver = try? Deliver(reading: body), let start = bytes.baseAddress,
+                    let name = deliver.parts.name.baseAddress
+                else { preconditionFailure("not a deliver frame") }
+                let (length, object) = (deliver.parts.name.count, deliver.parts.object.count)
+                return (sequence: deliver.stamp.sequence, name: name - start, length: length, object: object)
             }
-            body(sequence, key, frame)
+            guard let bytes = frame.getSlice(at: frame.readerIndex + place.name, length: place.length + place.object)
+            else { preconditionFailure("a name lies in its frame") }
+            body(place.sequence, Key(nameLength: place.length, bytes: bytes), frame)
         }
     }
 }

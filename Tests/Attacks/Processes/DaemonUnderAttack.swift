@@ -14,13 +14,13 @@ final class DaemonUnderAttack {
     private var hangFile: String { folder.file("hang") }
 
     /// - Parameter canHang: Whether `hang` is to work, for which a C compiler is needed.
-    init(_ program: String, canHang: Bool = false) throws {
+    init(_ program: DaemonProgram, canHang: Bool = false) throws {
         folder = try TemporaryFolder()
         socket = folder.file("socket")
         chmod(folder.path, 0o755)
         var environment = [
             "NOTIFYD_SOCKET_MODE": "0666", "NOTIFYD_LIMITS_MEMORY_BYTES": "\(Self.budget)",
-            "NOTIFYD_LOG_LEVEL": "error",
+            "NOTIFYD_LIMITS_PER_CONNECTION_OUTBOX_BYTES": "\(program.outboxBytes)", "NOTIFYD_LOG_LEVEL": "error",
         ]
         if canHang {
             environment["LD_PRELOAD"] = try Self.makeLibrary(in: folder)
@@ -29,7 +29,7 @@ final class DaemonUnderAttack {
         // It does not outlive the harness, however that ends.
         let launcher = ["setpriv", "--pdeathsig", "KILL"]
         process = try Child(
-            "/usr/bin/env", launcher + [program, "--socket", socket, "--database", folder.file("notifyd.db")],
+            "/usr/bin/env", launcher + [program.path, "--socket", socket, "--database", folder.file("notifyd.db")],
             environment: environment)
         try waitForSocket()
     }

@@ -19,6 +19,10 @@ struct DaemonProgram: Sendable {
     /// How much work the event loop may do before it answers a ping, in milliseconds. Without the optimizer, most work takes
     /// 10 to 60 times as long.
     var workLimit: Double { isOptimized ? 100 : 3000 }
+
+    /// How much may wait for a connection. To find the latest of each name in it is one piece of work, so there is less of it
+    /// without the optimizer.
+    var outboxBytes: Int { isOptimized ? 4 << 20 : 1 << 20 }
 }
 
 struct DaemonOptions: ParsableArguments {

@@ -21,7 +21,7 @@ final class World {
     ///   - share: Of the daemon's capacity, that innocents post at; 0 for all of it.
     ///   - innocent: The user that innocents are.
     init(_ program: DaemonProgram, share: Double = 0.2, innocent: User = .innocent, canHang: Bool = false) throws {
-        daemon = try DaemonUnderAttack(program.path, canHang: canHang)
+        daemon = try DaemonUnderAttack(program, canHang: canHang)
         measurement.workLimit = program.workLimit
         probe = try LedgerProbe(daemon)
         innocents = try Child(own: [
