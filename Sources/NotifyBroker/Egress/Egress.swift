@@ -155,13 +155,26 @@ struct Egress {
     @inline(__always)
     mutating func fanOut(_ resolution: Resolution, count: Int, _ place: Span.Place, sequence: UInt64) {
         guard count > 0 else { return }
-        for index in 0..<count {
-            let slot = resolution.registrations[index].connection
-            // What continues a span was touched with it.
-            if outboxes[slot.index].appendVolatile(
-                source: place.source, start: place.start, end: place.end, sequence: sequence)
-            {
-                touch(slot)
+        Self.fanOut(resolution, count, place, sequence, &outboxes, &touched)
+    }
+
+    @inline(__always)
+    private static func fanOut(
+        _ resolution: Resolution, _ count: Int, _ place: Span.Place, _ sequence: UInt64,
+        _ outboxes: inout ContiguousArray<Outbox>, _ touched: inout [ConnectionSlot]
+    ) {
+        // One look for whether the array is shared, not one for each delivery.
+        outboxes.withUnsafeMutableBufferPointer { outboxes in
+            for index in 0..<count {
+                let slot = resolution.registrations[index].connection
+                // What continues a span was touched with it.
+                guard
+                    outboxes[slot.index].appendVolatile(
+                        source: place.source, start: place.start, end: place.end, sequence: sequence),
+                    !outboxes[slot.index].isTouched
+                else { continue }
+                outboxes[slot.index].isTouched = true
+                touched.append(slot)
             }
         }
     }
