@@ -40,7 +40,6 @@ extension Server {
     private func serve(_ listening: ListeningSocket, _ store: Store, on eventLoop: any EventLoop) async throws {
         let driver = try await eventLoop.submit { makeDriver(store, eventLoop) }.get()
         let wakeUp = try await WakeUpPipe.open(on: eventLoop) { driver.value.eventCame() }
-        defer { wakeUp.close() }
         try await eventLoop.flatSubmit {
             driver.value.requestEvent = wakeUp.raise
             return driver.value.start()
@@ -58,7 +57,11 @@ extension Server {
         // However long a deadline was configured, the unit's own shall not come first.
         notifier.extendTimeout(by: configuration.drainDeadline + .seconds(10))
         try await eventLoop.flatSubmit { driver.value.drain(within: configuration.drainDeadline) }.get()
-        let nextSequence = try await eventLoop.submit { driver.value.nextSequence }.get()
+        let nextSequence = try await eventLoop.submit {
+            driver.value.requestEvent = {}
+            wakeUp.close()
+            return driver.value.nextSequence
+        }.get()
         try close(store, nextSequence: nextSequence)
         if let loss { throw loss }
     }
