@@ -44,6 +44,12 @@ struct SubscriberTests {
         #expect(subscriptions.resolve("a") { _ in true }.isEmpty)
     }
 
+    /// One of 1,024 filters whose patterns match the same name.
+    private func overlappingFilter(_ number: Int) throws -> SubscriptionFilter {
+        let tokens = (0..<10).map { number >> $0 & 1 == 0 ? "a" : "*" }
+        return SubscriptionFilter(patterns: [try NamePattern(tokens.joined(separator: "."))])
+    }
+
     @Test func whatIsRefusedForItsOverlapCostsLittleHoweverManyPatternsThereAre() throws {
         var subscriptions = Subscriptions(maximumOverlap: 2_000)
         var registration: UInt64?
@@ -54,12 +60,11 @@ struct SubscriberTests {
         var refused = 0
         let work = subscriptions.work
         for number in 0..<1024 as Range<Int> {
-            let tokens = (0..<10).map { number >> $0 & 1 == 0 ? "a" : "*" }
-            let filter = SubscriptionFilter(patterns: [try NamePattern(tokens.joined(separator: "."))])
             do {
                 _ = try subscriptions.addVolatile(
-                    filter, to: ConnectionSlot(1), registration: &registration, uid: 1)
-            } catch {
+                    overlappingFilter(number), to: ConnectionSlot(1), registration: &registration, uid: 1)
+            } catch let error as WireError {
+                #expect(error.code == .limitReached)
                 refused += 1
             }
         }
@@ -74,12 +79,10 @@ struct SubscriberTests {
         var registration: UInt64?
         var refused = 0
         for number in 0..<1024 as Range<Int> {
-            let tokens = (0..<10).map { number >> $0 & 1 == 0 ? "a" : "*" }
-            let filter = SubscriptionFilter(patterns: [try NamePattern(tokens.joined(separator: "."))])
             do {
                 _ = try subscriptions.addVolatile(
-                    filter, to: ConnectionSlot(1), registration: &registration, uid: 1)
-            } catch {
+                    overlappingFilter(number), to: ConnectionSlot(1), registration: &registration, uid: 1)
+            } catch let error as WireError {
                 #expect(error.code == .limitReached)
                 #expect(error.message.contains("limits.per_user.pattern_overlap is 1000"))
                 refused += 1

@@ -1,6 +1,5 @@
 import NIOCore
 import NIOPosix
-import Synchronization
 import Testing
 
 @testable import NotifyServer
@@ -8,29 +7,22 @@ import Testing
 struct WakeUpPipeTests {
     @Test func eachRaiseCallsTheActionOnceAndLaterThanTasks() async throws {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
-        let order = Mutex<[String]>([])
-        let calls = Mutex(0)
-        let done = loop.makePromise(of: Void.self)
-        let pipe = try await WakeUpPipe.open(on: loop) {
-            order.withLock { $0.append("event") }
-            if calls.withLock({
-                $0 += 1; return $0 == 2
-            }) {
-                done.succeed()
-            }
-        }
+        let (order, continuation) = AsyncStream.makeStream(of: String.self)
+        let pipe = try await WakeUpPipe.open(on: loop) { continuation.yield("event") }
         try await loop.submit {
             pipe.raise()
             // A task that tasks add comes before events.
             loop.execute {
-                order.withLock { $0.append("task") }
-                loop.execute { order.withLock { $0.append("task") } }
+                continuation.yield("task")
+                loop.execute { continuation.yield("task") }
             }
         }.get()
-        while calls.withLock({ $0 }) == 0 { await Task.yield() }
+        var seen: [String] = []
+        var iterator = order.makeAsyncIterator()
+        while seen.count < 3, let next = await iterator.next() { seen.append(next) }
+        #expect(seen == ["task", "task", "event"])
         pipe.raise()
-        try await done.futureResult.get()
+        #expect(await iterator.next() == "event")
         pipe.close()
-        #expect(order.withLock { $0 } == ["task", "task", "event", "event"])
     }
 }
