@@ -4,7 +4,7 @@ import DequeModule
 ///
 /// Work is counted in units of about 20 ns: see ``Cost``. What connections send is processed as it is read while the turn has
 /// work left for that. A connection with more waits in a queue, is not read from meanwhile, and goes on in a later turn, a slice
-/// at a time: next is the user for whom the least was done since somebody waits, and the connections of each user take turns.
+/// at a time: next is the user for whom the least was done since the queue was empty, and the connections of a user take turns.
 /// This is start-time fair queueing (Goyal, Vin and Cheng, 1996): each user gets an equal part of the work, or what it needs if
 /// that is less.
 struct Turns {
@@ -40,7 +40,7 @@ struct Turns {
     /// Users with connections that wait, in the order in which they came.
     private var users: [UInt32] = []
     private var waiting: [UInt32: Deque<ConnectionID>] = [:]
-    /// The work done for each user since somebody waits. One that comes later begins where those are that wait.
+    /// The work done for each user since the queue was empty. A user that joins later starts at the clock.
     private var accounts: [UInt32: Int] = [:]
     /// What was done for the user whose turn came last, before that turn.
     private var clock = 0
