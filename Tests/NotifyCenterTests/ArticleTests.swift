@@ -78,7 +78,7 @@ actor Archive {
 func printFollowers(_ center: LocalCenter) async {
     let followers = center.messages(of: UserDidFollow.self, buffering: .wait(limit: 10))
     for await follower in followers {
-        print(follower.user, "lost so far:", followers.lostCount)
+        print(follower.user, "dropped so far:", followers.droppedCount)
     }
 }
 
@@ -108,8 +108,8 @@ func observeAtAPace(_ feed: Feed, in center: LocalCenter) {
 
 // snippet
 func signIn(_ user: String, in center: LocalCenter) -> UserDidFollow? {
-    center.postSticky(UserDidFollow(user: user))
-    return center.stickyMessage(UserDidFollow.self)
+    center.postRetained(UserDidFollow(user: user))
+    return center.retainedMessage(UserDidFollow.self)
 }
 // end
 

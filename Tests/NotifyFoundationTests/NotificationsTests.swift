@@ -29,22 +29,22 @@ import Testing
         let sequence = center.notifications(named: name)
         post(1..<4)
         #expect(await take(3, of: sequence) == [1, 2, 3])
-        #expect(sequence.lostCount == 0)
+        #expect(sequence.droppedCount == 0)
     }
 
     @Test func `a full buffer loses the oldest and says how many`() async {
         let sequence = center.notifications(named: name, bufferSize: 5)
         post(0..<5)
-        #expect(sequence.lostCount == 0)
+        #expect(sequence.droppedCount == 0)
         post(5..<8)
-        #expect(sequence.lostCount == 3)
+        #expect(sequence.droppedCount == 3)
         #expect(await take(5, of: sequence) == [3, 4, 5, 6, 7])
     }
 
     @Test func `a buffer has room for one at least`() async {
         let sequence = center.notifications(named: name, bufferSize: 0)
         post(0..<2)
-        #expect(sequence.lostCount == 1)
+        #expect(sequence.droppedCount == 1)
         #expect(await take(1, of: sequence) == [1])
     }
 
@@ -66,7 +66,7 @@ import Testing
             if number % 16 == 0 { await Task.yield() }
         }
         #expect(await numbers == Array(0..<1000))
-        #expect(sequence.lostCount == 0)
+        #expect(sequence.droppedCount == 0)
     }
 
     @Test(.timeLimit(.minutes(10))) func `a cancelled reader ends`() async {

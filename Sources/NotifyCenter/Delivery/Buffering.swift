@@ -1,6 +1,6 @@
 /// How many notifications may wait for an observer or a reader, and what happens to those that find no room.
 ///
-/// What is lost is counted: see ``Observation/lostCount`` and ``NotificationSequence/lostCount``.
+/// What is dropped is counted: see ``Observation/droppedCount`` and ``NotificationSequence/droppedCount``.
 public struct Buffering: Sendable, Hashable {
     enum Overflow: Sendable, Hashable {
         case dropOldest
@@ -31,7 +31,7 @@ public struct Buffering: Sendable, Hashable {
         Buffering(.dropNewest, limit: limit)
     }
 
-    /// If there is no room, ``LocalCenter/postWaiting(_:object:payload:sticky:)-(NotificationName,_,_,_)`` waits until
+    /// If there is no room, ``LocalCenter/postWaiting(_:object:payload:retained:)-(NotificationName,_,_,_)`` waits until
     /// there is. Other posts cannot wait: what they post is dropped.
     public static func wait(limit: Int = defaultLimit) -> Buffering {
         Buffering(.wait, limit: limit)

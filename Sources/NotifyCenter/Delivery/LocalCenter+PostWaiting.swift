@@ -5,7 +5,7 @@ extension LocalCenter {
     /// anything is waited for, and a full mailbox holds nobody up but the poster. It does not wait until observers elsewhere
     /// have run.
     ///
-    /// If the task is cancelled, it returns soon; what found no room by then is lost and counted. So is what might wait for
+    /// If the task is cancelled, it returns soon; what found no room by then is dropped and counted. So is what might wait for
     /// ever: what is posted in the call of an observer, or in a task that it began, does not wait for room before this
     /// observer, nor before one that itself waits for this one; and what the reader of a sequence posts between two reads
     /// does not wait for room in this sequence. Readers that post to each other's full sequences do wait for each other, until
@@ -15,40 +15,40 @@ extension LocalCenter {
     ///   - name: What the notification is about.
     ///   - object: What it concerns.
     ///   - payload: Handed to the observers as it is.
-    ///   - sticky: Whether it stays for those who observe later. See ``postSticky(_:object:payload:)-(NotificationName,_,_)``.
+    ///   - retained: Whether it stays for those who observe later. See ``postRetained(_:object:payload:)-(NotificationName,_,_)``.
     nonisolated(nonsending) public func postWaiting(
         _ name: NotificationName, object: NotificationObject? = nil, payload: (any Sendable)? = nil,
-        sticky: Bool = false
+        retained: Bool = false
     ) async {
-        await postWaiting(LocalNotification(name: name, object: object, payload: payload), sticky: sticky)
+        await postWaiting(LocalNotification(name: name, object: object, payload: payload), retained: retained)
     }
 
     /// Posts by name and waits for room.
     ///
     /// - Throws: ``NameError`` if the name breaks a rule.
     nonisolated(nonsending) public func postWaiting(
-        _ name: String, object: NotificationObject? = nil, payload: (any Sendable)? = nil, sticky: Bool = false
+        _ name: String, object: NotificationObject? = nil, payload: (any Sendable)? = nil, retained: Bool = false
     ) async throws(NameError) {
-        await postWaiting(try NotificationName(name), object: object, payload: payload, sticky: sticky)
+        await postWaiting(try NotificationName(name), object: object, payload: payload, retained: retained)
     }
 
-    /// Posts a message and waits for room. See ``postWaiting(_:object:payload:sticky:)-(NotificationName,_,_,_)``.
+    /// Posts a message and waits for room. See ``postWaiting(_:object:payload:retained:)-(NotificationName,_,_,_)``.
     nonisolated(nonsending) public func postWaiting<Message: NotificationMessage>(
-        _ message: Message, sticky: Bool = false
+        _ message: Message, retained: Bool = false
     ) async {
         await postWaiting(
             LocalNotification(
                 name: Message.notificationName, object: message.notificationObject, payload: message),
-            sticky: sticky)
+            retained: retained)
     }
 
-    /// Posts a notification and waits for room. See ``postWaiting(_:object:payload:sticky:)-(NotificationName,_,_,_)``.
-    nonisolated(nonsending) public func postWaiting(_ notification: LocalNotification, sticky: Bool = false) async {
+    /// Posts a notification and waits for room. See ``postWaiting(_:object:payload:retained:)-(NotificationName,_,_,_)``.
+    nonisolated(nonsending) public func postWaiting(_ notification: LocalNotification, retained: Bool = false) async {
         let post = WaitingPost()
         intercepted(notification) { notification in
             let list =
-                if sticky {
-                    storeSticky(notification)
+                if retained {
+                    storeRetained(notification)
                 } else {
                     observers(of: notification.name, object: notification.object)
                 }

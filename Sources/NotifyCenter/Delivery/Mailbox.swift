@@ -35,7 +35,7 @@ struct Mailbox<Element: Sendable>: Sendable {
     private var takesMore = true
 
     /// How many found no room.
-    private(set) var lostCount = 0
+    private(set) var droppedCount = 0
     private(set) var isClosed = false
 
     /// - Parameter takesOne: Whether all but the first are refused.
@@ -54,13 +54,13 @@ struct Mailbox<Element: Sendable>: Sendable {
             store(element)
             return .stored
         }
-        lostCount += 1
+        droppedCount += 1
         guard buffering.overflow == .dropOldest, let oldest = elements.popFirst() else { return .refused }
         store(element)
         return .replaced(oldest)
     }
 
-    /// - Parameter mayWait: Asked if the post has to wait. It is lost if it may not.
+    /// - Parameter mayWait: Asked if the post has to wait. It is dropped if it may not.
     mutating func put(_ element: Element, for post: WaitingPost, mayWait: () -> Bool) -> Put {
         guard takesMore && isFull && buffering.overflow == .wait && mayWait() else { return put(element) }
         posters.append(Poster(element: element, post: post))
@@ -89,7 +89,7 @@ struct Mailbox<Element: Sendable>: Sendable {
     mutating func withdraw(_ post: WaitingPost) -> Deque<Poster> {
         let withdrawn = posters.filter { $0.post === post }
         posters.removeAll { $0.post === post }
-        lostCount += withdrawn.count
+        droppedCount += withdrawn.count
         return withdrawn
     }
 

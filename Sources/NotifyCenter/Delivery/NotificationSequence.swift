@@ -16,8 +16,8 @@ public struct NotificationSequence<Element: Sendable>: AsyncSequence, Sendable {
         self.subscription = subscription
     }
 
-    /// How many were lost because too many waited to be read.
-    public var lostCount: Int { subscription.mailbox.lostCount }
+    /// How many were dropped because too many waited to be read.
+    public var droppedCount: Int { subscription.mailbox.droppedCount }
 
     /// The observation that fills the sequence, by which it can be paused.
     public var observation: Observation { subscription.token.observation }

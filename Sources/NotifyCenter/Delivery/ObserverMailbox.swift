@@ -42,7 +42,7 @@ final class ObserverMailbox: ObserverQueue {
         self.slot.store(slot, ordering: .releasing)
     }
 
-    var lostCount: Int { state.withLock { $0.mailbox.lostCount } }
+    var droppedCount: Int { state.withLock { $0.mailbox.droppedCount } }
 }
 
 // MARK: - In

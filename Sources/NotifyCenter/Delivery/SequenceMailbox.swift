@@ -24,7 +24,7 @@ final class SequenceMailbox<Element: Sendable>: ObserverQueue {
         self.convert = convert
     }
 
-    var lostCount: Int { state.withLock { $0.mailbox.lostCount } }
+    var droppedCount: Int { state.withLock { $0.mailbox.droppedCount } }
 
     func accepts(_ notification: LocalNotification) -> Bool { convert(notification) != nil }
 

@@ -34,7 +34,7 @@ final class WaitingPost: Sendable {
         continuation?.resume()
     }
 
-    /// Waits. Returns soon if the task is cancelled: what is not in by then is lost.
+    /// Waits. Returns soon if the task is cancelled: what is not in by then is dropped.
     nonisolated(nonsending) func wait() async {
         if state.withLock({ $0.outstanding == 0 }) { return }
         await withTaskCancellationHandler {

@@ -18,8 +18,8 @@ public struct ObservationSummary: Sendable, CustomStringConvertible {
     /// Whether it is paused.
     public let isPaused: Bool
 
-    /// How many notifications it lost because it had too many before it.
-    public let lostCount: Int
+    /// How many notifications it dropped because its buffer was full.
+    public let droppedCount: Int
 
     /// Where it was registered.
     public let place: SourcePlace
@@ -32,7 +32,7 @@ public struct ObservationSummary: Sendable, CustomStringConvertible {
         if priority != 0 { parts.append("priority \(priority)") }
         if let key { parts.append("key \(key)") }
         if isPaused { parts.append("paused") }
-        if lostCount > 0 { parts.append("lost \(lostCount)") }
+        if droppedCount > 0 { parts.append("dropped \(droppedCount)") }
         return parts.joined(separator: ", ") + " at \(place)"
     }
 
@@ -43,7 +43,7 @@ public struct ObservationSummary: Sendable, CustomStringConvertible {
         priority = observer.options.priority
         key = observer.options.key
         isPaused = observer.isPaused
-        lostCount = observer.queue?.lostCount ?? 0
+        droppedCount = observer.queue?.droppedCount ?? 0
         place = observer.place
     }
 }

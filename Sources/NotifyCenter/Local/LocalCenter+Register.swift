@@ -25,7 +25,7 @@ extension LocalCenter {
 
     private func finish(_ others: Leftover.Others, for observer: Observer) {
         // The observer gets by itself what takes the place of one of these, so an older one must not come after it.
-        for entry in others.sticky where state.withLock({ $0.sticky.contains(entry) }) {
+        for entry in others.retained where state.withLock({ $0.retained.contains(entry) }) {
             observer.deliver(entry.notification, in: self)
         }
         for observer in others.ofGoneOwner { end(observer) }
@@ -46,7 +46,7 @@ extension LocalCenter {
     struct Leftover {
         /// What comes with few registrations.
         struct Others {
-            var sticky: [StickyNotifications.Entry] = []
+            var retained: [RetainedNotifications.Entry] = []
             var ofGoneOwner: [Observer] = []
             /// All of the owner, if it is time to look for repetitions.
             var ofOwner: [Observer] = []
@@ -75,8 +75,8 @@ extension LocalCenter.State {
                 leftover.replaced = remove(earlier, cache: cache, &leftover.dropped)
             }
         }
-        if !sticky.isEmpty && observer.options.wantsSticky {
-            leftover.others = .init(sticky: sticky.matching(observer.names, object: object))
+        if !retained.isEmpty && observer.options.wantsRetained {
+            leftover.others = .init(retained: retained.matching(observer.names, object: object))
         }
         if let owner { add(observer, of: owner, &leftover) }
         additionsUntilPruning -= 1

@@ -55,7 +55,7 @@ extension LocalCenter {
         var hooks = CenterHooks()
         var interceptors = InterceptorChain()
         var lastInterceptor: UInt64 = 0
-        var sticky = StickyNotifications()
+        var retained = RetainedNotifications()
         var attachments: [ObjectIdentifier: any AnyObject & Sendable] = [:]
     }
 

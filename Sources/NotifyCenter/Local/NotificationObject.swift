@@ -22,7 +22,7 @@ public struct NotificationObject: Sendable {
 
     /// An object that is equal to others with an equal value.
     ///
-    /// The value's `==` and `hash(into:)` must not use a center or a ``PostQueue``: a center compares the objects of sticky
+    /// The value's `==` and `hash(into:)` must not use a center or a ``PostQueue``: a center compares the objects of retained
     /// notifications, and a queue those of what waits, under its lock, so that such a use stops the program or waits for
     /// ever. What else the value does, also as it goes, is free to use them.
     public init(value: some Hashable & Sendable) {

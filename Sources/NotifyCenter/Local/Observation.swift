@@ -25,8 +25,8 @@ public struct Observation: Sendable {
     /// Whether it goes on, paused or not. One whose owner is gone ends with the next post to it, or soon after.
     public var isActive: Bool { observer != nil }
 
-    /// How many notifications an observer that runs elsewhere has lost, because it had too many before it.
-    public var lostCount: Int { observer?.queue?.lostCount ?? 0 }
+    /// How many notifications an observer that runs elsewhere has dropped, because its buffer was full.
+    public var droppedCount: Int { observer?.queue?.droppedCount ?? 0 }
 
     private var observer: Observer? {
         center.state.withLock { state in

@@ -3,7 +3,7 @@ public struct ObservationOptions: Sendable {
     private var statedPriority: Int32?
     var key: String?
     var isOnce = false
-    var wantsSticky = true
+    var wantsRetained = true
     var pacing: Pacing?
 
     var priority: Int32 { statedPriority ?? 0 }
@@ -38,10 +38,10 @@ public struct ObservationOptions: Sendable {
         return options
     }
 
-    /// Does not get the last sticky notification as it begins.
-    public static var withoutSticky: ObservationOptions {
+    /// Does not get the last retained notification as it begins.
+    public static var withoutRetained: ObservationOptions {
         var options = ObservationOptions()
-        options.wantsSticky = false
+        options.wantsRetained = false
         return options
     }
 }
@@ -53,7 +53,7 @@ extension ObservationOptions: ExpressibleByArrayLiteral {
             statedPriority = element.statedPriority ?? statedPriority
             if let key = element.key { self.key = key }
             isOnce = isOnce || element.isOnce
-            wantsSticky = wantsSticky && element.wantsSticky
+            wantsRetained = wantsRetained && element.wantsRetained
             if let pacing = element.pacing { self.pacing = pacing }
         }
     }

@@ -15,7 +15,7 @@ struct Receiver: Sendable {
 /// Notifications that wait for their observer.
 protocol ObserverQueue: AnyObject, Sendable {
     /// How many found no room.
-    var lostCount: Int { get }
+    var droppedCount: Int { get }
 
     /// Whether the observer has any use for the notification.
     func accepts(_ notification: LocalNotification) -> Bool
@@ -26,7 +26,7 @@ protocol ObserverQueue: AnyObject, Sendable {
     /// Puts a notification in for a post that waits if there is no room.
     func put(_ notification: LocalNotification, for post: WaitingPost)
 
-    /// The post does not wait any more: what it has not put in is lost.
+    /// The post does not wait any more: what it has not put in is dropped.
     func withdraw(_ post: WaitingPost)
 
     /// The observation has ended: what waits is not delivered any more.

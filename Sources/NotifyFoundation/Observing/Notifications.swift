@@ -14,7 +14,7 @@ extension CompatibleNotificationCenter {
     ///   - name: The name.
     ///   - object: If not nil, only posts with this very instance, which is not kept alive.
     ///   - limit: How many notifications may wait for the reader, at least 1. Of more, the oldest are lost, which
-    ///     ``Notifications/lostCount`` tells.
+    ///     ``Notifications/droppedCount`` tells.
     public func notifications(
         named name: Notification.Name, object: (any AnyObject & Sendable)? = nil, bufferSize limit: Int = 64
     ) -> Notifications {
@@ -46,7 +46,7 @@ extension CompatibleNotificationCenter {
         }
 
         /// How many notifications were lost until now, because as many as may wait did so.
-        public var lostCount: Int { sequence.lostCount }
+        public var droppedCount: Int { sequence.droppedCount }
 
         /// An iterator, which keeps the observation going.
         public func makeAsyncIterator() -> Iterator { Iterator(iterator: sequence.makeAsyncIterator()) }

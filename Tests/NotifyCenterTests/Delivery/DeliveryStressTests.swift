@@ -45,10 +45,10 @@ import Testing
             }
         }
         for (token, calls) in observers {
-            #expect(await eventually { calls.values.count + token.observation.lostCount == posts })
+            #expect(await eventually { calls.values.count + token.observation.droppedCount == posts })
         }
-        #expect(await eventually { onActor.lostCount <= posts })
-        let expected = posts - onActor.lostCount
+        #expect(await eventually { onActor.droppedCount <= posts })
+        let expected = posts - onActor.droppedCount
         while await counter.count < expected && !Task.isCancelled { await Task.yield() }
         #expect(await counter.count == expected)
         for observer in observers { observer.token.cancel() }

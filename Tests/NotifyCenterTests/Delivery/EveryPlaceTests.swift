@@ -145,18 +145,18 @@ import Testing
         observing.end()
     }
 
-    @Test(arguments: Place.allCases) func stickyOnesComeFirst(place: Place) async {
-        center.postSticky(name, payload: 1)
+    @Test(arguments: Place.allCases) func retainedOnesComeFirst(place: Place) async {
+        center.postRetained(name, payload: 1)
         let observing = observe(place)
-        let without = observe(place, .withoutSticky, adding: 10)
+        let without = observe(place, .withoutRetained, adding: 10)
         center.post(name, payload: 2)
         #expect(await journal.values(3).sorted() == [1, 2, 12])
         observing.end()
         without.end()
     }
 
-    @Test(arguments: Place.allCases) func aStickyOneMayBeTheOnlyOne(place: Place) async {
-        center.postSticky(name, payload: 1)
+    @Test(arguments: Place.allCases) func aRetainedOneMayBeTheOnlyOne(place: Place) async {
+        center.postRetained(name, payload: 1)
         let observing = observe(place, .once)
         center.post(name, payload: 2)
         #expect(await journal.values(1) == [1])

@@ -18,7 +18,7 @@ import Testing
                 if case .replaced(let old) = mailbox.put(value) { replaced.append(old) }
             }
             let lost = max(0, count - limit)
-            #expect(mailbox.lostCount == lost)
+            #expect(mailbox.droppedCount == lost)
             #expect(replaced == Array(0..<lost))
             #expect(drain(&mailbox) == Array(lost..<count))
         }
@@ -29,7 +29,7 @@ import Testing
         for count in [limit - 1, limit, limit + 1, 3 * limit] {
             var mailbox = Mailbox<Int>(buffering(limit))
             for value in 0..<count { _ = mailbox.put(value) }
-            #expect(mailbox.lostCount == max(0, count - limit))
+            #expect(mailbox.droppedCount == max(0, count - limit))
             #expect(drain(&mailbox) == Array(0..<min(count, limit)))
         }
     }
@@ -49,7 +49,7 @@ import Testing
         #expect(first?.admitted === posts[0])
         // There is room for those who wait, and for nobody else.
         _ = mailbox.put(100)
-        #expect(mailbox.lostCount == 1)
+        #expect(mailbox.droppedCount == 1)
         #expect(drain(&mailbox) == [1, 2, 3, 4])
     }
 
@@ -62,16 +62,16 @@ import Testing
         _ = mailbox.put(3, for: post) { true }
         #expect(mailbox.withdraw(post).map(\.element) == [1, 3])
         #expect(mailbox.withdraw(post).isEmpty)
-        #expect(mailbox.lostCount == 2)
+        #expect(mailbox.droppedCount == 2)
         #expect(drain(&mailbox) == [0, 2])
     }
 
     @Test func whoMayNotWaitIsLost() {
         var mailbox = Mailbox<Int>(.wait(limit: 1))
         _ = mailbox.put(0, for: WaitingPost()) { false }
-        #expect(mailbox.lostCount == 0)
+        #expect(mailbox.droppedCount == 0)
         _ = mailbox.put(1, for: WaitingPost()) { false }
-        #expect(mailbox.lostCount == 1)
+        #expect(mailbox.droppedCount == 1)
         #expect(drain(&mailbox) == [0])
     }
 
@@ -84,7 +84,7 @@ import Testing
                     return true
                 }
             }
-            #expect(mailbox.lostCount == 2)
+            #expect(mailbox.droppedCount == 2)
         }
     }
 
@@ -94,7 +94,7 @@ import Testing
         #expect(drain(&mailbox) == [0])
         _ = mailbox.put(3)
         #expect(drain(&mailbox) == [])
-        #expect(mailbox.lostCount == 0)
+        #expect(mailbox.droppedCount == 0)
         // Nor does anybody wait for a turn that never comes.
         var full = Mailbox<Int>(.wait(limit: 1), takesOne: true)
         for value in 0..<2 {
@@ -104,7 +104,7 @@ import Testing
             }
         }
         #expect(drain(&full) == [0])
-        #expect(full.lostCount == 0)
+        #expect(full.droppedCount == 0)
     }
 
     @Test func aClosedOneHandsBackWhatWaitsAndTakesNothing() {
@@ -119,7 +119,7 @@ import Testing
         _ = mailbox.put(4, for: post) { true }
         #expect(mailbox.isClosed)
         #expect(drain(&mailbox) == [])
-        #expect(mailbox.lostCount == 0)
+        #expect(mailbox.droppedCount == 0)
         #expect(mailbox.close().elements.isEmpty)
     }
 }

@@ -49,7 +49,7 @@ import Testing
         if round % 2 == 0 { await Task.yield() }
         post(0..<500)
         #expect(await numbers == Array(0..<500))
-        #expect(sequence.lostCount == 0)
+        #expect(sequence.droppedCount == 0)
     }
 
     @Test(arguments: 0..<10) func everyPostersOrderHolds(round: Int) async {
@@ -76,17 +76,17 @@ import Testing
         let waiting = center.notifications(for: name, buffering: .wait(limit: 5))
         post(0..<count)
         let lost = max(0, count - 5)
-        #expect([oldest, newest, waiting].map(\.lostCount) == [lost, lost, lost])
+        #expect([oldest, newest, waiting].map(\.droppedCount) == [lost, lost, lost])
         let all = Array(0..<count)
         #expect(await read(min(5, count), oldest) == Array(all.suffix(5)))
         #expect(await read(min(5, count), newest) == Array(all.prefix(5)))
         #expect(await read(min(5, count), waiting) == Array(all.prefix(5)))
     }
 
-    @Test func stickyOnesComeFirst() async {
-        center.postSticky(name, payload: 1)
+    @Test func retainedOnesComeFirst() async {
+        center.postRetained(name, payload: 1)
         let sequence = center.notifications(for: name)
-        let without = center.notifications(for: name, options: .withoutSticky)
+        let without = center.notifications(for: name, options: .withoutRetained)
         post(2..<3)
         #expect(await read(2, sequence) == [1, 2])
         #expect(await read(1, without) == [2])
@@ -98,7 +98,7 @@ import Testing
         #expect(center.observationCount == 1)
         #expect(await read(3, sequence) == [0])
         #expect(center.observationCount == 0)
-        #expect(sequence.lostCount == 0)
+        #expect(sequence.droppedCount == 0)
     }
 
     @Test func onceIsTheFirstHoweverFewMayWait() async {
@@ -106,7 +106,7 @@ import Testing
         let messages = center.messages(of: Paid.self, options: .once, buffering: .dropOldest(limit: 1))
         for order in 0..<3 { center.post(Paid(order: order)) }
         for _ in 0..<3 { await center.postWaiting(Paid(order: 3)) }
-        #expect([sequence.lostCount, messages.lostCount] == [0, 0])
+        #expect([sequence.droppedCount, messages.droppedCount] == [0, 0])
         var (iterator, paid) = (sequence.makeAsyncIterator(), messages.makeAsyncIterator())
         #expect((await iterator.next()?.payload as? Paid)?.order == 0)
         #expect(await paid.next()?.order == 0)
@@ -123,7 +123,7 @@ import Testing
         #expect(await iterator.next()?.order == 0)
         #expect(center.observationCount == 0)
         #expect(await iterator.next() == nil)
-        #expect(messages.lostCount == 0)
+        #expect(messages.droppedCount == 0)
     }
 
     @Test func messagesThatFindNoRoomAreCounted() async {
@@ -132,8 +132,8 @@ import Testing
             center.post(Paid(order: order))
             center.post(name, payload: order)
         }
-        #expect(messages.lostCount == 3)
-        #expect(messages.observation.lostCount == 3)
+        #expect(messages.droppedCount == 3)
+        #expect(messages.observation.droppedCount == 3)
         var iterator = messages.makeAsyncIterator()
         for order in 3..<5 { #expect(await iterator.next()?.order == order) }
     }
@@ -181,7 +181,7 @@ import Testing
         center = nil
         payload = nil
         #expect(watched.allSatisfy { !$0.isGone })
-        #expect(sequence?.lostCount == 0)
+        #expect(sequence?.droppedCount == 0)
         sequence = nil
         #expect(watched.allSatisfy { $0.isGone })
     }

@@ -99,7 +99,7 @@ import Testing
                 #expect(values.filter { $0.poster == poster }.map(\.number) == Array(0..<posts))
             }
         }
-        #expect(tokens.map(\.observation.lostCount) == [0, 0])
+        #expect(tokens.map(\.observation.droppedCount) == [0, 0])
     }
 
     @Test func callsOfOneObserverDoNotOverlap() async {
@@ -191,8 +191,8 @@ import Testing
             post(0..<1)
             await begun.pass()
             post(1..<count + 1)
-            #expect(token.observation.lostCount == max(0, count - 10))
-            #expect(center.observations.map(\.lostCount) == [max(0, count - 10)])
+            #expect(token.observation.droppedCount == max(0, count - 10))
+            #expect(center.observations.map(\.droppedCount) == [max(0, count - 10)])
             gate.open()
             #expect(await journal.values(expected.count) == expected)
             token.cancel()
@@ -212,7 +212,7 @@ import Testing
         center.post(name, payload: Paid(order: 1))
         gate.open()
         #expect(await journal.values(2) == [0, 1])
-        #expect(token.observation.lostCount == 0)
+        #expect(token.observation.droppedCount == 0)
         token.cancel()
     }
 
@@ -299,9 +299,9 @@ import Testing
         #expect(tokens.map(\.observation.isActive) == [false, true])
     }
 
-    @Test func stickyOnesGoThroughTheMailbox() async throws {
-        center.postSticky(name, object: "1", payload: 1)
-        center.postSticky(name, object: "2", payload: 2)
+    @Test func retainedOnesGoThroughTheMailbox() async throws {
+        center.postRetained(name, object: "1", payload: 1)
+        center.postRetained(name, object: "2", payload: 2)
         let token = try center.observe("orders.*") { [journal] in
             await Task.yield()
             journal.add($0.payload as? Int ?? -1)
@@ -395,7 +395,7 @@ import Testing
         center.post(name)
         await begun.pass()
         for _ in 0..<3 { center.post(name, payload: Farewell(center, name)) }
-        #expect(token.observation.lostCount > 0)
+        #expect(token.observation.droppedCount > 0)
         token.cancel()
         gate.open()
     }

@@ -41,9 +41,9 @@ import Testing
             // Others may have all threads, and then a yield of this one may take as long as their turns.
             for _ in 0..<1_000 {
                 // There is room for one, so there is again when it has been taken.
-                let lost = observation.lostCount
+                let lost = observation.droppedCount
                 center.post(name, payload: 1)
-                if observation.lostCount == lost { return true }
+                if observation.droppedCount == lost { return true }
                 sched_yield()
             }
             return false

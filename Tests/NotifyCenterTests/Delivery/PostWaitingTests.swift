@@ -34,8 +34,8 @@ import Testing
         for number in 0..<500 { await center.postWaiting(name, payload: number) }
         #expect(await journal.values(500) == Array(0..<500))
         #expect(await read == Array(0..<500))
-        #expect(token.observation.lostCount == 0)
-        #expect(sequence.lostCount == 0)
+        #expect(token.observation.droppedCount == 0)
+        #expect(sequence.droppedCount == 0)
         token.cancel()
     }
 
@@ -56,7 +56,7 @@ import Testing
             let range = poster * 100..<(poster + 1) * 100
             #expect(all.filter(range.contains) == Array(range))
         }
-        #expect(token.observation.lostCount == 0)
+        #expect(token.observation.droppedCount == 0)
         token.cancel()
     }
 
@@ -75,7 +75,7 @@ import Testing
         // The others have been called, and the poster waits.
         #expect(await journal.values(4) == [0, 100, 1, 101])
         #expect(done.values.isEmpty)
-        #expect(sequence.lostCount == 0)
+        #expect(sequence.droppedCount == 0)
         var iterator = sequence.makeAsyncIterator()
         #expect(number(await iterator.next()) == 0)
         await posting.value
@@ -91,7 +91,7 @@ import Testing
         let posting = Task { await center.postWaiting(name, payload: 1) }
         _ = await journal.values(1)
         center.post(name, payload: 2)
-        #expect(sequence.lostCount == 1)
+        #expect(sequence.droppedCount == 1)
         var iterator = sequence.makeAsyncIterator()
         #expect(number(await iterator.next()) == 0)
         #expect(number(await iterator.next()) == 1)
@@ -114,7 +114,7 @@ import Testing
         #expect(await paid.next()?.order == 3)
     }
 
-    @Test func interceptorsHooksAndStickySeeIt() async {
+    @Test func interceptorsHooksAndRetainedSeeIt() async {
         let unobserved = Collector<Int>()
         center.hooks.unobserved = { unobserved.add($0.payload as? Int ?? -1) }
         let interception = center.intercept { notification, next in
@@ -124,8 +124,8 @@ import Testing
         await center.postWaiting(name, payload: 0)
         await center.postWaiting(name, payload: 1)
         #expect(unobserved.values == [2])
-        await center.postWaiting(name, payload: 2, sticky: true)
-        #expect(number(center.stickyNotification(name)) == 3)
+        await center.postWaiting(name, payload: 2, retained: true)
+        #expect(number(center.retainedNotification(name)) == 3)
         let sequence = center.notifications(for: name, buffering: .wait(limit: 1))
         let posting = Task { await center.postWaiting(name, payload: 9) }
         var iterator = sequence.makeAsyncIterator()
@@ -145,7 +145,7 @@ import Testing
         for _ in 0..<round % 5 { await Task.yield() }
         posting.cancel()
         await posting.value
-        #expect(sequence.lostCount == 1)
+        #expect(sequence.droppedCount == 1)
         var iterator = sequence.makeAsyncIterator()
         #expect(number(await iterator.next()) == 0)
         center.post(name, payload: 2)
@@ -181,7 +181,7 @@ import Testing
         center.post(name, payload: 2)
         var iterator = sequence.makeAsyncIterator()
         let next = number(await iterator.next())
-        #expect(next == 1 && sequence.lostCount == 1 || next == 2 && sequence.lostCount == 1)
+        #expect(next == 1 && sequence.droppedCount == 1 || next == 2 && sequence.droppedCount == 1)
     }
 
     // MARK: Observers that post
@@ -197,7 +197,7 @@ import Testing
         }
         await center.postWaiting(name, payload: 0)
         #expect(await journal.values(3) == [0, 100, 1])
-        #expect(token.observation.lostCount == 2)
+        #expect(token.observation.droppedCount == 2)
         token.cancel()
     }
 
@@ -215,7 +215,7 @@ import Testing
         center.post(other)
         // Both are full and fill each other, over and over; each call comes to an end.
         _ = await journal.values(10)
-        #expect(tokens.reduce(0) { $0 + $1.observation.lostCount } > 0)
+        #expect(tokens.reduce(0) { $0 + $1.observation.droppedCount } > 0)
         for token in tokens { token.cancel() }
         #expect(await eventually { WaitGraph.shared.isEmpty })
     }
@@ -230,7 +230,7 @@ import Testing
         }
         for number in 0..<200 { await center.postWaiting(name, payload: number) }
         #expect(await journal.values(200) == Array(0..<200))
-        #expect([first, second].map(\.observation.lostCount) == [0, 0])
+        #expect([first, second].map(\.observation.droppedCount) == [0, 0])
         first.cancel()
         second.cancel()
     }
@@ -241,7 +241,7 @@ import Testing
         center.post(name, payload: 0)
         #expect(number(await iterator.next()) == 0)
         for number in 1..<5 { await center.postWaiting(name, payload: number) }
-        #expect(sequence.lostCount == 2)
+        #expect(sequence.droppedCount == 2)
         #expect(number(await iterator.next()) == 1)
         #expect(number(await iterator.next()) == 2)
     }
@@ -263,7 +263,7 @@ import Testing
         }
         await center.postWaiting(name, payload: 2)
         #expect(await reading.value == [1, 2])
-        #expect(sequence.lostCount == 0)
+        #expect(sequence.droppedCount == 0)
         signal.cancel()
     }
 

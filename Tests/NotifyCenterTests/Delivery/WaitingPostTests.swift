@@ -26,7 +26,7 @@ import Testing
         #expect(await read(1, sequences[2]) == [0])
         await posting.value
         for sequence in sequences { #expect(await read(1, sequence) == [1]) }
-        #expect(sequences.map(\.lostCount) == [0, 0, 0])
+        #expect(sequences.map(\.droppedCount) == [0, 0, 0])
         signal.cancel()
     }
 
@@ -37,7 +37,7 @@ import Testing
         for _ in 0..<round % 5 { await Task.yield() }
         posting.cancel()
         await posting.value
-        #expect(sequences.map(\.lostCount) == [1, 1, 1])
+        #expect(sequences.map(\.droppedCount) == [1, 1, 1])
         for sequence in sequences { #expect(await read(1, sequence) == [0]) }
         center.post(name, payload: 2)
         for sequence in sequences { #expect(await read(1, sequence) == [2]) }
@@ -57,7 +57,7 @@ import Testing
         for _ in 0..<round % 5 { await Task.yield() }
         posting.cancel()
         await posting.value
-        #expect(token.observation.lostCount == 1)
+        #expect(token.observation.droppedCount == 1)
         gate.open()
         #expect(await journal.values(2) == [0, 1])
         await center.postWaiting(name, payload: 3)
@@ -77,7 +77,7 @@ import Testing
         var iterator = messages.makeAsyncIterator()
         for amount in 0...3 { #expect(await iterator.next()?.amount == amount) }
         await posting.value
-        #expect(messages.lostCount == 0)
+        #expect(messages.droppedCount == 0)
     }
 
     @Test(arguments: 0..<20) func itIsReleasedByTheEndOfMessages(round: Int) async {

@@ -107,11 +107,12 @@ import Testing
         try center.post(name.string, payload: "by string")
         center.post(LocalNotification(name: name, payload: "by value"))
         center.post(OrderPaid(amount: 1))
-        center.postSticky(name, payload: "sticky")
+        center.postRetained(name, payload: "retained")
         center.post(name, object: nil, message: "of another library")
         #expect(
             journal.take() == [
-                "by name", "by string", "by value", "OrderPaid(amount: 1, order: nil)", "sticky", "of another library",
+                "by name", "by string", "by value", "OrderPaid(amount: 1, order: nil)", "retained",
+                "of another library",
             ])
         interception.cancel()
     }

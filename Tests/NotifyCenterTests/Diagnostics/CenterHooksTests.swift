@@ -28,7 +28,7 @@ import Testing
         try center.post("orders.lost")
         center.post(LocalNotification(name: name))
         center.post(OrderPaid(amount: 7))
-        center.postSticky(name, payload: 2)
+        center.postRetained(name, payload: 2)
         #expect(
             journal.take() == [
                 "orders.paid 18 1", "orders.lost - -", "orders.paid - -",
@@ -281,11 +281,11 @@ import Testing
         }
         var careful: Careful? = Careful(center)
         let gone = Weak(careful)
-        center.hooks.failed = { [careful] failure in careful?.center.removeAllSticky() }
+        center.hooks.failed = { [careful] failure in careful?.center.removeAllRetained() }
         careful = nil
         let token = center.observe(name) { _ in throw Failure(description: "") }
-        center.postSticky(name)
-        #expect(center.stickyNotification(name) == nil)
+        center.postRetained(name)
+        #expect(center.retainedNotification(name) == nil)
         #expect(center.observationCount == 1)
         center.hooks = CenterHooks()
         #expect(gone.isGone)

@@ -56,19 +56,19 @@ import Testing
         #expect(summary.ownerType == "Thing")
         #expect(summary.priority == 3)
         #expect(summary.key == "k")
-        #expect(summary.lostCount == 0)
+        #expect(summary.droppedCount == 0)
         #expect(summary.place.line == line)
         #expect("\(summary)".hasSuffix(" at NotifyCenterTests/ObservationSummaryTests.swift:\(line)"))
     }
 
-    @Test func `what was lost is told, if anything was`() {
+    @Test func `what was dropped is shown, if anything was`() {
         let sequence = center.notifications(for: name, buffering: .dropNewest(limit: 1))
         center.post(name)
         #expect(lines == ["orders.paid"])
         for lost in 1...2 {
             center.post(name)
-            #expect(center.observations.first?.lostCount == lost)
-            #expect(lines == ["orders.paid, lost \(lost)"])
+            #expect(center.observations.first?.droppedCount == lost)
+            #expect(lines == ["orders.paid, dropped \(lost)"])
         }
         withExtendedLifetime(sequence) {}
     }

@@ -110,7 +110,7 @@ import Testing
     // MARK: Every way of posting
 
     enum Way: CaseIterable {
-        case byName, byString, byValue, typed, stickyByName, stickyValue, stickyTyped, ofAnotherLibrary, later
+        case byName, byString, byValue, typed, retainedByName, retainedValue, retainedTyped, ofAnotherLibrary, later
 
         func post(in center: LocalCenter) throws {
             let name = OrderPaid.notificationName
@@ -121,9 +121,9 @@ import Testing
             case .byString: try center.post(name.string, object: "17", payload: message)
             case .byValue: center.post(notification)
             case .typed: center.post(message)
-            case .stickyByName: center.postSticky(name, object: "17", payload: message)
-            case .stickyValue: center.postSticky(notification)
-            case .stickyTyped: center.postSticky(message)
+            case .retainedByName: center.postRetained(name, object: "17", payload: message)
+            case .retainedValue: center.postRetained(notification)
+            case .retainedTyped: center.postRetained(message)
             case .ofAnotherLibrary: center.post(name, object: "17", message: message)
             case .later:
                 let executor = ManualExecutor()
@@ -155,12 +155,12 @@ import Testing
         try way.post(in: center)
         #expect(journal.take().suffix(1) == ["typed 8"])
 
-        center.removeAllSticky()
+        center.removeAllRetained()
         let stopping = center.intercept { _, _ in }
         try way.post(in: center)
         #expect(journal.take() == ["watched orders.paid 17 7"])
-        #expect(center.stickyNotification(name, object: "17") == nil)
-        #expect(center.stickyNotification(name, object: "18") == nil)
+        #expect(center.retainedNotification(name, object: "17") == nil)
+        #expect(center.retainedNotification(name, object: "18") == nil)
         withExtendedLifetime((observers, watching, changing, stopping)) {}
     }
 

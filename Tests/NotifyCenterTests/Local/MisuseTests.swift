@@ -147,7 +147,7 @@ import Testing
     // MARK: Posting from inside
 
     enum Way: CaseIterable {
-        case byName, typed, sticky, intercepted
+        case byName, typed, retained, intercepted
     }
 
     @Test(arguments: Way.allCases)
@@ -158,7 +158,7 @@ import Testing
             switch way {
             case .byName, .intercepted: center.post(name)
             case .typed: center.post(OrderPaid(amount: 0))
-            case .sticky: center.postSticky(name)
+            case .retained: center.postRetained(name)
             }
         }
         let interceptor = way == .intercepted ? center.intercept { $1($0) } : nil

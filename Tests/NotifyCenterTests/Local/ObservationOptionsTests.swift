@@ -237,11 +237,11 @@ import Testing
 
     @Test func `an array says several things at once`() {
         let low = observe("low", [])
-        let both = observe("both", [.once, .priority(1), .key("k"), .withoutSticky])
+        let both = observe("both", [.once, .priority(1), .key("k"), .withoutRetained])
         #expect(posting() == ["both", "low"])
         #expect(posting() == ["low"])
-        let options: ObservationOptions = [.once, .priority(1), .key("k"), .withoutSticky]
-        #expect(options.isOnce && options.priority == 1 && options.key == "k" && !options.wantsSticky)
+        let options: ObservationOptions = [.once, .priority(1), .key("k"), .withoutRetained]
+        #expect(options.isOnce && options.priority == 1 && options.key == "k" && !options.wantsRetained)
         withExtendedLifetime((low, both)) {}
     }
 
@@ -250,14 +250,14 @@ import Testing
         #expect(options.priority == 0)
         #expect(options.key == "b")
         #expect(options.isOnce)
-        let nested: ObservationOptions = [[.priority(5), .key("a")], [.once], .withoutSticky]
-        #expect(nested.priority == 5 && nested.key == "a" && nested.isOnce && !nested.wantsSticky)
-        let others: ObservationOptions = [.withoutSticky, .once, .priority(1)]
-        #expect(others.priority == 1 && others.isOnce && !others.wantsSticky)
+        let nested: ObservationOptions = [[.priority(5), .key("a")], [.once], .withoutRetained]
+        #expect(nested.priority == 5 && nested.key == "a" && nested.isOnce && !nested.wantsRetained)
+        let others: ObservationOptions = [.withoutRetained, .once, .priority(1)]
+        #expect(others.priority == 1 && others.isOnce && !others.wantsRetained)
     }
 
     @Test func `an empty array says nothing`() {
         let options: ObservationOptions = []
-        #expect(options.priority == 0 && options.key == nil && !options.isOnce && options.wantsSticky)
+        #expect(options.priority == 0 && options.key == nil && !options.isOnce && options.wantsRetained)
     }
 }

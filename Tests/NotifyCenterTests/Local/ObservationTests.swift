@@ -100,6 +100,6 @@ import Testing
         center.post(name)
         #expect(journal.take() == [])
         #expect(!ended.observation.isActive && next.observation.isActive)
-        #expect(ended.observation.lostCount == 0)
+        #expect(ended.observation.droppedCount == 0)
     }
 }

@@ -284,9 +284,9 @@ import Testing
         token.cancel()
     }
 
-    @Test func stickyOnesAreABurst() async {
-        center.postSticky(name, payload: 1)
-        center.postSticky(other, payload: 2)
+    @Test func retainedOnesAreABurst() async {
+        center.postRetained(name, payload: 1)
+        center.postRetained(other, payload: 2)
         let token = center.observe(.every, options: debounced) { [calls] in calls.note($0) }
         await isSlept(until: 100)
         #expect(calls.values == [])
@@ -347,7 +347,7 @@ import Testing
         advance(to: 100)
         gate.open()
         #expect(await calls.values(2) == ["changed 1", "changed 3"])
-        #expect(token.observation.lostCount == 0)
+        #expect(token.observation.droppedCount == 0)
         token.cancel()
     }
 

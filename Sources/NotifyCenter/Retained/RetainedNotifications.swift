@@ -1,5 +1,5 @@
 /// The last notification of each name and object that was posted to stay.
-struct StickyNotifications {
+struct RetainedNotifications {
     /// One that stays, and what tells it from those that had or take its place.
     struct Entry {
         let notification: LocalNotification
@@ -34,7 +34,7 @@ struct StickyNotifications {
     }
 
     /// Gives back all that there were.
-    mutating func removeAll() -> StickyNotifications {
+    mutating func removeAll() -> RetainedNotifications {
         defer { entries = [:] }
         return self
     }
@@ -42,7 +42,7 @@ struct StickyNotifications {
 
 // MARK: - For new observers
 
-extension StickyNotifications {
+extension RetainedNotifications {
     /// Those that an observer asks for, in the order in which they were posted.
     func matching(_ names: ObservedNames, object: NotificationObject?) -> [Entry] {
         let found =

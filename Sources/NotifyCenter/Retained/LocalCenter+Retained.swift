@@ -6,35 +6,35 @@ extension LocalCenter {
     /// comes, be it in the call for another one; whoever posts the newer one calls the observer for that. Between the look
     /// whether it stays and the call nothing is locked: what another thread replaces or takes back just then is still
     /// delivered, so that the observer may get the newer one first, or at the same time; the same goes for the order in
-    /// which both come into a mailbox. ``stickyNotification(_:object:)`` always has the newest.
+    /// which both come into a mailbox. ``retainedNotification(_:object:)`` always has the newest.
     ///
     /// An object that is a value is compared under the center's lock: see ``NotificationObject/init(value:)``.
-    public func postSticky(
+    public func postRetained(
         _ name: NotificationName, object: NotificationObject? = nil, payload: (any Sendable)? = nil
     ) {
-        postSticky(LocalNotification(name: name, object: object, payload: payload))
+        postRetained(LocalNotification(name: name, object: object, payload: payload))
     }
 
-    /// Posts by name what stays. See ``postSticky(_:object:payload:)-(NotificationName,_,_)``.
+    /// Posts by name what stays. See ``postRetained(_:object:payload:)-(NotificationName,_,_)``.
     ///
     /// - Throws: ``NameError`` if the name breaks a rule.
-    public func postSticky(
+    public func postRetained(
         _ name: String, object: NotificationObject? = nil, payload: (any Sendable)? = nil
     ) throws(NameError) {
-        postSticky(try NotificationName(name), object: object, payload: payload)
+        postRetained(try NotificationName(name), object: object, payload: payload)
     }
 
-    /// Posts a message that stays. See ``postSticky(_:object:payload:)-(NotificationName,_,_)``.
-    public func postSticky<Message: NotificationMessage>(_ message: Message) {
-        postSticky(
+    /// Posts a message that stays. See ``postRetained(_:object:payload:)-(NotificationName,_,_)``.
+    public func postRetained<Message: NotificationMessage>(_ message: Message) {
+        postRetained(
             LocalNotification(
                 name: Message.notificationName, object: message.notificationObject, payload: message))
     }
 
-    /// Posts a notification that stays. See ``postSticky(_:object:payload:)-(NotificationName,_,_)``.
-    public func postSticky(_ notification: LocalNotification) {
+    /// Posts a notification that stays. See ``postRetained(_:object:payload:)-(NotificationName,_,_)``.
+    public func postRetained(_ notification: LocalNotification) {
         intercepted(notification) { notification in
-            let list = storeSticky(notification)
+            let list = storeRetained(notification)
             reportIfUnobserved(notification, by: list)
             list?.deliver(notification, in: self)
         }
@@ -42,9 +42,9 @@ extension LocalCenter {
 
     /// Keeps a notification and answers whom it reaches, in one step, so that who begins to observe meanwhile gets it once,
     /// one way or the other.
-    func storeSticky(_ notification: LocalNotification) -> ObserverList? {
+    func storeRetained(_ notification: LocalNotification) -> ObserverList? {
         let (list, old) = state.withLock { state in
-            let old = state.sticky.store(notification)
+            let old = state.retained.store(notification)
             return (state.resolve(notification.name, object: notification.object?.key), old)
         }
         // Let go without the lock.
@@ -53,36 +53,36 @@ extension LocalCenter {
     }
 
     /// The last notification of this name and object that was posted to stay.
-    public func stickyNotification(
+    public func retainedNotification(
         _ name: NotificationName, object: NotificationObject? = nil
     ) -> LocalNotification? {
-        state.withLock { $0.sticky.find(name, object: object) }
+        state.withLock { $0.retained.find(name, object: object) }
     }
 
     /// The last message of this type that was posted to stay.
-    public func stickyMessage<Message: NotificationMessage>(
+    public func retainedMessage<Message: NotificationMessage>(
         _ type: Message.Type, object: NotificationObject? = nil
     ) -> Message? {
-        stickyNotification(type.notificationName, object: object)?.payload as? Message
+        retainedNotification(type.notificationName, object: object)?.payload as? Message
     }
 
     /// Takes back what was posted to stay. Answers what it was.
     @discardableResult
-    public func removeSticky(_ name: NotificationName, object: NotificationObject? = nil) -> LocalNotification? {
-        state.withLock { $0.sticky.remove(name, object: object) }
+    public func removeRetained(_ name: NotificationName, object: NotificationObject? = nil) -> LocalNotification? {
+        state.withLock { $0.retained.remove(name, object: object) }
     }
 
     /// Takes back a message that was posted to stay. Answers what it was.
     @discardableResult
-    public func removeSticky<Message: NotificationMessage>(
+    public func removeRetained<Message: NotificationMessage>(
         _ type: Message.Type, object: NotificationObject? = nil
     ) -> Message? {
-        removeSticky(type.notificationName, object: object)?.payload as? Message
+        removeRetained(type.notificationName, object: object)?.payload as? Message
     }
 
     /// Takes back everything that was posted to stay.
-    public func removeAllSticky() {
+    public func removeAllRetained() {
         // Let go without the lock: it may be the last that held a payload.
-        withExtendedLifetime(state.withLock { $0.sticky.removeAll() }) {}
+        withExtendedLifetime(state.withLock { $0.retained.removeAll() }) {}
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NotifyCenter
 
-@Suite struct LocalCenterStickyTests {
+@Suite struct LocalCenterRetainedTests {
     private let center = LocalCenter()
     private let journal = Journal()
     private let name = NotificationName(literal: "battery.level")
@@ -19,9 +19,9 @@ import Testing
 
     // MARK: Who gets it
 
-    @Test func `a sticky post reaches those who observe already, once`() {
+    @Test func `a retained post reaches those who observe already, once`() {
         let token = center.observe(name, using: note("early"))
-        center.postSticky(name, payload: 80)
+        center.postRetained(name, payload: 80)
         #expect(journal.take() == ["early 80"])
         token.cancel()
     }
@@ -31,25 +31,25 @@ import Testing
             center.observe(name, object: "left", using: note("left's")),
             center.observe(name, object: "right", using: note("right's")), center.observe(name, using: note("any")),
         ]
-        center.postSticky(name, object: "left", payload: 80)
+        center.postRetained(name, object: "left", payload: 80)
         #expect(journal.take() == ["left's left 80", "any left 80"])
-        center.postSticky(name, payload: 79)
+        center.postRetained(name, payload: 79)
         #expect(journal.take() == ["any 79"])
         withExtendedLifetime(tokens) {}
     }
 
     @Test func `a new observer gets the last one at once, and then what comes`() {
-        center.postSticky(name, payload: 80)
-        center.postSticky(name, payload: 79)
+        center.postRetained(name, payload: 80)
+        center.postRetained(name, payload: 79)
         let token = center.observe(name, using: note("new"))
         #expect(journal.take() == ["new 79"])
-        center.postSticky(name, payload: 78)
+        center.postRetained(name, payload: 78)
         #expect(journal.take() == ["new 78"])
         token.cancel()
     }
 
-    @Test func `posts that are not sticky are not kept, and do not replace what is`() {
-        center.postSticky(name, payload: 80)
+    @Test func `posts that are not retained are not kept, and do not replace what is`() {
+        center.postRetained(name, payload: 80)
         center.post(name, payload: 1)
         let token = center.observe(name, using: note("new"))
         #expect(journal.take() == ["new 80"])
@@ -58,11 +58,11 @@ import Testing
 
     @Test func `the last one is kept for each name and object`() {
         let other = NotificationName(literal: "battery.state")
-        center.postSticky(name, payload: 1)
-        center.postSticky(name, object: "left", payload: 2)
-        center.postSticky(name, object: "right", payload: 3)
-        center.postSticky(other, object: "left", payload: 4)
-        center.postSticky(name, object: "left", payload: 5)
+        center.postRetained(name, payload: 1)
+        center.postRetained(name, object: "left", payload: 2)
+        center.postRetained(name, object: "right", payload: 3)
+        center.postRetained(other, object: "left", payload: 4)
+        center.postRetained(name, object: "left", payload: 5)
         let any = center.observe(name, using: note("any"))
         #expect(journal.take() == ["any 1", "any right 3", "any left 5"])
         let left = center.observe(name, object: "left", using: note("left"))
@@ -74,7 +74,7 @@ import Testing
 
     @Test func `an observer of patterns gets what matches, in order of posting, and each once`() throws {
         for (index, name) in ["a.1", "b.1", "a.2", "a.2.x"].enumerated() {
-            center.postSticky(try NotificationName(name), payload: index)
+            center.postRetained(try NotificationName(name), payload: index)
         }
         let tokens = [
             try center.observe("a.*", using: note("star")),
@@ -89,9 +89,9 @@ import Testing
     @Test func `an observer of patterns and an object gets what has both`() throws {
         for (index, name) in ["a.1", "b.1", "a.2"].enumerated() {
             let name = try NotificationName(name)
-            center.postSticky(name, object: "left", payload: index)
-            center.postSticky(name, object: "right", payload: index)
-            center.postSticky(name, payload: index)
+            center.postRetained(name, object: "left", payload: index)
+            center.postRetained(name, object: "right", payload: index)
+            center.postRetained(name, payload: index)
         }
         let token = try center.observe("a.*", object: "left", using: note("a"))
         #expect(journal.take() == ["a left 0", "a left 2"])
@@ -99,17 +99,17 @@ import Testing
     }
 
     @Test func `an observer may do without`() {
-        center.postSticky(name, payload: 80)
-        let token = center.observe(name, options: .withoutSticky, using: note("without"))
+        center.postRetained(name, payload: 80)
+        let token = center.observe(name, options: .withoutRetained, using: note("without"))
         #expect(journal.take() == [])
-        center.postSticky(name, payload: 79)
+        center.postRetained(name, payload: 79)
         #expect(journal.take() == ["without 79"])
         token.cancel()
     }
 
     @Test func `one that observes once ends with what it gets at once`() {
-        center.postSticky(name, object: "left", payload: 1)
-        center.postSticky(name, object: "right", payload: 2)
+        center.postRetained(name, object: "left", payload: 1)
+        center.postRetained(name, object: "right", payload: 2)
         let token = center.observe(name, options: .once, using: note("once"))
         #expect(!token.observation.isActive)
         center.post(name)
@@ -118,7 +118,7 @@ import Testing
 
     @Test func `an owner's closure gets it with the owner`() {
         let owner = Thing()
-        center.postSticky(name, payload: 80)
+        center.postRetained(name, payload: 80)
         center.observe(name, owner: owner) { [journal, id = ObjectIdentifier(owner)] handed, notification in
             #expect(ObjectIdentifier(handed) == id)
             journal.note("\(notification.payload as? Int ?? 0)")
@@ -129,7 +129,7 @@ import Testing
     @Test func `each of many that one owner has gets it, whatever else comes with them`() {
         center.hooks.repeated = { [journal] _ in journal.note("repeated") }
         let owner = Thing()
-        center.postSticky(name)
+        center.postRetained(name)
         for _ in 0..<100 { center.observe(name, owner: owner) { [journal] _, _ in journal.note("owner") } }
         let notes = journal.take()
         #expect(notes.count { $0 == "owner" } == 100)
@@ -138,7 +138,7 @@ import Testing
 
     @Test func `what a new observer throws at it is told`() {
         center.hooks.failed = { [journal] in journal.note("\($0.notification.name) \($0.error)") }
-        center.postSticky(name)
+        center.postRetained(name)
         let token = center.observe(name) { _ in throw NameError(.empty, byteOffset: 0, tokenIndex: 0, isPattern: false)
         }
         #expect(journal.take() == ["battery.level the name is empty"])
@@ -149,8 +149,8 @@ import Testing
 
     /// Begins to observe what stays for "left" and "right", of which the first changes the second one.
     private func observe(changingAtLeft change: @escaping @Sendable () -> Void) -> ObservationToken {
-        center.postSticky(name, object: "left", payload: 1)
-        center.postSticky(name, object: "right", payload: 1)
+        center.postRetained(name, object: "left", payload: 1)
+        center.postRetained(name, object: "right", payload: 1)
         return center.observe(name) { [note = note("new")] notification in
             note(notification)
             if notification.object == "left" { change() }
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test func `what is replaced before its turn is left out, so that the newest is the last`() {
-        let token = observe { [center, name] in center.postSticky(name, object: "right", payload: 2) }
+        let token = observe { [center, name] in center.postRetained(name, object: "right", payload: 2) }
         #expect(journal.take() == ["new left 1", "new right 2"])
         token.cancel()
     }
@@ -167,7 +167,7 @@ import Testing
         let token = observe { [center, name] in
             let isPosted = DispatchSemaphore(value: 0)
             Thread.detachNewThread {
-                center.postSticky(name, object: "right", payload: 2)
+                center.postRetained(name, object: "right", payload: 2)
                 isPosted.signal()
             }
             #expect(isPosted.wait(timeout: .now() + 300) == .success)
@@ -177,21 +177,21 @@ import Testing
     }
 
     @Test func `what is taken back before its turn is left out`() {
-        let token = observe { [center, name] in center.removeSticky(name, object: "right") }
+        let token = observe { [center, name] in center.removeRetained(name, object: "right") }
         #expect(journal.take() == ["new left 1"])
         token.cancel()
     }
 
     @Test func `everything that is taken back before its turn is left out`() {
-        let token = observe { [center] in center.removeAllSticky() }
+        let token = observe { [center] in center.removeAllRetained() }
         #expect(journal.take() == ["new left 1"])
         token.cancel()
     }
 
     @Test func `what is taken back and posted again before its turn comes once`() {
         let token = observe { [center, name] in
-            center.removeSticky(name, object: "right")
-            center.postSticky(name, object: "right", payload: 1)
+            center.removeRetained(name, object: "right")
+            center.postRetained(name, object: "right", payload: 1)
         }
         #expect(journal.take() == ["new left 1", "new right 1"])
         token.cancel()
@@ -200,9 +200,9 @@ import Testing
     // MARK: Typed
 
     @Test func `a typed observer gets the last message of its type`() {
-        center.postSticky(OrderPaid(amount: 1))
-        center.postSticky(OrderPaid(amount: 2))
-        center.postSticky(OrderPaid(amount: 3, order: "17"))
+        center.postRetained(OrderPaid(amount: 1))
+        center.postRetained(OrderPaid(amount: 2))
+        center.postRetained(OrderPaid(amount: 3, order: "17"))
         let all = center.observe(OrderPaid.self) { [journal] in journal.note("all \($0.amount)") }
         #expect(journal.take() == ["all 2", "all 3"])
         let one = center.observe(OrderPaid.self, object: "17") { [journal] in journal.note("17 \($0.amount)") }
@@ -213,42 +213,42 @@ import Testing
     }
 
     @Test func `messages are read and taken back by type`() {
-        center.postSticky(OrderPaid(amount: 1))
-        center.postSticky(OrderPaid(amount: 2, order: "17"))
-        #expect(center.stickyMessage(OrderPaid.self)?.amount == 1)
-        #expect(center.stickyMessage(OrderPaid.self, object: "17")?.amount == 2)
-        #expect(center.stickyMessage(OrderPaid.self, object: "18") == nil)
-        #expect(center.stickyMessage(OrderPaidAbroad.self) == nil)
-        #expect(center.removeSticky(OrderPaid.self)?.amount == 1)
-        #expect(center.removeSticky(OrderPaid.self) == nil)
-        #expect(center.stickyMessage(OrderPaid.self, object: "17")?.amount == 2)
-        #expect(center.removeSticky(OrderPaid.self, object: "17")?.amount == 2)
-        #expect(center.stickyMessage(OrderPaid.self, object: "17") == nil)
+        center.postRetained(OrderPaid(amount: 1))
+        center.postRetained(OrderPaid(amount: 2, order: "17"))
+        #expect(center.retainedMessage(OrderPaid.self)?.amount == 1)
+        #expect(center.retainedMessage(OrderPaid.self, object: "17")?.amount == 2)
+        #expect(center.retainedMessage(OrderPaid.self, object: "18") == nil)
+        #expect(center.retainedMessage(OrderPaidAbroad.self) == nil)
+        #expect(center.removeRetained(OrderPaid.self)?.amount == 1)
+        #expect(center.removeRetained(OrderPaid.self) == nil)
+        #expect(center.retainedMessage(OrderPaid.self, object: "17")?.amount == 2)
+        #expect(center.removeRetained(OrderPaid.self, object: "17")?.amount == 2)
+        #expect(center.retainedMessage(OrderPaid.self, object: "17") == nil)
     }
 
     // MARK: Reading and taking back
 
     @Test func `what stays is read without observing`() {
-        #expect(center.stickyNotification(name) == nil)
-        center.postSticky(name, payload: 80)
-        center.postSticky(name, object: "left", payload: 70)
-        #expect(center.stickyNotification(name)?.payload as? Int == 80)
-        #expect(center.stickyNotification(name, object: "left")?.payload as? Int == 70)
-        #expect(center.stickyNotification(name, object: "right") == nil)
+        #expect(center.retainedNotification(name) == nil)
+        center.postRetained(name, payload: 80)
+        center.postRetained(name, object: "left", payload: 70)
+        #expect(center.retainedNotification(name)?.payload as? Int == 80)
+        #expect(center.retainedNotification(name, object: "left")?.payload as? Int == 70)
+        #expect(center.retainedNotification(name, object: "right") == nil)
     }
 
     @Test func `what is taken back reaches nobody any more`() {
-        center.postSticky(name, payload: 80)
-        center.postSticky(name, object: "left", payload: 70)
-        #expect(center.removeSticky(name)?.payload as? Int == 80)
-        #expect(center.removeSticky(name) == nil)
+        center.postRetained(name, payload: 80)
+        center.postRetained(name, object: "left", payload: 70)
+        #expect(center.removeRetained(name)?.payload as? Int == 80)
+        #expect(center.removeRetained(name) == nil)
         let first = center.observe(name, using: note("first"))
         #expect(journal.take() == ["first left 70"])
-        center.removeSticky(name, object: "left")
-        #expect(center.state.withLock { $0.sticky.isEmpty })
-        center.postSticky(name, payload: 80)
+        center.removeRetained(name, object: "left")
+        #expect(center.state.withLock { $0.retained.isEmpty })
+        center.postRetained(name, payload: 80)
         #expect(journal.take() == ["first 80"])
-        center.removeAllSticky()
+        center.removeAllRetained()
         let second = center.observe(name, using: note("second"))
         #expect(journal.take() == [])
         withExtendedLifetime((first, second)) {}
@@ -256,18 +256,18 @@ import Testing
 
     @Test func `a payload and an object are let go when they are replaced, taken back or cleared`() {
         func post(_ payload: Thing?, object: Thing? = nil) -> Weak<Thing> {
-            center.postSticky(name, object: object.map { NotificationObject(instance: $0) }, payload: payload)
+            center.postRetained(name, object: object.map { NotificationObject(instance: $0) }, payload: payload)
             return Weak(payload ?? object)
         }
         let replaced = post(Thing())
         #expect(!replaced.isGone)
         let removed = post(Thing())
         #expect(replaced.isGone)
-        center.removeSticky(name)
+        center.removeRetained(name)
         #expect(removed.isGone)
         let object = post(nil, object: Thing())
         #expect(!object.isGone)
-        center.removeAllSticky()
+        center.removeAllRetained()
         #expect(object.isGone)
     }
 
@@ -275,40 +275,40 @@ import Testing
         final class Careful: Sendable {
             let center: LocalCenter
             init(_ center: LocalCenter) { self.center = center }
-            deinit { center.removeAllSticky() }
+            deinit { center.removeAllRetained() }
         }
-        center.postSticky(name, payload: Careful(center))
-        center.postSticky(name, payload: Careful(center))
-        center.removeSticky(name)
-        center.postSticky(name, payload: Careful(center))
-        center.removeAllSticky()
-        #expect(center.stickyNotification(name) == nil)
+        center.postRetained(name, payload: Careful(center))
+        center.postRetained(name, payload: Careful(center))
+        center.removeRetained(name)
+        center.postRetained(name, payload: Careful(center))
+        center.removeAllRetained()
+        #expect(center.retainedNotification(name) == nil)
     }
 
     @Test func `a value goes with the notification that it came with`() {
         let account = Account(1, in: center)
         func post() -> Weak<Account> {
             let equal = Account(1, in: center)
-            center.postSticky(name, object: NotificationObject(value: equal))
+            center.postRetained(name, object: NotificationObject(value: equal))
             return Weak(equal)
         }
         let replaced = post()
         let last = post()
         #expect(replaced.isGone)
         #expect(!last.isGone)
-        center.removeSticky(name, object: NotificationObject(value: account))
+        center.removeRetained(name, object: NotificationObject(value: account))
         #expect(last.isGone)
     }
 
     @Test func `a value may use the center as it goes`() {
-        func post() { center.postSticky(name, object: NotificationObject(value: Account(1, in: center))) }
+        func post() { center.postRetained(name, object: NotificationObject(value: Account(1, in: center))) }
         post()
         post()
-        center.removeSticky(name, object: NotificationObject(value: Account(1, in: center)))
+        center.removeRetained(name, object: NotificationObject(value: Account(1, in: center)))
         post()
         post()
-        center.removeAllSticky()
-        #expect(center.stickyNotification(name, object: NotificationObject(value: Account(1, in: center))) == nil)
+        center.removeAllRetained()
+        #expect(center.retainedNotification(name, object: NotificationObject(value: Account(1, in: center))) == nil)
     }
 
     // MARK: At the same time
@@ -319,13 +319,13 @@ import Testing
             let seen = Lock<[Int]>([])
             await onThreads(2) { [name] thread in
                 if thread == 0 {
-                    for value in 1...20 { center.postSticky(name, payload: value) }
+                    for value in 1...20 { center.postRetained(name, payload: value) }
                 } else {
                     let token = center.observe(name) { notification in
                         seen.withLock { $0.append(notification.payload as? Int ?? 0) }
                     }
                     // The token stays until the poster is done.
-                    while (center.stickyNotification(name)?.payload as? Int ?? 0) < 20 {}
+                    while (center.retainedNotification(name)?.payload as? Int ?? 0) < 20 {}
                     withExtendedLifetime(token) {}
                 }
             }
@@ -348,7 +348,7 @@ private final class Account: Hashable, Sendable {
         self.center = center
     }
 
-    deinit { _ = center.stickyNotification(NotificationName(literal: "account.closed")) }
+    deinit { _ = center.retainedNotification(NotificationName(literal: "account.closed")) }
 
     static func == (left: Account, right: Account) -> Bool { left.number == right.number }
 
