@@ -221,20 +221,40 @@ let package = Package(
     ]
 )
 
-// A part of the package, built without what the rest depends on: ONLY="NotifyBroker NotifyStore" keeps those targets, their
-// tests and what they need.
-if let only = Context.environment["ONLY"], !only.isEmpty {
+// A part of the package: ONLY="NotifyBroker NotifyStore" keeps those targets, their tests and what they need, and
+// IN_PROCESS_ONLY=1 the libraries for use within one process, and of the dependencies those that these have.
+var only = (Context.environment["ONLY"] ?? "").split(separator: " ").map(String.init)
+let isInProcessOnly = Context.environment["IN_PROCESS_ONLY"] != nil
+if isInProcessOnly {
+    let libraries = ["NotifyCenter", "NotifyFoundation", "NotifyBroadcast"]
+    only = libraries + ["NotifyMacroExpansion"]
+    // For a library product without a type, `swift build --product` builds every target.
+    package.products = libraries.map { .library(name: $0, type: .static, targets: [$0]) }
+}
+if !only.isEmpty {
     var kept: Set<String> = []
-    var wanted = only.split(separator: " ").flatMap { ["\($0)", "\($0)Tests"] }
+    var keptPackages: Set<String> = []
+    var wanted = only.flatMap { [$0, "\($0)Tests"] }
     while let name = wanted.popLast() {
         guard kept.insert(name).inserted else { continue }
         guard let target = package.targets.first(where: { $0.name == name }) else { continue }
         for dependency in target.dependencies {
-            if case .byNameItem(let name, _) = dependency { wanted.append(name) }
+            switch dependency {
+            case .byNameItem(let name, _): wanted.append(name)
+            case .productItem(_, let package?, _, _): keptPackages.insert(package)
+            default: break
+            }
         }
     }
     package.products.removeAll { !kept.contains($0.name) }
     package.targets.removeAll { !kept.contains($0.name) }
+    // Not for ONLY: builds of several parts in one folder share the resolved versions.
+    if isInProcessOnly {
+        package.dependencies.removeAll { dependency in
+            guard case .sourceControl(_, let location, _) = dependency.kind else { return false }
+            return !keptPackages.contains { location.hasSuffix("/\($0)") }
+        }
+    }
 }
 
 // One set of rules for every target of ours. Warnings are errors where CI is set.
