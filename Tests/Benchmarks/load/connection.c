@@ -1,7 +1,6 @@
 // A connection to the daemon: its frames, and the checks of what comes back.
 #include "load.h"
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,15 +13,6 @@ const char NAME[] = "bench.topic";
 _Static_assert(sizeof NAME - 1 == NAME_BYTES, "the length of NAME");
 
 static char input[2 * READ_BYTES];
-
-void fail(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    fputs("load: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-    exit(1);
-}
 
 static uint64_t u64(const char *p) { uint64_t v; memcpy(&v, p, 8); return v; }
 static uint32_t u32(const char *p) { uint32_t v; memcpy(&v, p, 4); return v; }

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "process.h"
 
 enum { HEADER = 8, POST_FIXED = 16, SUBSCRIBE_FIXED = 24, READ_BYTES = 1 << 18, STALL_SECONDS = 120 };
 enum { HELLO = 0x01, POST = 0x02, SUBSCRIBE = 0x03, DETACH = 0x04, REMOVE = 0x05, ACKNOWLEDGE = 0x06, WELCOME = 0x41,
@@ -41,13 +42,6 @@ const char *expect(int fd, uint8_t kind);
 size_t frame(char *at, uint32_t body, uint8_t kind, uint8_t flags);
 // Subscribes to NAME. An empty durable name means a volatile subscription.
 void subscribe(int fd, const char *durable, long window);
-_Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-// process.c
-
-double now(void);
-double processor_seconds(int pid);
-double resident_megabytes(int pid);
 
 // posting.c
 

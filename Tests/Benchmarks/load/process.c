@@ -1,9 +1,22 @@
-// Figures about the daemon's process, from /proc.
-#include "load.h"
+// Figures come from /proc.
+#define _GNU_SOURCE
+#include "process.h"
 #include <dirent.h>
+#include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
+
+void fail(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "%s: ", program_invocation_short_name);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    exit(1);
+}
 
 double now(void) {
     struct timespec t;

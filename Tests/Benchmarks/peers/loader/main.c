@@ -1,0 +1,64 @@
+// Drives one server in one mode: loader PROTOCOL ADDRESS PID SUBSCRIBERS SECONDS PAYLOAD ...
+//
+// PROTOCOL is one of those below, ADDRESS a path or HOST:PORT, PID the server's process, whose processor time is read
+// from /proc. One connection posts, each of SUBSCRIBERS connections receives and acknowledges where the mode has
+// acknowledgements. A message is complete when every subscriber has it and the poster has its receipt, where the mode
+// has receipts. The load fails on a message that is missing or out of order.
+//
+// For each PAYLOAD, messages are posted for SECONDS one at a time, and for SECONDS pipelined: at most 1,000 messages
+// are in flight, fewer where that is over 2 MiB for one subscriber or 32 MiB for all. A line is printed for each; the
+// 99th percentile of round trips only with 100 of them or more.
+#include "peers.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_IN_FLIGHT = 1000, BYTES_EACH = 2 << 20, BYTES_TOTAL = 32 << 20, OVERHEAD = 64 };
+
+static const struct protocol *const protocols[] = {
+    &notifyd_volatile, &notifyd_stored, &notifyd_synced, &nats_core, &nats_jetstream, &redis_pubsub, &redis_streams,
+    &mqtt_qos0, &mqtt_qos1,
+};
+enum { PROTOCOLS = sizeof protocols / sizeof *protocols };
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static long pipelined_window(long subscribers) {
+    long each = payload_bytes + OVERHEAD, window = BYTES_EACH / each;
+    if (subscribers && window > BYTES_TOTAL / (each * subscribers)) window = BYTES_TOTAL / (each * subscribers);
+    return window > MOST_IN_FLIGHT ? MOST_IN_FLIGHT : window < 1 ? 1 : window;
+}
+
+static void print(struct measurement m, long subscribers, const char *pacing) {
+    double copies = (double)m.messages * (subscribers ? subscribers : 1);
+    printf("%ld %s rate %.0f processor-ns %.0f", payload_bytes, pacing, copies / m.seconds, m.processor / copies * 1e9);
+    if (m.trips) {
+        qsort(m.trips, m.messages, sizeof *m.trips, by_value);
+        printf(" p50-us %.1f", m.trips[m.messages / 2] * 1e6);
+        if (m.messages >= 100) printf(" p99-us %.1f", m.trips[m.messages * 99 / 100] * 1e6);
+        free(m.trips);
+    }
+    printf("\n");
+}
+
+int main(int count, char **arguments) {
+    for (int i = 0; count > 6 && i < PROTOCOLS; i++)
+        if (!strcmp(arguments[1], protocols[i]->name)) protocol = protocols[i];
+    if (!protocol) fail("PROTOCOL ADDRESS PID SUBSCRIBERS SECONDS PAYLOAD ...");
+    int pid = atoi(arguments[3]);
+    long subscribers = atol(arguments[4]);
+    double seconds = atof(arguments[5]);
+    if (subscribers < 0 || (!subscribers && !protocol->has_receipts) || seconds <= 0)
+        fail("SUBSCRIBERS and SECONDS are positive; SUBSCRIBERS may be 0 where posts have receipts");
+    struct session session = open_session(arguments[2], subscribers);
+    for (int i = 6; i < count; i++) {
+        payload_bytes = atol(arguments[i]);
+        if (payload_bytes < 8 || payload_bytes > KEPT_BYTES / 2) fail("PAYLOAD is 8 to %d", KEPT_BYTES / 2);
+        print(measure(&session, pid, seconds, 1), subscribers, "single");
+        print(measure(&session, pid, seconds, pipelined_window(subscribers)), subscribers, "pipelined");
+    }
+    return 0;
+}

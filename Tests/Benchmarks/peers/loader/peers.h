@@ -1,0 +1,80 @@
+// Declarations shared by the files of the load generator for several servers. The machine is assumed to be
+// little-endian.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "../../load/process.h"
+
+enum { READ_BYTES = 1 << 18, KEPT_BYTES = 1 << 17, STALL_SECONDS = 60 };
+
+// The name that everything is posted under.
+extern const char NAME[];
+enum { NAME_BYTES = 11 };
+
+// A connection of a subscriber, or of the poster.
+struct connection {
+    int fd;
+    long number;          // of the subscriber; the poster's is -1
+    char *kept;           // the beginning of a frame that is not complete yet
+    size_t kept_bytes;
+    long count;           // messages or receipts so far
+    void *state;          // the protocol's own
+};
+
+// How one server is spoken to in one mode. Callbacks marked "blocking" run before the connection is watched.
+struct protocol {
+    const char *name;
+    bool has_receipts;    // each post is answered, and is complete only then
+    void (*greet)(struct connection *);                       // blocking
+    void (*open_poster)(struct connection *);                 // blocking; may be null
+    void (*subscribe)(struct connection *);                   // blocking
+    // Writes a post with room for the payload to `at`, and where the payload begins. Returns the size of the post.
+    size_t (*post)(char *at, long payload, size_t *payload_at);
+    // Gives a post its request number; may be null. Numbers begin with 0.
+    void (*number)(char *at, uint64_t number);
+    // Processes the first frame of the bytes. Returns its size, or 0 if it is not complete.
+    size_t (*take)(struct connection *, const char *bytes, size_t size);
+    // Acknowledges what was taken since the last call, whose bytes are still there; may be null.
+    void (*acknowledge)(struct connection *);
+};
+
+extern const struct protocol notifyd_volatile, notifyd_stored, notifyd_synced, nats_core, nats_jetstream, redis_pubsub,
+    redis_streams, mqtt_qos0, mqtt_qos1;
+
+// connection.c
+
+extern const struct protocol *protocol;
+// Of each message that is under way.
+extern long payload_bytes;
+
+// Connects to a path, or to HOST:PORT.
+struct connection connect_to(const char *address, long number);
+void send_all(int fd, const void *bytes, size_t count);
+// Reads exactly so many bytes; the connection blocks.
+void read_exactly(int fd, void *bytes, size_t count);
+// Reads a line up to its newline, which is replaced by a zero; the connection blocks.
+void read_line(int fd, char *line, size_t capacity);
+// Reads once and processes every complete frame. Returns without an effect when there is nothing to read.
+void receive(struct connection *c);
+// Checks a message's size and number, and counts it.
+void delivered(struct connection *c, const char *payload, size_t size);
+
+// posting.c
+
+struct session {
+    struct connection *connections;    // the subscribers', and the poster's behind them
+    long subscribers, sent, done;
+    int epoll;
+};
+
+struct measurement {
+    double seconds, processor;
+    double *trips;        // of each message if the window is 1
+    long messages;
+};
+
+struct session open_session(const char *address, long subscribers);
+// Posts for so many seconds, ten messages at least, and waits until every subscriber has all messages and every
+// receipt has come.
+struct measurement measure(struct session *session, int pid, double seconds, long window);
