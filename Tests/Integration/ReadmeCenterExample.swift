@@ -1,14 +1,14 @@
 import NotifyCenter
 
 struct UserDidFollow: NotificationMessage {
-    static let notificationName = NotificationName(literal: "users.followed")
+    static let notificationName: NotificationName = "users.followed"
     let user: String
 }
 
 final class Feed: Sendable {
     init(center: LocalCenter = .default) {
-        // Held weakly: nothing to remove, and no capture to think of.
-        center.observe(UserDidFollow.self, owner: self, calling: Feed.show)
+        // Held weakly, and passed to the closure: nothing to remove, nothing captured.
+        center.observe(UserDidFollow.self, owner: self) { $0.show($1) }
     }
 
     func show(_ follow: UserDidFollow) {

@@ -31,7 +31,7 @@ public struct Buffering: Sendable, Hashable {
         Buffering(.dropNewest, limit: limit)
     }
 
-    /// If there is no room, ``LocalCenter/postWaiting(_:object:payload:retained:)-(NotificationName,_,_,_)`` waits until
+    /// If there is no room, ``LocalCenter/postWaiting(_:object:payload:retaining:)-(NotificationName,_,_,_)`` waits until
     /// there is. Other posts cannot wait: what they post is dropped.
     public static func wait(limit: Int = defaultLimit) -> Buffering {
         Buffering(.wait, limit: limit)

@@ -1,47 +1,36 @@
+/// Observers that run on an actor.
 extension LocalCenter {
-    /// Observes names on an actor, for as long as the actor lives.
+    /// Observes names on an actor for as long as the actor lives.
     ///
-    /// The center holds the actor weakly and hands it to the closure, which should use that and not capture it: also what
-    /// waits goes when the actor does. Who ends the observation on the actor can be sure that no call begins afterwards.
+    /// The center holds the actor weakly and passes it to the closure, which should use that parameter and not capture the
+    /// actor: when the actor is released, what is buffered is dropped.
+    ///
+    /// No call begins after the observation has ended. A call that has begun on another thread goes on, and is not cancelled.
     ///
     /// - Parameters:
-    ///   - names: A ``NotificationName``, a ``NamePattern``, several patterns, or `.every`.
+    ///   - names: A ``NotificationName``, a ``NamePattern``, a string with either, an array of them, or `.every`.
     ///   - object: If not nil, only posts with an equal object.
     ///   - options: How to observe, such as `.once` or `.priority(1)`.
-    ///   - actor: Where the observer runs, and whose observation it is.
-    ///   - buffering: How many may wait, and what happens to the others.
-    ///   - fileID: Where this is written, for diagnostics.
-    ///   - line: Where this is written, for diagnostics.
-    ///   - body: What it throws is told to ``CenterHooks/failed``. A call that has begun is not cancelled with the
-    ///     observation.
-    /// - Returns: The observation, for who wants to pause it or end it earlier.
+    ///   - actor: Where the observer runs, and the owner of the observation.
+    ///   - buffering: How many notifications may wait, and which are dropped.
+    ///   - fileID: The source file, for diagnostics.
+    ///   - line: The source line, for diagnostics.
+    ///   - body: Errors that it throws go to ``CenterHooks/failed``.
+    /// - Returns: The observation, to pause it or to end it before the actor is released.
+    /// - Throws: ``NameError`` if the names are strings and break a rule; nothing otherwise.
     @discardableResult
-    public func observe<Isolation: Actor>(
-        _ names: some NotificationNames, object: NotificationObject? = nil,
-        options: ObservationOptions = ObservationOptions(),
+    public func observe<Names: NotificationNames, Isolation: Actor>(
+        _ names: Names, object: NotificationObject? = nil, options: ObservationOptions = ObservationOptions(),
         on actor: Isolation, buffering: Buffering = .dropOldest(), fileID: StaticString = #fileID, line: UInt = #line,
         using body: @escaping @Sendable (isolated Isolation, LocalNotification) async throws -> Void
-    ) -> Observation {
-        return register(
-            names.observedNames, object: object, owner: actor, options: options,
+    ) throws(Names.Failure) -> Observation {
+        register(
+            try names.observedNames, object: object, owner: actor, options: options,
             place: SourcePlace(fileID: fileID, line: line), ObserverDelivery(on: actor, buffering, body))
     }
 
-    /// Observes the names that a pattern, or a name, stands for, on an actor, for as long as the actor lives.
-    ///
-    /// - Throws: ``NameError`` if the pattern breaks a rule.
-    @discardableResult
-    public func observe<Isolation: Actor>(
-        _ pattern: String, object: NotificationObject? = nil, options: ObservationOptions = ObservationOptions(),
-        on actor: Isolation, buffering: Buffering = .dropOldest(), fileID: StaticString = #fileID, line: UInt = #line,
-        using body: @escaping @Sendable (isolated Isolation, LocalNotification) async throws -> Void
-    ) throws(NameError) -> Observation {
-        observe(
-            try NamePattern(pattern), object: object, options: options, on: actor,
-            buffering: buffering, fileID: fileID, line: line, using: body)
-    }
-
-    /// Observes a type of message on an actor, for as long as the actor lives.
+    /// Observes a type of message on an actor for as long as the actor lives. See
+    /// ``observe(_:object:options:on:buffering:fileID:line:using:)-(Names,_,_,Isolation,_,_,_,_)``.
     @discardableResult
     public func observe<Isolation: Actor, Message: NotificationMessage>(
         _ type: Message.Type, object: NotificationObject? = nil, options: ObservationOptions = ObservationOptions(),

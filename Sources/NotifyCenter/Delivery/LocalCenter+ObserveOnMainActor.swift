@@ -1,104 +1,86 @@
+/// Observers that run on the main actor.
 extension LocalCenter {
-    /// Observes names on the main actor, until the token goes.
+    /// Observes names on the main actor until the token is released.
     ///
-    /// Who ends the observation on the main actor can be sure that no call begins afterwards.
+    /// A post from the main actor calls the observer in place: it has been called when the post returns, as far as its first
+    /// suspension. Posts from elsewhere are buffered until the main actor is free. Order is kept: while something is
+    /// buffered, or a call is in progress, a post from the main actor is buffered behind it.
+    ///
+    /// No call begins after the observation has ended. A call that has begun on another thread goes on, and is not cancelled.
     ///
     /// - Parameters:
-    ///   - names: A ``NotificationName``, a ``NamePattern``, several patterns, or `.every`.
+    ///   - names: A ``NotificationName``, a ``NamePattern``, a string with either, an array of them, or `.every`.
     ///   - object: If not nil, only posts with an equal object.
     ///   - options: How to observe, such as `.once` or `.priority(1)`.
     ///   - actor: `MainActor.shared`.
-    ///   - buffering: How many may wait, and what happens to the others.
-    ///   - fileID: Where this is written, for diagnostics.
-    ///   - line: Where this is written, for diagnostics.
-    ///   - body: What it throws is told to ``CenterHooks/failed``. A call that has begun is not cancelled with the
-    ///     observation.
-    /// - Returns: A token that ends the observation when it goes or is cancelled.
-    public func observe(
-        _ names: some NotificationNames, object: NotificationObject? = nil,
-        options: ObservationOptions = ObservationOptions(),
+    ///   - buffering: How many notifications may wait, and which are dropped.
+    ///   - fileID: The source file, for diagnostics.
+    ///   - line: The source line, for diagnostics.
+    ///   - body: Errors that it throws go to ``CenterHooks/failed``.
+    /// - Returns: A token that ends the observation when it is released or cancelled.
+    /// - Throws: ``NameError`` if the names are strings and break a rule; nothing otherwise.
+    public func observe<Names: NotificationNames>(
+        _ names: Names, object: NotificationObject? = nil, options: ObservationOptions = ObservationOptions(),
         on actor: MainActor, buffering: Buffering = .dropOldest(), fileID: StaticString = #fileID, line: UInt = #line,
         using body: @escaping @MainActor @Sendable (LocalNotification) async throws -> Void
-    ) -> ObservationToken {
-        let observation = register(
-            names.observedNames, object: object, options: options,
-            place: SourcePlace(fileID: fileID, line: line), ObserverDelivery(onMain: buffering, body))
-        return ObservationToken(observation)
+    ) throws(Names.Failure) -> ObservationToken {
+        let delivery = ObserverDelivery(on: .serially, buffering, isolation: actor) { try await body($0) }
+        return ObservationToken(
+            register(
+                try names.observedNames, object: object, options: options,
+                place: SourcePlace(fileID: fileID, line: line), delivery))
     }
 
-    /// Observes the names that a pattern, or a name, stands for, on the main actor, until the token goes.
-    ///
-    /// - Throws: ``NameError`` if the pattern breaks a rule.
-    public func observe(
-        _ pattern: String, object: NotificationObject? = nil, options: ObservationOptions = ObservationOptions(),
-        on actor: MainActor, buffering: Buffering = .dropOldest(), fileID: StaticString = #fileID, line: UInt = #line,
-        using body: @escaping @MainActor @Sendable (LocalNotification) async throws -> Void
-    ) throws(NameError) -> ObservationToken {
-        observe(
-            try NamePattern(pattern), object: object, options: options, on: actor,
-            buffering: buffering, fileID: fileID, line: line, using: body)
-    }
-
-    /// Observes a type of message on the main actor, until the token goes.
+    /// Observes a type of message on the main actor until the token is released. See
+    /// ``observe(_:object:options:on:buffering:fileID:line:using:)-(Names,_,_,MainActor,_,_,_,_)``.
     public func observe<Message: NotificationMessage>(
         _ type: Message.Type, object: NotificationObject? = nil, options: ObservationOptions = ObservationOptions(),
         on actor: MainActor, buffering: Buffering = .dropOldest(), fileID: StaticString = #fileID, line: UInt = #line,
         using body: @escaping @MainActor @Sendable (Message) async throws -> Void
     ) -> ObservationToken {
-        let delivery = ObserverDelivery(onMain: buffering) { @MainActor notification in
+        let delivery = ObserverDelivery(on: .serially, buffering, isolation: actor) { notification in
             if let message = notification.payload as? Message { try await body(message) }
         }
-        let observation = register(
-            type.notificationName.observedNames, object: object, options: options,
-            place: SourcePlace(fileID: fileID, line: line), delivery.accepting(type))
-        return ObservationToken(observation)
+        return ObservationToken(
+            register(
+                type.notificationName.observedNames, object: object, options: options,
+                place: SourcePlace(fileID: fileID, line: line), delivery.accepting(type)))
     }
 
-    /// Observes names on the main actor, for as long as the owner lives.
+    /// Observes names on the main actor for as long as the owner lives.
     ///
-    /// The center holds the owner weakly: also what waits goes when the owner does. Who ends the observation on the main
-    /// actor can be sure that no call begins afterwards.
+    /// The center holds the owner weakly: when the owner is released, what is buffered is dropped. The rest is as without
+    /// owner: ``observe(_:object:options:on:buffering:fileID:line:using:)-(Names,_,_,MainActor,_,_,_,_)``.
     ///
     /// - Parameters:
-    ///   - names: A ``NotificationName``, a ``NamePattern``, several patterns, or `.every`.
+    ///   - names: A ``NotificationName``, a ``NamePattern``, a string with either, an array of them, or `.every`.
     ///   - object: If not nil, only posts with an equal object.
-    ///   - owner: Whose observation it is.
+    ///   - owner: The object that the observation belongs to.
     ///   - options: How to observe. A key is unique among the observations of the owner.
     ///   - actor: `MainActor.shared`.
-    ///   - buffering: How many may wait, and what happens to the others.
-    ///   - fileID: Where this is written, for diagnostics.
-    ///   - line: Where this is written, for diagnostics.
-    ///   - body: What it throws is told to ``CenterHooks/failed``. A call that has begun is not cancelled with the
-    ///     observation.
-    /// - Returns: The observation, for who wants to pause it or end it earlier.
+    ///   - buffering: How many notifications may wait, and which are dropped.
+    ///   - fileID: The source file, for diagnostics.
+    ///   - line: The source line, for diagnostics.
+    ///   - body: Errors that it throws go to ``CenterHooks/failed``.
+    /// - Returns: The observation, to pause it or to end it before its owner is released.
+    /// - Throws: ``NameError`` if the names are strings and break a rule; nothing otherwise.
     @discardableResult
-    public func observe<Owner: AnyObject & Sendable>(
-        _ names: some NotificationNames, object: NotificationObject? = nil, owner: Owner,
+    public func observe<Names: NotificationNames, Owner: AnyObject & Sendable>(
+        _ names: Names, object: NotificationObject? = nil, owner: Owner,
         options: ObservationOptions = ObservationOptions(),
         on actor: MainActor, buffering: Buffering = .dropOldest(), fileID: StaticString = #fileID, line: UInt = #line,
         using body: @escaping @MainActor @Sendable (Owner, LocalNotification) async throws -> Void
-    ) -> Observation {
+    ) throws(Names.Failure) -> Observation {
+        let delivery = ObserverDelivery(on: .serially, buffering, isolation: actor, owner: owner) {
+            try await body($0, $1)
+        }
         return register(
-            names.observedNames, object: object, owner: owner, options: options,
-            place: SourcePlace(fileID: fileID, line: line), ObserverDelivery(onMain: buffering, owner: owner, body))
+            try names.observedNames, object: object, owner: owner, options: options,
+            place: SourcePlace(fileID: fileID, line: line), delivery)
     }
 
-    /// Observes the names that a pattern, or a name, stands for, on the main actor, for as long as the owner lives.
-    ///
-    /// - Throws: ``NameError`` if the pattern breaks a rule.
-    @discardableResult
-    public func observe<Owner: AnyObject & Sendable>(
-        _ pattern: String, object: NotificationObject? = nil, owner: Owner,
-        options: ObservationOptions = ObservationOptions(),
-        on actor: MainActor, buffering: Buffering = .dropOldest(), fileID: StaticString = #fileID, line: UInt = #line,
-        using body: @escaping @MainActor @Sendable (Owner, LocalNotification) async throws -> Void
-    ) throws(NameError) -> Observation {
-        observe(
-            try NamePattern(pattern), object: object, owner: owner, options: options, on: actor,
-            buffering: buffering, fileID: fileID, line: line, using: body)
-    }
-
-    /// Observes a type of message on the main actor, for as long as the owner lives.
+    /// Observes a type of message on the main actor for as long as the owner lives. See
+    /// ``observe(_:object:owner:options:on:buffering:fileID:line:using:)-(Names,_,_,_,MainActor,_,_,_,_)``.
     @discardableResult
     public func observe<Owner: AnyObject & Sendable, Message: NotificationMessage>(
         _ type: Message.Type, object: NotificationObject? = nil, owner: Owner,
@@ -106,8 +88,8 @@ extension LocalCenter {
         on actor: MainActor, buffering: Buffering = .dropOldest(), fileID: StaticString = #fileID, line: UInt = #line,
         using body: @escaping @MainActor @Sendable (Owner, Message) async throws -> Void
     ) -> Observation {
-        let delivery = ObserverDelivery(onMain: buffering, owner: owner) { @MainActor owner, notification in
-            if let message = notification.payload as? Message { try await body(owner, message) }
+        let delivery = ObserverDelivery(on: .serially, buffering, isolation: actor, owner: owner) {
+            if let message = $1.payload as? Message { try await body($0, message) }
         }
         return register(
             type.notificationName.observedNames, object: object, owner: owner, options: options,

@@ -1,54 +1,53 @@
 extension LocalCenter {
-    /// Calls everybody who observes the name, and waits until there is room for the notification wherever it has to wait for
-    /// an observer or a reader with ``Buffering/wait(limit:)``. Everything else is as with
-    /// ``post(_:object:payload:)-(NotificationName,_,_)``: observers that run on the poster's thread are called before
-    /// anything is waited for, and a full mailbox holds nobody up but the poster. It does not wait until observers elsewhere
-    /// have run.
+    /// Posts like ``post(_:object:payload:)-(NotificationName,_,_)``, and waits until every observer and reader with
+    /// ``Buffering/wait(limit:)`` has room for the notification.
     ///
-    /// If the task is cancelled, it returns soon; what found no room by then is dropped and counted. So is what might wait for
-    /// ever: what is posted in the call of an observer, or in a task that it began, does not wait for room before this
-    /// observer, nor before one that itself waits for this one; and what the reader of a sequence posts between two reads
-    /// does not wait for room in this sequence. Readers that post to each other's full sequences do wait for each other, until
-    /// one of them is cancelled.
+    /// Observers that run on the poster's thread are called before anything is waited for, and a full buffer delays only the
+    /// poster. It does not wait until observers elsewhere have run.
+    ///
+    /// If the task is cancelled, it returns soon; what found no room by then is dropped and counted. So is what might wait
+    /// forever: a post in the call of an observer, or in a task that it began, does not wait for room in the buffer of this
+    /// observer, nor of one that itself waits for this one; and a post by the reader of a sequence between two reads does not
+    /// wait for room in this sequence. Readers that post to each other's full sequences do wait for each other, until one of
+    /// them is cancelled.
     ///
     /// - Parameters:
     ///   - name: What the notification is about.
     ///   - object: What it concerns.
-    ///   - payload: Handed to the observers as it is.
-    ///   - retained: Whether it stays for those who observe later. See ``postRetained(_:object:payload:)-(NotificationName,_,_)``.
+    ///   - payload: Passed to the observers as it is.
+    ///   - count: How many of the last notifications of this name and object are retained for later observers, as with
+    ///     ``postRetained(_:object:payload:last:)-(NotificationName,_,_,_)``. With 0 nothing is retained.
     nonisolated(nonsending) public func postWaiting(
         _ name: NotificationName, object: NotificationObject? = nil, payload: (any Sendable)? = nil,
-        retained: Bool = false
+        retaining count: Int = 0
     ) async {
-        await postWaiting(LocalNotification(name: name, object: object, payload: payload), retained: retained)
+        await postWaiting(LocalNotification(name: name, object: object, payload: payload), retaining: count)
     }
 
-    /// Posts by name and waits for room.
+    /// Posts by name and waits for room. See ``postWaiting(_:object:payload:retaining:)-(NotificationName,_,_,_)``.
     ///
     /// - Throws: ``NameError`` if the name breaks a rule.
     nonisolated(nonsending) public func postWaiting(
-        _ name: String, object: NotificationObject? = nil, payload: (any Sendable)? = nil, retained: Bool = false
+        _ name: String, object: NotificationObject? = nil, payload: (any Sendable)? = nil, retaining count: Int = 0
     ) async throws(NameError) {
-        await postWaiting(try NotificationName(name), object: object, payload: payload, retained: retained)
+        await postWaiting(try NotificationName(name), object: object, payload: payload, retaining: count)
     }
 
-    /// Posts a message and waits for room. See ``postWaiting(_:object:payload:retained:)-(NotificationName,_,_,_)``.
+    /// Posts a message and waits for room. See ``postWaiting(_:object:payload:retaining:)-(NotificationName,_,_,_)``.
     nonisolated(nonsending) public func postWaiting<Message: NotificationMessage>(
-        _ message: Message, retained: Bool = false
+        _ message: Message, object: NotificationObject? = nil, retaining count: Int = 0
     ) async {
-        await postWaiting(
-            LocalNotification(
-                name: Message.notificationName, object: message.notificationObject, payload: message),
-            retained: retained)
+        await postWaiting(LocalNotification(message, object: object), retaining: count)
     }
 
-    /// Posts a notification and waits for room. See ``postWaiting(_:object:payload:retained:)-(NotificationName,_,_,_)``.
-    nonisolated(nonsending) public func postWaiting(_ notification: LocalNotification, retained: Bool = false) async {
+    /// Posts a notification and waits for room. See
+    /// ``postWaiting(_:object:payload:retaining:)-(NotificationName,_,_,_)``.
+    nonisolated(nonsending) public func postWaiting(_ notification: LocalNotification, retaining count: Int = 0) async {
         let post = WaitingPost()
         intercepted(notification) { notification in
             let list =
-                if retained {
-                    storeRetained(notification)
+                if count > 0 {
+                    storeRetained(notification, last: count)
                 } else {
                     observers(of: notification.name, object: notification.object)
                 }

@@ -1,53 +1,42 @@
-/// How notifications get to an observer that runs elsewhere.
+/// How notifications reach an observer that does not run on the poster's thread.
 struct ObserverDelivery: Sendable {
+    typealias Body = nonisolated(nonsending) @Sendable (LocalNotification) async throws -> Void
+    typealias OwnedBody<Owner> = nonisolated(nonsending) @Sendable (Owner, LocalNotification) async throws -> Void
+
     var executor = ObserverExecutor.serially
+    /// Whether calls begin on the main actor, so that a post from there can make them in place.
     var isOnMain = false
     var buffering: Buffering
-    /// What others post under the name takes no room.
+    /// Rejects what else is posted under the name, before it takes room.
     var accepts: (@Sendable (LocalNotification) -> Bool)?
     var handler: ObserverMailbox.Handler
 }
 
 extension ObserverDelivery {
-    init(
-        on executor: ObserverExecutor, _ buffering: Buffering,
-        _ body: @escaping @Sendable (LocalNotification) async throws -> Void
-    ) {
+    /// - Parameter isolation: Where the body belongs. It does not suspend before it is there.
+    init(on executor: ObserverExecutor, _ buffering: Buffering, isolation: (any Actor)?, _ body: @escaping Body) {
         self.executor = executor
         self.buffering = buffering
-        handler = { turn in if turn.begins() { try await body(turn.notification) } }
-    }
-
-    init<Owner: AnyObject & Sendable>(
-        on executor: ObserverExecutor, _ buffering: Buffering, owner: Owner,
-        _ body: @escaping @Sendable (Owner, LocalNotification) async throws -> Void
-    ) {
-        self.executor = executor
-        self.buffering = buffering
-        handler = { [weak owner] turn in
-            guard let owner else { return turn.endObservation() }
-            if turn.begins() { try await body(owner, turn.notification) }
+        isOnMain = executor.isDefault && isolation === MainActor.shared
+        handler = { turn in
+            try await Self.call(turn, isolation: isolation) { try await body(turn.notification) }
         }
     }
 
-    init(
-        onMain buffering: Buffering, _ body: @escaping @MainActor @Sendable (LocalNotification) async throws -> Void
-    ) {
-        isOnMain = true
-        self.buffering = buffering
-        handler = { @MainActor turn in if turn.begins() { try await body(turn.notification) } }
-    }
-
     init<Owner: AnyObject & Sendable>(
-        onMain buffering: Buffering, owner: Owner,
-        _ body: @escaping @MainActor @Sendable (Owner, LocalNotification) async throws -> Void
+        on executor: ObserverExecutor, _ buffering: Buffering, isolation: (any Actor)?, owner: Owner,
+        _ body: @escaping OwnedBody<Owner>
     ) {
-        isOnMain = true
+        let reference = WeakOwner(owner)
+        self.executor = executor
         self.buffering = buffering
-        handler = { @MainActor [weak owner] turn in
-            guard let owner else { return turn.endObservation() }
-            if turn.begins() { try await body(owner, turn.notification) }
+        isOnMain = executor.isDefault && isolation === MainActor.shared
+        // A closure of several statements would run on another executor.
+        @Sendable nonisolated(nonsending) func handle(_ turn: ObserverMailbox.Turn) async throws {
+            guard let owner = reference.owner else { return turn.endObservation() }
+            try await Self.call(turn, isolation: isolation) { try await body(owner, turn.notification) }
         }
+        handler = handle
     }
 
     init<Isolation: Actor>(
@@ -58,11 +47,19 @@ extension ObserverDelivery {
             if turn.begins() { try await body(actor, turn.notification) }
         }
         self.buffering = buffering
-        // The actor is let go between the calls, so that it can go while something waits.
+        // Released between the calls, so that the actor is not kept alive by what is buffered.
         handler = { [weak actor] turn in
             guard let actor else { return turn.endObservation() }
             try await call(turn, on: actor)
         }
+    }
+
+    /// Asks whether the call may begin where it runs, so that nothing comes between the answer and the call.
+    private static func call(
+        _ turn: ObserverMailbox.Turn, isolation: isolated (any Actor)?,
+        _ body: nonisolated(nonsending) () async throws -> Void
+    ) async throws {
+        if turn.begins() { try await body() }
     }
 
     /// The same for messages of a type alone.
@@ -73,8 +70,17 @@ extension ObserverDelivery {
     }
 }
 
+/// An owner that is not kept alive.
+private final class WeakOwner<Owner: AnyObject & Sendable>: Sendable {
+    weak let owner: Owner?
+
+    init(_ owner: Owner) {
+        self.owner = owner
+    }
+}
+
 extension LocalCenter {
-    /// Registers an observer that runs elsewhere.
+    /// Registers an observer that does not run on the poster's thread.
     func register(
         _ names: ObservedNames, object: NotificationObject?, owner: Receiver.Owner? = nil, options: ObservationOptions,
         place: SourcePlace, _ delivery: ObserverDelivery

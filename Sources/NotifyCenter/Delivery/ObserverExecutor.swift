@@ -12,6 +12,9 @@ public struct ObserverExecutor: Sendable {
     /// How many calls may run at once.
     let concurrency: Int
 
+    /// Whether it is one call after another, on Swift's own threads.
+    var isDefault: Bool { executor == nil && concurrency == 1 }
+
     /// In tasks, one call after another, in the order of the posts.
     public static let serially = ObserverExecutor(executor: nil, concurrency: 1)
 

@@ -2,7 +2,7 @@ import DequeModule
 import Synchronization
 
 /// What waits for an observer that runs elsewhere. There are tasks only while something waits.
-final class ObserverMailbox: ObserverQueue {
+final class ObserverMailbox: ObserverQueue, PostWaiter {
     /// It begins where its caller is, without a way round.
     typealias Handler = nonisolated(nonsending) @Sendable (Turn) async throws -> Void
 
@@ -87,15 +87,20 @@ extension ObserverMailbox {
 // MARK: - Out
 
 extension ObserverMailbox {
-    /// Detached: it runs for many posters, so that no one's task-local values, priority or cancellation are its own. It keeps
-    /// the center for as long as something waits.
+    /// Detached: it runs for many posters, so it has the task-local values, priority and cancellation of none. It keeps the
+    /// center alive while something is buffered.
     private func startTask() {
-        // There is one: somebody is posting in it.
+        // Never nil: the center is being posted to.
         guard let center else { return }
         if delivery.isOnMain {
-            // It begins there, without a way round, so that observers on the main actor begin in the order of their calls.
+            // It begins there, so that observers on the main actor begin in the order of the posts.
             let work: @MainActor @Sendable () async -> Void = { await self.deliverAll(in: center) }
-            Task.detached(operation: work)
+            if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+                // Runs within this call if this is the main actor.
+                Task.immediateDetached(operation: work)
+            } else {
+                Task.detached(operation: work)
+            }
         } else {
             Task.detached(executorPreference: delivery.executor.executor) { await self.deliverAll(in: center) }
         }

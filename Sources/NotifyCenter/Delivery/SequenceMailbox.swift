@@ -1,7 +1,7 @@
 import DequeModule
 
-/// What waits for the reader of a sequence.
-final class SequenceMailbox<Element: Sendable>: ObserverQueue {
+/// What is buffered for one reader of a sequence.
+final class SequenceMailbox<Element: Sendable>: PostWaiter {
     private struct State {
         var mailbox: Mailbox<Element>
         /// Nobody waits while there is something to read.
@@ -17,18 +17,12 @@ final class SequenceMailbox<Element: Sendable>: ObserverQueue {
     }
 
     private let state: Lock<State>
-    private let convert: @Sendable (LocalNotification) -> Element?
 
-    init(_ buffering: Buffering, isOnce: Bool, convert: @escaping @Sendable (LocalNotification) -> Element?) {
+    init(_ buffering: Buffering, isOnce: Bool) {
         state = Lock(State(mailbox: Mailbox(buffering, takesOne: isOnce)))
-        self.convert = convert
     }
 
     var droppedCount: Int { state.withLock { $0.mailbox.droppedCount } }
-
-    func accepts(_ notification: LocalNotification) -> Bool { convert(notification) != nil }
-
-    func registered(_ registration: UInt64, slot: Int32) {}
 }
 
 // MARK: - In
@@ -38,8 +32,7 @@ extension SequenceMailbox {
         put { $0.mailbox.put(element) }
     }
 
-    func put(_ notification: LocalNotification, for post: WaitingPost) {
-        guard let element = convert(notification) else { return }
+    func put(_ element: Element, for post: WaitingPost) {
         // The reader makes no room while it waits for it.
         let poster = Self.currentTask
         put { state in

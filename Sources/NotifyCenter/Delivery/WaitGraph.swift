@@ -5,7 +5,7 @@ final class WaitGraph: Sendable {
     private let edges = Lock<[ObjectIdentifier: [ObjectIdentifier: Int]]>([:])
 
     /// Adds an edge, unless it would close a circle.
-    func add(from: any ObserverQueue, to: any ObserverQueue) -> Bool {
+    func add(from: any PostWaiter, to: any PostWaiter) -> Bool {
         let (from, to) = (ObjectIdentifier(from), ObjectIdentifier(to))
         return edges.withLock { edges in
             var seen: Set<ObjectIdentifier> = []
@@ -20,7 +20,7 @@ final class WaitGraph: Sendable {
         }
     }
 
-    func remove(from: any ObserverQueue, to: any ObserverQueue) {
+    func remove(from: any PostWaiter, to: any PostWaiter) {
         let (from, to) = (ObjectIdentifier(from), ObjectIdentifier(to))
         edges.withLock { edges in
             guard let count = edges[from]?[to] else { return }

@@ -5,7 +5,7 @@ final class WaitingPost: Sendable {
     private struct State {
         /// How many mailboxes have no room yet.
         var outstanding = 0
-        var queues: [any ObserverQueue] = []
+        var queues: [any PostWaiter] = []
         var continuation: CheckedContinuation<Void, Never>?
     }
 
@@ -15,7 +15,7 @@ final class WaitingPost: Sendable {
 
     /// Whether the post may wait for room in the queue, which it then does. It may not if that would be for ever, because the
     /// queue's observer waits for the one that posts. Called under the queue's lock.
-    func mayWait(in queue: any ObserverQueue) -> Bool {
+    func mayWait(in queue: any PostWaiter) -> Bool {
         if let poster, !WaitGraph.shared.add(from: poster, to: queue) { return false }
         state.withLock { state in
             state.outstanding += 1
@@ -25,7 +25,7 @@ final class WaitingPost: Sendable {
     }
 
     /// There was room in the queue, or there is no use in waiting for it any more. Called once for each ``mayWait(in:)``.
-    func finished(in queue: any ObserverQueue) {
+    func finished(in queue: any PostWaiter) {
         if let poster { WaitGraph.shared.remove(from: poster, to: queue) }
         let continuation = state.withLock { state -> CheckedContinuation<Void, Never>? in
             state.outstanding -= 1

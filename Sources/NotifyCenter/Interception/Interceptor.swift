@@ -1,8 +1,9 @@
 /// What stands between posts and observers. It sees every post, however it was made, before anybody is called. While a center
 /// has one, each post takes a lock for a moment to find it.
 ///
-/// It lets the post go on by calling `next`, with the notification as it came or with another one, and stops it by not
-/// calling `next`. What comes after the call of `next` runs after the observers.
+/// It lets the post go on by calling `next`, with the notification as it came or with another one, such as
+/// ``LocalNotification/replacing(payload:)`` makes, and stops it by not calling `next`. What comes after the call of `next` runs
+/// after the observers. To change the messages of one type, see ``LocalCenter/intercept(_:_:)``.
 ///
 /// ```swift
 /// let token = center.intercept { notification, next in
@@ -70,6 +71,27 @@ extension LocalCenter {
             return entry.id
         }
         return InterceptionToken(center: self, id: id)
+    }
+
+    /// Has every post of a type of message go through an interceptor, which may watch, change or stop it. Posts of other types
+    /// go on as they are.
+    ///
+    /// ```swift
+    /// let token = center.intercept(OrderPaid.self) { paid, next in
+    ///     next(OrderPaid(order: paid.order, amount: max(paid.amount, 0)))
+    /// }
+    /// ```
+    ///
+    /// What is passed to `next` keeps the name and the object of the post.
+    ///
+    /// - Returns: A token that ends it when it is released or cancelled.
+    public func intercept<Message: NotificationMessage>(
+        _ type: Message.Type, _ interceptor: @escaping @Sendable (_ message: Message, _ next: (Message) -> Void) -> Void
+    ) -> InterceptionToken {
+        intercept { notification, next in
+            guard let message = notification.payload as? Message else { return next(notification) }
+            interceptor(message) { next(notification.replacing(payload: $0)) }
+        }
     }
 
     /// Hands a post through the interceptors, and what they let pass to the body.

@@ -41,6 +41,15 @@ extension LocalCenter {
         post(Message.notificationName, object: message.notificationObject, message: message)
     }
 
+    /// Calls the observers of the message's type or name, as ``post(_:)-(Message)``, with another object than the message's.
+    ///
+    /// - Parameters:
+    ///   - message: What to post.
+    ///   - object: What it concerns. Observers that ask for an object get the message if it is equal to this one.
+    public func post<Message: NotificationMessage>(_ message: Message, object: NotificationObject) {
+        post(Message.notificationName, object: object, message: message)
+    }
+
     /// Posts a message of a type that has no name of its own. It reaches those
     /// who observe the name for messages of this type.
     package func post<Message: Sendable>(_ name: NotificationName, object: NotificationObject?, message: Message) {

@@ -75,8 +75,10 @@ extension LocalCenter.State {
                 leftover.replaced = remove(earlier, cache: cache, &leftover.dropped)
             }
         }
-        if !retained.isEmpty && observer.options.wantsRetained {
-            leftover.others = .init(retained: retained.matching(observer.names, object: object))
+        if !retained.isEmpty && observer.options.retainedLimit > 0 {
+            leftover.others = .init(
+                retained: retained.matching(
+                    observer.names, object: object, limit: observer.options.retainedLimit))
         }
         if let owner { add(observer, of: owner, &leftover) }
         additionsUntilPruning -= 1
@@ -152,20 +154,37 @@ extension LocalCenter {
         end(observer.registration, slot: observer.slot)
     }
 
-    /// Ends observations that were made with this owner. Calls that have begun on another thread may still finish; no other
-    /// begins.
+    /// Ends the observations that were made with this owner. No call begins afterwards; calls that have begun on another
+    /// thread go on.
     ///
     /// - Parameters:
-    ///   - owner: Whose observations.
-    ///   - names: If not nil, only those of just these names: a pattern stands for those that were made with it.
+    ///   - owner: The owner of the observations.
     ///   - object: If not nil, only those that ask for this object.
-    public func removeObservations(
-        of owner: some AnyObject, names: (any NotificationNames)? = nil, object: NotificationObject? = nil
+    public func removeObservations(of owner: some AnyObject, object: NotificationObject? = nil) {
+        removeObservations(of: owner, observing: nil, object: object)
+    }
+
+    /// Ends the observations of these names that were made with this owner. No call begins afterwards; calls that have begun
+    /// on another thread go on.
+    ///
+    /// - Parameters:
+    ///   - owner: The owner of the observations.
+    ///   - names: What they were made with: a pattern means the observations of this very pattern.
+    ///   - object: If not nil, only those that ask for this object.
+    /// - Throws: ``NameError`` if the names are strings and break a rule; nothing otherwise.
+    public func removeObservations<Names: NotificationNames>(
+        of owner: some AnyObject, names: Names, object: NotificationObject? = nil
+    ) throws(Names.Failure) {
+        removeObservations(of: owner, observing: try names.observedNames, object: object)
+    }
+
+    /// Ends the observations of an owner, of these names and this object. Nil stands for any.
+    package func removeObservations(
+        of owner: some AnyObject, observing names: ObservedNames?, object: NotificationObject?
     ) {
         let owned = state.withLock { state in
             state.owners.all(of: ObjectIdentifier(owner)).compactMap { state.observers.value(at: Int($0)) }
         }
-        let names = names?.observedNames
         for observer in owned where observer.observes(names, object: object) { end(observer) }
     }
 

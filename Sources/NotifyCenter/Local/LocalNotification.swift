@@ -1,4 +1,4 @@
-/// What an observer of names gets.
+/// A notification as observers of names get it.
 public struct LocalNotification: Sendable {
     /// What it is about.
     public let name: NotificationName
@@ -6,10 +6,10 @@ public struct LocalNotification: Sendable {
     /// What it concerns, if the poster said so. Observers may ask for one object alone.
     public let object: NotificationObject?
 
-    // Not optional: what is and what is not optional is told apart at run time, for an existential, with each copy.
+    // Not optional: copying an optional existential checks at run time whether there is one.
     private let contents: any Sendable
 
-    /// What the poster gave along. For a ``NotificationMessage`` this is the message.
+    /// What the poster added. For a ``NotificationMessage`` this is the message.
     public var payload: (any Sendable)? { type(of: contents) == Nothing.self ? nil : contents }
 
     private struct Nothing: Sendable {}
@@ -20,31 +20,14 @@ public struct LocalNotification: Sendable {
         self.object = object
         self.contents = payload ?? Nothing()
     }
-}
 
-/// A notification with a type of its own: what is posted is a value, and observers of the type get it as it is.
-///
-/// ```swift
-/// struct OrderPaid: NotificationMessage {
-///     static let notificationName = NotificationName(literal: "orders.paid")
-///     let order: Int
-/// }
-///
-/// let token = center.observe(OrderPaid.self) { print($0.order) }
-/// center.post(OrderPaid(order: 17))
-/// ```
-///
-/// Who observes the name gets it too, as the payload of a ``LocalNotification``; and who observes the type also gets what
-/// was posted by name with a payload of this type.
-public protocol NotificationMessage: Sendable {
-    /// The name, which stays the same when the type is renamed.
-    static var notificationName: NotificationName { get }
+    /// Makes the notification that a message is posted as.
+    init<Message: NotificationMessage>(_ message: Message, object: NotificationObject?) {
+        self.init(name: Message.notificationName, object: object ?? message.notificationObject, payload: message)
+    }
 
-    /// What the message concerns: nothing, unless the type says so.
-    var notificationObject: NotificationObject? { get }
-}
-
-extension NotificationMessage {
-    /// Nothing.
-    public var notificationObject: NotificationObject? { nil }
+    /// The same notification with another payload, as an ``Interceptor`` may pass on.
+    public func replacing(payload: (any Sendable)?) -> LocalNotification {
+        LocalNotification(name: name, object: object, payload: payload)
+    }
 }

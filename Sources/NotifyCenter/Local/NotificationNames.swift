@@ -1,7 +1,14 @@
-/// What can be observed by name: one name, a pattern, or an array of several, of which an overlap is delivered once.
-public protocol NotificationNames: Sendable {
+/// What can be observed by name: a name, a pattern, a string with either, or an array of several. A name that several
+/// elements match is delivered once.
+///
+/// A ``NotificationName`` and a ``NamePattern`` have been checked, so observing them throws nothing. A `String` is checked as
+/// the observation begins, which therefore needs `try`.
+public protocol NotificationNames<Failure>: Sendable {
+    /// What breaking a rule throws: ``NameError`` for strings, `Never` for what has been checked.
+    associatedtype Failure: Error = Never
+
     /// The names, as a center looks for them.
-    var observedNames: ObservedNames { get }
+    var observedNames: ObservedNames { get throws(Failure) }
 }
 
 /// The names of an observation.
@@ -13,7 +20,7 @@ public struct ObservedNames: Sendable, Hashable, CustomStringConvertible {
 
     let kind: Kind
 
-    /// As they are written.
+    /// The names and patterns as they are written, separated by spaces.
     public var description: String {
         switch kind {
         case .name(let name): name.string
@@ -43,22 +50,36 @@ extension NamePattern: NotificationNames {
     }
 }
 
-extension Array: NotificationNames where Element: NotificationNames {
-    /// All names that one of the elements stands for.
+extension String: NotificationNames {
+    /// All names that the string matches as a ``NamePattern``.
+    ///
+    /// - Throws: ``NameError`` if it breaks a rule.
     public var observedNames: ObservedNames {
-        if count == 1 { return self[0].observedNames }
-        return ObservedNames(
-            kind: .patterns(
-                flatMap { names -> [NamePattern] in
-                    switch names.observedNames.kind {
-                    case .name(let name): [NamePattern(name)]
-                    case .patterns(let patterns): patterns
-                    }
-                }))
+        get throws(NameError) { try NamePattern(self).observedNames }
+    }
+}
+
+extension Array: NotificationNames where Element: NotificationNames {
+    /// What its elements throw.
+    public typealias Failure = Element.Failure
+
+    /// All names that an element matches.
+    public var observedNames: ObservedNames {
+        get throws(Element.Failure) {
+            if count == 1 { return try self[0].observedNames }
+            var patterns: [NamePattern] = []
+            for names in self {
+                switch try names.observedNames.kind {
+                case .name(let name): patterns.append(NamePattern(name))
+                case .patterns(let others): patterns += others
+                }
+            }
+            return ObservedNames(kind: .patterns(patterns))
+        }
     }
 }
 
 extension NotificationNames where Self == NamePattern {
-    /// Every name there is.
+    /// Every name.
     public static var every: NamePattern { .everyName }
 }

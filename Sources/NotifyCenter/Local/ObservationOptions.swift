@@ -3,8 +3,11 @@ public struct ObservationOptions: Sendable {
     private var statedPriority: Int32?
     var key: String?
     var isOnce = false
-    var wantsRetained = true
+    /// How many retained notifications to get at first.
+    var retainedLimit = Int.max
     var pacing: Pacing?
+    /// All must accept.
+    var filters: [@Sendable (LocalNotification) -> Bool] = []
 
     var priority: Int32 { statedPriority ?? 0 }
 
@@ -38,11 +41,46 @@ public struct ObservationOptions: Sendable {
         return options
     }
 
-    /// Does not get the last retained notification as it begins.
-    public static var withoutRetained: ObservationOptions {
+    /// Gets no retained notifications as it begins.
+    public static var withoutRetained: ObservationOptions { .retained(atMost: 0) }
+
+    /// Gets at most so many retained notifications as it begins, the last ones. All of them if nothing is said.
+    public static func retained(atMost limit: Int) -> ObservationOptions {
         var options = ObservationOptions()
-        options.wantsRetained = false
+        options.retainedLimit = max(limit, 0)
         return options
+    }
+}
+
+// MARK: - Filters
+
+extension ObservationOptions {
+    /// Gets only the notifications that a closure accepts. The others take no room in a buffer, do not end an observation
+    /// with `.once`, and do not count for ``throttled(for:latest:clock:)``. Of several filters, all must accept.
+    ///
+    /// ```swift
+    /// let token = try center.observe("orders.*", options: .filter { $0.payload is OrderPaid }) { print($0.name) }
+    /// ```
+    ///
+    /// - Parameter isIncluded: Called on the thread of each poster, so perhaps on several at once, and more than once for a
+    ///   notification where the center has to know whether it reaches anything.
+    public static func filter(
+        _ isIncluded: @escaping @Sendable (LocalNotification) -> Bool
+    ) -> ObservationOptions {
+        var options = ObservationOptions()
+        options.filters = [isIncluded]
+        return options
+    }
+
+    /// Gets only the messages of a type that a closure accepts. See ``filter(_:)``.
+    ///
+    /// ```swift
+    /// let token = center.observe(OrderPaid.self, options: .filter(OrderPaid.self) { $0.amount > 100 }) { print($0.order) }
+    /// ```
+    public static func filter<Message: Sendable>(
+        _ type: Message.Type, _ isIncluded: @escaping @Sendable (Message) -> Bool
+    ) -> ObservationOptions {
+        filter { notification in (notification.payload as? Message).map(isIncluded) ?? false }
     }
 }
 
@@ -53,8 +91,9 @@ extension ObservationOptions: ExpressibleByArrayLiteral {
             statedPriority = element.statedPriority ?? statedPriority
             if let key = element.key { self.key = key }
             isOnce = isOnce || element.isOnce
-            wantsRetained = wantsRetained && element.wantsRetained
+            retainedLimit = min(retainedLimit, element.retainedLimit)
             if let pacing = element.pacing { self.pacing = pacing }
+            filters += element.filters
         }
     }
 }

@@ -12,6 +12,7 @@ final class Observer: Sendable {
         static let filtersObject = Flags(rawValue: 8)
         static let owned = Flags(rawValue: 16)
         static let paced = Flags(rawValue: 32)
+        static let filtered = Flags(rawValue: 64)
     }
 
     // What a call needs comes first, so that it shares a cache line.
@@ -59,6 +60,7 @@ final class Observer: Sendable {
         if filter != nil { flags.insert(.filtersObject) }
         if owner != nil { flags.insert(.owned) }
         if pacer != nil { flags.insert(.paced) }
+        if !options.filters.isEmpty { flags.insert(.filtered) }
         self.flags = Atomic(flags.rawValue)
     }
 
@@ -107,7 +109,11 @@ extension Observer {
     func isReached(by notification: LocalNotification) -> Bool {
         guard currentFlags.isDisjoint(with: [.ended, .paused]), !isOrphaned else { return false }
         if let filter, !filter.accepts(notification.object) { return false }
-        return hasUse(for: notification)
+        return hasUse(for: notification) && passesFilters(notification)
+    }
+
+    private func passesFilters(_ notification: LocalNotification) -> Bool {
+        options.filters.allSatisfy { $0(notification) }
     }
 
     /// Whether it could be called with the notification: whoever observes a type of message could not with other payloads.
@@ -189,7 +195,7 @@ extension Observer {
     /// Calls the body, with the owner if there is one, unless the observer may not be called now. Ends it where this is its
     /// last call, or what it depends on is gone.
     ///
-    /// - Parameter notification: What an observer with a pace may be called with later.
+    /// - Parameter notification: What filters look at, and what an observer with a pace may be called with later.
     @inline(__always)
     func withTurn(
         _ notification: @autoclosure () -> LocalNotification, object: NotificationObject?, in center: LocalCenter,
@@ -202,6 +208,7 @@ extension Observer {
             if filter.isGone { center.end(self) }
             return
         }
+        if flags.contains(.filtered) && !passesFilters(notification()) { return }
         if flags.contains(.paced) && !isDue(notification(), in: center) { return }
         try withOwner(flags, in: center, body)
     }

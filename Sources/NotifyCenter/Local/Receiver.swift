@@ -12,7 +12,13 @@ struct Receiver: Sendable {
     var queue: (any ObserverQueue)?
 }
 
-/// Notifications that wait for their observer.
+/// A buffer in which a post can wait for room.
+protocol PostWaiter: AnyObject, Sendable {
+    /// The post does not wait any more: what it has not put in is dropped.
+    func withdraw(_ post: WaitingPost)
+}
+
+/// Notifications that are buffered for their observer.
 protocol ObserverQueue: AnyObject, Sendable {
     /// How many found no room.
     var droppedCount: Int { get }
@@ -25,9 +31,6 @@ protocol ObserverQueue: AnyObject, Sendable {
 
     /// Puts a notification in for a post that waits if there is no room.
     func put(_ notification: LocalNotification, for post: WaitingPost)
-
-    /// The post does not wait any more: what it has not put in is dropped.
-    func withdraw(_ post: WaitingPost)
 
     /// The observation has ended: what waits is not delivered any more.
     func close()

@@ -26,13 +26,13 @@ public struct NamePattern: Sendable, CustomStringConvertible {
 
     /// Makes a pattern of a literal in the source.
     ///
-    /// - Precondition: The literal follows the rules. Breaking them is a mistake in the program and stops it; use
+    /// - Precondition: The literal follows the rules. Breaking them is a mistake in the program and stops it here; use
     ///   ``init(_:)-(String)`` for a pattern that is not known when the program is written.
-    public init(literal: StaticString) {
+    public init(literal: StaticString, file: StaticString = #fileID, line: UInt = #line) {
         do {
             try self.init(literal.description)
         } catch {
-            preconditionFailure(error.message)
+            preconditionFailure("'\(literal)': \(error.message)", file: file, line: line)
         }
     }
 
@@ -65,6 +65,15 @@ public struct NamePattern: Sendable, CustomStringConvertible {
     /// Hands out the bytes of the pattern, which are only valid during the call.
     package func withUTF8<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         string.withUTF8Bytes(body)
+    }
+}
+
+extension NamePattern: ExpressibleByStringLiteral {
+    /// Makes a pattern of a literal in the source: `let all: NamePattern = "orders.*"`.
+    ///
+    /// - Precondition: The literal follows the rules. Breaking them is a mistake in the program and stops it here.
+    public init(stringLiteral: StaticString) {
+        self.init(literal: stringLiteral)
     }
 }
 

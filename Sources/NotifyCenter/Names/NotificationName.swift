@@ -33,13 +33,13 @@ public struct NotificationName: Sendable, CustomStringConvertible {
 
     /// Makes a name of a literal in the source.
     ///
-    /// - Precondition: The literal follows the rules. Breaking them is a mistake in the program and stops it; use
+    /// - Precondition: The literal follows the rules. Breaking them is a mistake in the program and stops it here; use
     ///   ``init(_:)`` for a name that is not known when the program is written.
-    public init(literal: StaticString) {
+    public init(literal: StaticString, file: StaticString = #fileID, line: UInt = #line) {
         do {
             try self.init(literal.description)
         } catch {
-            preconditionFailure(error.message)
+            preconditionFailure("'\(literal)': \(error.message)", file: file, line: line)
         }
     }
 
@@ -69,6 +69,15 @@ public struct NotificationName: Sendable, CustomStringConvertible {
     /// Hands out the bytes of the name, which are only valid during the call.
     package func withUTF8<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         string.withUTF8Bytes(body)
+    }
+}
+
+extension NotificationName: ExpressibleByStringLiteral {
+    /// Makes a name of a literal in the source: `let paid: NotificationName = "orders.paid"`.
+    ///
+    /// - Precondition: The literal follows the rules. Breaking them is a mistake in the program and stops it here.
+    public init(stringLiteral: StaticString) {
+        self.init(literal: stringLiteral)
     }
 }
 

@@ -1,41 +1,50 @@
-/// The last notification of each name and object that was posted to stay.
+/// The retained notifications: of each name and object the last one, or the last few.
 struct RetainedNotifications {
-    /// One that stays, and what tells it from those that had or take its place.
+    /// A retained notification, and its position in the order of the posts.
     struct Entry {
         let notification: LocalNotification
         fileprivate let serial: UInt64
     }
 
-    /// By name and object. The key is the object of the very notification, so that who is given a notification that goes
-    /// holds the key as well: a value that goes may call the center, and must not do so under its lock.
-    private var entries: [NotificationName: [NotificationObject?: Entry]] = [:]
+    /// What is retained of one name and object, the oldest first. Never empty.
+    typealias Series = [Entry]
+
+    /// By name and object. The key is the object of the newest notification. Whoever is handed removed notifications then holds
+    /// their keys as well: releasing a value may call the center, and must not happen under its lock.
+    private var series: [NotificationName: [NotificationObject?: Series]] = [:]
     private var lastSerial: UInt64 = 0
 
-    var isEmpty: Bool { entries.isEmpty }
+    var isEmpty: Bool { series.isEmpty }
 
-    func find(_ name: NotificationName, object: NotificationObject?) -> LocalNotification? {
-        entries[name]?[object]?.notification
+    func find(_ name: NotificationName, object: NotificationObject?) -> [LocalNotification] {
+        series[name]?[object]?.map(\.notification) ?? []
     }
 
-    /// Keeps a notification and gives back the one whose place it takes.
-    mutating func store(_ notification: LocalNotification) -> LocalNotification? {
+    func last(_ name: NotificationName, object: NotificationObject?) -> LocalNotification? {
+        series[name]?[object]?.last?.notification
+    }
+
+    /// Retains a notification, and as many earlier ones of its name and object as the limit leaves. Returns what it replaces.
+    mutating func store(_ notification: LocalNotification, limit: Int) -> [LocalNotification] {
         lastSerial += 1
-        // Only replacing the value would leave the key, which is equal but came with the other notification.
-        let old = entries[notification.name]?.removeValue(forKey: notification.object)
-        let entry = Entry(notification: notification, serial: lastSerial)
-        entries[notification.name, default: [:]][notification.object] = entry
-        return old?.notification
+        // Only replacing the value would leave the key, which is equal but came with another notification.
+        var entries = series[notification.name]?.removeValue(forKey: notification.object) ?? []
+        entries.append(Entry(notification: notification, serial: lastSerial))
+        let dropped = entries.prefix(max(entries.count - limit, 0)).map(\.notification)
+        entries.removeFirst(dropped.count)
+        series[notification.name, default: [:]][notification.object] = entries
+        return dropped
     }
 
-    mutating func remove(_ name: NotificationName, object: NotificationObject?) -> LocalNotification? {
-        let old = entries[name]?.removeValue(forKey: object)
-        if entries[name]?.isEmpty == true { entries[name] = nil }
-        return old?.notification
+    mutating func remove(_ name: NotificationName, object: NotificationObject?) -> [LocalNotification] {
+        let old = series[name]?.removeValue(forKey: object)
+        if series[name]?.isEmpty == true { series[name] = nil }
+        return old?.map(\.notification) ?? []
     }
 
-    /// Gives back all that there were.
+    /// Returns all that there were.
     mutating func removeAll() -> RetainedNotifications {
-        defer { entries = [:] }
+        defer { series = [:] }
         return self
     }
 }
@@ -43,24 +52,25 @@ struct RetainedNotifications {
 // MARK: - For new observers
 
 extension RetainedNotifications {
-    /// Those that an observer asks for, in the order in which they were posted.
-    func matching(_ names: ObservedNames, object: NotificationObject?) -> [Entry] {
+    /// Those that an observer asks for, in the order in which they were posted: the last ones, if there are more than the limit.
+    func matching(_ names: ObservedNames, object: NotificationObject?, limit: Int) -> [Entry] {
         let found =
             switch names.kind {
-            case .name(let name): entries[name].map { Self.entries(in: $0, of: object) } ?? []
+            case .name(let name): series[name].map { Self.entries(in: $0, of: object) } ?? []
             case .patterns:
-                entries.filter { name, _ in names.matches(name) }.values.flatMap { Self.entries(in: $0, of: object) }
+                series.filter { name, _ in names.matches(name) }.values.flatMap { Self.entries(in: $0, of: object) }
             }
-        return found.sorted { $0.serial < $1.serial }
+        return found.sorted { $0.serial < $1.serial }.suffix(limit)
     }
 
-    /// Whether an entry still stays, and no other one has taken its place.
+    /// Whether an entry is still retained.
     func contains(_ entry: Entry) -> Bool {
-        entries[entry.notification.name]?[entry.notification.object]?.serial == entry.serial
+        let entries = series[entry.notification.name]?[entry.notification.object]
+        return entries?.contains { $0.serial == entry.serial } ?? false
     }
 
-    private static func entries(in all: [NotificationObject?: Entry], of object: NotificationObject?) -> [Entry] {
-        guard let object else { return Array(all.values) }
-        return all[object].map { [$0] } ?? []
+    private static func entries(in all: [NotificationObject?: Series], of object: NotificationObject?) -> [Entry] {
+        guard let object else { return all.values.flatMap { $0 } }
+        return all[object] ?? []
     }
 }

@@ -1,16 +1,26 @@
 import DequeModule
 
-/// What waits in a ``PostQueue``. Decides what joins what and whose turn it is; posts nothing.
+/// What waits in a ``PostQueue``. Decides what is coalesced and what is posted next; posts nothing.
 struct PostBacklog: Sendable {
-    /// What became of a notification that was added.
+    /// What makes a notification equal to one that waits.
+    struct Equality: Sendable {
+        var coalescing: PostQueue.Coalescing
+        /// If not nil, only equal to what was added with an equal key.
+        var key: NotificationObject?
+
+        static let nothing = Equality(coalescing: .nothing)
+    }
+
+    /// The outcome of adding a notification.
     struct Addition {
         var outcome: PostQueue.Outcome
-        /// What had to go for it.
+        /// What was dropped for it.
         var dropped: [LocalNotification] = []
     }
 
     struct Entry {
         fileprivate var notification: LocalNotification
+        fileprivate let key: NotificationObject?
         fileprivate let serial: UInt64
     }
 
@@ -31,60 +41,65 @@ struct PostBacklog: Sendable {
     var isEmpty: Bool { soon.isEmpty && idle.isEmpty }
 
     mutating func add(
-        _ notification: LocalNotification, _ style: PostQueue.PostingStyle, joining: PostQueue.Joining,
+        _ notification: LocalNotification, _ style: PostQueue.PostingStyle, _ equality: Equality,
         keeping: PostQueue.Keeping
     ) -> Addition {
-        if let addition = join(notification, style, joining: joining, keeping: keeping) { return addition }
+        if let addition = coalesce(notification, style, equality, keeping: keeping) { return addition }
         if count >= limit { return Addition(outcome: .refused) }
-        append(notification, style)
+        append(notification, key: equality.key, style)
         return Addition(outcome: .queued)
     }
 
-    mutating func remove(matching notification: LocalNotification, joining: PostQueue.Joining) -> [LocalNotification] {
-        if joining.isEmpty { return [] }
-        return Self.remove(from: &soon, matching: notification, joining, after: 0)
-            + Self.remove(from: &idle, matching: notification, joining, after: 0)
+    mutating func remove(matching notification: LocalNotification, _ equality: Equality) -> [LocalNotification] {
+        if equality.coalescing.isEmpty { return [] }
+        return Self.remove(from: &soon, matching: notification, equality, after: 0)
+            + Self.remove(from: &idle, matching: notification, equality, after: 0)
     }
 
-    private mutating func append(_ notification: LocalNotification, _ style: PostQueue.PostingStyle) {
+    private mutating func append(
+        _ notification: LocalNotification, key: NotificationObject?, _ style: PostQueue.PostingStyle
+    ) {
         lastSerial += 1
-        let entry = Entry(notification: notification, serial: lastSerial)
+        let entry = Entry(notification: notification, key: key, serial: lastSerial)
         if style == .whenIdle { idle.append(entry) } else { soon.append(entry) }
     }
 }
 
-// MARK: - Joining
+// MARK: - Coalescing
 
 extension PostBacklog {
-    /// Lets a notification join the first one that is the same, if there is one.
-    private mutating func join(
-        _ notification: LocalNotification, _ style: PostQueue.PostingStyle, joining: PostQueue.Joining,
+    /// Coalesces a notification with the first one that is equal, if there is one.
+    private mutating func coalesce(
+        _ notification: LocalNotification, _ style: PostQueue.PostingStyle, _ equality: Equality,
         keeping: PostQueue.Keeping
     ) -> Addition? {
-        if joining.isEmpty { return nil }
-        if let first = soon.firstIndex(where: { $0.isSame(as: notification, joining) }) {
+        if equality.coalescing.isEmpty { return nil }
+        if let first = soon.firstIndex(where: { $0.isEqual(to: notification, equality) }) {
             var dropped: [LocalNotification] = []
             if keeping == .latest { dropped.append(soon[first].replace(by: notification)) }
-            dropped += Self.remove(from: &soon, matching: notification, joining, after: soon[first].serial)
-            dropped += Self.remove(from: &idle, matching: notification, joining, after: 0)
-            return Addition(outcome: .joined, dropped: dropped)
+            dropped += Self.remove(from: &soon, matching: notification, equality, after: soon[first].serial)
+            dropped += Self.remove(from: &idle, matching: notification, equality, after: 0)
+            return Addition(outcome: .coalesced, dropped: dropped)
         }
-        guard let first = idle.firstIndex(where: { $0.isSame(as: notification, joining) }) else { return nil }
+        guard let first = idle.firstIndex(where: { $0.isEqual(to: notification, equality) }) else { return nil }
         var dropped: [LocalNotification] = []
         if keeping == .latest { dropped.append(idle[first].replace(by: notification)) }
-        dropped += Self.remove(from: &idle, matching: notification, joining, after: idle[first].serial)
-        // The first is where it was: only what came after it has gone. If it has become urgent, it moves.
-        if style == .soon { append(idle.remove(at: first).notification, .soon) }
-        return Addition(outcome: .joined, dropped: dropped)
+        dropped += Self.remove(from: &idle, matching: notification, equality, after: idle[first].serial)
+        // The first is where it was: only what came after it was removed. If it has become urgent, it moves.
+        if style == .soon {
+            let urgent = idle.remove(at: first)
+            append(urgent.notification, key: urgent.key, .soon)
+        }
+        return Addition(outcome: .coalesced, dropped: dropped)
     }
 
     private static func remove(
-        from entries: inout Deque<Entry>, matching notification: LocalNotification, _ joining: PostQueue.Joining,
+        from entries: inout Deque<Entry>, matching notification: LocalNotification, _ equality: Equality,
         after serial: UInt64
     ) -> [LocalNotification] {
         var removed: [LocalNotification] = []
         entries.removeAll { entry in
-            guard entry.serial > serial, entry.isSame(as: notification, joining) else { return false }
+            guard entry.serial > serial, entry.isEqual(to: notification, equality) else { return false }
             removed.append(entry.notification)
             return true
         }
@@ -93,9 +108,10 @@ extension PostBacklog {
 }
 
 extension PostBacklog.Entry {
-    fileprivate func isSame(as other: LocalNotification, _ joining: PostQueue.Joining) -> Bool {
-        if joining.contains(.name) && notification.name != other.name { return false }
-        return !joining.contains(.object) || notification.object == other.object
+    fileprivate func isEqual(to other: LocalNotification, _ equality: PostBacklog.Equality) -> Bool {
+        if equality.coalescing.contains(.name) && notification.name != other.name { return false }
+        if let key = equality.key, key != self.key { return false }
+        return !equality.coalescing.contains(.object) || notification.object == other.object
     }
 
     fileprivate mutating func replace(by notification: LocalNotification) -> LocalNotification {

@@ -1,31 +1,34 @@
-/// Posts soon instead of now, and posts that say the same only once.
+/// Posts at the end of an executor's current turn instead of now, and can coalesce what is equal.
 ///
 /// What is enqueued waits for the end of the current turn of an executor, such as the main queue, and is posted there, first
-/// in first out. A notification that joins one that is waiting already is not posted again, so that many changes within one
-/// turn reach the observers once:
+/// in first out. ``enqueue(_:object:_:)`` posts every message. ``enqueueLatest(_:object:_:)`` replaces a message of the same
+/// type that waits, so that many changes within one turn reach the observers once, with the last one's contents;
+/// ``enqueueLatest(_:per:object:_:)`` does so for messages that are equal in one property:
 ///
 /// ```swift
 /// let queue = PostQueue(center: center) { DispatchQueue.main.async(execute: $0) }
 /// for item in items {
 ///     update(item)
-///     queue.enqueue(listChanged)  // posted once, when this is over
+///     queue.enqueue(ItemChanged(id: item.id))        // posts every one
+///     queue.enqueueLatest(ListChanged(last: item.id))  // posts the last one of this turn
 /// }
 /// ```
 ///
 /// The queue hands the executor one job for each turn in which something waits. What is enqueued while that job posts is
-/// posted in the next turn. What waits is kept, with payload and object, and is posted even if nobody holds the queue any
-/// more. Several queues may post to one center. All members may be called on any thread, also by observers, but not by the
-/// `==` and `hash(into:)` of a value that is an object: see ``NotificationObject/init(value:)``.
+/// posted in the next turn. What waits is kept, with payload and object, and is posted even if the queue is released. Several
+/// queues may post to one center. All members may be called on any thread, also by observers, but not by the `==` and
+/// `hash(into:)` of a value that is an object or a key: see ``NotificationObject/init(value:)``.
 ///
-/// It does what Foundation's `NotificationQueue` does, with its documented rule for what is joined: the first stays.
+/// Notifications that are enqueued by name are coalesced as Foundation's `NotificationQueue` does it, where the caller says
+/// so: see ``enqueue(_:_:coalescing:keeping:)``.
 public final class PostQueue: Sendable {
     /// Runs a job later, and not within the call: `{ DispatchQueue.main.async(execute: $0) }`.
     public typealias Executor = @Sendable (_ job: @escaping @Sendable () -> Void) -> Void
 
     /// When to post.
     public enum PostingStyle: Sendable, Hashable {
-        /// Before ``PostQueue/enqueue(_:_:joining:keeping:)-(LocalNotification,_,_,_)`` returns, on the caller's thread. What
-        /// waits and joins it is dropped.
+        /// Before ``PostQueue/enqueue(_:_:coalescing:keeping:)`` returns, on the caller's thread. What waits and is equal
+        /// is dropped.
         case now
 
         /// At the end of the current turn of the executor.
@@ -35,8 +38,8 @@ public final class PostQueue: Sendable {
         case whenIdle
     }
 
-    /// What makes notifications the same: if all of it is equal, they join.
-    public struct Joining: OptionSet, Sendable, Hashable {
+    /// What makes notifications equal, so that they are coalesced: they are if all of it is equal.
+    public struct Coalescing: OptionSet, Sendable, Hashable {
         /// The bits.
         public let rawValue: UInt8
 
@@ -46,25 +49,25 @@ public final class PostQueue: Sendable {
         }
 
         /// Their names.
-        public static let name = Joining(rawValue: 1)
+        public static let name = Coalescing(rawValue: 1)
 
         /// Their objects. Notifications without object are equal in this.
-        public static let object = Joining(rawValue: 2)
+        public static let object = Coalescing(rawValue: 2)
 
-        /// Nothing joins.
-        public static let nothing: Joining = []
+        /// No notification is coalesced.
+        public static let nothing: Coalescing = []
     }
 
-    /// Which notification is posted, of those that join. It is posted in place of the first in any case.
+    /// Which one of coalesced notifications is posted, at the first one's position in the queue.
     public enum Keeping: Sendable, Hashable {
         /// The first that was enqueued. This is what Foundation documents.
         case first
 
-        /// The one that was enqueued last, for who needs the newest payload.
+        /// The one that was enqueued last, which has the newest payload.
         case latest
     }
 
-    /// What became of a notification.
+    /// The outcome of enqueueing a notification.
     public enum Outcome: Sendable, Hashable {
         /// It has been posted.
         case posted
@@ -72,10 +75,10 @@ public final class PostQueue: Sendable {
         /// It waits.
         case queued
 
-        /// It joined one that waits.
-        case joined
+        /// It was coalesced with one that waits.
+        case coalesced
 
-        /// It is not going to be posted: as many wait as may wait.
+        /// It will not be posted: the queue is full.
         case refused
     }
 
@@ -139,27 +142,52 @@ public final class PostQueue: Sendable {
 // MARK: - In and out
 
 extension PostQueue {
-    /// Posts a notification now or later, unless it joins one that waits.
+    /// Posts a notification now or later. It is coalesced with what waits only if the caller says what makes them equal.
     ///
     /// - Parameters:
     ///   - notification: What to post.
-    ///   - style: When. Of notifications that join, the most urgent says when they are posted.
-    ///   - joining: What makes it the same as one that waits, whatever that one was enqueued with. All that are the same but
-    ///     the first are dropped.
-    ///   - keeping: Which one is posted if it joins another one.
-    /// - Returns: What became of it.
+    ///   - style: When. Of coalesced notifications, the most urgent says when they are posted.
+    ///   - coalescing: What makes it equal to one that waits, whatever that one was enqueued with. Of those that are equal,
+    ///     one is posted and the others are dropped.
+    ///   - keeping: Which of them is posted.
+    /// - Returns: The outcome.
     @discardableResult
     public func enqueue(
-        _ notification: LocalNotification, _ style: PostingStyle = .soon, joining: Joining = [.name, .object],
-        keeping: Keeping = .first
+        _ notification: LocalNotification, _ style: PostingStyle = .soon, coalescing: Coalescing = .nothing,
+        keeping: Keeping = .latest
+    ) -> Outcome {
+        enqueue(notification, style, PostBacklog.Equality(coalescing: coalescing), keeping: keeping)
+    }
+
+    /// Posts a notification now or later. See ``enqueue(_:_:coalescing:keeping:)``.
+    @discardableResult
+    public func enqueue(
+        _ name: NotificationName, object: NotificationObject? = nil, payload: (any Sendable)? = nil,
+        _ style: PostingStyle = .soon, coalescing: Coalescing = .nothing, keeping: Keeping = .latest
+    ) -> Outcome {
+        enqueue(
+            LocalNotification(name: name, object: object, payload: payload), style, coalescing: coalescing,
+            keeping: keeping)
+    }
+
+    /// Drops what waits and is equal to a notification. With ``Coalescing/nothing`` this is nothing.
+    ///
+    /// - Returns: How many were dropped.
+    @discardableResult
+    public func dequeue(matching notification: LocalNotification, coalescing: Coalescing = [.name, .object]) -> Int {
+        dequeue(matching: notification, PostBacklog.Equality(coalescing: coalescing))
+    }
+
+    func enqueue(
+        _ notification: LocalNotification, _ style: PostingStyle, _ equality: PostBacklog.Equality, keeping: Keeping
     ) -> Outcome {
         if style == .now {
-            dequeue(matching: notification, joining: joining)
+            dequeue(matching: notification, equality)
             post(notification)
             return .posted
         }
         let (addition, isTurnDue) = state.withLock { state in
-            let addition = state.backlog.add(notification, style, joining: joining, keeping: keeping)
+            let addition = state.backlog.add(notification, style, equality, keeping: keeping)
             if addition.outcome == .refused { state.refusedCount += 1 }
             let isTurnDue = addition.outcome == .queued && !state.isTurnScheduled
             if isTurnDue { state.isTurnScheduled = true }
@@ -169,36 +197,10 @@ extension PostQueue {
         return addition.outcome
     }
 
-    /// Posts a notification now or later, unless it joins one that waits. See
-    /// ``enqueue(_:_:joining:keeping:)-(LocalNotification,_,_,_)``.
     @discardableResult
-    public func enqueue(
-        _ name: NotificationName, object: NotificationObject? = nil, payload: (any Sendable)? = nil,
-        _ style: PostingStyle = .soon, joining: Joining = [.name, .object], keeping: Keeping = .first
-    ) -> Outcome {
-        enqueue(
-            LocalNotification(name: name, object: object, payload: payload), style, joining: joining, keeping: keeping)
-    }
-
-    /// Posts a message now or later, unless it joins one that waits. See
-    /// ``enqueue(_:_:joining:keeping:)-(LocalNotification,_,_,_)``.
-    @discardableResult
-    public func enqueue<Message: NotificationMessage>(
-        _ message: Message, _ style: PostingStyle = .soon, joining: Joining = [.name, .object],
-        keeping: Keeping = .first
-    ) -> Outcome {
-        enqueue(
-            LocalNotification(name: Message.notificationName, object: message.notificationObject, payload: message),
-            style, joining: joining, keeping: keeping)
-    }
-
-    /// Drops what waits and would join a notification. With ``Joining/nothing`` this is nothing.
-    ///
-    /// - Returns: How many were dropped.
-    @discardableResult
-    public func dequeue(matching notification: LocalNotification, joining: Joining = [.name, .object]) -> Int {
-        // They go without the lock: what their payloads do as they go may come back here.
-        state.withLock { $0.backlog.remove(matching: notification, joining: joining) }.count
+    private func dequeue(matching notification: LocalNotification, _ equality: PostBacklog.Equality) -> Int {
+        // Released without the lock: what payloads do as they are released may come back here.
+        state.withLock { $0.backlog.remove(matching: notification, equality) }.count
     }
 }
 

@@ -34,8 +34,12 @@ extension CompatibleNotificationCenter {
     }
 
     /// The name, or every name if it is nil.
-    private func names(_ name: NSNotification.Name?) -> any NotificationNames {
-        if let name { NotificationName(unchecked: name.rawValue) } else { NamePattern.everyName }
+    private func names(_ name: NSNotification.Name?) -> ObservedNames {
+        if let name {
+            NotificationName(unchecked: name.rawValue).observedNames
+        } else {
+            NamePattern.everyName.observedNames
+        }
     }
 
     /// Makes a method of the main actor ambiguous, and so refused: the name of a method alone says nothing of its actor, and
@@ -98,7 +102,7 @@ extension CompatibleNotificationCenter {
         if let token = observer as? ObserverToken {
             token.observation.cancel(in: center, name: name, object: object)
         } else if type(of: observer) is AnyClass {
-            center.removeObservations(of: observer as AnyObject, names: name, object: object)
+            center.removeObservations(of: observer as AnyObject, observing: name?.observedNames, object: object)
         }
     }
 }

@@ -28,7 +28,7 @@ struct GenerationTests {
         var shell = Shell()
         let record = DurableRecord(
             id: shell.store.recovered().nextSubscriptionID, owner: Identity(uid: 1000, gid: 1000), name: "inbox",
-            filter: SubscriptionFilter(patterns: [try NamePattern("a")]),
+            filter: SubscriptionFilter(patterns: [NamePattern("a")]),
             progress: DurableProgress(cursor: 0, seenThrough: 0, generation: 7))
         shell.store.add(.commit(CommitBatch(id: 1 << 40, changes: [.create(record)])))
         _ = shell.store.perform()

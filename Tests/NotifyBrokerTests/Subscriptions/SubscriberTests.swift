@@ -17,7 +17,7 @@ struct SubscriberTests {
 
     @Test func volatileRegistrationsComeFirstWhateverTheOrderOfSubscribing() throws {
         var subscriptions = Subscriptions()
-        let filter = SubscriptionFilter(patterns: [try NamePattern("a")])
+        let filter = SubscriptionFilter(patterns: [NamePattern("a")])
         let durables = try (0..<3).map { try subscriptions.addDurable(filter, DurableSlot($0), uid: 1) }
         for slot in 0..<2 as Range<Int32> { try subscriptions.connect(filter, slot) }
         let resolution = subscriptions.resolve("a") { _ in true }
@@ -110,7 +110,7 @@ struct SubscriberTests {
 
     @Test func rightsAreAskedOnceForEachRegistrationUntilTheyChange() throws {
         var subscriptions = Subscriptions()
-        let filter = SubscriptionFilter(patterns: [try NamePattern("a")])
+        let filter = SubscriptionFilter(patterns: [NamePattern("a")])
         for slot in 0..<4 as Range<Int32> { try subscriptions.connect(filter, slot) }
         var asked = 0
         let permitted = subscriptions.resolve("a") { registration in

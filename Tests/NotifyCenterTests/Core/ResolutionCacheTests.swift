@@ -263,7 +263,7 @@ import Testing
     @Test func onlyLaterChangesThatMatchConcernAPost() throws {
         var log = ChangeLog()
         #expect(isUnchanged(log, since: 0, "a"))
-        append(.pattern(try NamePattern("a.*")), to: &log)
+        append(.pattern(NamePattern("a.*")), to: &log)
         append(.name(ContiguousArray("b".utf8)), to: &log)
         append(.name(ContiguousArray("c".utf8)), object: "x", to: &log)
         #expect(log.version == 3)

@@ -124,7 +124,7 @@ import Testing
         await center.postWaiting(name, payload: 0)
         await center.postWaiting(name, payload: 1)
         #expect(unobserved.values == [2])
-        await center.postWaiting(name, payload: 2, retained: true)
+        await center.postWaiting(name, payload: 2, retaining: 1)
         #expect(number(center.retainedNotification(name)) == 3)
         let sequence = center.notifications(for: name, buffering: .wait(limit: 1))
         let posting = Task { await center.postWaiting(name, payload: 9) }

@@ -5,7 +5,7 @@ import Testing
 @Suite struct WaitGraphTests {
     private let graph = WaitGraph()
     private let queues = (0..<4).map { _ in
-        SequenceMailbox<Int>(.wait(limit: 1), isOnce: false) { _ in nil }
+        SequenceMailbox<Int>(.wait(limit: 1), isOnce: false)
     }
 
     private func add(_ from: Int, _ to: Int) -> Bool { graph.add(from: queues[from], to: queues[to]) }

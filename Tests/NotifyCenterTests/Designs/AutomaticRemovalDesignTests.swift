@@ -17,7 +17,7 @@ import Testing
         init(_ number: Int, _ journal: Journal, center: LocalCenter) {
             self.number = number
             self.journal = journal
-            center.observe(NotificationName(literal: "screen.shown"), owner: self, calling: Screen.shown)
+            center.observe(NotificationName(literal: "screen.shown"), owner: self) { $0.shown($1) }
         }
 
         func shown(_ notification: LocalNotification) { journal.note("screen \(number)") }

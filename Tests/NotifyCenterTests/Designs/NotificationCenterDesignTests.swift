@@ -52,7 +52,7 @@ import Testing
 
     @Test func observeWithAMethodOrAClosure() {
         let controller = Controller(journal)
-        center.observe(name, owner: controller, calling: Controller.didFollow)
+        center.observe(name, owner: controller) { $0.didFollow($1) }
         let token = center.observe(name, using: note("closure"))
         center.post(name)
         #expect(journal.take() == ["method user.followed", "closure"])
@@ -61,13 +61,13 @@ import Testing
 
     @Test func removeByObserverByNameByObject() throws {
         let controller = Controller(journal)
-        try center.observe("user.left", owner: controller, calling: Controller.didFollow)
+        try center.observe("user.left", owner: controller) { $0.didFollow($1) }
         center.removeObservations(of: controller, names: NotificationName(literal: "user.left"))
         #expect(center.observations.isEmpty)
         let other = NotificationName(literal: "user.left")
-        center.observe(name, owner: controller, calling: Controller.didFollow)
-        center.observe(other, owner: controller, calling: Controller.didFollow)
-        center.observe(other, object: "alice", owner: controller, calling: Controller.didFollow)
+        center.observe(name, owner: controller) { $0.didFollow($1) }
+        center.observe(other, owner: controller) { $0.didFollow($1) }
+        center.observe(other, object: "alice", owner: controller) { $0.didFollow($1) }
         center.removeObservations(of: controller, names: other, object: "alice")
         #expect(center.observations.map(\.names) == ["user.followed", "user.left"])
         center.removeObservations(of: controller, names: name)
@@ -114,7 +114,7 @@ import Testing
     @Test func faultObserversWereHeldStrongly() {
         var controller: Controller? = Controller(journal)
         let gone = Weak(controller)
-        if let controller { center.observe(name, owner: controller, calling: Controller.didFollow) }
+        if let controller { center.observe(name, owner: controller) { $0.didFollow($1) } }
         controller = nil
         #expect(gone.isGone)
         center.post(name)
@@ -163,7 +163,7 @@ import Testing
             let controller = Controller(journal)
             // Names that are never posted, so that no post can find out.
             let name = NotificationName(unchecked: "n\(round)")
-            center.observe(name, owner: controller, calling: Controller.didFollow)
+            center.observe(name, owner: controller) { $0.didFollow($1) }
         }
         #expect(center.state.withLock { $0.core.registrationCount } <= 2 * LocalCenter.smallestPruningInterval)
         #expect(center.observations.isEmpty)

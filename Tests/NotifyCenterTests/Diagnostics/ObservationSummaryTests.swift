@@ -14,7 +14,7 @@ import Testing
         let tokens = [
             center.observe(name) { _ in },
             try center.observe("orders.*", options: .priority(5)) { _ in },
-            center.observe([try NamePattern("a.*"), try NamePattern("b")], options: .key("k")) { _ in },
+            center.observe([NamePattern("a.*"), NamePattern("b")], options: .key("k")) { _ in },
             center.observe(.every) { _ in },
         ]
         #expect(lines == ["orders.paid", "orders.*, priority 5", "a.* b, key k", ">"])

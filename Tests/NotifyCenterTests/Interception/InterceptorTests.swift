@@ -84,6 +84,26 @@ import Testing
         withExtendedLifetime((token, observer)) {}
     }
 
+    @Test func `an interceptor of a type changes its messages and keeps name and object`() {
+        let tokens = [
+            center.intercept(OrderPaid.self) { paid, next in
+                if paid.amount > 0 { next(OrderPaid(amount: paid.amount * 2)) }
+            },
+            center.intercept { notification, next in
+                next(notification.payload is Int ? notification.replacing(payload: 3) : notification)
+            },
+        ]
+        let observers = [
+            center.observe(OrderPaid.self, object: "17") { [journal] in journal.note("\($0.amount)") },
+            observe(name, "name"),
+        ]
+        center.post(OrderPaid(amount: 21, order: "17"))
+        center.post(OrderPaid(amount: 0, order: "17"))
+        center.post(name, object: "other", payload: 1)
+        #expect(journal.take() == ["42", "name 17 OrderPaid(amount: 42, order: nil)", "name other 3"])
+        withExtendedLifetime((tokens, observers)) {}
+    }
+
     @Test func `an interceptor that does not go on stops the post`() {
         let token = center.intercept { notification, next in if notification.object != "secret" { next(notification) } }
         let last = watch("last")

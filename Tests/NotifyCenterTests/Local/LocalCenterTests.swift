@@ -99,7 +99,7 @@ import Testing
         let watched = Weak(owner)
         if let owner {
             center.observe(name, owner: owner) { [journal] _, _ in journal.note("name") }
-            center.observe([try NamePattern("orders.*"), try NamePattern("x")], owner: owner) { [journal] _, _ in
+            center.observe([NamePattern("orders.*"), NamePattern("x")], owner: owner) { [journal] _, _ in
                 journal.note("patterns")
             }
             center.observe(.every, owner: owner) { [journal] _, _ in journal.note("every") }

@@ -241,7 +241,7 @@ import Testing
         #expect(posting() == ["both", "low"])
         #expect(posting() == ["low"])
         let options: ObservationOptions = [.once, .priority(1), .key("k"), .withoutRetained]
-        #expect(options.isOnce && options.priority == 1 && options.key == "k" && !options.wantsRetained)
+        #expect(options.isOnce && options.priority == 1 && options.key == "k" && options.retainedLimit == 0)
         withExtendedLifetime((low, both)) {}
     }
 
@@ -251,13 +251,13 @@ import Testing
         #expect(options.key == "b")
         #expect(options.isOnce)
         let nested: ObservationOptions = [[.priority(5), .key("a")], [.once], .withoutRetained]
-        #expect(nested.priority == 5 && nested.key == "a" && nested.isOnce && !nested.wantsRetained)
+        #expect(nested.priority == 5 && nested.key == "a" && nested.isOnce && nested.retainedLimit == 0)
         let others: ObservationOptions = [.withoutRetained, .once, .priority(1)]
-        #expect(others.priority == 1 && others.isOnce && !others.wantsRetained)
+        #expect(others.priority == 1 && others.isOnce && others.retainedLimit == 0)
     }
 
     @Test func `an empty array says nothing`() {
         let options: ObservationOptions = []
-        #expect(options.priority == 0 && options.key == nil && !options.isOnce && options.wantsRetained)
+        #expect(options.priority == 0 && options.key == nil && !options.isOnce && options.retainedLimit == .max)
     }
 }

@@ -30,9 +30,9 @@ import Testing
 
     @Test func `a method of the owner, by name, by pattern, by type and with an object`() throws {
         let owner = Controller("owner", journal)
-        center.observe(name, owner: owner, calling: Controller.didPay)
-        try center.observe("a.*", owner: owner, calling: Controller.didPay)
-        center.observe(OrderPaid.self, object: "17", owner: owner, calling: Controller.didPayMessage)
+        center.observe(name, owner: owner) { $0.didPay($1) }
+        try center.observe("a.*", owner: owner) { $0.didPay($1) }
+        center.observe(OrderPaid.self, object: "17", owner: owner) { $0.didPayMessage($1) }
         center.post(OrderPaid(amount: 5, order: "17"))
         #expect(journal.take() == ["owner orders.paid", "owner 5"])
         center.post(OrderPaid(amount: 6))
@@ -43,11 +43,12 @@ import Testing
     /// The compiler could take it for one that is to run on the main actor, and later.
     @Test func `a method of no actor is called by the poster, also with an object made in place`() throws {
         let owner = Controller("owner", journal)
-        center.observe(name, object: .init(instance: owner), owner: owner, calling: Controller.didPay)
-        center.observe(.every, object: .init(value: 17), owner: owner, options: .init(), calling: Controller.didPay)
-        try center.observe("orders.*", object: .init(value: 17), owner: owner, calling: Controller.didPay)
+        center.observe(name, object: .init(instance: owner), owner: owner) { $0.didPay($1) }
+        center.observe(.every, object: .init(value: 17), owner: owner, options: .init()) { $0.didPay($1) }
+        try center.observe("orders.*", object: .init(value: 17), owner: owner) { $0.didPay($1) }
         center.observe(
-            OrderPaid.self, object: .init(value: 17), owner: owner, options: .once, calling: Controller.didPayMessage)
+            OrderPaid.self, object: .init(value: 17), owner: owner, options: .once
+        ) { $0.didPayMessage($1) }
         center.post(name, object: .init(instance: owner))
         #expect(journal.take() == ["owner orders.paid"])
         center.post(name, object: .init(value: 17), payload: OrderPaid(amount: 5))
@@ -58,8 +59,8 @@ import Testing
         var first: Controller? = Controller("first", journal)
         let gone = Weak(first)
         let second = Controller("second", journal)
-        if let first { center.observe(name, owner: first, calling: Controller.didPay) }
-        center.observe(name, owner: second, calling: Controller.didPay)
+        if let first { center.observe(name, owner: first) { $0.didPay($1) } }
+        center.observe(name, owner: second) { $0.didPay($1) }
         center.post(name)
         #expect(journal.take() == ["first orders.paid", "second orders.paid"])
         first = nil
@@ -72,8 +73,8 @@ import Testing
     @Test func `what a method throws is told`() {
         center.hooks.failed = { [journal] in journal.note("failed \(type(of: $0.error))") }
         let owner = Controller("owner", journal)
-        center.observe(name, owner: owner, calling: Controller.refuses)
-        center.observe(name, owner: owner, calling: Controller.didPay)
+        center.observe(name, owner: owner) { try $0.refuses($1) }
+        center.observe(name, owner: owner) { $0.didPay($1) }
         center.post(name)
         #expect(journal.take() == ["failed Refused", "owner orders.paid"])
     }
@@ -83,9 +84,9 @@ import Testing
     @Test func `all that an owner has ends at once, and nobody else's`() throws {
         let (owner, other) = (Controller("owner", journal), Controller("other", journal))
         for each in [owner, other, owner] {
-            center.observe(name, owner: each, calling: Controller.didPay)
-            try center.observe("orders.>", object: "17", owner: each, calling: Controller.didPay)
-            center.observe(OrderPaid.self, owner: each, calling: Controller.didPayMessage)
+            center.observe(name, owner: each) { $0.didPay($1) }
+            try center.observe("orders.>", object: "17", owner: each) { $0.didPay($1) }
+            center.observe(OrderPaid.self, owner: each) { $0.didPayMessage($1) }
         }
         let token = center.observe(name) { [journal] _ in journal.note("token") }
         center.removeObservations(of: owner)
@@ -100,10 +101,10 @@ import Testing
 
     @Test func `those of just these names, or of this object, may be ended alone`() throws {
         let owner = Controller("owner", journal)
-        let pattern = try NamePattern("orders.*")
-        center.observe(name, owner: owner, calling: Controller.didPay)
-        center.observe(name, object: "17", owner: owner, calling: Controller.didPay)
-        center.observe(pattern, owner: owner, calling: Controller.didPay)
+        let pattern = NamePattern("orders.*")
+        center.observe(name, owner: owner) { $0.didPay($1) }
+        center.observe(name, object: "17", owner: owner) { $0.didPay($1) }
+        center.observe(pattern, owner: owner) { $0.didPay($1) }
         center.removeObservations(of: owner, names: NotificationName(literal: "orders"))
         center.removeObservations(of: owner, object: "18")
         #expect(center.observationCount == 3)
@@ -126,8 +127,8 @@ import Testing
         let owner = Controller("owner", journal)
         for number in 1...3 {
             center.observe(
-                name, object: NotificationObject(value: Colliding(number: number)), owner: owner,
-                calling: Controller.didPay)
+                name, object: NotificationObject(value: Colliding(number: number)), owner: owner
+            ) { $0.didPay($1) }
         }
         center.removeObservations(of: owner, object: NotificationObject(value: Colliding(number: 2)))
         #expect(center.observations.map(\.object) == ["Colliding(number: 1)", "Colliding(number: 3)"])
@@ -176,8 +177,8 @@ import Testing
     @Test func `an owner may own in several centers`() {
         let owner = Controller("owner", journal)
         let other = LocalCenter()
-        center.observe(name, owner: owner, calling: Controller.didPay)
-        other.observe(name, owner: owner, calling: Controller.didPay)
+        center.observe(name, owner: owner) { $0.didPay($1) }
+        other.observe(name, owner: owner) { $0.didPay($1) }
         other.removeObservations(of: owner)
         other.post(name)
         #expect(journal.take() == [])

@@ -34,9 +34,13 @@ import Testing
             _ = changes.withLock { _ in cache.insert(list, for: name, object: object?.key, limit: limit) }
         }
 
-        func drop(_ names: some NotificationNames, _ object: NotificationObject? = nil) {
+        func drop(_ name: NotificationName, _ object: NotificationObject? = nil) {
+            drop(name.observedNames, object)
+        }
+
+        func drop(_ names: ObservedNames, _ object: NotificationObject? = nil) {
             var dropped = PostTable.Dropped()
-            changes.withLock { _ in cache.drop(names.observedNames, object: object?.key, into: &dropped) }
+            changes.withLock { _ in cache.drop(names, object: object?.key, into: &dropped) }
         }
     }
 
@@ -68,7 +72,7 @@ import Testing
 
     @Test func `a change of patterns drops everything`() {
         for name in names { cache.insert(nil, name) }
-        cache.drop(NamePattern(literal: "n.*"))
+        cache.drop(NamePattern("n.*").observedNames)
         #expect(names.allSatisfy { !cache.knows($0) })
     }
 
@@ -101,7 +105,7 @@ import Testing
             if thread == 0 {
                 for round in 0..<20_000 {
                     cache.insert(lists[round % 2], name)
-                    if round % 3 == 0 { cache.drop(NamePattern.everyName) } else { cache.drop(name) }
+                    if round % 3 == 0 { cache.drop(NamePattern.everyName.observedNames) } else { cache.drop(name) }
                     if cache.knows(name) { stale.wrappingAdd(1, ordering: .relaxed) }
                 }
                 isDone.store(true, ordering: .releasing)
@@ -135,7 +139,7 @@ import Testing
                 // Who looks has the name's part of the cache for himself.
                 while cache.knows(name) && lookingIn.load(ordering: .acquiring) == round {}
                 if lookingIn.load(ordering: .acquiring) == round { interrupted.wrappingAdd(1, ordering: .relaxed) }
-                if round % 2 == 0 { cache.drop(NamePattern.everyName) } else { cache.drop(name) }
+                if round % 2 == 0 { cache.drop(NamePattern.everyName.observedNames) } else { cache.drop(name) }
                 if cache.knows(name) { stale.wrappingAdd(1, ordering: .relaxed) }
                 while lookingIn.load(ordering: .acquiring) == round { sched_yield() }
                 if cache.knows(name) { stale.wrappingAdd(1, ordering: .relaxed) }

@@ -12,6 +12,7 @@ import Testing
     private let first = NotificationName(literal: "first")
     private let second = NotificationName(literal: "second")
     private let third = NotificationName(literal: "third")
+    private let all: PostQueue.Coalescing = [.name, .object]
 
     init() {
         queue = PostQueue(center: center, executor: executor.execute)
@@ -55,7 +56,7 @@ import Testing
     @Test func whatIsEnqueuedByAnObserverIsPostedInTheNextTurn() {
         let again = center.observe(first) { [queue, second] _ in
             queue.enqueue(second)
-            queue.enqueue(second, joining: .nothing)
+            queue.enqueue(second)
         }
         queue.enqueue(first)
         queue.enqueue(third)
@@ -142,15 +143,15 @@ import Testing
         #expect(watched == nil)
     }
 
-    // MARK: Joining
+    // MARK: Coalescing
 
     @Test func theSameNameAndObjectArePostedOnceAndTheFirstStays() {
         #expect(queue.enqueue(first, object: "a", payload: 1) == .queued)
         #expect(queue.enqueue(second, object: "a", payload: 2) == .queued)
-        #expect(queue.enqueue(first, object: "a", payload: 3) == .joined)
+        #expect(queue.enqueue(first, object: "a", payload: 3, coalescing: all, keeping: .first) == .coalesced)
         #expect(queue.enqueue(first, object: "b", payload: 4) == .queued)
         #expect(queue.enqueue(first, payload: 5) == .queued)
-        #expect(queue.enqueue(first, payload: 6) == .joined)
+        #expect(queue.enqueue(first, payload: 6, coalescing: all, keeping: .first) == .coalesced)
         executor.endTurn()
         #expect(journal.take() == ["first of a 1", "second of a 2", "first of b 4", "first 5"])
     }
@@ -158,107 +159,110 @@ import Testing
     @Test func theNewestPayloadIsKeptInPlaceOfTheFirst() {
         queue.enqueue(first, payload: 1)
         queue.enqueue(second, payload: 2)
-        #expect(queue.enqueue(first, payload: 3, keeping: .latest) == .joined)
+        #expect(queue.enqueue(first, payload: 3, coalescing: all) == .coalesced)
         executor.endTurn()
         #expect(journal.take() == ["first 3", "second 2"])
     }
 
     @Test(arguments: [PostQueue.PostingStyle.soon, .whenIdle])
-    func joinsByNameAlone(style: PostQueue.PostingStyle) {
+    func coalescesByNameAlone(style: PostQueue.PostingStyle) {
         queue.enqueue(first, object: "a", style)
-        #expect(queue.enqueue(first, object: "b", style, joining: .name) == .joined)
-        #expect(queue.enqueue(second, object: "a", style, joining: .name) == .queued)
+        #expect(queue.enqueue(first, object: "b", style, coalescing: .name, keeping: .first) == .coalesced)
+        #expect(queue.enqueue(second, object: "a", style, coalescing: .name) == .queued)
         executor.endTurn()
         #expect(journal.take() == ["first of a", "second of a"])
     }
 
     @Test(arguments: [PostQueue.PostingStyle.soon, .whenIdle])
-    func joinsByObjectAlone(style: PostQueue.PostingStyle) {
+    func coalescesByObjectAlone(style: PostQueue.PostingStyle) {
         queue.enqueue(first, object: "a", style)
-        #expect(queue.enqueue(second, object: "a", style, joining: .object) == .joined)
-        #expect(queue.enqueue(second, style, joining: .object) == .queued)
-        #expect(queue.enqueue(third, style, joining: .object) == .joined)
+        #expect(queue.enqueue(second, object: "a", style, coalescing: .object, keeping: .first) == .coalesced)
+        #expect(queue.enqueue(second, style, coalescing: .object) == .queued)
+        #expect(queue.enqueue(third, style, coalescing: .object, keeping: .first) == .coalesced)
         executor.endTurn()
         #expect(journal.take() == ["first of a", "second"])
     }
 
-    @Test func nothingJoinsIfNothingIsToJoin() {
-        for payload in 1...3 { #expect(queue.enqueue(first, payload: payload, joining: .nothing) == .queued) }
+    @Test func nothingIsCoalescedUnlessTheCallerSaysSo() {
+        for payload in 1...3 { #expect(queue.enqueue(first, payload: payload) == .queued) }
         executor.endTurn()
         #expect(journal.take() == ["first 1", "first 2", "first 3"])
     }
 
     @Test func whatIsTheSameAfterTheFirstGoes() {
-        queue.enqueue(first, payload: 1, joining: .nothing)
+        queue.enqueue(first, payload: 1)
         queue.enqueue(second)
-        queue.enqueue(first, payload: 2, joining: .nothing)
-        queue.enqueue(first, payload: 3, .whenIdle, joining: .nothing)
-        #expect(queue.enqueue(first, payload: 4) == .joined)
+        queue.enqueue(first, payload: 2)
+        queue.enqueue(first, payload: 3, .whenIdle)
+        #expect(queue.enqueue(first, payload: 4, coalescing: all, keeping: .first) == .coalesced)
         #expect(queue.count == 2)
         executor.endTurn()
         #expect(journal.take() == ["first 1", "second"])
-        for payload in 1...3 { queue.enqueue(first, payload: payload, .whenIdle, joining: .nothing) }
-        #expect(queue.enqueue(first, payload: 4, .whenIdle) == .joined)
+        for payload in 1...3 { queue.enqueue(first, payload: payload, .whenIdle) }
+        #expect(queue.enqueue(first, payload: 4, .whenIdle, coalescing: all, keeping: .first) == .coalesced)
         #expect(queue.count == 1)
         executor.endTurn()
         #expect(journal.take() == ["first 1"])
     }
 
-    @Test func instancesJoinByIdentity() {
+    @Test func instancesAreEqualByIdentity() {
         final class Window: Sendable {}
         let windows = (Window(), Window())
         queue.enqueue(first, object: NotificationObject(instance: windows.0), payload: 1)
         queue.enqueue(first, object: NotificationObject(instance: windows.1), payload: 2)
-        #expect(queue.enqueue(first, object: NotificationObject(instance: windows.0), payload: 3) == .joined)
+        #expect(
+            queue.enqueue(
+                first, object: NotificationObject(instance: windows.0), payload: 3, coalescing: all, keeping: .first)
+                == .coalesced)
         #expect(queue.count == 2)
         executor.endTurn()
         #expect(queue.count == 0)
     }
 
-    @Test func anIdleOneBecomesUrgentIfAnUrgentOneJoins() {
+    @Test func anIdleOneBecomesUrgentIfCoalescedWithAnUrgentOne() {
         queue.enqueue(first, payload: 1, .whenIdle)
         queue.enqueue(second, .soon)
-        #expect(queue.enqueue(first, payload: 2, .soon) == .joined)
+        #expect(queue.enqueue(first, payload: 2, .soon, coalescing: all, keeping: .first) == .coalesced)
         executor.endTurn()
         #expect(journal.take() == ["second", "first 1"])
         #expect(executor.jobCount == 0)
     }
 
-    @Test func anUrgentOneStaysSoIfAnIdleOneJoins() {
+    @Test func anUrgentOneStaysSoIfCoalescedWithAnIdleOne() {
         queue.enqueue(first, .soon)
-        #expect(queue.enqueue(first, .whenIdle) == .joined)
+        #expect(queue.enqueue(first, .whenIdle, coalescing: all, keeping: .first) == .coalesced)
         executor.endTurn()
         #expect(journal.take() == ["first"])
         #expect(queue.count == 0)
     }
 
-    @Test func anObserverMayJoinOneThatIsStillToComeInTheTurn() {
-        let joining = center.observe(first) { [queue, second] _ in
-            #expect(queue.enqueue(second, payload: 2, keeping: .latest) == .joined)
+    @Test func anObserverMayReplaceOneThatIsStillToComeInTheTurn() {
+        let coalescing = center.observe(first) { [queue, second] _ in
+            #expect(queue.enqueue(second, payload: 2, coalescing: all) == .coalesced)
         }
         queue.enqueue(first)
         queue.enqueue(second, payload: 1)
         executor.endTurn()
         #expect(journal.take() == ["first", "second 2"])
         #expect(executor.jobCount == 0)
-        joining.cancel()
+        coalescing.cancel()
     }
 
     // MARK: Now
 
-    @Test func nowPostsAtOnceAndDropsWhatItJoins() {
+    @Test func nowPostsAtOnceAndDropsWhatIsEqual() {
         queue.enqueue(first, payload: 1)
         queue.enqueue(second)
         queue.enqueue(first, object: "a")
-        #expect(queue.enqueue(first, payload: 2, .now) == .posted)
+        #expect(queue.enqueue(first, payload: 2, .now, coalescing: all) == .posted)
         #expect(journal.take() == ["first 2"])
         executor.endTurn()
         #expect(journal.take() == ["second", "first of a"])
     }
 
-    @Test func nowJoiningNothingDropsNothing() {
+    @Test func nowDropsNothingUnlessTheCallerSaysSo() {
         queue.enqueue(first, payload: 1)
-        queue.enqueue(first, payload: 2, .now, joining: .nothing)
+        queue.enqueue(first, payload: 2, .now)
         executor.endTurn()
         #expect(journal.take() == ["first 2", "first 1"])
     }
@@ -270,10 +274,10 @@ import Testing
         queue.enqueue(first, object: "b")
         queue.enqueue(second, object: "a")
         queue.enqueue(third, object: "a", .whenIdle)
-        #expect(queue.dequeue(matching: note(first), joining: .nothing) == 0)
+        #expect(queue.dequeue(matching: note(first)) == 0)
         #expect(queue.dequeue(matching: note(first)) == 0)
         #expect(queue.dequeue(matching: note(first, object: "a")) == 1)
-        #expect(queue.dequeue(matching: note(first, object: "a"), joining: .object) == 2)
+        #expect(queue.dequeue(matching: note(first, object: "a"), coalescing: .object) == 2)
         #expect(queue.count == 1)
         executor.endTurn()
         #expect(journal.take() == ["first of b"])
@@ -311,8 +315,8 @@ import Testing
         for (name, index) in [(first, 1), (second, 2), (third, 3)] {
             queue.enqueue(name, payload: Payload { [queue] in queue.enqueue(name, object: "gone", payload: index) })
         }
-        queue.enqueue(first, payload: 1, keeping: .latest)
-        queue.enqueue(second, .now)
+        queue.enqueue(first, payload: 1, coalescing: all)
+        queue.enqueue(second, .now, coalescing: all)
         queue.dequeue(matching: note(third))
         #expect(journal.take() == ["second"])
         executor.endTurn()
@@ -328,7 +332,7 @@ import Testing
         #expect(queue.enqueue(third, payload: 1) == .queued)
         #expect(queue.enqueue(first, object: "more") == .refused)
         #expect(queue.enqueue(first, object: "more", .whenIdle) == .refused)
-        #expect(queue.enqueue(third, payload: 2) == .joined)
+        #expect(queue.enqueue(third, payload: 2, coalescing: all, keeping: .first) == .coalesced)
         #expect(queue.enqueue(first, object: "now", .now) == .posted)
         #expect(queue.count == 3)
         #expect(queue.refusedCount == 2)
@@ -341,22 +345,7 @@ import Testing
         #expect(journal.take() == ["first of more"])
     }
 
-    // MARK: Messages, centers, executors
-
-    @Test func messagesReachObserversOfTheirType() {
-        struct Saved: NotificationMessage {
-            static let notificationName = NotificationName(literal: "saved")
-            let file: String
-            var notificationObject: NotificationObject? { .init(file) }
-        }
-        let typed = center.observe(Saved.self) { [journal] in journal.note("typed \($0.file)") }
-        #expect(queue.enqueue(Saved(file: "a")) == .queued)
-        #expect(queue.enqueue(Saved(file: "a")) == .joined)
-        #expect(queue.enqueue(Saved(file: "b")) == .queued)
-        executor.endTurn()
-        #expect(journal.take() == ["saved of a", "typed a", "saved of b", "typed b"])
-        typed.cancel()
-    }
+    // MARK: Centers, executors
 
     @Test func severalQueuesShareACenter() {
         let other = PostQueue(center: center, executor: executor.execute)
@@ -386,7 +375,7 @@ import Testing
                 continuation.resume()
             }
             queue.enqueue(first)
-            queue.enqueue(first)
+            queue.enqueue(first, coalescing: all)
             queue.enqueue(second)
             #expect(journal.take() == [])
             kept.value = last
@@ -413,7 +402,7 @@ import Testing
             for worker in 0..<4 {
                 group.addTask { [first] in
                     for index in 0..<1_000 {
-                        queue.enqueue(first, payload: worker * 1_000 + index, joining: .nothing)
+                        queue.enqueue(first, payload: worker * 1_000 + index)
                     }
                 }
             }

@@ -151,7 +151,7 @@ private struct Check<Center: ConformingCenter> {
     }
 
     func nesting() throws {
-        let name = try NotificationName("a")
+        let name = NotificationName("a")
         let depth = Later<Int>()
         depth.value = 0
         let handle = try center.observe("a") { [center, journal] _, _ in
@@ -170,7 +170,7 @@ private struct Check<Center: ConformingCenter> {
 
     func changesSeenInside() throws {
         let victim = Later<Center.Handle>()
-        let name = try NotificationName("b")
+        let name = NotificationName("b")
         let first = try center.observe("a") { [center] _, _ in
             if let handle = victim.value { center.end(handle) }
             victim.value = nil
@@ -207,7 +207,7 @@ private struct Check<Center: ConformingCenter> {
     }
 
     func noLock() throws {
-        let name = try NotificationName("b")
+        let name = NotificationName("b")
         let first = try center.observe("a") { [center, journal] _, _ in
             let isDone = DispatchSemaphore(value: 0)
             Thread.detachNewThread {

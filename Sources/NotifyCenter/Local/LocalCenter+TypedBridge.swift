@@ -1,10 +1,10 @@
-/// What another library needs to give the center a vocabulary of its own: messages of a type that other posts are turned
-/// into, and removal by what was asked for.
+/// What a library with messages of its own type builds on: other posts are converted to that type, and observations are
+/// removed by name and object.
 extension LocalCenter {
-    /// Observes names for messages that are posted with ``post(_:object:message:)``. Other posts reach the observer as what
-    /// is made of them, and do not reach it if that is nil.
+    /// Observes names for messages that are posted with ``post(_:object:message:)``. Other posts are
+    /// converted, and do not reach the observer if the result is nil.
     package func observe<Message: Sendable>(
-        _ names: some NotificationNames, object: NotificationObject?,
+        _ names: ObservedNames, object: NotificationObject?,
         converting convert: @escaping @Sendable (LocalNotification) -> Message?,
         fileID: StaticString = #fileID, line: UInt = #line,
         using body: @escaping @Sendable (Message) throws -> Void
@@ -13,12 +13,12 @@ extension LocalCenter {
             call: { notification in if let message = convert(notification) { try body(message) } },
             messages: MessageReceiver<Message>(call: body, callOwned: nil, acceptsOthers: true))
         return register(
-            names.observedNames, object: object, place: SourcePlace(fileID: fileID, line: line), receiver: receiver)
+            names, object: object, place: SourcePlace(fileID: fileID, line: line), receiver: receiver)
     }
 
     /// Observes names for messages, for as long as the owner lives. See ``observe(_:object:converting:fileID:line:using:)``.
     package func observe<Owner: AnyObject & Sendable, Message: Sendable>(
-        _ names: some NotificationNames, object: NotificationObject?, owner: Owner,
+        _ names: ObservedNames, object: NotificationObject?, owner: Owner,
         converting convert: @escaping @Sendable (LocalNotification) -> Message?, fileID: StaticString, line: UInt,
         using body: @escaping @Sendable (Owner, Message) throws -> Void
     ) -> Observation {
@@ -32,7 +32,7 @@ extension LocalCenter {
             },
             messages: MessageReceiver<Message>(call: { _ in }, callOwned: callOwned, acceptsOthers: true))
         return register(
-            names.observedNames, object: object, owner: owner, place: SourcePlace(fileID: fileID, line: line),
+            names, object: object, owner: owner, place: SourcePlace(fileID: fileID, line: line),
             receiver: receiver)
     }
 }

@@ -1,0 +1,85 @@
+/// Waiting for one message.
+extension LocalCenter {
+    /// Waits for the next message of a type.
+    ///
+    /// What causes the message may be done in the trailing closure, which runs when the observation has begun, so that an
+    /// answer cannot come too early:
+    ///
+    /// ```swift
+    /// let answer = await center.nextMessage(of: Pong.self, timeout: .seconds(1)) { center.post(Ping()) }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - type: Which messages.
+    ///   - object: If not nil, only a message with an equal object.
+    ///   - options: How to observe, such as `.filter(Pong.self) { $0.number == 7 }`.
+    ///   - timeout: How long to wait after the closure has returned, nil for as long as it takes.
+    ///   - clock: Measures the timeout. Tests may pass one that they set themselves.
+    ///   - fileID: The source file, for diagnostics.
+    ///   - line: The source line, for diagnostics.
+    ///   - body: Runs after the observation has begun and before anything is waited for.
+    /// - Returns: The message, or nil if the time is over or the task is cancelled. A message that was posted while the closure
+    ///   ran is returned however long that took.
+    /// - Throws: What the closure throws.
+    nonisolated(nonsending) public func nextMessage<Message: NotificationMessage, Failure: Error>(
+        of type: Message.Type, object: NotificationObject? = nil, options: ObservationOptions = ObservationOptions(),
+        timeout: Duration? = nil, clock: any Clock<Duration> = ContinuousClock(), fileID: StaticString = #fileID,
+        line: UInt = #line, afterObserving body: nonisolated(nonsending) () async throws(Failure) -> Void
+    ) async throws(Failure) -> Message? {
+        let messages = messages(of: type, object: object, options: [options, .once], fileID: fileID, line: line)
+        try await body()
+        return await messages.first(timeout: timeout, clock: clock)
+    }
+
+    /// Waits for the next message of a type. See
+    /// ``nextMessage(of:object:options:timeout:clock:fileID:line:afterObserving:)``.
+    nonisolated(nonsending) public func nextMessage<Message: NotificationMessage>(
+        of type: Message.Type, object: NotificationObject? = nil, options: ObservationOptions = ObservationOptions(),
+        timeout: Duration? = nil, clock: any Clock<Duration> = ContinuousClock(), fileID: StaticString = #fileID,
+        line: UInt = #line
+    ) async -> Message? {
+        await nextMessage(
+            of: type, object: object, options: options, timeout: timeout, clock: clock, fileID: fileID, line: line
+        ) {}
+    }
+
+    /// Waits for the next notification of these names. See
+    /// ``nextMessage(of:object:options:timeout:clock:fileID:line:afterObserving:)``.
+    ///
+    /// - Throws: ``NameError`` if the names are strings and break a rule; nothing otherwise.
+    nonisolated(nonsending) public func nextNotification<Names: NotificationNames>(
+        for names: Names, object: NotificationObject? = nil, options: ObservationOptions = ObservationOptions(),
+        timeout: Duration? = nil, clock: any Clock<Duration> = ContinuousClock(), fileID: StaticString = #fileID,
+        line: UInt = #line, afterObserving body: nonisolated(nonsending) () async -> Void = {}
+    ) async throws(Names.Failure) -> LocalNotification? {
+        let notifications = try notifications(
+            for: names, object: object, options: [options, .once], fileID: fileID, line: line)
+        await body()
+        return await notifications.first(timeout: timeout, clock: clock)
+    }
+}
+
+extension NotificationSequence {
+    /// The first element, or nil if the sequence ends or the time is over before there is one.
+    nonisolated(nonsending) fileprivate func first(timeout: Duration?, clock: any Clock<Duration>) async -> Element? {
+        var iterator = makeAsyncIterator()
+        guard let timeout else { return await iterator.next() }
+        // Measured from here, not from when the task gets to run.
+        let sleep = clock.sleeper(for: timeout)
+        let timer = Task { [observation] in
+            // An error means that the timer was cancelled.
+            if (try? await sleep()) != nil { observation.cancel() }
+        }
+        defer { timer.cancel() }
+        return await iterator.next()
+    }
+}
+
+extension Clock<Duration> {
+    /// Sleeps until an interval from now is over.
+    fileprivate func sleeper(for interval: Duration) -> @Sendable () async throws -> Void {
+        // Swift's clocks stop the program at times beyond 292 years.
+        let due = now.advanced(by: min(interval, .seconds(100 * 365 * 86_400)))
+        return { try await sleep(until: due, tolerance: nil) }
+    }
+}

@@ -1,0 +1,101 @@
+/// Observers that run in tasks, on a queue, or where their closure is isolated.
+extension LocalCenter {
+    /// Observes names in tasks or on a queue until the token is released.
+    ///
+    /// An `async` closure selects this overload, also without `on:`. Notifications are buffered for the observer, which gets
+    /// them in the order of the posts. A closure that belongs to a global actor, such as `{ @MainActor in … }`, runs there.
+    ///
+    /// No call begins after the observation has ended. A call that has begun on another thread goes on, and is not cancelled.
+    ///
+    /// - Parameters:
+    ///   - names: A ``NotificationName``, a ``NamePattern``, a string with either, an array of them, or `.every`.
+    ///   - object: If not nil, only posts with an equal object.
+    ///   - options: How to observe, such as `.once` or `.priority(1)`.
+    ///   - executor: Where the observer runs.
+    ///   - buffering: How many notifications may wait, and which are dropped.
+    ///   - fileID: The source file, for diagnostics.
+    ///   - line: The source line, for diagnostics.
+    ///   - body: Errors that it throws go to ``CenterHooks/failed``.
+    /// - Returns: A token that ends the observation when it is released or cancelled.
+    /// - Throws: ``NameError`` if the names are strings and break a rule; nothing otherwise.
+    public func observe<Names: NotificationNames>(
+        _ names: Names, object: NotificationObject? = nil, options: ObservationOptions = ObservationOptions(),
+        on executor: ObserverExecutor = .serially, buffering: Buffering = .dropOldest(), fileID: StaticString = #fileID,
+        line: UInt = #line,
+        using body: @escaping @isolated(any) @Sendable (LocalNotification) async throws -> Void
+    ) throws(Names.Failure) -> ObservationToken {
+        let delivery = ObserverDelivery(on: executor, buffering, isolation: body.isolation) { try await body($0) }
+        return ObservationToken(
+            register(
+                try names.observedNames, object: object, options: options,
+                place: SourcePlace(fileID: fileID, line: line), delivery))
+    }
+
+    /// Observes a type of message in tasks or on a queue until the token is released. See
+    /// ``observe(_:object:options:on:buffering:fileID:line:using:)-(Names,_,_,ObserverExecutor,_,_,_,_)``.
+    public func observe<Message: NotificationMessage>(
+        _ type: Message.Type, object: NotificationObject? = nil, options: ObservationOptions = ObservationOptions(),
+        on executor: ObserverExecutor = .serially, buffering: Buffering = .dropOldest(), fileID: StaticString = #fileID,
+        line: UInt = #line,
+        using body: @escaping @isolated(any) @Sendable (Message) async throws -> Void
+    ) -> ObservationToken {
+        let delivery = ObserverDelivery(on: executor, buffering, isolation: body.isolation) { notification in
+            if let message = notification.payload as? Message { try await body(message) }
+        }
+        return ObservationToken(
+            register(
+                type.notificationName.observedNames, object: object, options: options,
+                place: SourcePlace(fileID: fileID, line: line), delivery.accepting(type)))
+    }
+
+    /// Observes names in tasks or on a queue for as long as the owner lives.
+    ///
+    /// The center holds the owner weakly: when the owner is released, what is buffered is dropped. The rest is as without
+    /// owner: ``observe(_:object:options:on:buffering:fileID:line:using:)-(Names,_,_,ObserverExecutor,_,_,_,_)``.
+    ///
+    /// - Parameters:
+    ///   - names: A ``NotificationName``, a ``NamePattern``, a string with either, an array of them, or `.every`.
+    ///   - object: If not nil, only posts with an equal object.
+    ///   - owner: The object that the observation belongs to.
+    ///   - options: How to observe. A key is unique among the observations of the owner.
+    ///   - executor: Where the observer runs.
+    ///   - buffering: How many notifications may wait, and which are dropped.
+    ///   - fileID: The source file, for diagnostics.
+    ///   - line: The source line, for diagnostics.
+    ///   - body: Errors that it throws go to ``CenterHooks/failed``.
+    /// - Returns: The observation, to pause it or to end it before its owner is released.
+    /// - Throws: ``NameError`` if the names are strings and break a rule; nothing otherwise.
+    @discardableResult
+    public func observe<Names: NotificationNames, Owner: AnyObject & Sendable>(
+        _ names: Names, object: NotificationObject? = nil, owner: Owner,
+        options: ObservationOptions = ObservationOptions(),
+        on executor: ObserverExecutor = .serially, buffering: Buffering = .dropOldest(), fileID: StaticString = #fileID,
+        line: UInt = #line,
+        using body: @escaping @isolated(any) @Sendable (Owner, LocalNotification) async throws -> Void
+    ) throws(Names.Failure) -> Observation {
+        let delivery = ObserverDelivery(on: executor, buffering, isolation: body.isolation, owner: owner) {
+            try await body($0, $1)
+        }
+        return register(
+            try names.observedNames, object: object, owner: owner, options: options,
+            place: SourcePlace(fileID: fileID, line: line), delivery)
+    }
+
+    /// Observes a type of message in tasks or on a queue for as long as the owner lives. See
+    /// ``observe(_:object:owner:options:on:buffering:fileID:line:using:)-(Names,_,_,_,ObserverExecutor,_,_,_,_)``.
+    @discardableResult
+    public func observe<Owner: AnyObject & Sendable, Message: NotificationMessage>(
+        _ type: Message.Type, object: NotificationObject? = nil, owner: Owner,
+        options: ObservationOptions = ObservationOptions(),
+        on executor: ObserverExecutor = .serially, buffering: Buffering = .dropOldest(), fileID: StaticString = #fileID,
+        line: UInt = #line,
+        using body: @escaping @isolated(any) @Sendable (Owner, Message) async throws -> Void
+    ) -> Observation {
+        let delivery = ObserverDelivery(on: executor, buffering, isolation: body.isolation, owner: owner) {
+            if let message = $1.payload as? Message { try await body($0, message) }
+        }
+        return register(
+            type.notificationName.observedNames, object: object, owner: owner, options: options,
+            place: SourcePlace(fileID: fileID, line: line), delivery.accepting(type))
+    }
+}

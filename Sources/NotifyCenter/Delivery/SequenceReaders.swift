@@ -1,0 +1,93 @@
+/// The readers of a sequence, each with a mailbox of its own.
+final class SequenceReaders<Element: Sendable>: ObserverQueue {
+    private struct State {
+        var mailboxes: [SequenceMailbox<Element>]
+        /// The one of `mailboxes` that no reader has: the first reader takes it, and a later one after the last has stopped.
+        var unread: SequenceMailbox<Element>?
+        /// What mailboxes dropped that are no longer there.
+        var droppedBefore = 0
+        var isClosed = false
+    }
+
+    private let state: Lock<State>
+    private let convert: @Sendable (LocalNotification) -> Element?
+    private let makeMailbox: @Sendable () -> SequenceMailbox<Element>
+
+    init(_ buffering: Buffering, isOnce: Bool, convert: @escaping @Sendable (LocalNotification) -> Element?) {
+        self.convert = convert
+        makeMailbox = { SequenceMailbox(buffering, isOnce: isOnce) }
+        let mailbox = makeMailbox()
+        state = Lock(State(mailboxes: [mailbox], unread: mailbox))
+    }
+
+    var droppedCount: Int {
+        let (mailboxes, droppedBefore) = state.withLock { ($0.mailboxes, $0.droppedBefore) }
+        return mailboxes.reduce(droppedBefore) { $0 + $1.droppedCount }
+    }
+
+    func accepts(_ notification: LocalNotification) -> Bool { convert(notification) != nil }
+
+    func registered(_ registration: UInt64, slot: Int32) {}
+}
+
+// MARK: - In
+
+extension SequenceReaders {
+    func put(_ element: Element) {
+        for mailbox in state.withLock(\.mailboxes) { mailbox.put(element) }
+    }
+
+    func put(_ notification: LocalNotification, for post: WaitingPost) {
+        guard let element = convert(notification) else { return }
+        for mailbox in state.withLock(\.mailboxes) { mailbox.put(element, for: post) }
+    }
+
+    func close() {
+        let mailboxes = state.withLock { state in
+            state.isClosed = true
+            return state.mailboxes
+        }
+        for mailbox in mailboxes { mailbox.close() }
+    }
+}
+
+// MARK: - Readers
+
+extension SequenceReaders {
+    /// Adds a reader.
+    func add() -> SequenceMailbox<Element> {
+        let (mailbox, isClosed) = state.withLock { state in
+            if let unread = state.unread.take() { return (unread, state.isClosed) }
+            let mailbox = makeMailbox()
+            if !state.isClosed { state.mailboxes.append(mailbox) }
+            return (mailbox, state.isClosed)
+        }
+        if isClosed { mailbox.close() }
+        return mailbox
+    }
+
+    /// The reader has stopped. If it was the only one, what it has not read is for the next reader.
+    func stopped(_ mailbox: SequenceMailbox<Element>) {
+        let isKept = state.withLock { state in
+            guard state.mailboxes.count == 1, state.mailboxes[0] === mailbox, !state.isClosed else { return false }
+            state.unread = mailbox
+            return true
+        }
+        if isKept { mailbox.readerLeft() } else { remove(mailbox) }
+    }
+
+    /// Ends what one reader reads.
+    ///
+    /// - Returns: Whether no other reader is left.
+    @discardableResult
+    func remove(_ mailbox: SequenceMailbox<Element>) -> Bool {
+        mailbox.close()
+        return state.withLock { state in
+            if let index = state.mailboxes.firstIndex(where: { $0 === mailbox }) {
+                state.mailboxes.remove(at: index)
+                state.droppedBefore += mailbox.droppedCount
+            }
+            return state.mailboxes.isEmpty
+        }
+    }
+}

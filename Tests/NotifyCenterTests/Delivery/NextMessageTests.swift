@@ -1,0 +1,82 @@
+import Testing
+
+@testable import NotifyCenter
+
+@Suite(.timeLimit(.minutes(10))) struct NextMessageTests {
+    private let center = LocalCenter()
+
+    private struct Pong: NotificationMessage {
+        static let notificationName: NotificationName = "pong"
+        let number: Int
+    }
+
+    private struct Failure: Error {}
+
+    @Test func whatTheClosureCausesIsNotMissed() async {
+        let answer = await center.nextMessage(of: Pong.self) { center.post(Pong(number: 1)) }
+        #expect(answer?.number == 1)
+        #expect(center.observationCount == 0)
+    }
+
+    @Test func theFirstOfSeveralIsReturned() async throws {
+        let next = try await center.nextNotification(for: "*") {
+            for number in 1...3 { center.post(Pong(number: number)) }
+        }
+        #expect((next?.payload as? Pong)?.number == 1)
+    }
+
+    @Test func objectAndFilterHold() async {
+        let answer = await center.nextMessage(of: Pong.self, object: "b", options: .filter(Pong.self) { $0.number > 2 })
+        {
+            for number in 1...4 {
+                for object in ["a", "b"] { center.post(Pong(number: number), object: NotificationObject(object)) }
+            }
+        }
+        #expect(answer?.number == 3)
+    }
+
+    @Test func nothingUntilTheTimeIsOverIsNil() async {
+        let clock = ManualClock()
+        async let answer = center.nextMessage(of: Pong.self, timeout: .seconds(3), clock: clock)
+        await clock.isSlept(until: .seconds(3))
+        clock.advance(to: .seconds(3))
+        #expect(await answer == nil)
+        #expect(center.observationCount == 0)
+    }
+
+    @Test func theTimerEndsWithTheAnswer() async {
+        let clock = ManualClock()
+        async let answer = center.nextMessage(of: Pong.self, timeout: .seconds(3), clock: clock)
+        await clock.isSlept(until: .seconds(3))
+        center.post(Pong(number: 7))
+        #expect(await answer?.number == 7)
+        #expect(await eventually { clock.sleeperCount == 0 })
+    }
+
+    @Test func theTimeOfTheClosureDoesNotCount() async {
+        let clock = ManualClock()
+        let answer = await center.nextMessage(of: Pong.self, timeout: .zero, clock: clock) {
+            clock.advance(to: .seconds(60))
+            center.post(Pong(number: 7))
+        }
+        #expect(answer?.number == 7)
+    }
+
+    @Test func cancellationIsNil() async {
+        let begun = Gate()
+        let waiting = Task { [center] in
+            await center.nextMessage(of: Pong.self) { begun.open() }
+        }
+        await begun.pass()
+        waiting.cancel()
+        #expect(await waiting.value == nil)
+    }
+
+    @Test func errorsOfTheClosureEndTheObservation() async {
+        await #expect(throws: Failure.self) {
+            try await center.nextMessage(of: Pong.self) { throw Failure() }
+        }
+        #expect(center.observationCount == 0)
+        await #expect(throws: NameError.self) { try await center.nextNotification(for: "a..b") }
+    }
+}

@@ -1,0 +1,79 @@
+import TestSupport
+import Testing
+
+@testable import NotifyCenter
+
+/// `.filter` in every kind of observation.
+@Suite(.timeLimit(.minutes(10))) struct FilterTests {
+    private let center = LocalCenter()
+    private let journal = Journal()
+    private let large: ObservationOptions = .filter(OrderPaid.self) { $0.amount > 10 }
+
+    private func post(_ amounts: Int...) {
+        for amount in amounts { center.post(OrderPaid(amount: amount)) }
+    }
+
+    @Test func `observers get only what the filter accepts`() throws {
+        let owner = Thing()
+        let tokens = [
+            center.observe(OrderPaid.self, options: large) { [journal] in journal.note("type \($0.amount)") },
+            try center.observe("orders.*", options: large) { [journal] _ in journal.note("pattern") },
+            try center.observe("orders.*", options: .filter { $0.object == "b" }) { [journal] _ in
+                journal.note("object")
+            },
+        ]
+        center.observe(OrderPaid.self, owner: owner, options: large) { [journal] in journal.note("owner \($1.amount)") }
+        post(1, 11)
+        #expect(journal.take() == ["type 11", "pattern", "owner 11"])
+        center.post(OrderPaid.notificationName, object: "b", payload: 17)
+        #expect(journal.take() == ["object"])
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func `all filters must accept`() {
+        let even: ObservationOptions = .filter(OrderPaid.self) { $0.amount % 2 == 0 }
+        let token = center.observe(OrderPaid.self, options: [large, even]) { [journal] in journal.note("\($0.amount)") }
+        post(2, 11, 12)
+        #expect(journal.take() == ["12"])
+        token.cancel()
+    }
+
+    @Test func `what is rejected does not end an observation that is made once`() {
+        let token = center.observe(OrderPaid.self, options: [.once, large]) { [journal] in journal.note("\($0.amount)")
+        }
+        post(1, 11, 12)
+        #expect(journal.take() == ["11"])
+        #expect(!token.observation.isActive)
+    }
+
+    @Test func `what is rejected takes no room`() async {
+        let messages = center.messages(of: OrderPaid.self, options: large, buffering: .dropNewest(limit: 1))
+        post(1, 2, 11)
+        var iterator = messages.makeAsyncIterator()
+        #expect(await iterator.next()?.amount == 11)
+        #expect(messages.droppedCount == 0)
+    }
+
+    @Test func `what is rejected does not count for a rate`() {
+        let options: ObservationOptions = [.throttled(for: .seconds(1), clock: ManualClock()), large]
+        let token = center.observe(OrderPaid.self, options: options) { [journal] in journal.note("\($0.amount)") }
+        post(1, 11)
+        #expect(journal.take() == ["11"])
+        token.cancel()
+    }
+
+    @Test func `a post that all filters reject is unobserved`() {
+        center.hooks.unobserved = { [journal] in journal.note("unobserved \(($0.payload as? OrderPaid)?.amount ?? 0)") }
+        let token = center.observe(OrderPaid.self, options: large) { [journal] in journal.note("\($0.amount)") }
+        post(1, 11)
+        #expect(journal.take() == ["unobserved 1", "11"])
+        token.cancel()
+    }
+
+    @Test func `retained ones are filtered too`() {
+        center.postRetained(OrderPaid(amount: 1))
+        let token = center.observe(OrderPaid.self, options: large) { [journal] in journal.note("\($0.amount)") }
+        #expect(journal.take() == [])
+        token.cancel()
+    }
+}

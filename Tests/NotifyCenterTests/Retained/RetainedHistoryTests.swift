@@ -1,0 +1,87 @@
+import TestSupport
+import Testing
+
+@testable import NotifyCenter
+
+/// The last few notifications of a name and object, for observers that begin later.
+@Suite(.timeLimit(.minutes(10))) struct RetainedHistoryTests {
+    private let center = LocalCenter()
+    private let journal = Journal()
+
+    private func post(_ amounts: ClosedRange<Int>, order: String? = nil, last count: Int) {
+        for amount in amounts { center.postRetained(OrderPaid(amount: amount, order: order), last: count) }
+    }
+
+    private func observed(_ options: ObservationOptions = []) -> [String] {
+        let token = center.observe(OrderPaid.self, options: options) { [journal] in journal.note("\($0.amount)") }
+        token.cancel()
+        return journal.take()
+    }
+
+    @Test func `a later observer gets the last few, the oldest first`() {
+        post(1...5, last: 3)
+        #expect(observed() == ["3", "4", "5"])
+        #expect(center.retainedMessage(OrderPaid.self)?.amount == 5)
+        #expect(center.retainedMessages(of: OrderPaid.self).map(\.amount) == [3, 4, 5])
+    }
+
+    @Test func `fewer than the limit are all retained`() {
+        post(1...2, last: 3)
+        #expect(observed() == ["1", "2"])
+    }
+
+    @Test func `each post decides how many`() {
+        post(1...5, last: 5)
+        post(6...6, last: 2)
+        #expect(observed() == ["5", "6"])
+        post(7...7, last: 1)
+        #expect(observed() == ["7"])
+    }
+
+    @Test func `an observer may ask for fewer`() {
+        post(1...3, order: "a", last: 3)
+        post(4...6, order: "b", last: 3)
+        #expect(observed() == ["1", "2", "3", "4", "5", "6"])
+        #expect(observed(.retained(atMost: 4)) == ["3", "4", "5", "6"])
+        #expect(observed(.withoutRetained) == [])
+    }
+
+    @Test func `a post that waits for room retains too`() async {
+        for amount in 1...3 { await center.postWaiting(OrderPaid(amount: amount), retaining: 2) }
+        #expect(observed() == ["2", "3"])
+    }
+
+    @Test func `what is removed is not delivered`() {
+        post(1...3, last: 3)
+        #expect(center.removeRetained(OrderPaid.self)?.amount == 3)
+        #expect(observed() == [])
+        #expect(center.retainedMessages(of: OrderPaid.self).isEmpty)
+    }
+
+    @Test func `what an observer replaces during its own calls is not delivered`() {
+        post(1...3, last: 3)
+        let token = center.observe(OrderPaid.self) { [center, journal] in
+            journal.note("\($0.amount)")
+            if $0.amount == 1 { center.postRetained(OrderPaid(amount: 4), last: 2) }
+        }
+        #expect(journal.take() == ["1", "4", "3"])
+        token.cancel()
+    }
+
+    @Test func `values that are dropped may use the center as they are released`() {
+        final class Value: Sendable, Hashable {
+            let center: LocalCenter
+            init(_ center: LocalCenter) { self.center = center }
+            deinit { center.postRetained(NotificationName(literal: "released")) }
+            static func == (left: Value, right: Value) -> Bool { true }
+            func hash(into hasher: inout Hasher) {}
+        }
+        for _ in 0..<4 {
+            center.postRetained(
+                NotificationName(literal: "value"), object: NotificationObject(value: Value(center)), last: 2)
+        }
+        #expect(center.retainedNotification("released") != nil)
+        center.removeAllRetained()
+        #expect(center.retainedNotification("value", object: NotificationObject(value: Value(center))) == nil)
+    }
+}
