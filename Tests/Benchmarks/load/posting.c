@@ -139,6 +139,7 @@ static void run(struct posting *posting, struct load *load, double *trips) {
         was_full = is_full;
         struct epoll_event events[256];
         int count = epoll_wait(posting->epoll, events, 256, STALL_SECONDS * 1000);
+        if (count < 0 && errno == EINTR) continue;     // stopped and continued
         if (count <= 0)
             fail("nothing for %d s, after %ld of %ld messages", STALL_SECONDS, posting->done, load->messages);
         for (int i = 0; i < count; i++)

@@ -53,7 +53,7 @@ void send_all(int fd, const void *bytes, size_t count) {
         ssize_t n = write(fd, at, count);
         if (n < 0 && errno == EAGAIN) {
             struct pollfd writable = {.fd = fd, .events = POLLOUT};
-            if (poll(&writable, 1, STALL_SECONDS * 1000) <= 0) fail("a write did not end within %d s", STALL_SECONDS);
+            if (poll(&writable, 1, STALL_SECONDS * 1000) == 0) fail("a write did not end within %d s", STALL_SECONDS);
             continue;
         }
         if (n < 0) fail("write: %s", strerror(errno));

@@ -100,12 +100,13 @@ static void run(struct session *s, struct poster *p, double *trips) {
     bool was_full = false;
     for (;;) {
         bool is_full = post(p, s);
-        if (s->done == s->sent && !is_full) return;
         if (is_full != was_full)
             watch(s->epoll, EPOLL_CTL_MOD, &s->connections[s->subscribers], EPOLLIN | (is_full ? EPOLLOUT : 0));
         was_full = is_full;
+        if (s->done == s->sent && !is_full) return;
         struct epoll_event events[256];
         int count = epoll_wait(s->epoll, events, 256, STALL_SECONDS * 1000);
+        if (count < 0 && errno == EINTR) continue;     // stopped and continued
         if (count <= 0) fail("nothing for %d s, after %ld of %ld messages", STALL_SECONDS, s->done, s->sent);
         for (int i = 0; i < count; i++)
             if (events[i].events & ~EPOLLOUT) receive(events[i].data.ptr);
