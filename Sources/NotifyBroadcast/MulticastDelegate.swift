@@ -21,23 +21,22 @@
 /// for delegate in delegates { await delegate.playerWillStop() }
 /// ```
 ///
-/// The class is open, so that a subclass can conform to the delegate protocol and pass each call on. It can then be a
-/// delegate itself wherever one is asked for.
+/// A class that has one and conforms to the delegate protocol passes each call on. It can then be a delegate itself
+/// wherever one is asked for:
 ///
 /// ```swift
-/// final class PlayerDelegates: MulticastDelegate<any PlayerDelegate>, PlayerDelegate, @unchecked Sendable {
-///     func playerDidStart(_ track: String) { invoke { $0.playerDidStart(track) } }
+/// final class PlayerDelegates: PlayerDelegate {
+///     let delegates = MulticastDelegate<any PlayerDelegate>()
+///     func playerDidStart(_ track: String) { delegates.invoke { $0.playerDidStart(track) } }
 /// }
 /// ```
 ///
 /// ## Threads
 ///
-/// With delegates that are `Sendable`, a multicast delegate is, too, and may be used on several threads at once:
-/// delegates are called on the thread of whoever invokes. With others the compiler keeps it where they are. A subclass
-/// has to say `@unchecked Sendable` again, as the language asks of every subclass of such a class. That is true if its
-/// delegates are `Sendable` or bound to an actor, and it adds no unguarded state of its own.
-open class MulticastDelegate<T> {
-    /// Whoever is registered is so for everything.
+/// A multicast delegate is `Sendable` if its delegates are, and may then be used on several threads at once: delegates are
+/// called on the thread of the caller. Otherwise the compiler keeps it, and whatever has it, where its delegates are.
+public final class MulticastDelegate<T> {
+    /// A delegate is registered for everything.
     struct Everything: OptionSet {
         let rawValue: UInt64
         static var everything: Everything { Everything(rawValue: .max) }
@@ -80,7 +79,7 @@ open class MulticastDelegate<T> {
     }
 }
 
-// The list guards itself, and the class has nothing else.
+// The list has a lock of its own, and the class has nothing else.
 extension MulticastDelegate: @unchecked Sendable where T: Sendable {}
 
 // MARK: - Calling

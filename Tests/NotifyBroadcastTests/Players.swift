@@ -40,8 +40,10 @@ struct Value: PlayerDelegate {
     func mayStop() throws -> Bool { true }
 }
 
-/// A multicast delegate that is a delegate itself.
-final class PlayerDelegates: MulticastDelegate<any PlayerDelegate>, PlayerDelegate, @unchecked Sendable {
-    func didStart(_ track: String) { invoke { $0.didStart(track) } }
-    func mayStop() throws -> Bool { try allSatisfy { try $0.mayStop() } }
+/// A delegate that passes each call on to others.
+final class PlayerDelegates: PlayerDelegate {
+    let delegates = MulticastDelegate<any PlayerDelegate>()
+
+    func didStart(_ track: String) { delegates.invoke { $0.didStart(track) } }
+    func mayStop() throws -> Bool { try delegates.allSatisfy { try $0.mayStop() } }
 }
