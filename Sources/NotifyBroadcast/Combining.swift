@@ -1,21 +1,21 @@
 /// Says how the results of the receivers become the result of a broadcast.
 ///
 /// ```swift
-/// @Combine(.collect) func titles() -> [String]
-/// @Combine(.first) func color(of item: Int) -> String?
+/// @Combined(.collect) func titles() -> [String]
+/// @Combined(.first) func color(of item: Int) -> String?
 /// ```
 @attached(peer)
-public macro Combine(_ rule: CombinationRule) = #externalMacro(module: "NotifyMacros", type: "CombineMacro")
+public macro Combined(_ rule: CombinationRule) = #externalMacro(module: "NotifyMacros", type: "CombinedMacro")
 
 /// Says how the results of the receivers become the result of a broadcast.
 ///
 /// ```swift
-/// @Combine(.first(or: 44)) func height() -> Int
-/// @Combine(.reduce(true) { $0 && $1 }) func mayClose() -> Bool
+/// @Combined(.first(or: 44)) func height() -> Int
+/// @Combined(.reduce(true) { $0 && $1 }) func mayClose() -> Bool
 /// ```
 @attached(peer)
-public macro Combine<Answer>(_ rule: AnswerCombinationRule<Answer>) =
-    #externalMacro(module: "NotifyMacros", type: "CombineMacro")
+public macro Combined<Answer>(_ rule: AnswerCombinationRule<Answer>) =
+    #externalMacro(module: "NotifyMacros", type: "CombinedMacro")
 
 /// Ways to combine results that need no value of the result's type.
 ///

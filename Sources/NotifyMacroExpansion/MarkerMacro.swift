@@ -2,7 +2,7 @@ import SwiftDiagnostics
 public import SwiftSyntax
 public import SwiftSyntaxMacros
 
-/// `@Combine`, `@Optional` and `@Topic` only tell `@Broadcast` something: they make nothing, and belong nowhere else.
+/// `@Combined`, `@Optional` and `@Topic` only tell `@Broadcast` something: they make nothing, and belong nowhere else.
 open class MarkerMacro: PeerMacro {
     /// Nothing. Says so if the attribute is not where it belongs.
     public static func expansion(

@@ -4,6 +4,7 @@ import SwiftSyntax
 /// What is wrong with a protocol, as the compiler shows it.
 enum Problem: DiagnosticMessage {
     case notAProtocol
+    case repeatedBroadcast
     case unknownForm(String)
     case notClassBound(String)
     case inherited(String)
@@ -70,6 +71,7 @@ extension Problem {
     var message: String {
         switch self {
         case .notAProtocol: "'@Broadcast' belongs on a protocol"
+        case .repeatedBroadcast: "a protocol has one '@Broadcast': remove the other"
         case .unknownForm(let form): "'@Broadcast' takes 'codable', not '\(form)'"
         case .notClassBound(let name): "'\(name)' must inherit 'AnyObject': its receivers are held weakly"
         case .inherited(let name):
@@ -102,9 +104,9 @@ extension Problem {
 
     private var requirementMessage: String {
         switch self {
-        case .resultWithoutRule: "say with '@Combine' how the receivers' results become one"
+        case .resultWithoutRule: "say with '@Combined' how the receivers' results become one"
         case .ruleWithoutResult: "there is no result to combine"
-        case .unknownRule: "'@Combine' takes '.collect', '.first', '.first(or:)' or '.reduce(_:_:)', spelled out"
+        case .unknownRule: "'@Combined' takes '.collect', '.first', '.first(or:)' or '.reduce(_:_:)', spelled out"
         case .collectsNoArray(let type): "'.collect' joins arrays, and '\(type)' is none"
         case .firstOfNoOptional(let type): "'.first' may find no answer, and '\(type)' is not optional"
         case .optionalWithAnswer:

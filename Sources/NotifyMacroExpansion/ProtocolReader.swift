@@ -22,6 +22,11 @@ struct ProtocolReader {
             report(.notAProtocol, at: attribute)
             return nil
         }
+        // Each would declare the same types.
+        if declaration.attributes.count(where: { $0.name == "Broadcast" }) > 1 {
+            report(.repeatedBroadcast, at: attribute)
+            return nil
+        }
         readForm()
         readHead(of: declaration)
         var readings: [RequirementReader] = []

@@ -10,11 +10,11 @@ extension RequirementReader {
         var topic: String?
     }
 
-    /// Reads `@Optional`, `@Combine` and `@Topic`, and checks that they fit the requirement.
+    /// Reads `@Optional`, `@Combined` and `@Topic`, and checks that they fit the requirement.
     mutating func readMarkers(_ parts: RequirementParts) -> Markers {
         var markers = Markers()
         let optional = marker("Optional", of: parts.attributes)
-        let combine = marker("Combine", of: parts.attributes)
+        let combine = marker("Combined", of: parts.attributes)
         markers.isOptional = optional != nil
         if let topic = marker("Topic", of: parts.attributes) { markers.topic = readTopic(topic) }
         if let combine { markers.rule = readRule(combine, for: parts.type) }
@@ -101,11 +101,11 @@ extension RequirementReader {
     }
 
     private func fixIts(addingRuleFor type: TypeSyntax) -> [FixIt] {
-        if type.bare.is(ArrayTypeSyntax.self) { return [.adding(attribute: "@Combine(.collect)", to: declaration)] }
-        if type.isOptional { return [.adding(attribute: "@Combine(.first)", to: declaration)] }
+        if type.bare.is(ArrayTypeSyntax.self) { return [.adding(attribute: "@Combined(.collect)", to: declaration)] }
+        if type.isOptional { return [.adding(attribute: "@Combined(.first)", to: declaration)] }
         return [
-            .adding(attribute: "@Combine(.first(or: <#answer without receivers#>))", to: declaration),
-            .adding(attribute: "@Combine(.reduce(<#initial answer#>) { <#$0 and $1#> })", to: declaration),
+            .adding(attribute: "@Combined(.first(or: <#answer without receivers#>))", to: declaration),
+            .adding(attribute: "@Combined(.reduce(<#initial answer#>) { <#$0 and $1#> })", to: declaration),
         ]
     }
 

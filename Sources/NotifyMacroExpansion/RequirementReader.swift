@@ -202,7 +202,7 @@ extension RequirementReader {
 
     /// What the broadcaster's method has in front, too: other attributes, and `nonisolated`.
     private static func prefix(_ attributes: AttributeListSyntax, _ modifiers: DeclModifierListSyntax) -> String {
-        let markers: Set = ["Optional", "Combine", "Topic"]
+        let markers: Set = ["Optional", "Combined", "Topic"]
         let kept = attributes.filter { !($0.name.map(markers.contains) ?? false) }.map(\.trimmedDescription)
         let modifiers = modifiers.filter { $0.name.tokenKind == .keyword(.nonisolated) }.map(\.trimmedDescription)
         return (kept + modifiers).map { "\($0) " }.joined()

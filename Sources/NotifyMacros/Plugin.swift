@@ -8,7 +8,7 @@ import SwiftSyntaxMacros
 /// and could then not look into this package's executables.
 @main struct NotifyMacros: CompilerPlugin {
     let providingMacros: [any Macro.Type] = [
-        BroadcastMacro.self, CombineMacro.self, OptionalMacro.self, TopicMacro.self,
+        BroadcastMacro.self, CombinedMacro.self, OptionalMacro.self, TopicMacro.self,
     ]
 }
 
@@ -16,7 +16,7 @@ import SwiftSyntaxMacros
 
 final class BroadcastMacro: NotifyMacroExpansion.BroadcastMacro {}
 
-final class CombineMacro: MarkerMacro {}
+final class CombinedMacro: MarkerMacro {}
 
 final class OptionalMacro: MarkerMacro {}
 

@@ -16,16 +16,16 @@ public import NotifyBroadcast
 
 /// Each way to combine, and each kind of requirement.
 @Broadcast protocol Questions: AnyObject, Sendable {
-    @Combine(.collect) func titles() -> [String]
-    @Combine(.first) func color(of item: Int) -> String?
-    @Combine(.first(or: 44)) func height() -> Int
-    @Combine(.reduce(true) { $0 && $1 }) func mayClose() -> Bool
-    @Combine(.reduce(0, +)) var total: Int { get }
-    @Combine(.first(or: 0)) var level: Int { get set }
-    @Combine(.first) subscript(row: Int, at column: Int) -> String? { get set }
-    @Combine(.collect) func failingTitles() throws -> [String]
-    @Combine(.first) func failingColor() throws -> String?
-    @Combine(.collect) func slowTitles() async throws -> [String]
+    @Combined(.collect) func titles() -> [String]
+    @Combined(.first) func color(of item: Int) -> String?
+    @Combined(.first(or: 44)) func height() -> Int
+    @Combined(.reduce(true) { $0 && $1 }) func mayClose() -> Bool
+    @Combined(.reduce(0, +)) var total: Int { get }
+    @Combined(.first(or: 0)) var level: Int { get set }
+    @Combined(.first) subscript(row: Int, at column: Int) -> String? { get set }
+    @Combined(.collect) func failingTitles() throws -> [String]
+    @Combined(.first) func failingColor() throws -> String?
+    @Combined(.collect) func slowTitles() async throws -> [String]
 }
 
 /// Parameters of all kinds.
@@ -43,9 +43,9 @@ public import NotifyBroadcast
 
 @Broadcast protocol Optionals: AnyObject, Sendable {
     @Optional func didAppear()
-    @Optional @Combine(.collect) func titles() -> [String]
-    @Optional @Combine(.first) var color: String? { get set }
-    @Optional @Combine(.reduce(1, *)) func factor() async throws -> Int
+    @Optional @Combined(.collect) func titles() -> [String]
+    @Optional @Combined(.first) var color: String? { get set }
+    @Optional @Combined(.reduce(1, *)) func factor() async throws -> Int
     func required()
 }
 

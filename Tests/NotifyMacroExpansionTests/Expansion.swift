@@ -8,7 +8,7 @@ import Testing
 
 private let macros: [String: MacroSpec] = [
     "Broadcast": MacroSpec(type: BroadcastMacro.self),
-    "Combine": MacroSpec(type: MarkerMacro.self),
+    "Combined": MacroSpec(type: MarkerMacro.self),
     "Optional": MacroSpec(type: MarkerMacro.self),
     "Topic": MacroSpec(type: MarkerMacro.self),
 ]
@@ -75,6 +75,6 @@ struct Refusal: CustomTestStringConvertible, Sendable {
 
     /// What is left of the source when nothing is made of its attributes.
     static func withoutMacros(_ source: String) -> String {
-        source.replacing(#/@(Broadcast|Combine|Optional|Topic)(\([^()]*(\([^()]*\)[^()]*)*\))?\s+/#, with: "")
+        source.replacing(#/@(Broadcast|Combined|Optional|Topic)(\([^()]*(\([^()]*\)[^()]*)*\))?\s+/#, with: "")
     }
 }

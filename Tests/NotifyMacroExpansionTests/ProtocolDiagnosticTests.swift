@@ -1,3 +1,4 @@
+import SwiftSyntaxMacrosGenericTestSupport
 import Testing
 
 /// What the macro says of protocols that cannot be broadcast.
@@ -68,6 +69,16 @@ import Testing
         #expect(expanded.contains("static var f64: PMethods {\n        PMethods(rawValue: 1 << 63)\n"))
     }
 
+    @Test(arguments: ["@Broadcast @Broadcast(codable)", "@Broadcast @Broadcast"])
+    func `two broadcasts of one protocol are refused and make nothing`(attributes: String) {
+        let rest = "protocol P: AnyObject {\n    func f()\n}"
+        expect(
+            "\(attributes) \(rest)", expandsTo: rest,
+            diagnostics: [1, 12].map {
+                DiagnosticSpec(message: "a protocol has one '@Broadcast': remove the other", line: 1, column: $0)
+            })
+    }
+
     @Test(arguments: [
         Refusal(
             "protocol P {\n    @Optional func f()\n}",
@@ -77,9 +88,8 @@ import Testing
             "@Topic(\"t\") func f() {}", "'@Topic' belongs on a requirement of a '@Broadcast' protocol", at: 1, 1,
             fix: "remove '@Topic'", fixed: "func f() {}"),
         Refusal(
-            "@Combine(.first) var x: Int { 1 }", "'@Combine' belongs on a requirement of a '@Broadcast' protocol",
-            at: 1,
-            1, fix: "remove '@Combine'", fixed: "var x: Int { 1 }"),
+            "@Combined(.first) var x: Int { 1 }", "'@Combined' belongs on a requirement of a '@Broadcast' protocol",
+            at: 1, 1, fix: "remove '@Combined'", fixed: "var x: Int { 1 }"),
     ])
     func `marks outside of a broadcast protocol`(_ refusal: Refusal) {
         refusal.check()

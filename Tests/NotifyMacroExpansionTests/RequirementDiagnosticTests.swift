@@ -54,7 +54,7 @@ import Testing
     @Test(arguments: [
         ("func register(_ x: Int)", "register(_:)"), ("func register(_ x: Int, for y: Int)", "register(_:for:)"),
         ("func unregister(_ x: Int)", "unregister(_:)"), ("func receivers()", "receivers()"),
-        ("@Combine(.collect) var receivers: [Int] { get }", "receivers"), ("func receiverCount()", "receiverCount()"),
+        ("@Combined(.collect) var receivers: [Int] { get }", "receivers"), ("func receiverCount()", "receiverCount()"),
         ("func `self`()", "self()"), ("func `Type`()", "Type()"),
     ])
     func `names that are taken`(member: String, name: String) {
@@ -95,64 +95,65 @@ import Testing
 
     @Test(arguments: [
         Refusal(
-            member: "func f() -> [Int]", "say with '@Combine' how the receivers' results become one", column: 13,
-            fix: "add '@Combine(.collect)'", fixed: "@Combine(.collect) func f() -> [Int]"),
+            member: "func f() -> [Int]", "say with '@Combined' how the receivers' results become one", column: 13,
+            fix: "add '@Combined(.collect)'", fixed: "@Combined(.collect) func f() -> [Int]"),
         Refusal(
-            member: "var x: Int? { get }", "say with '@Combine' how the receivers' results become one", column: 8,
-            fix: "add '@Combine(.first)'", fixed: "@Combine(.first) var x: Int? { get }"),
+            member: "var x: Int? { get }", "say with '@Combined' how the receivers' results become one", column: 8,
+            fix: "add '@Combined(.first)'", fixed: "@Combined(.first) var x: Int? { get }"),
         Refusal(
-            member: "subscript(i: Int) -> [Int] { get }", "say with '@Combine' how the receivers' results become one",
-            column: 22, fix: "add '@Combine(.collect)'",
-            fixed: "@Combine(.collect) subscript(i: Int) -> [Int] { get }"),
+            member: "subscript(i: Int) -> [Int] { get }", "say with '@Combined' how the receivers' results become one",
+            column: 22, fix: "add '@Combined(.collect)'",
+            fixed: "@Combined(.collect) subscript(i: Int) -> [Int] { get }"),
         Refusal(
-            member: "@Combine(.first) func f()", "there is no result to combine", column: 1,
-            fix: "remove '@Combine'", fixed: "func f()"),
+            member: "@Combined(.first) func f()", "there is no result to combine", column: 1,
+            fix: "remove '@Combined'", fixed: "func f()"),
         Refusal(
-            member: "@Combine(rule) func f() -> Int",
-            "'@Combine' takes '.collect', '.first', '.first(or:)' or '.reduce(_:_:)', spelled out", column: 1),
+            member: "@Combined(rule) func f() -> Int",
+            "'@Combined' takes '.collect', '.first', '.first(or:)' or '.reduce(_:_:)', spelled out", column: 1),
         Refusal(
-            member: "@Combine(.collect) func f() -> Int", "'.collect' joins arrays, and 'Int' is none", column: 10),
+            member: "@Combined(.collect) func f() -> Int", "'.collect' joins arrays, and 'Int' is none", column: 11),
         Refusal(
-            member: "@Combine(.collect) func f() -> [Int: Int]", "'.collect' joins arrays, and '[Int: Int]' is none",
-            column: 10),
+            member: "@Combined(.collect) func f() -> [Int: Int]", "'.collect' joins arrays, and '[Int: Int]' is none",
+            column: 11),
         Refusal(
-            member: "@Combine(.collect) func f() -> Set<Int>", "'.collect' joins arrays, and 'Set<Int>' is none",
-            column: 10),
+            member: "@Combined(.collect) func f() -> Set<Int>", "'.collect' joins arrays, and 'Set<Int>' is none",
+            column: 11),
         Refusal(
-            member: "@Combine(.collect) func f() -> [Int]?", "'.collect' joins arrays, and '[Int]?' is none", column: 10
+            member: "@Combined(.collect) func f() -> [Int]?", "'.collect' joins arrays, and '[Int]?' is none",
+            column: 11
         ),
         Refusal(
-            member: "@Combine(.collect) @Combine(.first) func f() -> [Int]",
-            "there is another '@Combine' in front of this", column: 20, fix: "remove '@Combine'",
-            fixed: "@Combine(.collect) func f() -> [Int]"),
+            member: "@Combined(.collect) @Combined(.first) func f() -> [Int]",
+            "there is another '@Combined' in front of this", column: 21, fix: "remove '@Combined'",
+            fixed: "@Combined(.collect) func f() -> [Int]"),
         Refusal(
-            member: "@Combine(.first) func f() -> Int", "'.first' may find no answer, and 'Int' is not optional",
-            column: 10, fix: "use '.first(or:)'",
-            fixed: "@Combine(.first(or: <#answer without receivers#>)) func f() -> Int"),
+            member: "@Combined(.first) func f() -> Int", "'.first' may find no answer, and 'Int' is not optional",
+            column: 11, fix: "use '.first(or:)'",
+            fixed: "@Combined(.first(or: <#answer without receivers#>)) func f() -> Int"),
         Refusal(
-            member: "@Optional @Combine(.first(or: 1)) func f() -> Int",
+            member: "@Optional @Combined(.first(or: 1)) func f() -> Int",
             "with '.first(or:)' an empty default would pass for an answer: write the default in an extension",
             column: 1,
-            fix: "remove '@Optional'", fixed: "@Combine(.first(or: 1)) func f() -> Int"),
+            fix: "remove '@Optional'", fixed: "@Combined(.first(or: 1)) func f() -> Int"),
     ])
     func `results that are not combined`(_ refusal: Refusal) {
         refusal.check()
     }
 
     @Test func `a result that is no array and not optional has two ways out`() {
-        let answer = "add '@Combine(.first(or: <#answer without receivers#>))'"
-        let reduction = "add '@Combine(.reduce(<#initial answer#>) { <#$0 and $1#> })'"
+        let answer = "add '@Combined(.first(or: <#answer without receivers#>))'"
+        let reduction = "add '@Combined(.reduce(<#initial answer#>) { <#$0 and $1#> })'"
         expect(
             "@Broadcast protocol P: AnyObject {\n    func f() -> Int\n}",
             expandsTo: "protocol P: AnyObject {\n    func f() -> Int\n}",
             diagnostics: [
                 DiagnosticSpec(
-                    message: "say with '@Combine' how the receivers' results become one", line: 2, column: 17,
+                    message: "say with '@Combined' how the receivers' results become one", line: 2, column: 17,
                     fixIts: [FixItSpec(message: answer), FixItSpec(message: reduction)])
             ],
             fixed: """
                 @Broadcast protocol P: AnyObject {
-                    @Combine(.first(or: <#answer without receivers#>)) func f() -> Int
+                    @Combined(.first(or: <#answer without receivers#>)) func f() -> Int
                 }
                 """,
             applying: [answer])

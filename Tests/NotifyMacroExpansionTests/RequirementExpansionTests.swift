@@ -74,7 +74,7 @@ import Testing
 
     @Test func results() {
         expect(
-            "@Combine(.collect) func f() -> [Int]",
+            "@Combined(.collect) func f() -> [Int]",
             becomes: """
                 func f() -> [Int] {
                     var answers: [Int] = []
@@ -85,7 +85,7 @@ import Testing
                 }
                 """)
         expect(
-            "@Combine(.first) func f() -> Int?",
+            "@Combined(.first) func f() -> Int?",
             becomes: """
                 func f() -> Int? {
                     for receiver in receivers[PMethods.f] {
@@ -97,7 +97,7 @@ import Testing
                 }
                 """)
         expect(
-            "@Combine(.first(or: 1)) func f() -> Int",
+            "@Combined(.first(or: 1)) func f() -> Int",
             becomes: """
                 func f() -> Int {
                     for receiver in receivers[PMethods.f] {
@@ -107,7 +107,7 @@ import Testing
                 }
                 """)
         expect(
-            "@Combine(.reduce(0, +)) func f() async -> Int",
+            "@Combined(.reduce(0, +)) func f() async -> Int",
             becomes: """
                 func f() async -> Int {
                     let combine: (Int, Int) -> Int = (+)
@@ -124,7 +124,7 @@ import Testing
         for type in ["Int?", "Int!", "Optional<Int>", "Swift.Optional<Int>", "(Int?)", "sending Int?"] {
             for (rule, answer) in [(".first", "nil"), (".first(or: 1)", "1")] {
                 expect(
-                    "@Combine(\(rule)) func f() -> \(type)",
+                    "@Combined(\(rule)) func f() -> \(type)",
                     becomes: """
                         func f() -> \(type) {
                             for receiver in receivers[PMethods.f] {
@@ -142,7 +142,7 @@ import Testing
     @Test func `a variable that holds a result is of a type that a variable can have`() {
         for (type, plain) in [("Int!", "Int?"), ("sending Int", "Int")] {
             expect(
-                "@Combine(.reduce(1, f)) func f() -> \(type)",
+                "@Combined(.reduce(1, f)) func f() -> \(type)",
                 becomes: """
                     func f() -> \(type) {
                         let combine: (\(plain), \(plain)) -> \(plain) = (f)
@@ -160,7 +160,7 @@ import Testing
         let expanded = expansion(
             of: """
                 @Broadcast protocol P: AnyObject {
-                    @Combine(.first(or: 1)) subscript(newValue: Int) -> Int { get set }
+                    @Combined(.first(or: 1)) subscript(newValue: Int) -> Int { get set }
                 }
                 """)
         let setter = """
@@ -183,8 +183,8 @@ import Testing
                     func movedTo()
                     func `in`(_ x: Int)
                     func `in`(_ x: Double)
-                    @Combine(.collect) subscript(x: Int) -> [Int] { get }
-                    @Combine(.collect) subscript(x: Double) -> [Int] { get }
+                    @Combined(.collect) subscript(x: Int) -> [Int] { get }
+                    @Combined(.collect) subscript(x: Double) -> [Int] { get }
                 }
                 """)
         let pattern = #/static var (\S+): PMethods/#
@@ -195,7 +195,7 @@ import Testing
 
     @Test func `properties and subscripts`() {
         expect(
-            "@Combine(.first(or: 1)) var x: Int { get set }",
+            "@Combined(.first(or: 1)) var x: Int { get set }",
             becomes: """
                 var x: Int {
                     get {
@@ -212,7 +212,7 @@ import Testing
                 }
                 """)
         expect(
-            "@Combine(.first(or: 1)) subscript(i: Int, at j: Int) -> Int { get async }",
+            "@Combined(.first(or: 1)) subscript(i: Int, at j: Int) -> Int { get async }",
             becomes: """
                 subscript(i: Int, at j: Int) -> Int {
                     get async {
@@ -227,11 +227,11 @@ import Testing
 
     @Test func `defaults of optional requirements`() {
         expect(
-            "@Optional @Combine(.collect) func f() async throws -> [Int]",
+            "@Optional @Combined(.collect) func f() async throws -> [Int]",
             becomes: "func f() async throws -> [Int] {\n    []\n}")
-        expect("@Optional @Combine(.reduce(1, *)) func f() -> Int", becomes: "func f() -> Int {\n    1\n}")
+        expect("@Optional @Combined(.reduce(1, *)) func f() -> Int", becomes: "func f() -> Int {\n    1\n}")
         expect(
-            "@Optional @Combine(.first) var x: Int? { get set }",
+            "@Optional @Combined(.first) var x: Int? { get set }",
             becomes: """
                 var x: Int? {
                     get {
