@@ -58,7 +58,7 @@ static void subscribe_durable(struct connection *c) {
     snprintf(subject, sizeof subject, "CONSUMER.DURABLE.CREATE.S.c%ld", c->number);
     snprintf(text, sizeof text, "{\"stream_name\":\"S\",\"config\":{\"durable_name\":\"c%ld\",\"deliver_subject\":"
              "\"deliver.%ld\",\"deliver_policy\":\"all\",\"ack_policy\":\"all\",\"max_ack_pending\":-1,"
-             "\"replay_policy\":\"instant\"}}", c->number, c->number);
+             "\"ack_wait\":600000000000,\"replay_policy\":\"instant\"}}", c->number, c->number);
     c->state = calloc(1, LINE_BYTES);              // where the last message is acknowledged
     request(c, subject, answer, text);
 }

@@ -75,6 +75,6 @@ struct measurement {
 };
 
 struct session open_session(const char *address, long subscribers);
-// Posts for so many seconds, ten messages at least, and waits until every subscriber has all messages and every
-// receipt has come.
+// Posts for so many seconds, three messages at least, and waits until every subscriber has all messages and
+// every receipt has come.
 struct measurement measure(struct session *session, int pid, double seconds, long window);

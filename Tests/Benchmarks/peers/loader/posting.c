@@ -8,7 +8,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-enum { LARGEST_BATCH = 100, LEAST_MESSAGES = 10, MOST_MESSAGES = 4000000 };
+enum { LARGEST_BATCH = 100, LEAST_MESSAGES = 3, MOST_MESSAGES = 4000000 };
 
 struct poster {
     int fd;
