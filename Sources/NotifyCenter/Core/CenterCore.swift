@@ -326,7 +326,7 @@ extension CenterCore {
     private mutating func gather(
         name: UnsafeRawBufferPointer, nameHash: UInt64, object: UnsafeRawBufferPointer?
     ) {
-        for scope in 0..<scopes.count where scopes[scope].index.count > 0 {
+        for scope in 0..<scopes.count {
             work &+= scopes[scope].index.gather(name: name, nameHash: nameHash, object: object, into: &gathered)
         }
     }

@@ -344,6 +344,7 @@ extension RegistrationIndex {
         name: UnsafeRawBufferPointer, nameHash: UInt64, object: UnsafeRawBufferPointer?,
         into registrations: inout ReusableBuffer<Registration>
     ) -> Int {
+        if count == 0 { return 0 }
         matching.removeAll()
         let earlier = registrations.count
         if let place = names.value(of: name, hash: nameHash) { matching.append(place) }

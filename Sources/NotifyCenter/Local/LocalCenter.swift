@@ -51,6 +51,8 @@ extension LocalCenter {
         var observers = SlotMap<PlainSlotID, Observer>()
         var owners = OwnerIndex()
         var keys: [ObservationKey: Int32] = [:]
+        /// How many posts were looked up that reached no observer.
+        var unobservedPosts: UInt64 = 0
         var additionsUntilPruning = LocalCenter.smallestPruningInterval
         var hooks = CenterHooks()
         var interceptors = InterceptorChain()

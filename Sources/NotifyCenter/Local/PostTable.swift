@@ -146,8 +146,8 @@ extension PostTable {
         let old = entries
         entries = .allocate(capacity: capacity)
         entries.initialize(repeating: Entry())
-        for index in old.indices where old[index].hash != 0 { place(old[index]) }
-        old.deinitialize()
+        // Moved and not copied, which would count references. There is nothing to release in a vacant slot.
+        for index in old.indices where old[index].hash != 0 { place(old.moveElement(from: index)) }
         old.deallocate()
     }
 }
