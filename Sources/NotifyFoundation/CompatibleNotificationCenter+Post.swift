@@ -2,25 +2,29 @@ public import Foundation
 import NotifyCenter
 
 extension CompatibleNotificationCenter {
-    /// Calls everybody who observes the notification's name, or every name, and its object, or any. Returns after all of
-    /// them, also those on queues.
+    /// Calls the observers of the notification's name and of every name that ask for its object or for none. Returns after
+    /// all of them, also those on queues.
     public func post(_ notification: Notification) {
-        post(PostedNotification(notification), name: notification.name, object: notification.object)
+        post(name: notification.name, object: notification.object) { PostedNotification(notification) }
     }
 
-    /// Calls everybody who observes the name, or every name, and the object, or any. Returns after all of them, also those on
-    /// queues.
+    /// Calls the observers of the name and of every name that ask for the object or for none. Returns after all of them, also
+    /// those on queues.
     public func post(
         name aName: NSNotification.Name, object anObject: Any?, userInfo aUserInfo: [AnyHashable: Any]? = nil
     ) {
-        let notification = Notification(name: aName, object: anObject, userInfo: aUserInfo)
-        post(PostedNotification(notification), name: aName, object: anObject)
+        post(name: aName, object: anObject) {
+            PostedNotification(Notification(name: aName, object: anObject, userInfo: aUserInfo))
+        }
     }
 
-    /// The name and the object are those of the notification, which would copy them.
+    /// - Parameter notification: Makes the notification of this name and object, if the post reaches an observer.
     @inline(__always)
-    private func post(_ notification: PostedNotification, name: NSNotification.Name, object: Any?) {
-        let object: NotificationObject? = if let object { NotificationObject(ofPost: object) } else { nil }
-        center.post(NotificationName(unchecked: name.rawValue), object: object, message: notification)
+    func post(name: NSNotification.Name, object: Any?, notification: () -> PostedNotification) {
+        // Separately, because binding the object copies it, also nil.
+        if object == nil { return center.post(NotificationName(name), object: nil, makingMessage: notification) }
+        center.post(
+            NotificationName(name), object: object.flatMap { NotificationObject(ofPost: $0) },
+            makingMessage: notification)
     }
 }

@@ -8,9 +8,12 @@ public import NotifyCenter
 /// typealias NotificationCenter = CompatibleNotificationCenter
 /// ```
 ///
-/// moves a program over. Observers are called in the order in which they were added, those of every name and every object
-/// among the others; one that is removed during a post and was not called yet is not called any more; one that is added
-/// during a post is not called for it. No lock is held while they run, so that they may call the center.
+/// in one file of a module, not public, moves this module over. Observers are called in the order in which they were added,
+/// those of every name and every object among the others; one that is removed during a post and was not called yet is not
+/// called any more; one that is added during a post is not called for it. No lock is held while they run, so that they may
+/// call the center.
+///
+/// Names are compared as strings are: canonically equivalent ones are equal. The center beneath has the precomposed form.
 ///
 /// All members may be called on any thread. What is posted reaches the observers of the center beneath as well, and what is
 /// posted there reaches the observers here; see ``init(center:)``.
@@ -28,7 +31,7 @@ public final class CompatibleNotificationCenter: Sendable {
         return center
     }()
 
-    /// Makes a center that knows nobody.
+    /// Makes a center without observers.
     public convenience init() {
         self.init(center: LocalCenter())
     }
@@ -48,14 +51,14 @@ public final class CompatibleNotificationCenter: Sendable {
 }
 
 extension CompatibleNotificationCenter: Equatable {
-    /// Centers are equal if they are the same.
+    /// Whether both are the same center.
     public static func == (left: CompatibleNotificationCenter, right: CompatibleNotificationCenter) -> Bool {
         left === right
     }
 }
 
 extension CompatibleNotificationCenter: CustomStringConvertible {
-    /// For people to read.
+    /// The type and the address.
     public var description: String {
         "<CompatibleNotificationCenter 0x\(String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16))>"
     }

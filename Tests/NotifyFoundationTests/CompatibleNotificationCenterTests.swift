@@ -76,22 +76,11 @@ import Testing
         #expect(center.center.observationCount == 0)
     }
 
-    /// The compiler takes a way of observing apart from the others: however the arguments are written, it is to be this one.
-    @Test func `a method of no actor is taken for one, also with names and objects made in place`() {
-        let (plain, chosen) = (Plain(journal), Bool.random())
-        center.addObserver(plain, calling: Plain.note, name: .init("made"), object: nil)
-        center.addObserver(plain, calling: Plain.note, name: .init(rawValue: "made"), object: 5)
-        center.addObserver(
-            plain, calling: Plain.note, name: chosen ? .init("made") : .init(rawValue: "made"), object: nil)
-        center.post(name: .init("made"), object: 5, userInfo: ["n": 1])
-        #expect(journal.take() == ["plain 1", "plain 1", "plain 1"])
-    }
-
-    @Test func `a method's object observes nothing any more, or not this name or object`() {
+    @Test func `an observer that is passed to its closure is removed, from all or from this name or object`() {
         let (plain, another, thing) = (Plain(journal), Plain(journal), Thing())
         func observeAll() {
-            center.addObserver(plain, calling: Plain.note, name: name, object: thing)
-            center.addObserver(plain, calling: Plain.note, name: other, object: nil)
+            center.addObserver(plain, name: name, object: thing) { $0.note($1) }
+            center.addObserver(plain, name: other, object: nil) { $0.note($1) }
         }
         func calls() -> Int {
             center.post(name: name, object: thing)
@@ -169,7 +158,7 @@ import Testing
         func note(_ notification: Notification) { journal.note("plain \(notification.userInfo?["n"] ?? "-")") }
     }
 
-    /// What is of the main actor itself must not compile here.
+    /// Only what is not isolated may be called on the threads of posters.
     @MainActor private final class Isolated {
         nonisolated let journal: Journal
 
@@ -179,11 +168,11 @@ import Testing
     }
 
     @Test @MainActor
-    func `a method that belongs to no actor observes, also from the main actor, until its object goes`() {
+    func `an observer that is passed to its closure observes until it is released, also one of the main actor`() {
         var plain: Plain? = Plain(journal)
         var isolated: Isolated? = Isolated(journal)
-        if let plain { center.addObserver(plain, calling: Plain.note, name: name, object: nil) }
-        if let isolated { center.addObserver(isolated, calling: Isolated.note, name: nil, object: nil) }
+        if let plain { center.addObserver(plain, name: name, object: nil) { $0.note($1) } }
+        if let isolated { center.addObserver(isolated, name: nil, object: nil) { $0.note($1) } }
         center.post(name: name, object: nil, userInfo: ["n": 3])
         center.post(name: other, object: nil)
         #expect(journal.take() == ["plain 3", "isolated", "isolated"])
@@ -222,5 +211,28 @@ import Testing
         center.removeObserver(last)
         center.post(name: name, object: nil)
         #expect(journal.take() == ["added"])
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `names that are canonically equivalent are the same`() async {
+        let (composed, decomposed) = (NSNotification.Name("caf\u{E9}"), NSNotification.Name("cafe\u{301}"))
+        let tokens = [observe("composed", composed), observe("decomposed", decomposed)]
+        let sequence = center.notifications(named: decomposed)
+        for name in [composed, decomposed] {
+            center.post(name: name, object: nil)
+            #expect(journal.take() == ["composed \(name.rawValue)", "decomposed \(name.rawValue)"])
+        }
+        center.removeObserver(tokens[0], name: decomposed, object: nil)
+        center.removeObserver(tokens[1], name: composed, object: nil)
+        center.post(name: composed, object: nil)
+        #expect(journal.take() == [])
+        var iterator = sequence.makeAsyncIterator()
+        for name in [composed, decomposed, composed] { #expect(await iterator.next()?.name == name) }
+    }
+
+    @Test func `observers beneath find the precomposed name`() {
+        let token = center.center.observe(.every) { [journal] in journal.note("\(Array($0.name.string.utf8).count)") }
+        center.post(name: NSNotification.Name("cafe\u{301}"), object: nil)
+        #expect(journal.take() == ["5"])
+        token.cancel()
     }
 }

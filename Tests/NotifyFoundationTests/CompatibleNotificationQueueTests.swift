@@ -79,6 +79,47 @@ import Testing
         #expect(notes == ["here 1", "other mode", "here -", "here 2", "default mode", "loop"])
     }
 
+    /// What is posted now for each of several lists of modes, where the run loop runs in a mode and where it does not run.
+    private func postedNow(
+        _ enqueue: @escaping @Sendable (_ label: String, _ modes: [RunLoop.Mode]?) -> Void
+    ) {
+        let own = RunLoop.Mode("a mode of our own")
+        let lists = [nil, [], [.default], [own], [own, .default]]
+        let done = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            for modes in lists { enqueue("no loop \(modes?.map(\.rawValue) ?? ["nil"])", modes) }
+            for mode in [own, .default] {
+                RunLoop.current.perform(inModes: [mode]) {
+                    for modes in lists { enqueue("\(mode.rawValue) \(modes?.map(\.rawValue) ?? ["nil"])", modes) }
+                }
+                self.run(in: mode)
+            }
+            done.signal()
+        }
+        #expect(done.wait(timeout: .now() + 300) == .success)
+    }
+
+    @Test func `now posts in the modes in which Foundation's queue does`() {
+        let (ours, foundations) = (Journal(), Journal())
+        let center = CompatibleNotificationCenter()
+        _ = center.addObserver(forName: nil, object: nil, queue: nil) { ours.note("\($0.object ?? "-")") }
+        postedNow { label, modes in
+            CompatibleNotificationQueue(notificationCenter: center).enqueue(
+                Notification(name: Self.here, object: label), postingStyle: .now, coalesceMask: [], forModes: modes)
+        }
+        let foundationCenter = Foundation.NotificationCenter()
+        _ = foundationCenter.addObserver(forName: Self.here, object: nil, queue: nil) {
+            foundations.note("\($0.object ?? "-")")
+        }
+        postedNow { label, modes in
+            Foundation.NotificationQueue(notificationCenter: foundationCenter).enqueue(
+                Notification(name: Self.here, object: label), postingStyle: .now, coalesceMask: [], forModes: modes)
+        }
+        let notes = ours.take()
+        #expect(notes == foundations.take())
+        #expect(notes.count == 10)
+    }
+
     @Test(arguments: [CompatibleNotificationQueue.PostingStyle.asap, .whenIdle])
     func `the common modes have the default one among them`(style: CompatibleNotificationQueue.PostingStyle) {
         let notes = posted { queue, _ in

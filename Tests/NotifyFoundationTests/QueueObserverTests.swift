@@ -169,4 +169,36 @@ import Testing
         #expect(posting.wait(timeout: .now() + 300) == .success)
         #expect(journal.take() == [])
     }
+
+    /// Tells when an operation has been added.
+    private final class ReportingQueue: OperationQueue, @unchecked Sendable {
+        let additions = DispatchSemaphore(value: 0)
+
+        override func addOperation(_ operation: Operation) {
+            super.addOperation(operation)
+            additions.signal()
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a block that is removed while it waits for its queue is not called`(isRemovedBeneath: Bool) {
+        let queue = ReportingQueue()
+        queue.isSuspended = true
+        // Only ever handed to the center, which takes tokens on any thread.
+        nonisolated(unsafe) let token = center.addObserver(forName: name, object: nil, queue: queue) { [journal] _ in
+            journal.note("called")
+        }
+        mustReturn { [center, name] in
+            let isPosted = DispatchSemaphore(value: 0)
+            Thread.detachNewThread {
+                center.post(name: name, object: nil)
+                isPosted.signal()
+            }
+            queue.additions.wait()
+            if isRemovedBeneath { center.center.removeAllObservations() } else { center.removeObserver(token) }
+            queue.isSuspended = false
+            isPosted.wait()
+        }
+        #expect(journal.take() == [])
+    }
 }

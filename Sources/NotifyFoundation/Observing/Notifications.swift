@@ -20,7 +20,7 @@ extension CompatibleNotificationCenter {
     ) -> Notifications {
         Notifications(
             center.notifications(
-                for: NotificationName(unchecked: name.rawValue),
+                for: NotificationName(name),
                 object: object.map { NotificationObject(ofObserver: $0) },
                 buffering: .dropOldest(limit: max(limit, 1))))
     }

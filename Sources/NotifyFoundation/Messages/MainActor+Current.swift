@@ -1,0 +1,27 @@
+import Foundation
+
+extension MainActor {
+    /// Whether the current code runs on the main actor.
+    ///
+    /// The thread alone does not tell: a program whose `main` is asynchronous runs the main queue on any of its threads. Asking
+    /// for the thread also takes two system calls, so it comes second.
+    nonisolated static var isCurrent: Bool {
+        DispatchQueue.getSpecific(key: mainQueueKey) != nil || Thread.isMainThread
+    }
+
+    nonisolated private static let mainQueueKey: DispatchSpecificKey<Void> = {
+        let key = DispatchSpecificKey<Void>()
+        DispatchQueue.main.setSpecific(key: key, value: ())
+        return key
+    }()
+
+    /// Runs the body in place if the current code runs on the main actor.
+    ///
+    /// - Returns: Whether it does.
+    nonisolated static func runIfCurrent(_ body: @MainActor () throws -> Void) rethrows -> Bool {
+        guard isCurrent else { return false }
+        // `assumeIsolated` does the same after another check, for which it asks for the thread.
+        try withoutActuallyEscaping(body) { body in try unsafeBitCast(body, to: (() throws -> Void).self)() }
+        return true
+    }
+}

@@ -1,0 +1,25 @@
+extension CompatibleNotificationCenter {
+    /// A value that stands for a type of message where an observer is added, so that `.didStart` can be written for it.
+    ///
+    /// ```swift
+    /// extension NotificationCenter.MessageIdentifier
+    /// where Self == NotificationCenter.BaseMessageIdentifier<EventDidStart> {
+    ///     static var didStart: Self { .init() }
+    /// }
+    ///
+    /// let token = center.addObserver(of: event, for: .didStart) { message in print(message) }
+    /// ```
+    public protocol MessageIdentifier {
+        /// The type of message.
+        associatedtype MessageType
+    }
+
+    /// The identifier of a type of message. See ``MessageIdentifier``.
+    public struct BaseMessageIdentifier<MessageType>: MessageIdentifier, Sendable {
+        /// Makes the identifier of messages that are delivered on the main actor.
+        public init() where MessageType: MainActorMessage {}
+
+        /// Makes the identifier of messages that are delivered asynchronously.
+        public init() where MessageType: AsyncMessage {}
+    }
+}

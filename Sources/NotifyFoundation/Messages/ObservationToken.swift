@@ -1,0 +1,44 @@
+import NotifyCenter
+
+extension CompatibleNotificationCenter {
+    /// Holds an observation of messages: it ends when the last copy of the token is released, or with
+    /// ``CompatibleNotificationCenter/removeObserver(_:)-(ObservationToken)``.
+    ///
+    /// It keeps the center beneath. Tokens may be used on any thread.
+    public struct ObservationToken: Hashable, Sendable {
+        fileprivate final class Registration: Sendable {
+            let observation: Observation
+
+            init(_ observation: Observation) {
+                self.observation = observation
+            }
+
+            deinit {
+                observation.cancel()
+            }
+        }
+
+        fileprivate let registration: Registration
+
+        init(_ observation: Observation) {
+            registration = Registration(observation)
+        }
+
+        /// Whether both stand for the same observation.
+        public static func == (left: ObservationToken, right: ObservationToken) -> Bool {
+            left.registration === right.registration
+        }
+
+        /// Feeds the identity of the observation to the hasher.
+        public func hash(into hasher: inout Hasher) {
+            hasher.combine(ObjectIdentifier(registration))
+        }
+    }
+
+    /// Ends an observation of messages. No call begins after this has returned; a call that has begun may still run.
+    ///
+    /// The token of another center, and one whose observation has ended, does nothing.
+    public func removeObserver(_ token: ObservationToken) {
+        token.registration.observation.cancel(in: center, name: nil, object: nil)
+    }
+}

@@ -1,0 +1,18 @@
+import NotifyCenter
+
+/// Whether an observation goes on, for its calls that have waited: on a queue, or as a task. It keeps neither the observation
+/// nor its center, so that an observer may hold it.
+final class ObservationActivity: Sendable {
+    private let isObservationActive = Lock<(@Sendable () -> Bool)?>(nil)
+
+    /// Sets the observation, as soon as it exists.
+    func set(_ observation: Observation) {
+        isObservationActive.withLock { $0 = observation.activity }
+    }
+
+    /// Whether a call may begin.
+    var isActive: Bool {
+        // A post may come before the observation is set; nothing can have removed it by then.
+        isObservationActive.withLock { $0 }?() ?? true
+    }
+}

@@ -1,0 +1,191 @@
+import Foundation
+import NotifyCenter
+import NotifyFoundation
+import TestSupport
+import Testing
+
+/// Messages and notifications of one name: each reaches the observers of the other kind.
+@Suite @MainActor struct MessageNotificationTests {
+    private let center = NotificationCenter()
+    private let journal = Journal()
+    private let event = Event()
+    private let other = Event()
+
+    private func observeNotifications(_ name: Notification.Name, object: Event? = nil) {
+        _ = center.addObserver(forName: name, object: object, queue: nil) { [journal, event] in
+            let object = $0.object.map { $0 as? Event === event ? "event" : "other" } ?? "none"
+            journal.note("\($0.name.rawValue) \(object) \($0.userInfo.map { "\($0.count)" } ?? "nil")")
+            if let row = $0.userInfo?["row"] as? Int { journal.note("row \(row)") }
+        }
+    }
+
+    // MARK: - A message is posted
+
+    @Test func `observers of notifications get the notification that the message makes`() {
+        observeNotifications(EventDidMove.name)
+        center.post(EventDidMove(row: 7), subject: event)
+        center.post(EventDidMove(row: 8))
+        #expect(
+            journal.take() == ["EventDidMove event 1", "row 7", "EventDidMove none 1", "row 8"])
+    }
+
+    @Test func `observers of a notification's object get messages with this subject`() {
+        observeNotifications(EventDidMove.name, object: event)
+        center.post(EventDidMove(row: 7), subject: event)
+        center.post(EventDidMove(row: 8), subject: other)
+        center.post(EventDidMove(row: 9))
+        #expect(journal.take() == ["EventDidMove event 1", "row 7"])
+    }
+
+    @Test func `a message that makes no notification is one without userInfo`() {
+        observeNotifications(EventDidStart.name)
+        center.post(EventDidStart(), subject: event)
+        #expect(journal.take() == ["\(EventDidStart.name.rawValue) event nil"])
+    }
+
+    private struct Renamed: NotificationCenter.MainActorMessage {
+        typealias Subject = Event
+        static func makeNotification(_ message: Self) -> Notification { Notification(name: .init("x"), object: "x") }
+    }
+
+    @Test func `the name and the object of the notification are those of the post`() {
+        observeNotifications(Renamed.name)
+        center.post(Renamed(), subject: event)
+        center.post(Renamed())
+        #expect(journal.take() == ["\(Renamed.name.rawValue) event nil", "\(Renamed.name.rawValue) none nil"])
+    }
+
+    @Test func `observers of notifications and of messages are called in the order in which they were added`() {
+        observeNotifications(EventDidStart.name)
+        let token = center.addObserver(for: EventDidStart.self) { [journal] _ in journal.note("message") }
+        observeNotifications(EventDidStart.name)
+        center.post(EventDidStart())
+        #expect(journal.take().map { $0.prefix(7) } == ["NotifyF", "message", "NotifyF"])
+        withExtendedLifetime(token) {}
+    }
+
+    /// Another type of the same name.
+    private struct Move: NotificationCenter.MainActorMessage {
+        typealias Subject = Event
+        static var name: Notification.Name { EventDidMove.name }
+        let text: String
+
+        static func makeMessage(_ notification: Notification) -> Self? {
+            (notification.userInfo?["row"] as? Int).map { Self(text: "row \($0)") }
+        }
+    }
+
+    @Test func `observers of another type of the same name get a message made of the notification`() {
+        let token = center.addObserver(of: event, for: Move.self) { [journal] in journal.note($0.text) }
+        center.post(EventDidMove(row: 7), subject: event)
+        #expect(journal.take() == ["row 7"])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func `a message without observers makes no notification`() {
+        struct Unobserved: NotificationCenter.MainActorMessage {
+            typealias Subject = Event
+            let journal: Journal
+
+            static func makeNotification(_ message: Self) -> Notification {
+                message.journal.note("made")
+                return Notification(name: name)
+            }
+        }
+        center.post(Unobserved(journal: journal), subject: event)
+        #expect(journal.take() == [])
+    }
+
+    // MARK: - A notification is posted
+
+    @Test func `observers of messages get the message that is made of the notification`() {
+        let tokens = [
+            center.addObserver(of: event, for: .didMove) { [journal] in journal.note("event \($0.row)") },
+            center.addObserver(of: Event.self, for: .didMove) { [journal] in journal.note("any \($0.row)") },
+        ]
+        center.post(name: EventDidMove.name, object: event, userInfo: ["row": 1])
+        center.post(name: EventDidMove.name, object: other, userInfo: ["row": 2])
+        center.post(name: EventDidMove.name, object: nil, userInfo: ["row": 3])
+        #expect(journal.take() == ["event 1", "any 1", "any 2", "any 3"])
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func `a notification of which no message can be made is reported, and the others are called`() {
+        center.center.hooks.failed = { [journal] in journal.note("\($0.error)") }
+        let tokens = [
+            center.addObserver(for: EventDidMove.self) { [journal] _ in journal.note("called") },
+            center.addObserver(for: EventDidStart.self) { [journal] _ in journal.note("called") },
+        ]
+        observeNotifications(EventDidMove.name)
+        center.post(name: EventDidMove.name, object: nil, userInfo: ["column": 1])
+        center.post(name: EventDidStart.name, object: nil)
+        #expect(
+            journal.take() == [
+                "makeMessage(_:) of EventDidMove returned nil", "EventDidMove none 1",
+                "makeMessage(_:) of EventDidStart returned nil",
+            ])
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func `a notification from another thread calls the observers later, on the main actor`() async {
+        let token = center.addObserver(of: event, for: .didMove) { [journal] in
+            MainActor.assertIsolated()
+            journal.note("row \($0.row)")
+        }
+        await onThreads(1) { [center, event] _ in
+            for row in 1...2 { center.post(name: EventDidMove.name, object: event, userInfo: ["row": row]) }
+        }
+        // What comes after these calls in the main actor's queue.
+        await Task.detached { @MainActor in }.value
+        #expect(journal.take() == ["row 1", "row 2"])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func `an observer that is removed before its later call begins is not called`() async {
+        let token = center.addObserver(of: event, for: .didMove) { [journal] _ in journal.note("called") }
+        let isPosted = DispatchSemaphore(value: 0)
+        Thread.detachNewThread { [center, event] in
+            center.post(name: EventDidMove.name, object: event, userInfo: ["row": 1])
+            isPosted.signal()
+        }
+        // Occupies the main actor.
+        #expect(isPosted.wait(timeout: .now() + 300) == .success)
+        center.removeObserver(token)
+        await Task.detached { @MainActor in }.value
+        #expect(journal.take() == [])
+    }
+
+    // MARK: - The center beneath
+
+    @Test func `observers beneath find the message, if it is of a type for any thread`() throws {
+        let token = try center.center.observe("EventDidEnd") { [journal] in
+            let posted = $0.payload as? PostedNotification
+            journal.note("\(posted?.message(as: EventDidEnd.self)?.seconds ?? 0)")
+            journal.note("\(posted?.userInfo("seconds", as: Int.self) ?? 0)")
+        }
+        center.post(EventDidEnd(seconds: 3))
+        #expect(journal.take() == ["3", "3"])
+        token.cancel()
+    }
+
+    @Test func `a message that is posted beneath reaches the observers of its type`() throws {
+        let token = center.addObserver(of: Event.self, for: .didMove) { [journal] in journal.note("row \($0.row)") }
+        try center.center.post("EventDidMove", payload: EventDidMove(row: 7))
+        #expect(journal.take() == ["row 7"])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func `an interceptor's change of the object holds, and the message stays`() {
+        let interception = center.center.intercept { [event] notification, next in
+            next(
+                LocalNotification(
+                    name: notification.name, object: NotificationObject(instance: event),
+                    payload: notification.payload))
+        }
+        let token = center.addObserver(of: event, for: .didStart) { [journal] in journal.note("\($0.number)") }
+        center.post(EventDidStart(number: 7))
+        #expect(journal.take() == ["7"])
+        interception.cancel()
+        withExtendedLifetime(token) {}
+    }
+}
