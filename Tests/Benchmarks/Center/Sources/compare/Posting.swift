@@ -1,6 +1,5 @@
 import Foundation
 import NotifyCenter
-import NotifyFoundation
 
 extension NotificationName {
     static let created = NotificationName(literal: "orders.created.in.europe")
@@ -61,27 +60,7 @@ struct Centers {
     }
 }
 
-/// The center with Foundation's API, against Foundation's own.
-func compatibleCases() -> [Case] {
-    [(1, 2.0), (1_000, 4.0)].map { observers, budget in
-        Case("post to \(observers), CompatibleNotificationCenter", .atLeast(budget)) {
-            let centers = Centers()
-            let compatible = CompatibleNotificationCenter()
-            let tally = centers.tally
-            let tokens = (0..<observers).map { _ in
-                compatible.addObserver(forName: .created, object: nil, queue: nil) { _ in tally.add() }
-            }
-            return (
-                centers.posts(observers > 100 ? 500 : 50_000, to: observers, holding: tokens) { count in
-                    for _ in 0..<count { compatible.post(name: .created, object: nil) }
-                },
-                foundationPosts(centers, to: observers)
-            )
-        }
-    }
-}
-
-private func foundationPosts(_ centers: Centers, to observers: Int) -> Contender {
+func foundationPosts(_ centers: Centers, to observers: Int) -> Contender {
     let tokens = (0..<observers).map { _ in centers.foundationObserve() }
     return centers.posts(observers > 100 ? 50 : 20_000, to: observers, holding: tokens) { count in
         for _ in 0..<count { centers.foundations.post(name: .created, object: nil) }
@@ -139,25 +118,30 @@ private func plainPost(to observers: Int, atLeast budget: Double, _ churn: Int, 
     }
 }
 
-/// Foundation's typed messages that are delivered while the poster waits are those of the main actor.
 private func typedPost(_ centers: Centers) -> (Contender, Contender) {
     let tally = centers.tally
     let token = centers.ours.observe(Paid.self) { _ in tally.add() }
-    let foundationToken = MainActor.assumeIsolated {
-        centers.foundations.addObserver(of: nil as Instance?, for: FoundationPaid.self) {
-            @MainActor (_: FoundationPaid) -> Void in tally.add()
-        }
-    }
     return (
         centers.posts(100_000, holding: [token]) { count in
             for order in 0..<count { centers.ours.post(Paid(order: order)) }
         },
-        centers.posts(20_000, holding: [foundationToken]) { count in
-            MainActor.assumeIsolated {
-                for order in 0..<count { centers.foundations.post(FoundationPaid(order: order)) }
-            }
-        }
+        foundationTypedPosts(centers)
     )
+}
+
+/// Foundation's typed messages that are delivered while the poster waits are those of the main actor.
+func foundationTypedPosts(_ centers: Centers) -> Contender {
+    let tally = centers.tally
+    let token = MainActor.assumeIsolated {
+        centers.foundations.addObserver(of: nil as Instance?, for: FoundationPaid.self) {
+            @MainActor (_: FoundationPaid) -> Void in tally.add()
+        }
+    }
+    return centers.posts(20_000, holding: [token]) { count in
+        MainActor.assumeIsolated {
+            for order in 0..<count { centers.foundations.post(FoundationPaid(order: order)) }
+        }
+    }
 }
 
 /// As little as one can do who holds others weakly: look whether each is there, and call.

@@ -1,19 +1,22 @@
 // Compares LocalCenter with Foundation's NotificationCenter at the same work, and fails if a ratio is not what is asked for.
 //
-//   compare [ROUNDS]
+//   compare [ROUNDS [TEXT]]: with a text, only the cases that have it in their title.
 import Foundation
 
-let rounds = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 21
+let arguments = CommandLine.arguments.dropFirst()
+let rounds = arguments.first.flatMap { Int($0) } ?? 21
+let text = arguments.dropFirst().first
 var load = [Double](repeating: 0, count: 3)
 getloadavg(&load, 3)
 print("Nanoseconds for each, \(rounds) rounds in turns; \(load[0]) processes ran in the last minute.\n")
 
 Case.printTitles()
+let cases =
+    postingCases(churn: 0) + postingCases(churn: 60_000) + compatibleCases() + registeringCases() + growingCases()
+    + threadCases()
 var missed = 0
-for scene in postingCases(churn: 0) + postingCases(churn: 60_000) + compatibleCases() + registeringCases()
-    + growingCases() + threadCases()
-where try !scene.run(rounds: rounds) {
-    missed += 1
+for scene in cases where text.map({ scene.title.contains($0) }) ?? true {
+    if try !scene.run(rounds: rounds) { missed += 1 }
 }
 if missed > 0 {
     print("\n\(missed) not as asked for")
