@@ -1,8 +1,8 @@
 import Foundation
 
-/// The notifications that Foundation posts of its own accord, which it knows only its own default center for.
+/// The notifications that Foundation itself posts, all to its own default center.
 enum FoundationPosts {
-    /// Not every name: Foundation's center cannot hand its typed messages to an observer of every name, and traps.
+    /// One by one: Foundation's center traps where a typed message reaches an observer of every name.
     private static let names: [NSNotification.Name] = [
         .NSFileHandleConnectionAccepted, .NSFileHandleDataAvailable, .NSFileHandleReadToEndOfFileCompletion,
         .NSSystemTimeZoneDidChange, .NSThreadWillExit, .NSCalendarDayChanged,
@@ -11,7 +11,7 @@ enum FoundationPosts {
         NSNotification.Name("NSURLCredentialStorageChangedNotification"),
     ]
 
-    /// Posts them to this center as well, for good.
+    /// Posts them to this center as well, as long as the process runs.
     static func forward(to center: CompatibleNotificationCenter) {
         for name in names {
             // The token is not needed: the block stays until it is removed.

@@ -1,10 +1,10 @@
 import NotifyCenter
 
 extension NotificationObject {
-    /// What stands for the object of a post, or nil if no observer can ask for it: it is neither an instance nor hashable.
+    /// The object of a post, or nil if no observer can ask for it because it is neither an instance nor hashable.
     ///
-    /// An instance may be of a class that is not sendable. It is compared by identity and held weakly, or by the post that is
-    /// in progress: nothing here looks into it.
+    /// An instance may be of a class that is not sendable. It is compared by identity, and held weakly or by the post in
+    /// progress; it is not used in any other way.
     init?(ofPost object: Any) {
         if let instance = Self.instance(object) {
             self.init(anyInstance: instance)
@@ -22,28 +22,28 @@ extension NotificationObject {
         }
     }
 
-    /// The object as it is, if it is an instance. A cast would look for everything else that an object may be first, which
-    /// takes longer than the post.
+    /// The object, if it is an instance. A cast would first try everything else that an object may be, which takes longer
+    /// than the post.
     private static func instance<Object>(_ object: Object) -> (any AnyObject & Sendable)? {
         guard Object.self is AnyClass else { return nil }
         // An instance of a class is a reference and nothing else, and Sendable has no representation.
         return withUnsafePointer(to: object) { UnsafeRawPointer($0).load(as: (any AnyObject & Sendable).self) }
     }
 
-    /// What stands for the object that an observer asks for. If no post can have it, this is an object that is gone, and the
+    /// The object that an observer asks for. If no post can have it, this is an instance that has been released, so that the
     /// observer is never called.
     init(ofObserver object: Any) {
         if let known = NotificationObject(ofPost: object) {
             self = known
         } else {
-            self.init(instance: Nobody())
+            self.init(instance: Released())
         }
     }
 
-    private final class Nobody: Sendable {}
+    private final class Released: Sendable {}
 }
 
-/// An optional that hides in an `Any`.
+/// An optional inside an `Any`.
 private protocol OptionalObject {
     var wrapped: Any? { get }
 }

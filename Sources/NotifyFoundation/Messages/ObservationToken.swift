@@ -2,7 +2,7 @@ import NotifyCenter
 
 extension CompatibleNotificationCenter {
     /// Holds an observation of messages: it ends when the last copy of the token is released, or with
-    /// ``CompatibleNotificationCenter/removeObserver(_:)-(ObservationToken)``.
+    /// ``CompatibleNotificationCenter/removeObserver(_:)-(CompatibleNotificationCenter.ObservationToken)``.
     ///
     /// It keeps the center beneath. Tokens may be used on any thread.
     public struct ObservationToken: Hashable, Sendable {

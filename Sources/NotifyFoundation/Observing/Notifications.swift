@@ -2,7 +2,7 @@ public import Foundation
 import NotifyCenter
 
 extension CompatibleNotificationCenter {
-    /// The notifications of a name, from the moment this is called.
+    /// The notifications of a name that are posted from now on.
     ///
     /// ```swift
     /// for await notification in center.notifications(named: .didFollow) {
@@ -13,8 +13,8 @@ extension CompatibleNotificationCenter {
     /// - Parameters:
     ///   - name: The name.
     ///   - object: If not nil, only posts with this very instance, which is not kept alive.
-    ///   - limit: How many notifications may wait for the reader, at least 1. Of more, the oldest are lost, which
-    ///     ``Notifications/droppedCount`` tells.
+    ///   - limit: How many notifications may wait for each reader, at least 1. The oldest are dropped when there are more, which
+    ///     ``Notifications/droppedCount`` counts.
     public func notifications(
         named name: Notification.Name, object: (any AnyObject & Sendable)? = nil, bufferSize limit: Int = 64
     ) -> Notifications {
@@ -25,16 +25,17 @@ extension CompatibleNotificationCenter {
                 buffering: .dropOldest(limit: max(limit, 1))))
     }
 
-    /// An asynchronous sequence of notifications. It ends when a task that reads it is cancelled, and when the center beneath
-    /// ends the observation, because all are removed or the object is gone. What still waits then is not read any more.
+    /// An asynchronous sequence of notifications. It ends when the task of its only reader is cancelled, and when the center
+    /// beneath ends the observation, because all are removed or the object is released. Notifications that still wait then are
+    /// not read any more.
     ///
-    /// The observation lasts as long as the sequence or one of its iterators, which keep the center. There is one reader:
-    /// several would each get a part, and all would end with the first that is cancelled.
+    /// The observation lasts as long as the sequence or one of its iterators, which keep the center. Each iterator is a reader
+    /// with a buffer of its own, as with `NotificationSequence`.
     ///
-    /// As with Foundation, `Notification` is not `Sendable`, and this sequence hands it to another task than the one that
+    /// As with Foundation, `Notification` is not `Sendable`, and this sequence passes it to other tasks than the one that
     /// posted it. What it carries must be fit for that: values, or instances that may be used on any thread.
     public final class Notifications: AsyncSequence, Sendable {
-        /// What the sequence is of.
+        /// A notification.
         public typealias Element = Notification
         /// The sequence does not fail.
         public typealias Failure = Never
@@ -45,13 +46,13 @@ extension CompatibleNotificationCenter {
             self.sequence = sequence
         }
 
-        /// How many notifications were lost until now, because as many as may wait did so.
+        /// How many notifications were dropped because too many waited, for all readers together.
         public var droppedCount: Int { sequence.droppedCount }
 
-        /// An iterator, which keeps the observation going.
+        /// Adds a reader, which keeps the observation.
         public func makeAsyncIterator() -> Iterator { Iterator(iterator: sequence.makeAsyncIterator()) }
 
-        /// Hands out one notification after the other.
+        /// A reader of the sequence.
         public struct Iterator: AsyncIteratorProtocol {
             fileprivate var iterator: NotificationSequence<LocalNotification>.Iterator
 

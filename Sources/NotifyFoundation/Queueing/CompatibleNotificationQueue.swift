@@ -1,8 +1,8 @@
 public import Foundation
 import NotifyCenter
 
-/// Foundation's `NotificationQueue`, over a ``CompatibleNotificationCenter``: posts that wait for the run loop, and of which
-/// those that say the same are joined.
+/// Foundation's `NotificationQueue`, over a ``CompatibleNotificationCenter``: notifications wait for the run loop, and equal
+/// ones are coalesced.
 ///
 /// ```swift
 /// typealias NotificationQueue = CompatibleNotificationQueue
@@ -10,16 +10,16 @@ import NotifyCenter
 /// NotificationQueue.default.enqueue(Notification(name: .didChange, object: self), postingStyle: .asap)
 /// ```
 ///
-/// What waits is posted in the order in which it was enqueued (Foundation on Linux begins with the last), by the thread that
-/// enqueued it, when that thread runs its run loop in one of the modes that were asked for. Threads that run none, such as
-/// those of Swift's tasks, never post it. A queue stays until all that waits in it is posted.
+/// Pending notifications are posted in the order in which they were enqueued (Foundation on Linux begins with the last), by
+/// the thread that enqueued them, when that thread runs its run loop in one of the given modes. Threads that run none, such
+/// as those of Swift's tasks, never post them. A queue stays alive until all its notifications are posted.
 ///
-/// An observer may run the run loop: what still waits is posted there. What it takes out of the queue is not posted.
+/// An observer may run the run loop: what is still pending is posted there. What it dequeues is not posted.
 ///
-/// A run loop is woken by a timer, and Foundation on Linux never frees one: about 400 bytes stay. The main thread has one for
-/// each mode, for good. On another thread that would keep the run loop from ending, so there a timer goes when it had no use
-/// for a while, ten milliseconds at first and as much longer for each one that follows. A thread leaves one behind at least,
-/// a few if it enqueues all the time, and if it does so once a second a hundred in all; then its run loop ends a second later
+/// A run loop is woken by a timer, and Foundation on Linux never frees one: about 400 bytes leak. The main thread has one for
+/// each mode, permanently. On another thread that would keep the run loop from ending, so there a timer is removed when it has
+/// not been used for a while: ten milliseconds at first, and ten more for each one that follows. A thread leaks at least one,
+/// a few if it enqueues all the time, and a hundred in all if it does so once a second; then its run loop ends a second later
 /// than it could.
 ///
 /// A queue belongs to the thread that made it and must not be used by another one.
@@ -28,19 +28,19 @@ public final class CompatibleNotificationQueue: NSObject {
     /// loop has nothing else to do).
     public typealias PostingStyle = Foundation.NotificationQueue.PostingStyle
 
-    /// What makes two notifications one: the same name, the same object, or both.
+    /// What makes two notifications equal: the same name, the same object, or both.
     public typealias NotificationCoalescing = Foundation.NotificationQueue.NotificationCoalescing
 
     private let center: CompatibleNotificationCenter
     private var soon = PendingNotifications()
     private var idle = PendingNotifications()
 
-    /// Makes a queue for the thread that calls this.
+    /// Makes a queue for the current thread.
     public init(notificationCenter: CompatibleNotificationCenter) {
         center = notificationCenter
     }
 
-    /// The queue of the thread that asks, over the default center.
+    /// The queue of the current thread, over the default center.
     public static var `default`: CompatibleNotificationQueue {
         let key = "NotifyFoundation.CompatibleNotificationQueue"
         let things = Thread.current.threadDictionary
@@ -55,7 +55,7 @@ public final class CompatibleNotificationQueue: NSObject {
 extension CompatibleNotificationQueue: @unchecked Sendable {}
 
 extension CompatibleNotificationQueue {
-    /// Enqueues a notification in the default mode, in place of those that wait with the same name and object.
+    /// Enqueues a notification in the default mode, in place of pending ones with the same name and object.
     public func enqueue(_ notification: Notification, postingStyle: PostingStyle) {
         enqueue(notification, postingStyle: postingStyle, coalesceMask: [.onName, .onSender], forModes: nil)
     }
@@ -64,11 +64,11 @@ extension CompatibleNotificationQueue {
     ///
     /// - Parameters:
     ///   - notification: What to post.
-    ///   - postingStyle: When. With `now` it is posted before this returns, unless the run loop runs in another mode; then it
-    ///     is not posted at all.
-    ///   - coalesceMask: Those that wait and are the same in all of this go; the new one comes last. With `[]` all stay.
-    ///   - modes: In which modes of the run loop it may be posted, nil for the default mode. `.common` stands for the default
-    ///     mode and for those that the run loop treats like it.
+    ///   - postingStyle: When. With `now` it is posted before this returns, unless the run loop runs in a mode that is not one
+    ///     of `modes`; then it is not posted at all.
+    ///   - coalesceMask: Pending ones that are equal in all of this are dequeued; the new one comes last. With `[]` all stay.
+    ///   - modes: In which modes of the run loop it may be posted, nil for the default mode. `.common` means the default mode
+    ///     and the others that were added to the common modes.
     public func enqueue(
         _ notification: Notification, postingStyle: PostingStyle, coalesceMask: NotificationCoalescing,
         forModes modes: [RunLoop.Mode]?
@@ -88,7 +88,7 @@ extension CompatibleNotificationQueue {
         }
     }
 
-    /// Takes out the notifications that wait and are the same as this one in all that the mask says. With `[]` none is.
+    /// Dequeues the pending notifications that are equal to this one in all that the mask names. With `[]` none is.
     public func dequeueNotifications(matching notification: Notification, coalesceMask: NotificationCoalescing) {
         dequeue(like: PendingNotification(notification), in: coalesceMask)
     }
@@ -96,7 +96,7 @@ extension CompatibleNotificationQueue {
     private func dequeue(like pending: PendingNotification, in mask: NotificationCoalescing) {
         if mask.isDisjoint(with: [.onName, .onSender]) { return }
         for list in [\CompatibleNotificationQueue.soon, \.idle] {
-            // Comparing, and letting go of what is taken out, may run code that comes back to this queue.
+            // Comparing, and releasing what is removed, may run code that uses this queue.
             let same = self[keyPath: list].entries.values.filter { $0.pending.isSame(as: pending, in: mask) }
             for entry in same.sorted(by: { $0.number < $1.number }) { _ = self[keyPath: list].take(entry.number) }
         }
@@ -127,14 +127,14 @@ extension CompatibleNotificationQueue {
         post(\.soon, in: mode, leavingOthersTo: schedulePosts(soonIn:))
     }
 
-    /// Posts what waits now and may be posted in the mode that the run loop is in, save what observers take out meanwhile.
+    /// Posts what is pending now and may be posted in the mode of the run loop, except what observers dequeue meanwhile.
     private func post(
         _ list: ReferenceWritableKeyPath<CompatibleNotificationQueue, PendingNotifications>, in mode: RunLoop.Mode,
         leavingOthersTo schedulePosts: (RunLoop.Mode) -> Void
     ) {
         let current = RunLoop.current.currentMode ?? mode
         let ready = self[keyPath: list].inOrder.filter { $0.modes.accept(current) }.map(\.number)
-        // An observer may itself run the run loop, which then has to come to the others.
+        // An observer may itself run the run loop, which then has to post the others.
         if ready.count > 1 { schedulePosts(mode) }
         for number in ready {
             guard let entry = self[keyPath: list].take(number) else { continue }
@@ -144,8 +144,8 @@ extension CompatibleNotificationQueue {
 }
 
 extension [RunLoop.Mode] {
-    /// Whether what is asked for in these modes may happen in this one, or without a run loop. Of the modes that are like the
-    /// default one, that itself is the only one that Foundation tells of.
+    /// Whether these modes include the current one. Without a running run loop any do. Foundation does not tell which modes are
+    /// common; the default mode always is.
     func accept(_ mode: RunLoop.Mode?) -> Bool {
         guard let mode else { return true }
         return contains(mode) || mode == .default && contains(.common)

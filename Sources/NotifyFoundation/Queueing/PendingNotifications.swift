@@ -1,10 +1,10 @@
 import Foundation
 import NotifyCenter
 
-/// Notifications that wait, the first enqueued first.
+/// Pending notifications, the first enqueued first.
 ///
-/// Code that is not ours, a value's `==` or what an instance does when it goes, may use the queue that these wait in. None
-/// runs here: who changes this compares before and lets go of what was taken out after.
+/// Code of the program, such as a value's `==` or an instance's `deinit`, may use the queue that these are pending in. None
+/// runs here: the caller compares before a change, and releases what was removed after it.
 struct PendingNotifications {
     struct Entry {
         /// Later ones have larger numbers.
@@ -13,14 +13,14 @@ struct PendingNotifications {
         let modes: [RunLoop.Mode]
     }
 
-    /// By number, so that taking one out costs the same wherever it is.
+    /// By number, so that removing one costs the same wherever it is.
     private(set) var entries: [UInt64: Entry] = [:]
     private var lastNumber: UInt64 = 0
 
-    /// The modes for which the run loop was told to post: once is enough for all that wait.
+    /// The modes in which the run loop has been scheduled to post: once is enough for all pending notifications.
     var scheduledModes: Set<RunLoop.Mode> = []
 
-    /// All that wait, the first enqueued first.
+    /// All pending notifications, the first enqueued first.
     var inOrder: [Entry] { entries.values.sorted { $0.number < $1.number } }
 
     mutating func append(_ pending: PendingNotification, modes: [RunLoop.Mode]) {
@@ -28,13 +28,13 @@ struct PendingNotifications {
         entries[lastNumber] = Entry(number: lastNumber, pending: pending, modes: modes)
     }
 
-    /// Takes out the one with this number, if it still waits.
+    /// Removes the one with this number, if it is still pending.
     mutating func take(_ number: UInt64) -> Entry? {
         entries.removeValue(forKey: number)
     }
 }
 
-/// A notification, and what stands for its object while it waits. Values that cannot be compared count as none.
+/// A notification, and the object that it is compared by. Values that cannot be compared count as none.
 struct PendingNotification {
     let notification: Notification
     private let object: NotificationObject?
@@ -44,7 +44,7 @@ struct PendingNotification {
         object = notification.object.flatMap { NotificationObject(ofPost: $0) }
     }
 
-    /// Whether it is the same in all that the mask says, which is not empty.
+    /// Whether both are equal in all that the mask names, which is not empty.
     func isSame(
         as other: PendingNotification, in mask: Foundation.NotificationQueue.NotificationCoalescing
     ) -> Bool {

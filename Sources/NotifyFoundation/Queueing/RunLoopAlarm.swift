@@ -1,16 +1,16 @@
 import Foundation
 
-/// Has the run loop of a thread run closures, and wakes it for that.
+/// Runs closures on the run loop of a thread, and wakes it for that.
 ///
 /// Only a timer can wake it, and Foundation on Linux never frees a timer, nor what its block holds. So there is one for each
-/// mode, whose date is moved, and whose block holds nothing.
+/// mode, whose date is changed, and whose block holds nothing.
 ///
-/// A timer keeps a run loop from ending for want of work. That of the main thread has work at all times in the modes that
-/// programs use, so there a timer stays. Elsewhere it goes when it had no use for a while, and each one is given longer than
-/// the one before. So a thread that pauses for so many seconds between two uses in a mode makes a hundred timers for each of
-/// these seconds and no more, and its run loop ends at most about as much later than it could.
+/// A timer keeps a run loop from ending, which it does when it has no more work. That of the main thread always has work in the
+/// modes that programs use, so there a timer stays. On other threads it is removed when it has not been used for a while, and
+/// each one stays longer than the one before. So a thread that pauses for so many seconds between two uses in a mode makes a
+/// hundred timers for each of these seconds and no more, and its run loop ends at most about as much later than it could.
 final class RunLoopAlarm {
-    /// That of the thread that asks.
+    /// The one of the current thread.
     static var ofThisThread: RunLoopAlarm {
         let key = "NotifyFoundation.RunLoopAlarm"
         let things = Thread.current.threadDictionary
@@ -25,21 +25,21 @@ final class RunLoopAlarm {
         let body: () -> Void
     }
 
-    /// What waits in a mode, the first come first.
+    /// The pending jobs of each mode, the oldest first.
     private var jobs: [RunLoop.Mode: [Job]] = [:]
     private var lastNumber: UInt64 = 0
 
     private var timers: [RunLoop.Mode: Timer] = [:]
     private var timersMade = 0
-    /// The modes whose timer was set since it last fired.
+    /// The modes whose timer has been set since it last fired.
     private var setTimers: Set<RunLoop.Mode> = []
 
     private init() {}
 
     /// Runs the body once, on this thread, at the end of what the run loop is doing in this mode.
     ///
-    /// A block of the run loop does that, unless it is added just before the loop sleeps, or the loop runs inside of another
-    /// block and does not see it. Then the timer comes.
+    /// A block of the run loop does that, unless it is added just before the loop sleeps, or the loop runs inside another block
+    /// and does not see it. Then the timer does.
     func performSoon(in mode: RunLoop.Mode, _ body: @escaping () -> Void) {
         let number = add(body, in: mode)
         RunLoop.current.perform(inModes: [mode]) { Self.ofThisThread.run(number, in: mode) }
@@ -61,7 +61,7 @@ final class RunLoopAlarm {
     private func run(_ number: UInt64, in mode: RunLoop.Mode) {
         guard let index = jobs[mode]?.firstIndex(where: { $0.number == number }) else { return }
         let job = jobs[mode]?.remove(at: index)
-        // It may itself run the run loop, which then has to come to the others.
+        // It may itself run the run loop, which then has to run the others.
         if jobs[mode]?.isEmpty == false { setTimer(for: mode) }
         job?.body()
     }
@@ -72,7 +72,7 @@ final class RunLoopAlarm {
 extension RunLoopAlarm {
     private func setTimer(for mode: RunLoop.Mode) {
         setTimers.insert(mode)
-        // At once, also if the clock is put back meanwhile.
+        // At once, also if the clock is set back meanwhile.
         let now = Date.distantPast
         if let timer = timers[mode] {
             timer.fireDate = now
@@ -86,14 +86,14 @@ extension RunLoopAlarm {
         }
     }
 
-    /// For how many seconds the next timer stays after its last use.
+    /// How many seconds the next timer stays after its last use.
     private func lifetime(in mode: RunLoop.Mode) -> TimeInterval {
         let hasAlwaysWork = Thread.isMainThread && [.default, .common].contains(mode)
         return hasAlwaysWork ? .greatestFiniteMagnitude : 0.01 * Double(timersMade)
     }
 
-    /// While its callout runs a timer does not fire again, and a date that it is given may be ignored. So no code but ours
-    /// runs in it: the rest is done in a block, which the run loop runs in the same turn.
+    /// While its callout runs, a timer does not fire again, and a new date may be ignored. So no code of the program runs in it,
+    /// but in a block, which the run loop runs in the same turn.
     private func timerFired(in mode: RunLoop.Mode) {
         if setTimers.remove(mode) == nil {
             timers.removeValue(forKey: mode)?.invalidate()
