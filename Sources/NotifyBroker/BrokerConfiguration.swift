@@ -25,6 +25,9 @@ package struct BrokerConfiguration: Sendable, Equatable {
     package var subscriptionsPerConnection = 4096
     package var subscriptionsPerUser = 100_000
     package var durableSubscriptionsPerUser = 10_000
+    /// What a user's subscriptions may take up in the center. When its tables grow they move at once, which takes about 50 ms
+    /// for so much.
+    package var subscriptionBytesPerUser = 64 << 20
     /// The work of resolving a name that a user's patterns may cause: registrations walked, and 16 for each token at which one
     /// of the patterns branches off or goes on.
     package var patternOverlapPerUser = 65_536

@@ -52,6 +52,7 @@ struct Ledger {
         limits[Resource.connections.rawValue] = configuration.connectionsPerUser
         limits[Resource.subscriptions.rawValue] = configuration.subscriptionsPerUser
         limits[Resource.durableSubscriptions.rawValue] = configuration.durableSubscriptionsPerUser
+        limits[Resource.registrationBytes.rawValue] = configuration.subscriptionBytesPerUser
         limits[Resource.receivedBytes.rawValue] = configuration.partialBytesPerUser
         limits[Resource.outboxBytes.rawValue] = configuration.outboxBytesPerUser
         self.limits = limits
@@ -98,9 +99,9 @@ struct Ledger {
         change(resource, by: amount - self.amount(of: resource, uid: uid), uid: uid)
     }
 
-    /// - Throws: `limitReached`, if the user holds more than the limit.
-    func check(_ resource: Resource, uid: UInt32) throws(WireError) {
-        guard amount(of: resource, uid: uid) <= limit(of: resource) else { throw exceeded(resource, uid: uid) }
+    /// - Throws: `limitReached`, if the user holds more than the limit, or would with so much more.
+    func check(_ resource: Resource, adding more: Int = 0, uid: UInt32) throws(WireError) {
+        guard amount(of: resource, uid: uid) + more <= limit(of: resource) else { throw exceeded(resource, uid: uid) }
     }
 
     /// Notes that `uid` stores a message under `name`.
@@ -217,9 +218,9 @@ extension Ledger.Resource {
     /// The setting that limits it for a user.
     fileprivate var setting: String {
         switch self {
-        case .connections, .subscriptions, .durableSubscriptions, .receivedBytes, .outboxBytes:
+        case .connections, .subscriptions, .durableSubscriptions, .registrationBytes, .receivedBytes, .outboxBytes:
             "limits.per_user.\(name)"
-        case .slowConnections, .connectionBytes, .registrationBytes, .durableBytes, .blockBytes, .answerBytes,
+        case .slowConnections, .connectionBytes, .durableBytes, .blockBytes, .answerBytes,
             .pendingBytes, .nameBytes:
             "limits.memory_bytes"
         }

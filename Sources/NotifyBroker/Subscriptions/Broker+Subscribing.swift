@@ -17,7 +17,9 @@ extension Broker {
         }
         turns.spend(Turns.Cost.subscribe + subscribe.patterns.count * Turns.Cost.pattern)
         let filter = try filter(of: subscribe, from: slot)
-        try ledger.checkRoom(for: Self.registrationBytes(of: filter), uid: connections[slot].uid)
+        let bytes = Self.registrationBytes(of: filter)
+        try ledger.check(.registrationBytes, adding: bytes, uid: connections[slot].uid)
+        try ledger.checkRoom(for: bytes, uid: connections[slot].uid)
         let work = subscriptions.work
         defer { turns.spend(subscriptions.work - work) }
         if subscribe.durableName.isEmpty {
@@ -98,6 +100,7 @@ extension Broker {
         }
         if let registration = connections[slot].registration.take() {
             subscriptions.remove(registration, uid: uid, volatileSubscriptions: volatileCount)
+            if subscriptions.uidOfRemains != nil { actions.append(.continueSoon) }
             chargeRegistrations(of: uid)
         }
         ledger.change(.subscriptions, by: -volatileCount, uid: uid)

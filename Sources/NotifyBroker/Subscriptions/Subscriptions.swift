@@ -1,3 +1,4 @@
+import DequeModule
 import NotifyCenter
 import NotifyLog
 import NotifyWire
@@ -15,6 +16,8 @@ struct Subscriptions: ~Copyable {
     }
 
     private static let reducedCacheBytes = 256 << 10
+    /// A pattern has up to 32 tokens, so a piece takes up to half a millisecond.
+    private static let linksPerPiece = 64
 
     private var center: CenterCore
     private let maximumCacheBytes: Int
@@ -22,6 +25,8 @@ struct Subscriptions: ~Copyable {
     private var vacantScopes: [Int] = []
     private var scopeCount = 0
     private(set) var volatileCount = 0
+    /// What is to be removed from the center, of registrations that have ended.
+    private var remains: Deque<(ended: EndedRegistration, uid: UInt32)> = []
 
     /// - Parameter maximumOverlap: How many registrations and nodes, of 16 each, of one user one name may match.
     /// - Parameter maximumCacheBytes: The most memory that cached resolutions may take.
@@ -85,19 +90,38 @@ struct Subscriptions: ~Copyable {
         return id
     }
 
-    /// Ends a registration with all its subscriptions.
+    /// Ends a registration with all its subscriptions. What they leave in the center, if they are many, is removed by
+    /// ``removeRemains()`` in pieces.
     ///
     /// - Parameter volatileSubscriptions: How many of them are volatile.
     mutating func remove(_ registration: UInt64, uid: UInt32, volatileSubscriptions: Int = 0) {
         guard let scope = scopes[uid] else { return }
-        _ = center.remove(registration, scope: scope.number)
         volatileCount -= volatileSubscriptions
+        if let ended = center.end(registration, removing: Self.linksPerPiece, scope: scope.number) {
+            remains.append((ended, uid))
+        } else {
+            registrationIsGone(from: uid)
+        }
+    }
+
+    private mutating func registrationIsGone(from uid: UInt32) {
+        guard let scope = scopes[uid] else { return }
         if scope.registrations > 1 {
             scopes[uid]?.registrations -= 1
         } else {
             scopes[uid] = nil
             vacantScopes.append(scope.number)
         }
+    }
+
+    /// The user of whose registrations something is left to be removed, if there is any.
+    var uidOfRemains: UInt32? { remains.first?.uid }
+
+    /// Removes a piece of what registrations left.
+    mutating func removeRemains() {
+        guard let (ended, uid) = remains.first, center.remove(Self.linksPerPiece, of: ended) else { return }
+        remains.removeFirst()
+        registrationIsGone(from: uid)
     }
 
     private mutating func register(_ subscriber: Subscriber, uid: UInt32) -> UInt64 {

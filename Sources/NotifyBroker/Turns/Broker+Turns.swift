@@ -75,7 +75,20 @@ extension Broker {
 
     /// Ends the work of this turn.
     mutating func turnEnded() {
+        if let uid = subscriptions.uidOfRemains { removeRemains(of: uid) }
         turns.ended()
-        if turns.isAnyoneWaiting { actions.append(.continueSoon) }
+        if turns.isAnyoneWaiting || subscriptions.uidOfRemains != nil { actions.append(.continueSoon) }
+    }
+
+    /// Removes what closed connections of a user left, as far as that takes a slice of work.
+    private mutating func removeRemains(of uid: UInt32) {
+        turns.beginSlice(Turns.slice)
+        while turns.hasWorkLeft, subscriptions.uidOfRemains == uid {
+            let work = subscriptions.work
+            subscriptions.removeRemains()
+            turns.spend(subscriptions.work - work)
+        }
+        turns.endSlice(of: uid)
+        chargeRegistrations(of: uid)
     }
 }

@@ -161,6 +161,33 @@ extension CenterCore {
         return scopes[scope].index.remove(id)
     }
 
+    /// Ends a registration, and removes at most so many of its links at once, as a registration may have any number of them.
+    ///
+    /// - Returns: What is left for ``remove(_:of:)``; nil if nothing is. No post reaches it any more.
+    package mutating func end(_ id: UInt64, removing links: Int, scope: Int) -> EndedRegistration? {
+        guard scopes[scope].index.contains(id) else { return nil }
+        removalCount += 1
+        registrationCount -= 1
+        for _ in 0..<links where !unlinkOne(of: id, scope) {
+            _ = scopes[scope].index.remove(id)
+            return nil
+        }
+        guard let record = scopes[scope].index.end(id) else { return nil }
+        // Cheaper than to look for what each of its patterns matches.
+        cache.removeAll()
+        return EndedRegistration(record: record, scope: scope)
+    }
+
+    /// Removes at most so many links of a registration that has ended.
+    ///
+    /// - Returns: Whether none is left. Then it must not be used again.
+    package mutating func remove(_ links: Int, of ended: EndedRegistration) -> Bool {
+        let nodes = scopes[ended.scope].index.nodeCount
+        let isWhole = scopes[ended.scope].index.remove(links, ofEnded: ended.record)
+        work &+= NameTrie.work(ofNodes: nodes - scopes[ended.scope].index.nodeCount) + links
+        return isWhole
+    }
+
     /// Whether a registration has not been removed.
     package func contains(_ id: UInt64, scope: Int = 0) -> Bool {
         scopes[scope].index.contains(id)
@@ -244,6 +271,12 @@ extension CenterCore {
         if isNew { cache.invalidate(subject, object: object, hash: hash) }
         return SubscriptionLink(number: link)
     }
+}
+
+/// What a registration left that has ended.
+package struct EndedRegistration: Sendable, BitwiseCopyable, Equatable {
+    let record: Int32
+    let scope: Int
 }
 
 /// One pattern of a subscription.

@@ -54,6 +54,9 @@ struct NameTrie: ~Copyable, Sendable {
 
     var nodeCount: Int { nodes.count }
 
+    /// What looking at so many nodes takes, in registrations walked.
+    static func work(ofNodes count: Int) -> Int { count &* Int(nodeWeight) }
+
     /// The memory that the trie occupies.
     var byteCount: Int { nodes.byteCount + literals.byteCount }
 
@@ -240,7 +243,7 @@ struct NameTrie: ~Copyable, Sendable {
             following.removeAll()
         }
         for index in current.values where nodes[index].place >= 0 { places.append(nodes[index].place) }
-        return (visited &+ current.count) &* Int(Self.nodeWeight)
+        return Self.work(ofNodes: visited &+ current.count)
     }
 
     /// The literal child for a token, or -1.

@@ -75,6 +75,7 @@ struct RegistrationIndex: ~Copyable, Sendable {
 
     var count: Int { records.count }
     var nameCount: Int { names.count }
+    var nodeCount: Int { trie.nodeCount }
 
     /// The number of values that are stored for all registrations together, 0 without any.
     var footprint: Int {
@@ -156,10 +157,33 @@ extension RegistrationIndex {
         }
     }
 
+    /// Ends a registration that has links: names do not lead to it any more.
+    ///
+    /// - Returns: Its record, for ``remove(_:ofEnded:)``.
+    mutating func end(_ id: UInt64) -> Int32? {
+        guard let record = record(of: id) else { return nil }
+        records[record].registration = .none
+        return record
+    }
+
+    /// Removes at most so many links of a registration that has ended, and its record with the last of them.
+    ///
+    /// - Returns: Whether it is gone.
+    mutating func remove(_ count: Int, ofEnded record: Int32) -> Bool {
+        for _ in 0..<count {
+            let link = records[record].firstLink
+            if link < 0 { break }
+            remove(link: link)
+        }
+        guard records[record].firstLink < 0 else { return false }
+        records.remove(record)
+        return true
+    }
+
     /// Removes the record of a registration that has no links any more.
     mutating func remove(_ id: UInt64) -> Bool {
         guard let record = record(of: id) else { return false }
-        records[record].registration = Registration(id: 0, priority: 0, slot: 0)
+        records[record].registration = .none
         records.remove(record)
         return true
     }
@@ -299,13 +323,17 @@ extension RegistrationIndex {
 
     /// Each removal pays for looking at so many nodes.
     private static let nodesPerRemoval = 64
+    /// Looking at more nodes in one piece would keep everybody waiting: this many take about 15 ms.
+    private static let maximumTightenedNodes = 1 << 18
 
-    /// Computes ``overlap`` anew, if there were enough removals to pay for that: it takes a look at every node, and what is
-    /// refused for its overlap is removed again.
+    /// Computes ``overlap`` anew, if there were enough removals to pay for that, and not too many nodes: it takes a look at
+    /// every node, and what is refused for its overlap is removed again.
     ///
     /// - Returns: The number of nodes that were looked at.
     mutating func tightenOverlap() -> Int {
-        guard measuresOverlap, trie.removalsSinceTight > trie.nodeCount / Self.nodesPerRemoval else { return 0 }
+        guard measuresOverlap, trie.nodeCount <= Self.maximumTightenedNodes,
+            trie.removalsSinceTight > trie.nodeCount / Self.nodesPerRemoval
+        else { return 0 }
         for place in 0..<Int32(places.extent) { places[place].longestList = 0 }
         for number in 0..<Int32(lists.extent) where lists[number].first >= 0 && lists[number].objectEntry >= 0 {
             let list = lists[number]
@@ -367,7 +395,8 @@ extension RegistrationIndex {
         var index = lists[list].first
         while index >= 0 {
             let link = links[index]
-            registrations.append(records[link.record].registration)
+            let registration = records[link.record].registration
+            if !registration.isNone { registrations.append(registration) }
             index = link.next
         }
     }

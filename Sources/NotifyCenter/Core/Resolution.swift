@@ -15,6 +15,11 @@ package struct Registration: Hashable, Sendable, BitwiseCopyable {
         self.slot = slot
     }
 
+    /// Of a record without registration.
+    static let none = Registration(id: 0, priority: 0, slot: 0)
+
+    var isNone: Bool { id == 0 }
+
     /// Whether this one is called before the other.
     @inline(__always)
     static func < (left: Registration, right: Registration) -> Bool {

@@ -46,6 +46,7 @@ struct ConfigurationSetting: Sendable {
         .init("limits.per_user.connections", .integer(\.broker.connectionsPerUser, 1...1_000_000)),
         .init("limits.per_user.subscriptions", .integer(\.broker.subscriptionsPerUser, 1...100_000_000)),
         .init("limits.per_user.durable_subscriptions", .integer(\.broker.durableSubscriptionsPerUser, 0...1_000_000)),
+        .init("limits.per_user.subscription_bytes", .integer(\.broker.subscriptionBytesPerUser, bytes)),
         .init("limits.per_user.pattern_overlap", .integer(\.broker.patternOverlapPerUser, 64...1_000_000_000)),
         .init("limits.per_user.names", .integer(\.broker.namesPerUser, 1...100_000_000)),
         .init("limits.per_user.outbox_bytes", .integer(\.broker.outboxBytesPerUser, bytes)),

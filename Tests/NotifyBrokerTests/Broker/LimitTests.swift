@@ -49,6 +49,22 @@ struct LimitTests {
         #expect(shell.counter("subscriptions") == 3)
     }
 
+    @Test func bytesOfAUsersSubscriptionsAreLimited() {
+        let shell = configured { $0.subscriptionBytesPerUser = 5_000 }
+        let (client, stranger) = (shell.connect(), shell.connect(uid: 2000))
+        for number in 1...20 as ClosedRange<UInt32> { client.subscribe(number, ["*.a\(number).b"]) }
+        stranger.subscribe(1, ["*.a.b"])
+        shell.run()
+        let refused = client.takeErrors()
+        #expect(refused.count > 0 && refused.count < 20)
+        #expect(refused.allSatisfy { $0.message.contains("limits.per_user.subscription_bytes") })
+        #expect(codes(stranger).isEmpty)
+        for number in 1...(20 - UInt32(refused.count)) { client.detach(number) }
+        client.subscribe(30, ["*.a.b"])
+        shell.run()
+        #expect(codes(client).isEmpty, "given back")
+    }
+
     @Test func subscriptionsOfAUserAreLimited() {
         let shell = configured { $0.subscriptionsPerUser = 2 }
         let (first, second, stranger) = (shell.connect(), shell.connect(), shell.connect(uid: 2000))

@@ -41,6 +41,35 @@ import Testing
         #expect(core.slots("a.c").isEmpty)
     }
 
+    @Test func aRegistrationWithManyPatternsEndsAtOnceAndIsRemovedInPieces() throws {
+        let core = TestCore()
+        let id = try core.add("a", "b.*", "c.>", "d", slot: 1)
+        _ = try core.add("a", slot: 2)
+        #expect(["a", "b.x", "c.x", "d"].map { core.slots($0) } == [[1, 2], [1], [1], [1]])
+
+        let ended = try #require(core.end(id, removing: 1))
+        #expect(!core.contains(id))
+        #expect(core.count == 1)
+        #expect(core.removalCount == 1)
+        #expect(["a", "b.x", "c.x", "d"].map { core.slots($0) } == [[2], [], [], []])
+        #expect(core.end(id, removing: 1) == nil)
+
+        #expect(!core.remove(2, of: ended))
+        let later = try core.add("b.*", slot: 3)
+        #expect(["a", "b.x"].map { core.slots($0) } == [[2], [3]])
+        #expect(core.remove(2, of: ended))
+        #expect(["a", "b.x"].map { core.slots($0) } == [[2], [3]])
+        #expect(core.remove(later))
+    }
+
+    @Test func aRegistrationWithFewPatternsEndsWhole() throws {
+        let core = TestCore()
+        let id = try core.add("a", "b.*", slot: 1)
+        #expect(core.end(id, removing: 8) == nil)
+        #expect(core.count == 0)
+        #expect(core.footprint == 0)
+    }
+
     @Test func aRegistrationWithoutPatternsGetsNothing() {
         let core = TestCore()
         let id = core.add([])

@@ -31,6 +31,12 @@ final class TestCore {
     }
 
     func remove(_ id: UInt64) -> Bool { core.remove(id) }
+
+    func end(_ id: UInt64, removing links: Int) -> EndedRegistration? {
+        core.end(id, removing: links, scope: 0)
+    }
+
+    func remove(_ links: Int, of ended: EndedRegistration) -> Bool { core.remove(links, of: ended) }
     func contains(_ id: UInt64) -> Bool { core.contains(id) }
 
     func resolve(_ name: String, _ object: String? = nil) -> Resolution {
