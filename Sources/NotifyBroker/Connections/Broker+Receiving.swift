@@ -94,7 +94,8 @@ extension Broker {
         guard !connections[slot].session.isClosing else { return bytes.count }
         holdBackIfUnread(slot)
         let next = try decoder(for: slot).next(in: bytes.slice(from: used))
-        endTurn(of: slot, hasMore: next != nil || connections[slot].listing != nil)
+        // Also with a part of a frame alone a connection waits for its turn, as reading takes time, too.
+        endTurn(of: slot, hasMore: next != nil || connections[slot].listing != nil || turns.isSliceEmpty)
         return used
     }
 

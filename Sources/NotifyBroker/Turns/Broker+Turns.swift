@@ -32,6 +32,7 @@ extension Broker {
             // Reading goes on when nothing is left.
             connections[slot].pauses.remove(.backlog)
             turns.beginSlice(Turns.slice)
+            turns.spend(Turns.Cost.turn)
         }
     }
 

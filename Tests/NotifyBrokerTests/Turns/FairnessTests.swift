@@ -42,6 +42,24 @@ struct FairnessTests {
         #expect(attackers.allSatisfy { $0.take().count == 1_000 }, "everything is answered in the end")
     }
 
+    @Test func whoIsAheadIsReadNoFasterThanItsTurnsComeAlsoWhereNoFrameIsWhole() {
+        let shell = Shell()
+        let (busy, slow) = (shell.connect(uid: 1000), shell.connect(uid: 1000))
+        let innocent = shell.connect(uid: 2000)
+        busy.send(frames(10_000) { postFrame($0, name: Array("a".utf8), .volatile, receipt: false) })
+        innocent.ping()
+        let ping = Ping(request: 1).encoded
+        slow.send(Array(ping.dropLast()))
+        #expect(shell.connection(slow).pauses == .backlog)
+        #expect(shell.connection(innocent).pauses.isEmpty)
+        shell.run()
+        #expect(slow.isRead)
+        slow.send([ping[ping.count - 1]])
+        shell.run()
+        #expect(slow.take().count == 1)
+        #expect(shell.lastSequence == 10_000)
+    }
+
     @Test func framesOfOneConnectionStayInOrderAcrossTurns() {
         let shell = Shell()
         let (poster, reader) = (shell.connect(), shell.connect())
@@ -102,6 +120,35 @@ struct FairnessTests {
         #expect(work < Turns.Cost.read + 200)
         shell.run()
         #expect(many.takeMessages().count == 2)
+    }
+
+    @Test func whatAClosedConnectionSubscribedToIsRemovedInPieces() {
+        let shell = Shell()
+        let (many, innocent) = (shell.connect(uid: 1000), shell.connect(uid: 2000))
+        let rest = Array(repeating: "t", count: 30).joined(separator: ".")
+        for number in 1...200 as ClosedRange<UInt32> {
+            many.subscribe(number, (0..<64).map { "p\(number)-\($0).*.\(rest)" })
+        }
+        shell.run()
+        let name = "p1-1.a.\(rest)"
+        innocent.post(name, .volatile)
+        shell.run()
+        #expect(many.takeMessages().count == 1)
+        shell.closed(many)
+        let bytes = shell.amount(of: .registrationBytes, 1000)
+        #expect(bytes > 10 << 20)
+
+        // Whoever has its place now does not get what it subscribed to.
+        let next = shell.connect(uid: 3000, greets: false)
+        #expect(next.id.slot == many.id.slot)
+        innocent.post(name, .volatile)
+        let work = shell.work(of: innocent) { shell.tick() }
+        #expect(work < 4 * Turns.slice)
+        #expect(shell.amount(of: .registrationBytes, 1000) > bytes / 2)
+        #expect(next.takeMessages().isEmpty)
+        shell.run()
+        #expect(shell.holdsNothing(1000))
+        #expect(shell.core.broker.subscriptions.byteCount(of: 1000) == 0)
     }
 }
 

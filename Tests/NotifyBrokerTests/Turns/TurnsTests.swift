@@ -71,11 +71,21 @@ struct TurnsTests {
         let beside = turns.readAllowance(of: 7)
         #expect(beside == Turns.slice)
         turns.spend(Turns.unitsPerTurn)
-        let over = turns.readAllowance(of: 7)
-        #expect(over <= 0)
+        #expect(turns.readAllowance(of: 7) == Turns.slice, "it is not ahead of who waits")
+        #expect(turns.readAllowance(of: 1) <= 0)
         turns.ended()
-        let next = turns.readAllowance(of: 7)
-        #expect(next == Turns.slice)
+        #expect(turns.readAllowance(of: 7) == Turns.slice)
+        #expect(turns.readAllowance(of: 1) == Turns.lightSlice)
+    }
+
+    @Test func withoutCompetitionWhatIsReadWaitsWhenTheTurnsWorkIsDone() {
+        var turns = Turns()
+        turns.spend(Turns.unitsPerTurn)
+        turns.beginSlice(turns.readAllowance(of: 7))
+        #expect(turns.isSliceEmpty)
+        turns.ended()
+        turns.beginSlice(turns.readAllowance(of: 7))
+        #expect(!turns.isSliceEmpty)
     }
 
     @Test func reductionsTakeUpAnEighthOfTheTime() {
