@@ -30,8 +30,9 @@ struct BlockWriter {
                 used.append(finished)
             } else {
                 swap(&used[turn], &buffer)
-                // Copies nothing: where a slice is still held, this takes a new buffer of the same size.
-                buffer.clear()
+                // Copies nothing: where a slice is still held, this takes a new buffer. It has room for what was needed last:
+                // those that are held would otherwise keep far more memory than they have bytes.
+                buffer.clear(minimumCapacity: finished.writerIndex)
                 used[turn] = finished
                 turn = (turn + 1) % Self.spares
             }

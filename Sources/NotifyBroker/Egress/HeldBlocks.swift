@@ -2,11 +2,11 @@ import NIOCore
 
 /// A block of encoded messages that the outboxes of many connections refer to.
 final class SharedBlock: Sendable {
-    /// What it takes in memory: the part of the buffer that was written.
+    /// What it takes in memory.
     let byteCount: Int
 
     init(_ buffer: ByteBuffer) {
-        byteCount = max(4096, buffer.writerIndex)
+        byteCount = max(4096, buffer.storageCapacity)
     }
 }
 

@@ -43,6 +43,17 @@ struct BlockWriterTests {
         #expect(writer.cut().readableBytes == places[1].end)
     }
 
+    @Test func whatIsHeldTakesNoMoreThanTwiceItsBytes() {
+        var writer = BlockWriter()
+        append(1, to: &writer, size: 250_000)
+        var held = [writer.cut()]
+        for sequence in 2...60 as ClosedRange<UInt64> {
+            append(sequence, to: &writer, size: 10_000)
+            held.append(writer.cut())
+        }
+        #expect(held.dropFirst(20).allSatisfy { $0.storageCapacity <= 2 * $0.readableBytes })
+    }
+
     @Test func aGiantBufferIsNotKept() {
         var writer = BlockWriter()
         for sequence in 1...20 as ClosedRange<UInt64> {
