@@ -77,7 +77,7 @@ let package = Package(
             name: "NotifyServer",
             dependencies: [
                 "NotifyCenter", "NotifyWire", "NotifyLog", "NotifyBroker", "NotifyStore", "NotifySystem",
-                .product(name: "SystemPackage", package: "swift-system"),
+                "CMalloc", .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -100,7 +100,7 @@ let package = Package(
         .executableTarget(
             name: "notifyd",
             dependencies: [
-                "NotifyServer", "CMalloc", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "NotifyServer", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         .executableTarget(
             name: "notifyctl",

@@ -63,6 +63,9 @@ package struct Broker: ~Copyable {
     /// Whether there are sequences for posts.
     package var isReady: Bool { commits.sequencer.isReady }
 
+    /// The memory that all clients together are charged with.
+    package var chargedBytes: Int { ledger.totalBytes }
+
     /// The mark for a clean stop: no sequence from here on was ever used.
     package var nextSequence: UInt64 { commits.sequencer.next }
 

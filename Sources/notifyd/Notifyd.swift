@@ -1,5 +1,4 @@
 import ArgumentParser
-import CMalloc
 import Glibc
 import NotifyServer
 import NotifyWire
@@ -55,7 +54,6 @@ struct Notifyd: AsyncParsableCommand {
     }
 
     func run() async throws {
-        returnLargeBlocks()
         let options = CommandLineOptions(
             socket: socket, database: database, configuration: configurationFile, logLevel: logLevel)
         do {
@@ -65,14 +63,6 @@ struct Notifyd: AsyncParsableCommand {
             _ = write(STDERR_FILENO, line, line.count)
             throw ExitCode.failure
         }
-    }
-
-    /// Has malloc map blocks of 1 MiB and more by themselves, so that they are the system's again once they are freed, and take
-    /// up no memory where nothing was written yet. By default it raises that size to that of blocks that were freed, and what
-    /// clients once made the daemon use would stay.
-    private func returnLargeBlocks() {
-        mallopt(M_MMAP_THRESHOLD, 1 << 20)
-        mallopt(M_TRIM_THRESHOLD, 4 << 20)
     }
 
     private func oneLine(_ text: String) -> String {

@@ -26,6 +26,7 @@ final class BrokerDriver: BrokerHost {
     /// How much connections may read in a turn of the loop.
     var readBudget = ReadBudget()
     private var readBuffer = ReadBuffer()
+    private var memoryTrimmer = MemoryTrimmer()
     private var timer: (deadline: Duration, task: Scheduled<Void>)?
     private var readiness: EventLoopPromise<Void>?
     private var drained: EventLoopPromise<Void>?
@@ -197,6 +198,9 @@ final class BrokerDriver: BrokerHost {
     /// What is left goes on after events that have come meanwhile.
     private func tickEnded() {
         if isDrained { closeFlushedConnections() }
+        if let later = memoryTrimmer.trimIfNeeded(bytesInUse: core.broker.chargedBytes, now: now.monotonic) {
+            wake(at: later)
+        }
         if isWorkLeft, !isTickScheduled, !isEventRequested {
             isEventRequested = true
             requestEvent()

@@ -11,6 +11,7 @@ package enum Daemon {
     ///
     /// - Throws: ``ServerError`` for all that a person can do something about.
     package static func run(options: CommandLineOptions) async throws {
+        MemoryTrimmer.configureMalloc()
         // A reader of the log or a peer that goes away is an error of that write alone.
         signal(SIGPIPE, SIG_IGN)
         // Until the reloader listens, a reload would end the process; the configuration is just being read anyway.

@@ -1,0 +1,39 @@
+import CMalloc
+
+/// Gives freed memory back to the system.
+///
+/// malloc keeps what is freed for whoever asks next. After much was in use, tens of megabytes of it can lie between blocks that
+/// still are, charged to nobody. Trimming frees its pages: about 3 ms for 60 MB.
+struct MemoryTrimmer {
+    /// malloc is trimmed when so many bytes fewer are in use than there were.
+    static let leastFreedBytes = 16 << 20
+    static let interval = Duration.milliseconds(250)
+
+    private var highestBytes = 0
+    private var earliestTrim = Duration.zero
+
+    /// Has malloc map blocks of 1 MiB and more by themselves, so that they are the system's again once they are freed, and take
+    /// up no memory where nothing was written yet. By default it raises that size to that of blocks that were freed.
+    static func configureMalloc() {
+        mallopt(M_MMAP_THRESHOLD, 1 << 20)
+        mallopt(M_TRIM_THRESHOLD, 4 << 20)
+    }
+
+    /// Looks whether it is time to trim.
+    ///
+    /// - Parameters:
+    ///   - bytes: What is in use.
+    ///   - trim: Has malloc give back what is free.
+    /// - Returns: When it is to be asked again, if there is something to give back and it is too early; nil otherwise.
+    mutating func trimIfNeeded(
+        bytesInUse bytes: Int, now: Duration, trim: () -> Void = { malloc_trim(0) }
+    ) -> Duration? {
+        highestBytes = max(highestBytes, bytes)
+        guard highestBytes - bytes >= Self.leastFreedBytes else { return nil }
+        guard now >= earliestTrim else { return earliestTrim }
+        highestBytes = bytes
+        earliestTrim = now + Self.interval
+        trim()
+        return nil
+    }
+}

@@ -1,0 +1,33 @@
+import Testing
+
+@testable import NotifyServer
+
+struct MemoryTrimmerTests {
+    private static let least = MemoryTrimmer.leastFreedBytes
+
+    /// Calls the trimmer, and returns whether it trimmed and when it asks to be called again.
+    private func call(
+        _ trimmer: inout MemoryTrimmer, bytes: Int, after milliseconds: Int
+    ) -> (hasTrimmed: Bool, again: Duration?) {
+        var hasTrimmed = false
+        let again = trimmer.trimIfNeeded(bytesInUse: bytes, now: .milliseconds(milliseconds)) { hasTrimmed = true }
+        return (hasTrimmed, again)
+    }
+
+    @Test func itTrimsOnceMuchIsFree() {
+        var trimmer = MemoryTrimmer()
+        #expect(call(&trimmer, bytes: Self.least, after: 0) == (false, nil))
+        #expect(call(&trimmer, bytes: 1, after: 1) == (false, nil))
+        #expect(call(&trimmer, bytes: 0, after: 2) == (true, nil))
+        #expect(call(&trimmer, bytes: 0, after: 1_000) == (false, nil))
+    }
+
+    @Test func itTrimsAtIntervals() {
+        var trimmer = MemoryTrimmer()
+        _ = call(&trimmer, bytes: Self.least, after: 0)
+        #expect(call(&trimmer, bytes: 0, after: 10) == (true, nil))
+        _ = call(&trimmer, bytes: Self.least, after: 20)
+        #expect(call(&trimmer, bytes: 0, after: 30) == (false, .milliseconds(260)))
+        #expect(call(&trimmer, bytes: 0, after: 260) == (true, nil))
+    }
+}
