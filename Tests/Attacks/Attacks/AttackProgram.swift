@@ -1,7 +1,7 @@
 import ArgumentParser
 import Glibc
 
-/// The process of one attack: it prints "ready" once it is set up, and goes on until "stop".
+/// The process of one attack: it prints "ready" once it is set up, begins upon "go", and goes on until "stop".
 struct AttackProgram: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "attack", shouldDisplay: false)
 
@@ -27,6 +27,7 @@ struct AttackProgram: ParsableCommand {
             attack = nil
         }
         Output.say("ready")
+        orders.wait(for: "go")
         while !orders.contains("stop") {
             if let attack { attack.step() } else { orders.wait(for: "stop") }
         }

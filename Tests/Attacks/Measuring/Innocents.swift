@@ -74,7 +74,7 @@ final class Innocents {
     /// Posts as fast as possible for so long.
     ///
     /// - Returns: Deliveries a second.
-    func measureCapacity(for time: Duration = .seconds(1)) -> Double {
+    func measureCapacity(for time: Duration = .seconds(3)) -> Double {
         let begin = ContinuousClock.now
         let before = delivered
         while ContinuousClock.now - begin < time {

@@ -26,8 +26,8 @@ final class DaemonUnderAttack {
             environment["LD_PRELOAD"] = try Self.makeLibrary(in: folder)
             environment["HANGING_DISK"] = folder.file("hang")
         }
-        // It does not outlive the harness, however that ends.
-        let launcher = ["setpriv", "--pdeathsig", "KILL"]
+        // It does not outlive the harness, however that ends, and has the innocents' priority.
+        let launcher = ["nice", "--adjustment=-10", "setpriv", "--pdeathsig", "KILL"]
         process = try Child(
             "/usr/bin/env", launcher + [program.path, "--socket", socket, "--database", folder.file("notifyd.db")],
             environment: environment)
@@ -40,7 +40,7 @@ final class DaemonUnderAttack {
     private static func makeLibrary(in folder: TemporaryFolder) throws -> String {
         let source = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "HangingDisk.c").path
         let library = folder.file("hang.so")
-        let compiler = try Child("/usr/bin/env", ["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"])
+        let compiler = try Child("/usr/bin/env", ["clang", "-shared", "-fPIC", "-o", library, source, "-ldl"])
         compiler.waitForExit()
         guard compiler.status == 0 else { throw HarnessError("the library for a hanging disk cannot be compiled") }
         return library

@@ -61,9 +61,10 @@ struct DaemonOptions: ParsableArguments {
 
 struct RunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "run", abstract: "Run every row, then random mixtures until the time is over.")
+        commandName: "run",
+        abstract: "Run every row, all attacks together, and random mixtures until the time is over.")
 
-    @Argument(help: "Minutes.") var minutes: Int
+    @Argument(help: "How long, but every row and all together are run once.") var minutes: Int
     @Option(help: "The seed of the first mixture; random by default.") var seed: UInt64?
     @Option(help: "One row alone, by name or number.") var only: String?
     @OptionGroup var daemon: DaemonOptions
@@ -80,10 +81,10 @@ struct RunCommand: ParsableCommand {
         let program = try daemon.program
         var isHeld = true
         for row in only.flatMap(Row.named).map({ [$0] }) ?? Row.all {
-            isHeld = daemon.report(row.run(program, seconds: 8)) && isHeld
+            isHeld = daemon.report(row.run(program, seconds: 5)) && isHeld
         }
         if only == nil {
-            isHeld = daemon.report(Mixture.everything.run(program, seconds: 30)) && isHeld
+            isHeld = daemon.report(Mixture.everything.run(program, seconds: 120)) && isHeld
             var seed = seed ?? .random(in: 0...1_000_000_000)
             while ContinuousClock.now < deadline {
                 isHeld = daemon.report(Mixture(seed: seed).run(program, seconds: 30)) && isHeld

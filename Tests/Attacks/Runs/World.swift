@@ -51,7 +51,9 @@ final class World {
                 "\($0.size)", "--seed", "\($0.seed)",
             ])
         }
+        // One that has begun would keep the others of its user from being set up.
         for attacker in attackers { try wait(for: attacker, "ready") }
+        for attacker in attackers { attacker.say("go") }
         if !isSetUpMeasured { innocents.say("go") }
         pass(time)
         try finish(whileDiskHangs)
