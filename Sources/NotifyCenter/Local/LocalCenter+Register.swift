@@ -14,16 +14,16 @@ extension LocalCenter {
     private func register(
         _ observer: Observer, object: NotificationObject?, owner: Receiver.Owner?
     ) -> Observation {
-        // What is left for after the lock: calls, and letting go of what may call the center as it goes.
-        var leftover = Leftover()
-        state.withLock { state in state.register(observer, object: object, owner: owner, cache: cache, &leftover) }
+        // Done after the lock: calls, and releasing what may call the center as it is released.
+        var deferred = DeferredWork()
+        state.withLock { state in state.register(observer, object: object, owner: owner, cache: cache, &deferred) }
         // Posts that have begun do not reach the new one, so the one that it replaces is still called for them.
-        if leftover.replaced?.keepsWaiting == true { leftover.replaced?.end() }
-        if let others = leftover.others { finish(others, for: observer) }
+        if deferred.replaced?.keepsWaiting == true { deferred.replaced?.end() }
+        if let others = deferred.others { finish(others, for: observer) }
         return Observation(center: self, registration: observer.registration, slot: observer.slot)
     }
 
-    private func finish(_ others: Leftover.Others, for observer: Observer) {
+    private func finish(_ others: DeferredWork.Others, for observer: Observer) {
         // The observer gets by itself what takes the place of one of these, so an older one must not come after it.
         for entry in others.retained where state.withLock({ $0.retained.contains(entry) }) {
             observer.deliver(entry.notification, in: self)
@@ -42,8 +42,8 @@ extension LocalCenter {
         return untold.flatMap(RepeatedObservation.init)
     }
 
-    /// What a change leaves to be done without the lock.
-    struct Leftover {
+    /// What a change leaves to do without the lock.
+    struct DeferredWork {
         /// What comes with few registrations.
         struct Others {
             var retained: [RetainedNotifications.Entry] = []
@@ -63,44 +63,44 @@ extension LocalCenter {
 extension LocalCenter.State {
     fileprivate mutating func register(
         _ observer: Observer, object: NotificationObject?, owner: Receiver.Owner?, cache: borrowing PostCache,
-        _ leftover: inout LocalCenter.Leftover
+        _ deferred: inout LocalCenter.DeferredWork
     ) {
         let slot = Int32(observers.nextID.index)
         observer.becomes(registration: core.add(observer, slot: slot), slot: slot)
         observers.insert(observer)
-        cache.drop(observer.names, object: observer.objectKey, into: &leftover.dropped)
+        cache.drop(observer.names, object: observer.objectKey, into: &deferred.dropped)
         if let key = observer.options.key {
             let key = LocalCenter.ObservationKey(owner: observer.ownerIdentifier, key: key)
             if let earlier = keys.updateValue(slot, forKey: key) {
-                leftover.replaced = remove(earlier, cache: cache, &leftover.dropped)
+                deferred.replaced = remove(earlier, cache: cache, &deferred.dropped)
             }
         }
         if !retained.isEmpty && observer.options.retainedLimit > 0 {
-            leftover.others = .init(
+            deferred.others = .init(
                 retained: retained.matching(
                     observer.names, object: object, limit: observer.options.retainedLimit))
         }
-        if let owner { add(observer, of: owner, &leftover) }
+        if let owner { add(observer, of: owner, &deferred) }
         additionsUntilPruning -= 1
         if additionsUntilPruning <= 0 && observer.canBeOrphaned {
-            leftover.others = leftover.others ?? .init()
-            leftover.others?.isPruningDue = true
+            deferred.others = deferred.others ?? .init()
+            deferred.others?.isPruningDue = true
         }
     }
 
     private mutating func add(
-        _ observer: Observer, of owner: Receiver.Owner, _ leftover: inout LocalCenter.Leftover
+        _ observer: Observer, of owner: Receiver.Owner, _ deferred: inout LocalCenter.DeferredWork
     ) {
         let id = ObjectIdentifier(owner)
         if let first = owners.first(of: id), observers.value(at: Int(first))?.isOwned(by: owner) == false {
             // Another one lived at this address, and is gone.
-            leftover.others = leftover.others ?? .init()
-            leftover.others?.ofGoneOwner = owners.all(of: id).compactMap { observers.value(at: Int($0)) }
+            deferred.others = deferred.others ?? .init()
+            deferred.others?.ofGoneOwner = owners.all(of: id).compactMap { observers.value(at: Int($0)) }
             owners.removeAll(of: id)
         }
         if owners.add(observer.slot, to: id) {
-            leftover.others = leftover.others ?? .init()
-            leftover.others?.ofOwner = owners.all(of: id).compactMap { observers.value(at: Int($0)) }
+            deferred.others = deferred.others ?? .init()
+            deferred.others?.ofOwner = owners.all(of: id).compactMap { observers.value(at: Int($0)) }
         }
     }
 

@@ -5,7 +5,7 @@ public struct ObservationOptions: Sendable {
     var isOnce = false
     /// How many retained notifications to get at first.
     var retainedLimit = Int.max
-    var pacing: Pacing?
+    var rateLimit: RateLimit?
     /// All must accept.
     var filters: [@Sendable (LocalNotification) -> Bool] = []
 
@@ -30,7 +30,7 @@ public struct ObservationOptions: Sendable {
 
     /// Takes the place of an earlier observation with the same key and owner (or without owner, as this one). The earlier
     /// one ends in the same moment, so that no post reaches both or neither: one that has begun before still calls the
-    /// earlier, unless that runs elsewhere or at a pace, and neither to cancel the earlier nor to remove all that the owner
+    /// earlier, unless that runs elsewhere or is rate-limited, and neither to cancel the earlier nor to remove all that the owner
     /// has prevents that call. What waits for the earlier is dropped.
     ///
     /// Observations without owner share their keys in all of the center, so that such a key should say whose it is:
@@ -92,7 +92,7 @@ extension ObservationOptions: ExpressibleByArrayLiteral {
             if let key = element.key { self.key = key }
             isOnce = isOnce || element.isOnce
             retainedLimit = min(retainedLimit, element.retainedLimit)
-            if let pacing = element.pacing { self.pacing = pacing }
+            if let rateLimit = element.rateLimit { self.rateLimit = rateLimit }
             filters += element.filters
         }
     }

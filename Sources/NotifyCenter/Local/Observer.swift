@@ -11,7 +11,7 @@ final class Observer: Sendable {
         static let once = Flags(rawValue: 4)
         static let filtersObject = Flags(rawValue: 8)
         static let owned = Flags(rawValue: 16)
-        static let paced = Flags(rawValue: 32)
+        static let rateLimited = Flags(rawValue: 32)
         static let filtered = Flags(rawValue: 64)
     }
 
@@ -29,7 +29,7 @@ final class Observer: Sendable {
     let options: ObservationOptions
     let place: SourcePlace
     let queue: (any ObserverQueue)?
-    private let pacer: Pacer?
+    private let limiter: RateLimiter?
     /// Who the owner is, also when it is gone.
     let ownerIdentifier: ObjectIdentifier?
 
@@ -51,7 +51,7 @@ final class Observer: Sendable {
         messages = receiver.messages
         messageType = receiver.messages?.type
         queue = receiver.queue
-        pacer = options.pacing.map { Pacer($0) }
+        limiter = options.rateLimit.map { RateLimiter($0) }
         filter = ObjectFilter(object)
         objectKey = object?.key
         var flags: Flags = []
@@ -59,7 +59,7 @@ final class Observer: Sendable {
         if options.isOnce && queue == nil { flags.insert(.once) }
         if filter != nil { flags.insert(.filtersObject) }
         if owner != nil { flags.insert(.owned) }
-        if pacer != nil { flags.insert(.paced) }
+        if limiter != nil { flags.insert(.rateLimited) }
         if !options.filters.isEmpty { flags.insert(.filtered) }
         self.flags = Atomic(flags.rawValue)
     }
@@ -82,14 +82,14 @@ extension Observer {
     func end() -> Bool {
         queue?.close()
         let before = flags.bitwiseOr(Flags.ended.rawValue, ordering: .acquiringAndReleasing).oldValue
-        if Flags(rawValue: before).contains(.paced) { pacer?.close() }
+        if Flags(rawValue: before).contains(.rateLimited) { limiter?.close() }
         return !Flags(rawValue: before).contains(.ended)
     }
 
     var isPaused: Bool { currentFlags.contains(.paused) }
 
     /// Whether posts may wait for it.
-    var keepsWaiting: Bool { queue != nil || pacer != nil }
+    var keepsWaiting: Bool { queue != nil || limiter != nil }
 
     func setPaused(_ isPaused: Bool) {
         if isPaused {
@@ -195,7 +195,7 @@ extension Observer {
     /// Calls the body, with the owner if there is one, unless the observer may not be called now. Ends it where this is its
     /// last call, or what it depends on is gone.
     ///
-    /// - Parameter notification: What filters look at, and what an observer with a pace may be called with later.
+    /// - Parameter notification: What filters look at, and what a rate-limited observer may be called with later.
     @inline(__always)
     func withTurn(
         _ notification: @autoclosure () -> LocalNotification, object: NotificationObject?, in center: LocalCenter,
@@ -209,7 +209,7 @@ extension Observer {
             return
         }
         if flags.contains(.filtered) && !passesFilters(notification()) { return }
-        if flags.contains(.paced) && !isDue(notification(), in: center) { return }
+        if flags.contains(.rateLimited) && !isDue(notification(), in: center) { return }
         try withOwner(flags, in: center, body)
     }
 
@@ -229,14 +229,14 @@ extension Observer {
     }
 }
 
-// MARK: - Calls at a pace
+// MARK: - Rate-limited calls
 
 extension Observer {
     /// Whether the observer is to be called now. Otherwise it may be later, or not.
     @inline(never)
     private func isDue(_ notification: LocalNotification, in center: LocalCenter) -> Bool {
         // What the observer has no use for must not take the place of what it waits for.
-        hasUse(for: notification) && pacer?.admits(notification, for: self, in: center) != false
+        hasUse(for: notification) && limiter?.admits(notification, for: self, in: center) != false
     }
 
     /// Calls the observer with what has become due, also if it was paused since the post.

@@ -211,7 +211,7 @@ import Testing
         withExtendedLifetime(first) {}
     }
 
-    @Test func `what is replaced during a post does not get it if it runs elsewhere or at a pace`() {
+    @Test func `what is replaced during a post does not get it if it runs elsewhere or is rate-limited`() {
         let executor = ManualExecutor()
         let replacing = Later<[ObservationToken]>()
         let first = center.observe(name) { [center, name, journal] _ in

@@ -3,7 +3,7 @@
 ///
 /// Whoever holds it has one timer, which it is told to start, and which then asks ``timerIsDue(at:)`` what to do until
 /// there is nothing left.
-struct Pace: Sendable {
+struct RateLimitState: Sendable {
     enum Rule: Sendable {
         /// The last one, when nothing has come for so long.
         case debounced(Duration)
@@ -57,7 +57,7 @@ struct Pace: Sendable {
 
 // MARK: - Events
 
-extension Pace {
+extension RateLimitState {
     /// A notification has come. Hands out the one that it takes the place of, which is to go without a lock.
     mutating func arrived(
         _ notification: LocalNotification, at now: Duration

@@ -1,12 +1,12 @@
 /// How often an observation wants to be called, and by which clock.
-final class Pacing: Sendable {
-    let rule: Pace.Rule
+final class RateLimit: Sendable {
+    let rule: RateLimitState.Rule
     /// How long this has been there.
     let now: @Sendable () -> Duration
     /// Sleeps until this has been there for so long.
     let sleep: @Sendable (_ until: Duration) async throws -> Void
 
-    init(_ rule: Pace.Rule, clock: some Clock<Duration>) {
+    init(_ rule: RateLimitState.Rule, clock: some Clock<Duration>) {
         self.rule = rule.bounded
         let beginning = clock.now
         now = { beginning.duration(to: clock.now) }
@@ -35,7 +35,7 @@ extension ObservationOptions {
         for interval: Duration, clock: any Clock<Duration> = ContinuousClock()
     ) -> ObservationOptions {
         var options = ObservationOptions()
-        options.pacing = Pacing(.debounced(interval), clock: clock)
+        options.rateLimit = RateLimit(.debounced(interval), clock: clock)
         return options
     }
 
@@ -61,7 +61,7 @@ extension ObservationOptions {
         for interval: Duration, latest: Bool = true, clock: any Clock<Duration> = ContinuousClock()
     ) -> ObservationOptions {
         var options = ObservationOptions()
-        options.pacing = Pacing(.throttled(interval, latest: latest), clock: clock)
+        options.rateLimit = RateLimit(.throttled(interval, latest: latest), clock: clock)
         return options
     }
 }

@@ -2,8 +2,8 @@ import Testing
 
 @testable import NotifyCenter
 
-/// What a pace asks of a clock, and what it does with one that refuses.
-@Suite(.timeLimit(.minutes(10))) struct PacingTests {
+/// What a rate limit asks of a clock, and what it does with one that refuses.
+@Suite(.timeLimit(.minutes(10))) struct RateLimitTests {
     /// A clock that stands still and never lets anybody sleep.
     private final class RefusingClock: Clock {
         struct Refusal: Error {}

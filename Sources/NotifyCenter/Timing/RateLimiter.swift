@@ -1,17 +1,17 @@
-/// Keeps one observer's notifications back, as its pace says. There is a task only while one is kept, and it holds the
+/// Keeps one observer's notifications back, as its rate limit says. There is a task only while one is kept, and it holds the
 /// observer and the center only during a call.
-final class Pacer: Sendable {
+final class RateLimiter: Sendable {
     private struct State {
-        var pace: Pace
+        var limit: RateLimitState
         var timer: Task<Void, Never>?
     }
 
-    private let pacing: Pacing
+    private let rateLimit: RateLimit
     private let state: Lock<State>
 
-    init(_ pacing: Pacing) {
-        self.pacing = pacing
-        state = Lock(State(pace: Pace(pacing.rule)))
+    init(_ rateLimit: RateLimit) {
+        self.rateLimit = rateLimit
+        state = Lock(State(limit: RateLimitState(rateLimit.rule)))
     }
 
     deinit {
@@ -22,9 +22,9 @@ final class Pacer: Sendable {
     /// Whether the observer is to be called with the notification now. Otherwise it may be later, or not.
     func admits(_ notification: LocalNotification, for observer: Observer, in center: LocalCenter) -> Bool {
         // Not under the lock: the clock may be anybody's.
-        let now = pacing.now()
+        let now = rateLimit.now()
         let (isAdmitted, dropped) = state.withLock { state in
-            let (arrival, dropped) = state.pace.arrived(notification, at: now)
+            let (arrival, dropped) = state.limit.arrived(notification, at: now)
             if case .startTimer = arrival { state.timer = startTimer(for: observer, in: center) }
             if case .deliver = arrival { return (true, dropped) }
             return (false, dropped)
@@ -37,7 +37,7 @@ final class Pacer: Sendable {
     /// The observation has ended: what is kept is not delivered any more.
     func close() {
         let (timer, dropped) = state.withLock { state in
-            let (isSleeping, dropped) = state.pace.close()
+            let (isSleeping, dropped) = state.limit.close()
             // A call that has begun is not cancelled.
             return (isSleeping ? state.timer.take() : nil, dropped)
         }
@@ -48,15 +48,15 @@ final class Pacer: Sendable {
 
 // MARK: - The timer
 
-extension Pacer {
+extension RateLimiter {
     /// Detached: it runs for many posters, so that no one's task-local values, priority or cancellation are its own.
     private func startTimer(for observer: Observer, in center: LocalCenter) -> Task<Void, Never> {
-        Task.detached { [weak self, weak observer, weak center, pacing] in
+        Task.detached { [weak self, weak observer, weak center, rateLimit] in
             while true {
                 switch self?.nextStep() {
                 case .sleep(let due):
                     do {
-                        try await pacing.sleep(due)
+                        try await rateLimit.sleep(due)
                     } catch {
                         self?.timerFailed()
                         return
@@ -69,12 +69,12 @@ extension Pacer {
             }
         }
     }
-    private func nextStep() -> Pace.TimerStep {
-        let now = pacing.now()
-        return state.withLock { $0.pace.timerIsDue(at: now) }
+    private func nextStep() -> RateLimitState.TimerStep {
+        let now = rateLimit.now()
+        return state.withLock { $0.limit.timerIsDue(at: now) }
     }
 
     private func timerFailed() {
-        state.withLock { $0.pace.timerFailed() }
+        state.withLock { $0.limit.timerFailed() }
     }
 }

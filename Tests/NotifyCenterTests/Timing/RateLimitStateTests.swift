@@ -3,15 +3,15 @@ import Testing
 
 @testable import NotifyCenter
 
-@Suite struct PaceTests {
-    /// A pace with its timer, over times and payloads that are numbers.
+@Suite struct RateLimitStateTests {
+    /// A rate limit with its timer, over times and payloads that are numbers.
     private struct Run {
-        private var pace: Pace
+        private var limit: RateLimitState
         private var wakeUp: Duration?
         private(set) var now = Duration.zero
         private(set) var delivered: [String] = []
 
-        init(_ rule: Pace.Rule) { pace = Pace(rule) }
+        init(_ rule: RateLimitState.Rule) { limit = RateLimitState(rule) }
 
         var isTimerRunning: Bool { wakeUp != nil }
 
@@ -32,7 +32,7 @@ import Testing
 
         @discardableResult
         mutating func arrive(_ payload: Int) -> Int? {
-            let (arrival, dropped) = pace.arrived(note(payload), at: now)
+            let (arrival, dropped) = limit.arrived(note(payload), at: now)
             switch arrival {
             case .deliver: deliver(note(payload))
             case .nothing: break
@@ -46,7 +46,7 @@ import Testing
 
         mutating func runTimer(during call: (inout Run) -> Void = { _ in }) {
             while true {
-                switch pace.timerIsDue(at: now) {
+                switch limit.timerIsDue(at: now) {
                 case .sleep(let due):
                     #expect(due > now)
                     wakeUp = due
@@ -74,11 +74,11 @@ import Testing
 
         mutating func failTimer() {
             wakeUp = nil
-            pace.timerFailed()
+            limit.timerFailed()
         }
 
         mutating func close() -> (isTimerSleeping: Bool, dropped: Int?) {
-            let (isTimerSleeping, dropped) = pace.close()
+            let (isTimerSleeping, dropped) = limit.close()
             return (isTimerSleeping, dropped?.payload as? Int)
         }
 
@@ -91,9 +91,9 @@ import Testing
         }
     }
 
-    private let debounced = Pace.Rule.debounced(.milliseconds(100))
-    private let latest = Pace.Rule.throttled(.milliseconds(100), latest: true)
-    private let first = Pace.Rule.throttled(.milliseconds(100), latest: false)
+    private let debounced = RateLimitState.Rule.debounced(.milliseconds(100))
+    private let latest = RateLimitState.Rule.throttled(.milliseconds(100), latest: true)
+    private let first = RateLimitState.Rule.throttled(.milliseconds(100), latest: false)
 
     // MARK: Debounce
 
@@ -136,11 +136,11 @@ import Testing
     }
 
     @Test func aClockThatWasReadInAnotherOrderShortensNothing() {
-        var pace = Pace(debounced)
+        var limit = RateLimitState(debounced)
         let note = LocalNotification(name: NotificationName(literal: "a"))
-        _ = pace.arrived(note, at: .milliseconds(50))
-        _ = pace.arrived(note, at: .milliseconds(40))
-        guard case .sleep(let due) = pace.timerIsDue(at: .milliseconds(50)) else {
+        _ = limit.arrived(note, at: .milliseconds(50))
+        _ = limit.arrived(note, at: .milliseconds(40))
+        guard case .sleep(let due) = limit.timerIsDue(at: .milliseconds(50)) else {
             Issue.record("it has to sleep")
             return
         }
@@ -301,7 +301,7 @@ import Testing
 
     @Test func anyTimesGiveWhatTheRuleSays() {
         let seed = UInt64.random(in: 0...UInt64.max)
-        print("PaceTests: seed \(seed)")
+        print("RateLimitStateTests: seed \(seed)")
         var random = SeededGenerator(seed: seed)
         for _ in 0..<500 {
             var times: [Int] = []

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotifyCenter
 
-@Suite(.timeLimit(.minutes(10))) struct PacerTests {
+@Suite(.timeLimit(.minutes(10))) struct RateLimiterTests {
     private let center = LocalCenter()
     private let clock = ManualClock()
     private let calls = Collector<String>()
