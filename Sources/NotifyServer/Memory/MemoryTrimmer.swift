@@ -26,10 +26,11 @@ struct MemoryTrimmer {
     ///   - trim: Has malloc give back what is free.
     /// - Returns: When it is to be asked again, if there is something to give back and it is too early; nil otherwise.
     mutating func trimIfNeeded(
-        bytesInUse bytes: Int, now: Duration, trim: () -> Void = { malloc_trim(0) }
+        bytesInUse bytes: Int, now: @autoclosure () -> Duration, trim: () -> Void = { malloc_trim(0) }
     ) -> Duration? {
         highestBytes = max(highestBytes, bytes)
         guard highestBytes - bytes >= Self.leastFreedBytes else { return nil }
+        let now = now()
         guard now >= earliestTrim else { return earliestTrim }
         highestBytes = bytes
         earliestTrim = now + Self.interval
