@@ -56,7 +56,7 @@ extension Broker {
         do throws(WireError) {
             let used = try process(bytes, from: slot, now: now)
             guard !connections[slot].session.isClosing else { return bytes.count }
-            try chargeReceived(bytes.count - used, to: slot)
+            try chargeReceived(bytes.slice(from: used), to: slot)
             return used
         } catch {
             fail(slot, error, now: now)
@@ -111,14 +111,15 @@ extension Broker {
         return FrameDecoder(maximumBodyBytes: configuration.maximumPayloadBytes + Limits.frameOverheadBytes)
     }
 
-    private mutating func chargeReceived(_ bytes: Int, to slot: ConnectionSlot) throws(WireError) {
+    private mutating func chargeReceived(_ rest: UnsafeRawBufferPointer, to slot: ConnectionSlot) throws(WireError) {
         // Short beginnings of frames are part of what every connection is charged with.
-        let change = connections[slot].charge(receivedBytes: bytes > Self.freeReceivedBytes ? bytes : 0)
+        let change = connections[slot].charge(receivedBytes: rest.count > Self.freeReceivedBytes ? rest.count : 0)
         guard change != 0 else { return }
         let uid = connections[slot].uid
         ledger.change(.receivedBytes, by: change, uid: uid)
-        // What waits for its turn is whole, and no more is read before it is processed.
-        guard change > 0, connections[slot].turn == .none else { return }
+        guard change > 0 else { return }
+        // Of whole frames that wait for their turn, no more is read before they are processed.
+        if connections[slot].turn != .none, try decoder(for: slot).next(in: rest) != nil { return }
         try ledger.check(.receivedBytes, uid: uid)
         try ledger.checkRoom(for: 0, uid: uid)
     }

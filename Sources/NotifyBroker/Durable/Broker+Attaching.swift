@@ -70,6 +70,7 @@ extension Broker {
         _ subscribe: Subscribe, _ filter: SubscriptionFilter, _ slot: ConnectionSlot
     ) throws(WireError) -> (DurableSlot, DurableChange) {
         let uid = connections[slot].uid
+        try checkRoom(for: filter, uid: uid)
         let cursor: UInt64 =
             switch subscribe.start {
             case .now: commits.sequencer.last

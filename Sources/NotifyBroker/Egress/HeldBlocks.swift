@@ -4,7 +4,6 @@ import NIOCore
 final class SharedBlock: Sendable {
     /// What it takes in memory.
     let byteCount: Int
-
     init(_ buffer: ByteBuffer) {
         byteCount = max(4096, buffer.storageCapacity)
     }

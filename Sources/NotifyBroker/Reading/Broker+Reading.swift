@@ -57,18 +57,20 @@ extension Broker {
     /// Lets every reader that may have something to read go on, from the ring or by requesting a page.
     mutating func readOn(now: BrokerTime) {
         let (ready, ringEntries) = readers.takeReady()
+        let workEnd = subscriptions.work + Turns.unitsPerTurn
         for reader in ready {
-            readOn(reader, ringEntries: ringEntries)
+            readOn(reader, ringEntries: ringEntries, workEnd: workEnd)
         }
         requestPage(now: now)
         closeRuns()
     }
 
-    private mutating func readOn(_ reader: ReaderID, ringEntries: Int) {
+    /// - Parameter workEnd: Of the center; names are resolved up to there in this turn.
+    private mutating func readOn(_ reader: ReaderID, ringEntries: Int, workEnd: Int) {
         guard room(for: reader) > 0, holdIfFull(reader) else { return }
         switch readers.source(for: reader, persistedThrough: commits.persistedThrough) {
         case .end: becomeLive(reader)
-        case .ring: readRing(reader, entries: ringEntries)
+        case .ring: readRing(reader, entries: ringEntries, workEnd: workEnd)
         case .page: readers.queueForPage(reader)
         }
     }
@@ -104,14 +106,14 @@ extension Broker {
         readers.caughtUp(reader, through: commits.persistedThrough)
     }
 
-    private mutating func readRing(_ reader: ReaderID, entries: Int) {
+    private mutating func readRing(_ reader: ReaderID, entries: Int, workEnd: Int) {
         var entriesLeft = entries
         var bytesLeft = configuration.durableOutboxBytes
         let registration = readers[reader].interest.registration
         for (block, first) in readers.ring.blocks(after: readers[reader].position) {
             let source = egress.addSource(block.frames)
             for entry in block.entries[first...] {
-                guard entriesLeft > 0, bytesLeft > 0, room(for: reader) > 0 else {
+                guard entriesLeft > 0, bytesLeft > 0, room(for: reader) > 0, subscriptions.work < workEnd else {
                     readers.wake(reader)
                     actions.append(.continueSoon)
                     return

@@ -17,9 +17,6 @@ extension Broker {
         }
         turns.spend(Turns.Cost.subscribe + subscribe.patterns.count * Turns.Cost.pattern)
         let filter = try filter(of: subscribe, from: slot)
-        let bytes = Self.registrationBytes(of: filter)
-        try ledger.check(.registrationBytes, adding: bytes, uid: connections[slot].uid)
-        try ledger.checkRoom(for: bytes, uid: connections[slot].uid)
         let work = subscriptions.work
         defer { turns.spend(subscriptions.work - work) }
         if subscribe.durableName.isEmpty {
@@ -27,6 +24,14 @@ extension Broker {
         } else {
             try subscribeDurable(subscribe, filter, slot)
         }
+    }
+
+    /// - Throws: `limitReached`, if the user may not have so much more in the center. What others of its subscriptions left
+    ///   there is used again.
+    func checkRoom(for filter: SubscriptionFilter, uid: UInt32) throws(WireError) {
+        let bytes = max(0, Self.registrationBytes(of: filter) - subscriptions.vacantByteCount(of: uid))
+        try ledger.check(.registrationBytes, adding: bytes, uid: uid)
+        try ledger.checkRoom(for: bytes, uid: uid)
     }
 
     /// What a filter takes in the center at most.
@@ -63,6 +68,7 @@ extension Broker {
         _ subscribe: Subscribe, _ filter: SubscriptionFilter, _ slot: ConnectionSlot
     ) throws(WireError) {
         let uid = connections[slot].uid
+        try checkRoom(for: filter, uid: uid)
         try ledger.take(.subscriptions, uid: uid)
         do throws(WireError) {
             let links = try subscriptions.addVolatile(
@@ -83,7 +89,9 @@ extension Broker {
 
     private mutating func endVolatile(_ links: [SubscriptionLink], of slot: ConnectionSlot) {
         let uid = connections[slot].uid
+        let work = subscriptions.work
         subscriptions.removeVolatile(links, uid: uid)
+        turns.spend(subscriptions.work - work)
         chargeRegistrations(of: uid)
         ledger.change(.subscriptions, by: -1, uid: uid)
     }

@@ -46,6 +46,11 @@ struct Subscriptions: ~Copyable {
         scopes[uid].map { center.byteCount(ofScope: $0.number) } ?? 0
     }
 
+    /// What of that is vacant, and is used again before more is asked for.
+    func vacantByteCount(of uid: UInt32) -> Int {
+        scopes[uid].map { center.vacantByteCount(ofScope: $0.number) } ?? 0
+    }
+
     /// The work that matching took so far, in units of ``Turns``.
     var work: Int { center.work }
 

@@ -97,8 +97,10 @@ struct Turns {
         if isAnyoneWaiting { charge(spent - sliceStart, to: uid) }
     }
 
-    /// Work was done for the user.
-    mutating func charge(_ units: Int, to uid: UInt32) { accounts[uid, default: clock] += units }
+    /// Work was done for the user. What it left unused while others were served, it may use for a turn at most.
+    mutating func charge(_ units: Int, to uid: UInt32) {
+        accounts[uid] = max(accounts[uid] ?? clock, clock - Self.unitsPerTurn) + units
+    }
 
     /// Queues a connection, which must not wait already.
     mutating func wait(_ id: ConnectionID, uid: UInt32) {

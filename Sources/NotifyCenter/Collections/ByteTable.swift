@@ -34,6 +34,9 @@ package struct ByteTable: ~Copyable, @unchecked Sendable {
     /// The memory that the table occupies.
     package var byteCount: Int { index.byteCount + entries.byteCount + usedBytes }
 
+    /// What of that removed entries left.
+    package var vacantByteCount: Int { entries.vacantByteCount + garbageBytes }
+
     /// Finds the entry of a key.
     @inline(__always)
     package func find(_ key: UnsafeRawBufferPointer, hash: UInt64, scope: Int32 = 0) -> Int32? {

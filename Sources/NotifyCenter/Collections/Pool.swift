@@ -27,6 +27,9 @@ struct Pool<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
     /// What was allocated for values that never were there is not counted: its pages were never touched.
     var byteCount: Int { extent * MemoryLayout<Element>.stride + vacant.count * MemoryLayout<Int32>.stride }
 
+    /// What of that vacant slots take.
+    var vacantByteCount: Int { vacant.count * (MemoryLayout<Element>.stride + MemoryLayout<Int32>.stride) }
+
     /// The memory of a value. Valid until a value is inserted, or the last one is removed.
     @inline(__always)
     func pointer(_ index: Int32) -> UnsafeMutablePointer<Element> {

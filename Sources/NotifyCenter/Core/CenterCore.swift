@@ -77,6 +77,11 @@ package struct CenterCore: ~Copyable, Sendable {
     /// The memory that the registrations of a scope occupy.
     package func byteCount(ofScope scope: Int) -> Int { scope < scopes.count ? scopes[scope].index.byteCount : 0 }
 
+    /// What of ``byteCount(ofScope:)`` removed registrations left. It is used again before more memory is asked for.
+    package func vacantByteCount(ofScope scope: Int) -> Int {
+        scope < scopes.count ? scopes[scope].index.vacantByteCount : 0
+    }
+
     /// The number of names, with their objects, whose resolutions are cached.
     package var cachedResolutionCount: Int { cache.count }
 
@@ -246,10 +251,12 @@ extension CenterCore {
 
     /// Ends a subscription of a subscriber that is registered.
     package mutating func unsubscribe(_ links: [SubscriptionLink], scope: Int) {
+        let nodes = scopes[scope].index.nodeCount
         for link in links {
             // The bytes that are passed belong to the index; the cache is another field.
             scopes[scope].index.unlink(shared: link.number) { cache.invalidate($0, object: $1, hash: hash) }
         }
+        work &+= NameTrie.work(ofNodes: nodes - scopes[scope].index.nodeCount + links.count)
     }
 
     private mutating func link(

@@ -60,6 +60,9 @@ struct NameTrie: ~Copyable, Sendable {
     /// The memory that the trie occupies.
     var byteCount: Int { nodes.byteCount + literals.byteCount }
 
+    /// What of that is vacant.
+    var vacantByteCount: Int { nodes.vacantByteCount + literals.vacantByteCount }
+
     func place(at end: End) -> Int32 {
         end.isTail ? nodes[end.node].tailPlace : nodes[end.node].place
     }

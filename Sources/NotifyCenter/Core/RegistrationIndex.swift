@@ -83,6 +83,9 @@ struct RegistrationIndex: ~Copyable, Sendable {
             + trie.nodeCount - 1
     }
 
+    /// What of the memory is vacant: the tables of the trie, in which by far the most of it is, and of the links.
+    var vacantByteCount: Int { links.vacantByteCount + trie.vacantByteCount }
+
     /// The memory that the registrations occupy.
     var byteCount: Int {
         records.byteCount + links.byteCount + lists.byteCount + places.byteCount + names.byteCount + objects.byteCount
@@ -323,8 +326,8 @@ extension RegistrationIndex {
 
     /// Each removal pays for looking at so many nodes.
     private static let nodesPerRemoval = 64
-    /// Looking at more nodes in one piece would keep everybody waiting: this many take about 15 ms.
-    private static let maximumTightenedNodes = 1 << 18
+    /// Looking at more nodes in one piece would delay all others: this many take about 30 ms.
+    private static let maximumTightenedNodes = 1 << 19
 
     /// Computes ``overlap`` anew, if there were enough removals to pay for that, and not too many nodes: it takes a look at
     /// every node, and what is refused for its overlap is removed again.

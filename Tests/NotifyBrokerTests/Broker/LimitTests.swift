@@ -65,6 +65,31 @@ struct LimitTests {
         #expect(codes(client).isEmpty, "given back")
     }
 
+    @Test func roomThatSubscriptionsLeftIsUsedAgain() {
+        let shell = configured { $0.subscriptionBytesPerUser = 100_000 }
+        let client = shell.connect()
+        client.subscribe(1, ["kept.*"], durable: "kept")
+        var number: UInt32 = 2
+        var count = 0
+        for _ in 0..<3 {
+            let first = number
+            while client.takeErrors().isEmpty, number < first + 1_000 {
+                client.subscribe(number, ["*.a\(number).b"])
+                shell.run()
+                number += 1
+            }
+            count += Int(number - first)
+            for number in first..<number { client.detach(number) }
+            shell.run()
+            _ = client.take()
+        }
+        #expect(count > 3 * 50 && count < 3 * 1_000)
+        client.detach(1)
+        client.subscribe(number, ["kept.*"], durable: "kept")
+        shell.run()
+        #expect(codes(client).isEmpty)
+    }
+
     @Test func subscriptionsOfAUserAreLimited() {
         let shell = configured { $0.subscriptionsPerUser = 2 }
         let (first, second, stranger) = (shell.connect(), shell.connect(), shell.connect(uid: 2000))

@@ -69,9 +69,9 @@ struct SubscriberTests {
             }
         }
         #expect(refused > 800)
-        // Looking at all nodes each time would take 40,000 for each.
+        // Removing what was refused takes up to 176 for each, with 11 nodes; looking at all nodes would take 40,000.
         let needed = subscriptions.work - work
-        #expect(needed < refused * 100)
+        #expect(needed < refused * 200)
     }
 
     @Test func patternsOfOneUserThatMatchTheSameNameAreLimited() throws {

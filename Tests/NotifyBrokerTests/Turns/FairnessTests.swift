@@ -60,6 +60,56 @@ struct FairnessTests {
         #expect(shell.lastSequence == 10_000)
     }
 
+    @Test func partsOfFramesThatWaitForTheirTurnAreLimited() {
+        var configuration = BrokerConfiguration()
+        configuration.partialBytesPerUser = 1 << 20
+        let shell = Shell(configuration)
+        let busy = shell.connect(uid: 1000)
+        let slow = (0..<4).map { _ in shell.connect(uid: 1000) }
+        let innocent = shell.connect(uid: 2000)
+        busy.send(frames(10_000) { postFrame($0, name: Array("a".utf8), .volatile, receipt: false) })
+        innocent.ping()
+        let part = postFrame(
+            1, name: Array("a".utf8), payload: [UInt8](repeating: 0, count: 500_000), .volatile, receipt: false)
+        for client in slow { client.send(Array(part.dropLast())) }
+        // What waits of the busy connection counts, too.
+        #expect(slow.map { shell.isClosing($0) } == [false, true, true, true])
+    }
+
+    @Test func endingSubscriptionsIsWork() {
+        let shell = Shell()
+        let client = shell.connect()
+        let rest = Array(repeating: "t", count: 30).joined(separator: ".")
+        client.subscribe(1, (0..<64).map { "p\($0).*.\(rest)" })
+        let work = shell.work(of: client) { client.detach(1) }
+        #expect(work > 64 * 30)
+    }
+
+    @Test func readingTheTailResolvesNamesInPieces() {
+        let shell = Shell()
+        let (attacker, poster) = (shell.connect(uid: 1000), shell.connect(uid: 2000))
+        let start = Array(repeating: "a", count: 10).joined(separator: ".")
+        attacker.subscribe(1, ["\(start).*"], durable: "d", window: 1_000)
+        shell.run()
+        attacker.detach(1)
+        for number in 0..<100 { poster.post("\(start).n\(number)", .stored) }
+        shell.run()
+        // Whatever was resolved is resolved again: all combinations of two tokens match each of the names.
+        for number in 0..<16 as Range<UInt32> {
+            let patterns = (0..<64 as Range<UInt32>).map { low in
+                (0..<10).map { (number << 6 | low) >> $0 & 1 == 0 ? "a" : "*" }.joined(separator: ".") + ".*"
+            }
+            attacker.subscribe(number + 2, patterns)
+        }
+        shell.run()
+        #expect(attacker.takeErrors().isEmpty)
+        attacker.subscribe(1, ["\(start).*"], durable: "d", window: 1_000)
+        var most = 0
+        repeat { most = max(most, shell.work(of: attacker) { shell.tick() }) } while shell.wantsTick || shell.work()
+        #expect(most < 3 * Turns.unitsPerTurn)
+        #expect(attacker.takeMessages().count == 100)
+    }
+
     @Test func framesOfOneConnectionStayInOrderAcrossTurns() {
         let shell = Shell()
         let (poster, reader) = (shell.connect(), shell.connect())

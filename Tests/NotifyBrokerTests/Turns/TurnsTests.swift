@@ -78,6 +78,22 @@ struct TurnsTests {
         #expect(turns.readAllowance(of: 1) == Turns.lightSlice)
     }
 
+    @Test func whatAUserLeftUnusedItMayUseForOneTurnAtMost() {
+        var turns = Turns()
+        turns.wait(id(0), uid: 2)
+        turns.charge(1, to: 1)
+        turns.charge(100 * Turns.unitsPerTurn, to: 2)
+        turns.queueBegan()
+        _ = turns.next()
+        turns.wait(id(1), uid: 2)
+        var used = 0
+        while turns.readAllowance(of: 1) > 0, used < 100 * Turns.unitsPerTurn {
+            turns.charge(Turns.slice, to: 1)
+            used += Turns.slice
+        }
+        #expect(used <= Turns.unitsPerTurn + Turns.slice)
+    }
+
     @Test func withoutCompetitionWhatIsReadWaitsWhenTheTurnsWorkIsDone() {
         var turns = Turns()
         turns.spend(Turns.unitsPerTurn)
