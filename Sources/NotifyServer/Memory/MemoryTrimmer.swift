@@ -2,10 +2,11 @@ import CMalloc
 
 /// Gives freed memory back to the system.
 ///
-/// malloc keeps what is freed for whoever asks next. After much was in use, tens of megabytes of it can lie between blocks that
-/// still are, charged to nobody. Trimming frees its pages: about 3 ms for 60 MB.
+/// malloc keeps freed memory for later allocations. After a peak, tens of megabytes of it can lie between blocks in use, which
+/// no user is charged with. Trimming returns their pages: about 3 ms for 60 MB.
 struct MemoryTrimmer {
-    /// malloc is trimmed when so many bytes fewer are in use than there were.
+    /// malloc is trimmed when so many bytes fewer are in use than there were, and a quarter fewer: it looks at all that is
+    /// free.
     static let leastFreedBytes = 16 << 20
     static let interval = Duration.milliseconds(250)
 
@@ -19,7 +20,7 @@ struct MemoryTrimmer {
         mallopt(M_TRIM_THRESHOLD, 4 << 20)
     }
 
-    /// Looks whether it is time to trim.
+    /// Trims malloc if it is time to.
     ///
     /// - Parameters:
     ///   - bytes: What is in use.
@@ -29,7 +30,7 @@ struct MemoryTrimmer {
         bytesInUse bytes: Int, now: @autoclosure () -> Duration, trim: () -> Void = { malloc_trim(0) }
     ) -> Duration? {
         highestBytes = max(highestBytes, bytes)
-        guard highestBytes - bytes >= Self.leastFreedBytes else { return nil }
+        guard highestBytes - bytes >= max(Self.leastFreedBytes, highestBytes / 4) else { return nil }
         let now = now()
         guard now >= earliestTrim else { return earliestTrim }
         highestBytes = bytes
