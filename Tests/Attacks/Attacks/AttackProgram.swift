@@ -31,7 +31,7 @@ struct AttackProgram: ParsableCommand {
         while !orders.contains("stop") {
             if let attack { attack.step() } else { orders.wait(for: "stop") }
         }
-        let figures = attack?.figures ?? [:]
+        let figures = attack?.figures ?? ["refused": 1]
         Output.say("attack " + figures.map { "\($0)=\($1)" }.sorted().joined(separator: " "))
     }
 }
