@@ -30,7 +30,7 @@ package enum AccessProblem {
     }
 
     private static func describeMissing(_ folder: String) -> String {
-        // File systems of the kernel's, such as /proc, answer so where files can't be created.
+        // The kernel's own file systems, such as /proc, report ENOENT where no file can be created.
         if access(folder, F_OK) == 0 { return "no file can be created in the folder '\(folder)'" }
         return "the folder '\(folder)' does not exist; create it"
     }
@@ -51,7 +51,7 @@ package enum AccessProblem {
             "belongs to uid \(status.userID.rawValue) and has the mode 0\(mode), and notifyd runs as uid \(geteuid())"
     }
 
-    /// The first folder on the way to `path`, from the top, that satisfies the condition; else the folder of `path`.
+    /// The outermost folder above `path` that satisfies the condition; the folder of `path` if none does.
     private static func firstAncestor(of path: String, _ condition: (String) -> Bool) -> String {
         var folders = [folder(of: path)]
         while let last = folders.last, last != "/", last != "." { folders.append(folder(of: last)) }

@@ -2,9 +2,9 @@ import Glibc
 
 /// The number of files and sockets that the process may have open.
 package enum DescriptorLimit {
-    /// Raises the soft limit, which is kept low for programs that use `select`, to the hard limit.
+    /// Raises the soft limit to the hard limit. The soft limit is low by default for programs that use `select`.
     ///
-    /// - Returns: The limit that is in force afterwards.
+    /// - Returns: The soft limit afterwards; 0 if it can't be read.
     @discardableResult
     package static func raise() -> Int {
         var limit = rlimit()

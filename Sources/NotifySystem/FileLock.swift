@@ -1,16 +1,17 @@
 package import Glibc
 package import SystemPackage
 
-/// An exclusive `flock` on a file beside a socket or database, held until the end of this value or of the process.
+/// An exclusive `flock` on a file beside a socket or database, held until this value or the process ends.
 ///
-/// It is taken before the guarded file is opened, so that of two daemons starting together one is refused; SQLite's own
-/// locks come too late for that. The lock file is never removed: two processes could then each lock a file of that name.
+/// It is taken before the guarded file is opened, so that one of two daemons that start at the same time is refused;
+/// SQLite takes its own locks too late for that. The lock file is never removed, because two processes could then each
+/// lock a file of that name.
 package struct FileLock: ~Copyable, Sendable {
     private let file: OwnedDescriptor
 
     /// Why a lock was not taken.
     package enum Failure: Error, Equatable {
-        /// Another process holds the lock; its id, if it has left one.
+        /// Another process holds the lock. Its process id, if it wrote one to the lock file.
         case held(by: pid_t?)
         /// The path exists and is not a regular file: a symbolic link, a folder, a pipe.
         case notARegularFile(FileType?)
@@ -18,7 +19,7 @@ package struct FileLock: ~Copyable, Sendable {
         case notTrusted(OwnershipProblem)
         /// The file can't be opened or created.
         case notOpened(Errno)
-        /// The file system does not lock.
+        /// `flock` failed, for example on a file system without locks.
         case notLocked(Errno)
     }
 
@@ -27,9 +28,9 @@ package struct FileLock: ~Copyable, Sendable {
 
     /// Takes the lock of `guardedPath` in the file `guardedPath.lock`, without waiting for another holder.
     ///
-    /// Who can replace the file can have two processes hold a lock each, and who can link it elsewhere can have another
-    /// file written to. So the file must be a regular one of this process's user with no other name, in a folder where no
-    /// other user can replace it.
+    /// A user who can replace the lock file can let two processes hold the lock, and one who can replace it by a link
+    /// can have another file written to. Therefore it must be a regular file of this process's user without other hard
+    /// links, in a folder where no other user can replace it.
     package init(guarding guardedPath: String) throws(Failure) {
         let path = Self.path(guarding: guardedPath)
         try Self.checked { () throws(OwnershipProblem) in try OwnershipProblem.checkFolder(of: path) }
@@ -48,11 +49,11 @@ package struct FileLock: ~Copyable, Sendable {
     }
 
     deinit {
-        // A child process between fork and exec still has the descriptor, so closing it does not release the lock.
+        // Closing the descriptor would not release the lock while a child process between fork and exec has a copy.
         flock(file.rawValue, LOCK_UN)
     }
 
-    /// Whether the lock file of `guardedPath` is the one that is locked. Otherwise another process can take that lock, too.
+    /// Whether the lock file is still at its path. If it is not, another process can take a lock for the same path.
     package func isInPlace(guarding guardedPath: String) -> Bool {
         guard let held = try? Stat(file.descriptor),
             let present = try? Stat(FilePath(Self.path(guarding: guardedPath)), followTargetSymlink: false)
@@ -81,7 +82,7 @@ package struct FileLock: ~Copyable, Sendable {
         }
     }
 
-    // The holder's process id only improves the error of a refused process, so failures are ignored.
+    // The process id is only for the error message of a refused process, so failures are ignored.
     private static func writeHolder(_ file: FileDescriptor) {
         guard (try? file.resize(to: 0)) != nil else { return }
         _ = try? file.writeAll(toAbsoluteOffset: 0, "\(getpid())\n".utf8)

@@ -1,7 +1,7 @@
 package import Glibc
 package import SystemPackage
 
-/// A file descriptor that is closed at the end of its owner's life, on every path out of a function.
+/// A file descriptor that is closed when this value is destroyed, on every path out of a function.
 package struct OwnedDescriptor: ~Copyable, Sendable {
     package let descriptor: FileDescriptor
 
@@ -19,7 +19,7 @@ package struct OwnedDescriptor: ~Copyable, Sendable {
 
     package var rawValue: CInt { descriptor.rawValue }
 
-    /// Gives the descriptor to the caller, which closes it from now on.
+    /// Transfers the descriptor to the caller, which must close it.
     package consuming func release() -> FileDescriptor {
         let descriptor = self.descriptor
         discard self
@@ -28,9 +28,9 @@ package struct OwnedDescriptor: ~Copyable, Sendable {
 }
 
 extension OwnedDescriptor {
-    /// Opens a file; programs that the process starts do not inherit it.
+    /// Opens a file; child processes do not inherit the descriptor after `exec`.
     ///
-    /// - Parameter permissions: The mode of a file that the call creates, where `options` contains `.create`.
+    /// - Parameter permissions: The mode of a file that the call creates. Required if `options` contains `.create`.
     package static func open(
         _ path: String, _ mode: FileDescriptor.AccessMode, options: FileDescriptor.OpenOptions = [],
         permissions: FilePermissions? = nil
@@ -42,7 +42,7 @@ extension OwnedDescriptor {
         return OwnedDescriptor(owning: descriptor)
     }
 
-    /// Opens a non-blocking Unix socket; programs that the process starts do not inherit it.
+    /// Opens a non-blocking Unix socket; child processes do not inherit it after `exec`.
     package static func unixSocket(_ type: __socket_type) throws(Errno) -> OwnedDescriptor {
         let flags = SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
         return OwnedDescriptor(owning: try Errno.check(socket(AF_UNIX, CInt(type.rawValue | flags), 0)))

@@ -1,20 +1,20 @@
 package import Glibc
 package import SystemPackage
 
-/// Why a file of the daemon's can't be trusted: another user may change or replace it.
+/// Why a file of the daemon can't be trusted: another user may change or replace it.
 package enum OwnershipProblem: Error, Equatable, Sendable {
     /// The file or folder belongs to another user.
     case belongs(String, to: uid_t)
     /// Other users may replace files in the folder.
     case isWritableByOthers(String, mode: mode_t)
-    /// The file has several names (hard links), so that a write to it changes another file as well.
+    /// The file has several hard links, so writing to it also changes it under its other names.
     case isHardLinked(String, names: UInt64)
 
-    /// Checks the folder of the file at `path`, without a change to either. A folder that can't be looked at passes:
-    /// the file can't be opened then.
+    /// Checks that no other user can replace a file in the folder of `path`. Changes nothing.
     ///
-    /// A sticky folder such as `/tmp` passes: in it other users can neither rename nor remove a file that is not theirs.
-    /// For root the folder must be root's: its owner may replace every file in it, also in a sticky one.
+    /// A folder whose status can't be read passes: opening the file fails later. A sticky folder such as `/tmp` passes:
+    /// other users can neither rename nor remove files in it that are not theirs. If this process runs as root, root
+    /// must own the folder, because the owner may replace every file in it even if it is sticky.
     package static func checkFolder(of path: String) throws(OwnershipProblem) {
         let folder = AccessProblem.folder(of: path)
         guard let status = try? Stat(FilePath(folder)) else { return }
@@ -25,7 +25,7 @@ package enum OwnershipProblem: Error, Equatable, Sendable {
         }
     }
 
-    /// Checks that the file belongs to this process's user and has no other name.
+    /// Checks that the file belongs to this process's user and has no other hard link.
     package static func checkFile(_ status: Stat, at path: String) throws(OwnershipProblem) {
         guard status.userID.rawValue == geteuid() else { throw .belongs(path, to: status.userID.rawValue) }
         guard status.linkCount == 1 else { throw .isHardLinked(path, names: UInt64(status.linkCount)) }
@@ -33,7 +33,7 @@ package enum OwnershipProblem: Error, Equatable, Sendable {
 }
 
 extension OwnershipProblem: CustomStringConvertible {
-    /// One line without a final period, with the command that corrects it.
+    /// One line without a final period, with the command that corrects the problem.
     package var description: String {
         switch self {
         case .belongs(let path, let owner) where geteuid() == 0:

@@ -1,10 +1,10 @@
 package import Glibc
 package import SystemPackage
 
-/// The process at the other end of a Unix socket, as the kernel recorded it when the socket was connected. A client
-/// cannot forge it.
+/// The credentials of the process at the other end of a Unix socket, as the kernel recorded them when it connected. A
+/// client cannot forge them.
 ///
-/// The pid is that of the process that connected; it may have ended since, or may have passed the socket on.
+/// The process that connected may have ended since, or may have passed the socket to another process.
 package struct PeerCredentials: Sendable, Equatable {
     package let processID: pid_t
     package let userID: uid_t
@@ -26,10 +26,10 @@ package struct PeerCredentials: Sendable, Equatable {
         var groupID: gid_t = .max
     }
 
-    /// `SO_PEERGROUPS` of `asm-generic/socket.h`, which Glibc's headers for Swift leave out.
+    /// `SO_PEERGROUPS` of `asm-generic/socket.h`, which Swift's Glibc module does not export.
     private static let peerGroups: CInt = 59
 
-    /// Asks the kernel about a connected socket.
+    /// Reads the peer's credentials of a connected socket.
     ///
     /// - Throws: `Errno.socketNotConnected` if the socket was never connected, or the error of the call.
     package init(of socket: FileDescriptor) throws(Errno) {
@@ -44,7 +44,7 @@ package struct PeerCredentials: Sendable, Equatable {
 
     private static func groups(of socket: FileDescriptor) -> [gid_t] {
         var groups = [gid_t](repeating: 0, count: 32)
-        // Linux allows 65,536 groups. A buffer that is too small is answered with the size needed.
+        // Linux allows 65,536 groups. If the buffer is too small, the kernel returns the size needed.
         for _ in 0..<2 {
             var length = socklen_t(groups.count * MemoryLayout<gid_t>.size)
             if getsockopt(socket.rawValue, SOL_SOCKET, peerGroups, &groups, &length) == 0 {

@@ -1,7 +1,7 @@
 package import Glibc
 package import SystemPackage
 
-/// The kernel's address of a Unix socket: a path in the file system, or an abstract name where the bytes begin with NUL.
+/// The address of a Unix socket (`sockaddr_un`): a path, or an abstract name, which begins with a NUL byte.
 package struct UnixSocketAddress: Sendable {
     /// The longest path: `sun_path` has 108 bytes, the last of which is the terminating NUL.
     package static let maximumPathBytes = 107
@@ -15,7 +15,9 @@ package struct UnixSocketAddress: Sendable {
         self.init(bytes: Array(path.utf8), terminated: true)
     }
 
-    /// An address in the abstract namespace, which has no file; `name` comes without the leading `@`.
+    /// An address in the abstract namespace, which has no file. `name` has no leading `@`.
+    ///
+    /// - Returns: `nil` if the name is longer than ``maximumPathBytes``.
     package init?(abstractName name: String) {
         guard name.utf8.count <= Self.maximumPathBytes else { return nil }
         self.init(bytes: [0] + Array(name.utf8), terminated: false)
@@ -36,7 +38,7 @@ package struct UnixSocketAddress: Sendable {
         }
     }
 
-    /// The path that a socket is bound to; `nil` if it has none (unbound, abstract, or of another family).
+    /// The path that a socket is bound to; `nil` if it is unbound, abstract or of another family.
     package static func boundPath(of socket: FileDescriptor) -> String? {
         var storage = sockaddr_un()
         var length = socklen_t(MemoryLayout<sockaddr_un>.size)
