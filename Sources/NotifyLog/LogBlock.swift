@@ -1,16 +1,16 @@
 package import NIOCore
 package import NotifyWire
 
-/// A stretch of the log: deliver frames back to back, and where each begins.
+/// Encoded messages of the log: deliver frames back to back, and the position of each.
 ///
-/// The broker encodes posts into blocks, the store writes them from there and gives blocks back when it reads; the
-/// same bytes go out of the sockets.
+/// The broker encodes posts into blocks, the store writes the frames as they are, and pages are blocks again. The same
+/// bytes are sent to subscribers.
 package struct LogBlock: Sendable {
     package struct Entry: Equatable, Sendable {
         package var sequence: UInt64
-        /// Of the frame's header, counted from the start of `frames`' readable bytes.
+        /// The offset of the frame's header from the start of `frames`' readable bytes.
         package var offset: UInt32
-        /// Of the whole frame, header included.
+        /// The length of the frame in bytes, header included.
         package var length: UInt32
 
         @inlinable
@@ -22,7 +22,7 @@ package struct LogBlock: Sendable {
     }
 
     package var frames: ByteBuffer
-    /// In rising order of sequence.
+    /// In ascending order of sequence.
     package var entries: [Entry]
 
     @inlinable
@@ -31,7 +31,7 @@ package struct LogBlock: Sendable {
         self.entries = entries
     }
 
-    /// Calls `body` with the message of `entry`, read in place.
+    /// Calls `body` with the message of `entry`, decoded in place without a copy.
     @inlinable
     package func withMessage<Result>(_ entry: Entry, _ body: (Deliver) throws -> Result) rethrows -> Result {
         try frames.withUnsafeReadableBytes { bytes in

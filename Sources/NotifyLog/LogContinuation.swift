@@ -1,10 +1,10 @@
-/// What a new log needs to continue where a lost one ended.
+/// The state that a new log needs to continue in place of a lost one.
 package struct LogContinuation: Equatable, Sendable {
     /// Sequences below this may have been used.
     package var reservedThrough: UInt64
-    /// The lowest id that no durable subscription ever had.
+    /// The next id for a durable subscription: no id from here on was ever assigned.
     package var nextSubscriptionID: DurableID
-    /// The durable subscriptions whose creation is committed, with their present progress.
+    /// The durable subscriptions whose creation is committed, with their current progress.
     package var subscriptions: [DurableRecord]
 
     package init(reservedThrough: UInt64, nextSubscriptionID: DurableID, subscriptions: [DurableRecord]) {
@@ -14,14 +14,14 @@ package struct LogContinuation: Equatable, Sendable {
     }
 }
 
-/// What came of a request to repair the log's files. Messages are one line, for people.
+/// The outcome of a request to repair the log's files. Messages are one line, for users.
 package enum LogRepair: Equatable, Sendable {
     /// The files are in place.
     case notNeeded
-    /// The log goes on, and nothing that was stored is lost.
+    /// The log was reopened. Nothing that was stored is lost.
     case reopened(String)
-    /// A new log goes on in place of the lost one. What was stored is gone.
+    /// A new log replaces the lost one. The stored messages are lost.
     case replaced(String)
-    /// Why it can't be repaired, and what to do.
+    /// The log can't be repaired: the reason, and how to fix it.
     case failed(String)
 }

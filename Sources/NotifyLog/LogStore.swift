@@ -1,13 +1,16 @@
-/// What keeps the log: commits batches and reads pages, one after another in the order in which they were requested.
+/// Storage for the log: commits batches and reads pages, serially, in the order of the requests.
 ///
-/// Completions are called in that order, on a queue of the store's.
+/// Completions are called in the same order, on a queue that the store owns.
 package protocol LogStore: AnyObject, Sendable {
-    /// Commits the batch in one transaction, or nothing of it.
+    /// Commits the batch in one transaction. If that fails, nothing of it is stored.
     func commit(_ batch: CommitBatch, completion: @escaping @Sendable (CommitOutcome) -> Void)
     func readPage(_ request: PageRequest, completion: @escaping @Sendable (Page) -> Void)
-    /// Sequences below `next` may be visible to peers from now on: should the process die, the next start continues there.
+    /// Records that sequences below `next` may be visible to peers from now on: after a crash, the next start continues
+    /// at `next`.
     func sequencesUsed(below next: UInt64)
-    /// Repairs the log if its files were deleted or moved away: with a new log from `continuation` where there is no other way.
-    /// Must be requested while no commit is under way, or `continuation` may lack what that commits.
+    /// Repairs the log if its files were deleted or moved: reopens it, or creates a new log from `continuation` if it
+    /// can't be reopened.
+    ///
+    /// Must not be requested while a commit is in flight: `continuation` may lack what that commits.
     func repair(with continuation: LogContinuation, completion: @escaping @Sendable (LogRepair) -> Void)
 }

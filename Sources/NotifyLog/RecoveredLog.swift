@@ -1,16 +1,16 @@
-/// What the store found when it was opened.
+/// The state that the store recovered when it was opened.
 package struct RecoveredLog: Sendable {
-    /// No sequence from here on was ever used.
+    /// The sequence to continue at: no sequence from here on was ever used.
     package var nextSequence: UInt64
-    /// Sequences below this may be used even if the log can't be written to: the store sees to it that the next start of
-    /// the same boot does not use them again.
+    /// Sequences below this may be used even if the log is not writable: the store guarantees that the next start
+    /// within the same boot does not reuse them.
     package var usableThrough: UInt64
-    /// The highest sequence committed to the log; 0 for an empty one.
+    /// The highest sequence committed to the log; 0 if it is empty.
     package var persistedThrough: UInt64
     package var subscriptions: [DurableRecord]
-    /// The last user of the database closed it in order.
+    /// Whether the last run closed the database cleanly.
     package var wasClosedCleanly: Bool
-    /// The lowest id that no durable subscription ever had.
+    /// The next id for a durable subscription: no id from here on was ever assigned.
     package var nextSubscriptionID: DurableID
 
     package init(

@@ -1,13 +1,13 @@
 package import NotifyCenter
 import NotifyWire
 
-/// What each identity may do: the one value that is asked for posting, subscribing, receiving and managing.
+/// What each identity may do: post, subscribe, receive, and manage durable subscriptions.
 ///
-/// Immutable. A policy that replaces another has a higher generation; whatever caches a decision keeps the generation it
-/// was made under and asks again under another one.
+/// Immutable. A policy that replaces another has a higher generation. A cached decision carries the generation it was
+/// made under and is made again under another one.
 ///
-/// The default: every peer posts and subscribes; names under `user.<uid>` belong to that uid and to root; only the daemon
-/// posts under `notifyd`; managing another user's durable subscriptions is for root.
+/// The default: every peer may post and subscribe; names under `user.<uid>` belong to that uid and to root; only the
+/// daemon posts under `notifyd`; only root manages the durable subscriptions of other users.
 package struct AccessPolicy: Sendable {
     package var generation: UInt32
 
@@ -15,7 +15,8 @@ package struct AccessPolicy: Sendable {
         self.generation = generation
     }
 
-    /// Whether the name is outside of every restricted part of the names, so that no identity has to be looked up.
+    /// Whether every identity may post and receive `name`, judged by its first byte alone. If false, the identity
+    /// decides.
     @inlinable
     package func isOpen(_ name: UnsafeRawBufferPointer) -> Bool {
         name.first != UInt8(ascii: "u") && name.first != UInt8(ascii: "n")
@@ -26,23 +27,23 @@ package struct AccessPolicy: Sendable {
         isOpen(name) || NameRights.mayPost(name, uid: identity.uid)
     }
 
-    /// Whether messages of `name` may reach a subscription of `identity`.
+    /// Whether `identity` may receive messages posted under `name`.
     package func mayReceive(_ name: UnsafeRawBufferPointer, _ identity: borrowing Identity) -> Bool {
         isOpen(name) || NameRights.mayReceive(name, uid: identity.uid)
     }
 
-    /// Whether `identity` may subscribe with `pattern`. What the pattern matches beyond the identity's rights is not
-    /// delivered; a pattern that names another user's part of the names is refused.
+    /// Whether `identity` may subscribe with `pattern`. A pattern under another user's prefix is refused. A wider
+    /// pattern is accepted, and names that the identity may not receive are filtered out on delivery.
     package func maySubscribe(_ pattern: NamePattern, _ identity: borrowing Identity) -> Bool {
         NameRights.maySubscribe(pattern, uid: identity.uid)
     }
 
-    /// Whether `identity` may list, change and remove what belongs to `uid`.
+    /// Whether `identity` may list and remove the durable subscriptions of `uid`, and see its resource usage.
     package func mayManage(uid: UInt32, _ identity: borrowing Identity) -> Bool {
         identity.uid == uid || mayManageEverything(identity)
     }
 
-    /// Whether `identity` may list, change and remove what belongs to any user.
+    /// Whether `identity` may do so for every user.
     package func mayManageEverything(_ identity: borrowing Identity) -> Bool {
         identity.uid == 0
     }
@@ -63,7 +64,7 @@ package struct ReadAccess: Sendable {
         policy.mayReceive(name, identity)
     }
 
-    /// Whether a decision made under `other` holds under this one, too.
+    /// Whether decisions made under `other` are still valid: the policy's generation and the identity are equal.
     package func agrees(with other: ReadAccess) -> Bool {
         policy.generation == other.policy.generation && identity == other.identity
     }

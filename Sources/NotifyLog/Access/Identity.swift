@@ -1,9 +1,10 @@
-/// The user that a peer runs as, with its groups, as the kernel reports them.
+/// The uid, gid and groups of a peer, as reported by the kernel.
 ///
-/// A durable subscription keeps the identity with which it was attached last: its rights decide while it is detached.
+/// A durable subscription stores the identity that attached last. While it is detached, the rights of that identity
+/// apply.
 package struct Identity: Hashable, Sendable {
     package var uid: UInt32
-    /// `UInt32.max`, which no process has, where it is unknown.
+    /// `UInt32.max`, which no process has, if it is unknown.
     package var gid: UInt32
     /// The supplementary groups, in the kernel's order.
     package var groups: [UInt32]

@@ -8,13 +8,13 @@ enum NameRights {
         !ReservedNames.isDaemons(name) && mayReceive(name, uid: uid)
     }
 
-    /// Whether messages of `name` may reach a subscription of `uid`.
+    /// Whether `uid` may receive messages posted under `name`.
     static func mayReceive(_ name: UnsafeRawBufferPointer, uid: UInt32) -> Bool {
         guard name.first == UInt8(ascii: "u"), uid != 0, let owner = owner(of: name) else { return true }
         return owner == uid
     }
 
-    /// Whether `uid` may subscribe with `pattern`: one that names another user's part is refused.
+    /// Whether `uid` may subscribe with `pattern`. A pattern under another user's prefix is refused.
     static func maySubscribe(_ pattern: NamePattern, uid: UInt32) -> Bool {
         pattern.withUTF8 { bytes in
             guard uid != 0, bytes.first == UInt8(ascii: "u"), let owner = owner(of: bytes) else { return true }
@@ -22,15 +22,15 @@ enum NameRights {
         }
     }
 
-    /// The owner of the part of the names that `name` is in; nil outside of all. A second token that is not a uid belongs to
-    /// root alone.
+    /// The owner of `name`, if its first token is `user` and another follows; nil for any other name. The inner value
+    /// is nil if the second token is not a uid: such names belong to root alone.
     private static func owner(of name: UnsafeRawBufferPointer) -> UInt32?? {
         let first = name.firstToken
         guard first.elementsEqual("user".utf8), first.count < name.count else { return nil }
         return .some(userNumber(name.slice(from: first.count + 1).firstToken))
     }
 
-    /// A decimal number in its shortest form.
+    /// Parses a decimal `UInt32` without leading zeros; nil for anything else.
     private static func userNumber(_ digits: UnsafeRawBufferPointer) -> UInt32? {
         guard (1...10).contains(digits.count), digits.count == 1 || digits.first != UInt8(ascii: "0") else {
             return nil

@@ -1,16 +1,18 @@
-/// What the broker asks the store to commit in one transaction.
+/// The messages and changes that the store commits in one transaction.
 package struct CommitBatch: Sendable {
-    /// Reported with the outcome.
+    /// Returned with the outcome.
     package var id: UInt64
-    /// Messages to append, in rising order of sequence. Every entry of every block.
+    /// Messages to append, in ascending order of sequence: every entry of every block.
     package var blocks: [LogBlock]
-    /// Changes to durable subscriptions, in order, after the messages.
+    /// Changes to durable subscriptions, applied in order after the messages are appended.
     package var changes: [DurableChange]
-    /// Raise the mark below which sequences count as used. Flushed to disk before the outcome is reported.
+    /// The new mark below which sequences count as used, if it is to be raised. Flushed to disk before the outcome is
+    /// reported.
     package var reserveThrough: UInt64?
-    /// Flush to disk (fsync) before the outcome is reported.
+    /// Whether to flush to disk (fsync) before the outcome is reported.
     package var isSynced: Bool
-    /// It is to show whether messages can be stored again: it fails while the log has no room worth mentioning.
+    /// Whether the batch tests if messages can be stored again after a failure. If the log has a size limit, the batch
+    /// fails unless 1 MiB, or 1/16 of the limit if that is less, is free.
     package var isProbe: Bool
 
     package init(
@@ -34,7 +36,7 @@ package enum DurableChange: Equatable, Sendable {
     case setOwner(id: DurableID, Identity)
     case remove(id: DurableID)
 
-    /// About the memory that it takes beside its own size.
+    /// The approximate heap memory of its contents, in bytes.
     package var byteCount: Int {
         switch self {
         case .create(let record): record.filter.byteCount + record.name.utf8.count

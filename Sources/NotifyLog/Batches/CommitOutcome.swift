@@ -11,10 +11,10 @@ package struct CommitOutcome: Sendable {
     }
 }
 
-/// Why the store could not do what was asked. Nothing of the batch was kept.
+/// Why the store could not commit a batch or read a page. Nothing of a failed batch is stored.
 package struct StorageFailure: Error, Equatable, Sendable {
     package enum Kind: Sendable {
-        /// The disk, or the log's own limit, is full.
+        /// The disk is full, or the log has reached its size limit.
         case full
         /// Reading or writing failed.
         case inputOutput

@@ -1,11 +1,12 @@
 /// A reader's request for the stored messages after a position.
 package struct PageRequest: Sendable {
-    /// Reported with the page.
+    /// Returned with the page.
     package var reader: ReaderID
-    /// The durable subscription that reads, under which the store may cache which names match. Its filter never changes.
+    /// The durable subscription that the page is read for: the key under which the store may cache which names match,
+    /// as its filter never changes.
     package var subscription: DurableID?
     package var filter: SubscriptionFilter
-    /// Messages that may not be received are passed over.
+    /// The reader's rights. Messages that they do not permit are skipped.
     package var access: ReadAccess
     /// The sequence after which to read.
     package var after: UInt64
@@ -25,7 +26,7 @@ package struct PageRequest: Sendable {
     }
 }
 
-/// The matching messages of a stretch of the log.
+/// The matching messages in a range of the log.
 package struct Page: Sendable {
     package var reader: ReaderID
     package var result: Result<Content, StorageFailure>
@@ -33,8 +34,8 @@ package struct Page: Sendable {
 
     package struct Content: Sendable {
         package var block: LogBlock
-        /// Every matching message up to here is in this page or an earlier one. Where the log ended, it is the
-        /// highest sequence committed so far, so that the reader can tell that it has caught up.
+        /// Every matching message up to this sequence is in this page or an earlier one. At the end of the log it is
+        /// the highest committed sequence, so that the reader can detect that it has caught up.
         package var scannedThrough: UInt64
 
         package init(block: LogBlock, scannedThrough: UInt64) {

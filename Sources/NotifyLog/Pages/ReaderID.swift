@@ -1,4 +1,4 @@
-/// Identifies a reader of the log for as long as it reads. A later reader in the same slot has another generation.
+/// Identifies a reader of the log while it is open. A later reader in the same slot has another generation.
 package struct ReaderID: Hashable, Sendable {
     package let slot: Int32
     package let generation: UInt32

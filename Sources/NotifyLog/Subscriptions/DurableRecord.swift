@@ -1,9 +1,9 @@
 package import NotifyWire
 
-/// What the log keeps of a durable subscription.
+/// A durable subscription as it is stored in the log.
 package struct DurableRecord: Equatable, Sendable {
     package var id: DurableID
-    /// Whose rights bound what is received. The name is unique per uid.
+    /// The identity whose rights apply to deliveries. The subscription's name is unique per uid.
     package var owner: Identity
     package var name: String
     package var filter: SubscriptionFilter
@@ -20,18 +20,19 @@ package struct DurableRecord: Equatable, Sendable {
     }
 }
 
-/// How far a durable subscription has come.
+/// The persisted progress of a durable subscription.
 package struct DurableProgress: Equatable, Sendable {
     /// Every matching message up to this sequence is acknowledged.
     package var cursor: UInt64
-    /// Every message up to this sequence may have been seen; later ones certainly were not.
+    /// Every message up to this sequence may have been delivered to a client; later ones were not.
     package var seenThrough: UInt64
-    /// Acknowledged above the cursor: rising, apart, each above the cursor.
+    /// Acknowledged ranges above the cursor, ascending and disjoint.
     package var acknowledged: [SequenceRange]
-    /// Counts the resets of the cursor. With the id it identifies what a client remembers of its deliveries.
+    /// The number of times the cursor was reset. Together with the id it tells clients whether what they remember of
+    /// deliveries still applies.
     package var generation: UInt32
-    /// A client is attached. Where this is found at a start, the last stop was unclean, and `seenThrough` is too low: all
-    /// that was stored may have been seen.
+    /// Whether a client is attached. If it is set at startup, the last stop was unclean and `seenThrough` is too low:
+    /// every stored message may have been seen.
     package var isAttached: Bool
 
     package init(

@@ -1,10 +1,10 @@
 package import NotifyCenter
 import NotifyWire
 
-/// Selects messages by name and object. Whether they may be received is decided by the policy, not here.
+/// Selects messages by name and object. Rights are checked separately, by the policy.
 package struct SubscriptionFilter: Equatable, Sendable {
     package var patterns: [NamePattern]
-    /// Where set, only messages with an equal object.
+    /// Selects only messages with an equal object; nil selects any.
     package var object: String?
 
     package init(patterns: [NamePattern], object: String? = nil) {
@@ -12,12 +12,12 @@ package struct SubscriptionFilter: Equatable, Sendable {
         self.object = object
     }
 
-    /// About the memory that it takes beside its own size.
+    /// The approximate heap memory of its contents, in bytes.
     package var byteCount: Int {
         patterns.reduce(object?.utf8.count ?? 0) { $0 + MemoryLayout<NamePattern>.stride + 32 + $1.string.utf8.count }
     }
 
-    /// Whether messages of this name are selected. Objects are not looked at.
+    /// Whether the patterns match the name. The object is not compared.
     package func matches(name: UnsafeRawBufferPointer) -> Bool {
         patterns.contains { $0.matches(utf8: name) && ReservedNames.isVisible(name, to: $0) }
     }
