@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// What tells one client from another, also across its reconnects: 16 random bytes.
+/// The random 16-byte identifier of a client, the same across its reconnects, or of one run of the daemon.
 package struct ClientInstance: Hashable, Sendable {
     package var high: UInt64
     package var low: UInt64
@@ -15,11 +15,11 @@ package struct ClientInstance: Hashable, Sendable {
     }
 }
 
-/// What the daemon does when a connection's volatile messages outgrow its outbox.
+/// What the daemon does when a connection's outbox is full of volatile messages.
 package enum OverflowPolicy: UInt8, CaseIterable, Sendable {
-    /// Drop the oldest and say so in a gap.
+    /// Drop the oldest and report them in a gap.
     case dropOldest = 0
-    /// Keep the latest of each name and object, and say in a gap what was dropped.
+    /// Keep the latest of each name and object, and report the dropped ones in a gap.
     case keepLatest = 1
     /// Close the connection with `tooSlow`.
     case disconnect = 2
@@ -28,7 +28,7 @@ package enum OverflowPolicy: UInt8, CaseIterable, Sendable {
 /// The client's first frame.
 package struct Hello: ControlFrame {
     package static let kind = FrameKind.hello
-    /// "NTFY" as the bytes lie in the frame.
+    /// The bytes "NTFY", read as a little-endian integer.
     package static let magic: UInt32 = 0x5946_544E
     package static let currentVersion: UInt16 = 1
 
@@ -47,7 +47,7 @@ package struct Hello: ControlFrame {
         self.instance = instance
     }
 
-    /// Later versions may append fields, so what follows the known ones is passed over.
+    /// Reads the body. Fields that a later version may have appended are ignored.
     package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
         guard try body.integer(UInt32.self) == Self.magic else {
             throw WireError(.greetingExpected, "this is notifyd's socket: the first frame must be a hello")
@@ -75,26 +75,26 @@ package struct Hello: ControlFrame {
     }
 }
 
-/// The daemon's answer to a hello: the version both speak, who it takes the client for, and its limits.
+/// The daemon's answer to a hello: the negotiated version, the client's identity and the daemon's limits.
 package struct Welcome: ControlFrame {
     package static let kind = FrameKind.welcome
 
     package var version: UInt16
-    /// The peer as the kernel names it.
+    /// The client's uid; like `gid` and `pid`, as reported by the kernel.
     package var uid: UInt32
     package var gid: UInt32
     package var pid: UInt32
     package var maximumPayloadBytes: UInt32
-    /// Posts that may wait for their receipt at once.
+    /// The maximum number of posts that may wait for their receipts at once.
     package var postWindow: UInt32
-    /// Most messages in flight that a durable subscription may ask for.
+    /// The largest window, in messages, that a durable subscription may ask for.
     package var maximumWindow: UInt32
     package var maximumSubscriptions: UInt32
-    /// This run of the daemon: another one after every start.
+    /// Identifies this run of the daemon; different after every start.
     package var daemonInstance: ClientInstance
-    /// The client's own, as received.
+    /// The client's instance, as received in the hello.
     package var clientInstance: ClientInstance
-    /// Of the daemon, for people.
+    /// The daemon's release, for display only.
     package var daemonVersion: String
 
     package init(

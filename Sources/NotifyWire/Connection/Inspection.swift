@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// Asks for the peer's durable subscriptions; root gets everybody's.
+/// Asks for the durable subscriptions of the client's user; root gets those of all users.
 package struct List: RequestFrame {
     package static let kind = FrameKind.list
 
@@ -17,7 +17,7 @@ package struct ListEntry: ControlFrame {
 
     package var request: UInt64
     package var uid: UInt32
-    /// Of the client that holds it; 0 for none.
+    /// The pid of the attached client; 0 if none is attached.
     package var holderPID: UInt32
     package var cursor: UInt64
     package var durableName: String
@@ -94,9 +94,10 @@ package struct Statistics: RequestFrame {
     }
 }
 
-/// Asks what the peer's user holds of everything that is limited; root is told of every user.
+/// Asks how much of each limited resource the client's user holds; root gets the figures of all users.
 ///
-/// The report has two counters for each: what is held, and under the same name with `.limit` behind it how much may be held.
+/// A `StatisticsReport` answers it. For each resource it has a counter of what is held and, where there is a limit, one
+/// with the same name and the suffix `.limit`.
 package struct LimitsRequest: RequestFrame {
     package static let kind = FrameKind.limits
 
@@ -107,7 +108,7 @@ package struct LimitsRequest: RequestFrame {
     }
 }
 
-/// The daemon's counters by name, in the order to show them.
+/// The daemon's counters by name, in display order.
 package struct StatisticsReport: ControlFrame {
     package static let kind = FrameKind.statisticsReport
 

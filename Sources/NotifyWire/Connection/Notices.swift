@@ -1,20 +1,21 @@
 package import NIOCore
 
-/// A refusal, or news of a subscription's end.
+/// The refusal of a request, the end of a subscription, or an error that closes the connection.
 package struct ErrorFrame: ControlFrame {
     package static let kind = FrameKind.error
     /// Flag bit 0: the daemon closes the connection after this frame.
     package static let fatalFlag: UInt8 = 1
 
-    /// The request it answers; 0 where it answers none.
+    /// The refused request; 0 for none.
     package var request: UInt64
-    /// The raw code, which may be one that this version does not know.
+    /// The raw code; possibly one that `ErrorCode` does not have.
     package var code: UInt16
-    /// The subscription it is about; 0 for none.
+    /// The subscription concerned; 0 for none.
     package var subscription: UInt32
-    /// With `subscriptionHeld` the holder's pid, with a limit the limit; else 0.
+    /// For `subscriptionHeld` the holder's pid, for `unknownFrame` the kind, for `tooSlow` the limit in bytes;
+    /// otherwise 0.
     package var detail: UInt64
-    /// One line for people: what is wrong and what to do.
+    /// One line to display: what is wrong and how to fix it.
     package var message: String
     package var isFatal: Bool
     package var flags: UInt8 { isFatal ? Self.fatalFlag : 0 }
@@ -51,7 +52,7 @@ package struct ErrorFrame: ControlFrame {
     }
 }
 
-/// The daemon is going. Requests up to `lastRequest` were processed; later ones certainly were not.
+/// Announces that the daemon is shutting down. Requests up to `lastRequest` were processed; later ones were not.
 package struct Closing: ControlFrame {
     package static let kind = FrameKind.closing
 
@@ -70,7 +71,7 @@ package struct Closing: ControlFrame {
     }
 }
 
-/// Asks for a pong with the same request.
+/// Asks for a pong with the same request number.
 package struct Ping: RequestFrame {
     package static let kind = FrameKind.ping
 

@@ -1,11 +1,12 @@
 package import NIOCore
 
-/// A frame that is read and written whole, by value. Posts and deliveries, which are many, are read in place instead.
+/// A frame that is decoded into a value and encoded from it. Posts and deliveries, the bulk of the traffic, are read in
+/// place instead.
 package protocol ControlFrame: Equatable, Sendable {
     static var kind: FrameKind { get }
-    /// Goes into the frame's header.
+    /// The flags in the frame's header; 0 by default.
     var flags: UInt8 { get }
-    /// Reads the body; `body` is all of it.
+    /// Reads the fields of the body. `body` covers the whole body; the caller checks that nothing is left.
     init(flags: UInt8, reading body: inout WireCursor) throws(WireError)
     /// Writes the body.
     func writeBody(to buffer: inout ByteBuffer)
@@ -14,10 +15,13 @@ package protocol ControlFrame: Equatable, Sendable {
 extension ControlFrame {
     package var flags: UInt8 { 0 }
 
-    /// Reads a frame of this kind, and nothing but it.
+    /// Reads a frame of this kind whose body has exactly its fields.
     ///
-    /// No request has flags yet. One that has asks for something newer, and is refused rather than half understood;
-    /// the greeting, where versions are settled, and what the daemon sends are read without those flags.
+    /// No request defines flags yet. One that sets any asks for a later feature and is refused. In a hello, which
+    /// negotiates the version, and in frames from the daemon, unknown flags are ignored.
+    ///
+    /// - Throws: `unsupported` for unknown flags, `malformedFrame` for a body that is too short or too long, and errors
+    ///   of the kind's own `init(flags:reading:)`.
     package init(_ frame: FrameDecoder.Frame) throws(WireError) {
         guard frame.flags == 0 || Self.kind == .hello || Self.kind.isFromDaemon else { throw .unknownFlags }
         var cursor = WireCursor(frame.body)
@@ -30,7 +34,7 @@ extension ControlFrame {
     }
 }
 
-/// A frame that carries its request and nothing else.
+/// A frame whose body is only a request number.
 package protocol RequestFrame: ControlFrame {
     var request: UInt64 { get }
     init(request: UInt64)
@@ -46,7 +50,7 @@ extension RequestFrame {
     }
 }
 
-/// A frame that carries its request, a subscription and nothing else.
+/// A frame whose body is only a request number and a subscription.
 package protocol SubscriptionFrame: ControlFrame {
     var request: UInt64 { get }
     var subscription: UInt32 { get }
@@ -69,7 +73,7 @@ extension ByteBuffer {
         writeInteger(value, endianness: .little)
     }
 
-    /// A string behind a length of one byte. Longer strings are cut by no one: callers keep to `Limits`.
+    /// Writes a string, preceded by its length in one byte. Traps above 255 bytes: callers check `Limits` first.
     mutating func writeCounted(_ text: String) {
         writeInteger(UInt8(text.utf8.count))
         writeString(text)

@@ -1,6 +1,6 @@
 /// The codes that an error frame carries. A code is never reused for another meaning.
 package enum ErrorCode: UInt16, CaseIterable, Sendable {
-    // Protocol: the connection is closed after these, save `unknownFrame`.
+    // Protocol errors. All except `unknownFrame` close the connection.
     case malformedFrame = 1
     case frameTooLarge = 2
     case unknownFrame = 3
@@ -8,7 +8,7 @@ package enum ErrorCode: UInt16, CaseIterable, Sendable {
     case greetingExpected = 5
     case greetingTimeout = 6
 
-    // The request is wrong as it stands.
+    // Invalid requests.
     case invalidName = 20
     case invalidPattern = 21
     case invalidObject = 22
@@ -18,7 +18,7 @@ package enum ErrorCode: UInt16, CaseIterable, Sendable {
     case payloadTooLarge = 26
     case unsupported = 27
 
-    // Not this user, or not now.
+    // Rights and limits.
     case forbidden = 40
     case limitReached = 41
     case postWindowExceeded = 42

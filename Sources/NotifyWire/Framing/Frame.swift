@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// What a frame is. Kinds below 0x40 travel to the daemon, the others to the client.
+/// The kind of a frame. Kinds below 0x40 are sent to the daemon, the others to the client.
 package enum FrameKind: UInt8, CaseIterable, Sendable {
     case hello = 0x01
     case post = 0x02
@@ -35,13 +35,13 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     package var isFromDaemon: Bool { rawValue >= 0x40 }
 }
 
-/// The eight bytes before every body: its length, the frame's kind and flags.
+/// The eight bytes before every body: length of the body, kind, flags and two reserved bytes.
 package struct FrameHeader: Equatable, Sendable {
     package static let size = 8
 
     /// Bytes of the body, which follows the header.
     package var length: UInt32
-    /// The raw kind, which may be one that this version does not know.
+    /// The raw kind; possibly one that `FrameKind` does not have.
     package var kind: UInt8
     package var flags: UInt8
 

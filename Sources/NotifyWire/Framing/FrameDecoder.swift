@@ -1,11 +1,11 @@
-/// Finds the next frame at the start of received bytes. Single-step: it keeps nothing between calls.
+/// Finds the frame at the start of received bytes. Keeps no state between calls; see `PartialFrame` for that.
 package struct FrameDecoder: Sendable {
-    /// One frame, in place.
+    /// A frame in place: `body` points into the bytes passed to `next(in:)`.
     package struct Frame {
         package var kind: UInt8
         package var flags: UInt8
         package var body: UnsafeRawBufferPointer
-        /// Header and body together.
+        /// Bytes of header and body together.
         package var size: Int
 
         @inlinable
@@ -17,14 +17,17 @@ package struct FrameDecoder: Sendable {
         }
     }
 
-    /// Bytes that a body may have. A longer one is refused before anything is kept for it.
+    /// The maximum size of a body in bytes. A longer one is refused as soon as its header is complete.
     package var maximumBodyBytes: Int
 
     package init(maximumBodyBytes: Int) {
         self.maximumBodyBytes = maximumBodyBytes
     }
 
-    /// The frame at the start of `bytes`, or nil where it is not all there yet.
+    /// Reads the frame at the start of `bytes`.
+    ///
+    /// - Returns: The frame, or nil if it is incomplete.
+    /// - Throws: `frameTooLarge` if the header announces a body over the limit.
     @inlinable
     package func next(in bytes: UnsafeRawBufferPointer) throws(WireError) -> Frame? {
         guard bytes.count >= FrameHeader.size else { return nil }

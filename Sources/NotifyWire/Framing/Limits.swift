@@ -1,4 +1,4 @@
-/// The sizes that the protocol allows. What a daemon is configured to is told in its welcome and is never more.
+/// The limits of the protocol. A daemon may be configured to lower ones; the welcome names those a client must know.
 package enum Limits {
     /// Bytes of a name or pattern.
     package static let nameBytes = 255
@@ -11,22 +11,22 @@ package enum Limits {
     package static let headerBytes = 16 * 1024
     /// Bytes of a payload, unless configured otherwise.
     package static let defaultPayloadBytes = 1024 * 1024
-    /// Bytes of a payload that no configuration may exceed.
+    /// The largest payload, in bytes, that can be configured.
     package static let maximumPayloadBytes = 64 * 1024 * 1024
     package static let subscriptionNameBytes = 64
     package static let patternsPerSubscription = 64
     package static let acknowledgedRangesPerFrame = 1024
-    /// Durable messages in flight to one subscription, unless it asks for another window.
+    /// The default window: durable messages in flight to one subscription.
     package static let defaultWindow: UInt32 = 256
     package static let maximumWindow: UInt32 = 16_384
-    /// Sequences stay below this, so that a double holds every one of them.
+    /// Sequences stay below this, so that a double represents each of them exactly.
     package static let sequenceEnd: UInt64 = 1 << 53
-    /// Bytes of a frame's body before the greeting is done.
+    /// The maximum size of a frame's body, in bytes, until the hello is accepted.
     package static let greetingBytes = 512
-    /// Bytes of a frame's body beside its payload, at most.
+    /// The maximum size of a frame's body, in bytes, without its payload.
     package static let frameOverheadBytes = 64 * 1024
 
-    /// Checks the name of a durable subscription: 1 to 64 of letters, digits, `.`, `_`, `-`.
+    /// Checks the name of a durable subscription: 1 to 64 ASCII letters, digits, `.`, `_` and `-`.
     package static func validateSubscriptionName(_ name: String) throws(WireError) {
         let isAllowed = name.utf8.allSatisfy { byte in
             switch byte {

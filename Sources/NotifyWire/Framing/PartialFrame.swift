@@ -1,15 +1,15 @@
 package import NIOCore
 
-/// The beginning of a frame whose end has not arrived, between two reads of a connection.
+/// The bytes of an incomplete frame, kept between two reads of a connection.
 ///
-/// A reader joins each read with it, uses the whole frames in place, and keeps the rest. The reader bounds it by refusing
-/// longer frames.
+/// The caller joins each read with it, decodes the complete frames in place, and keeps the rest. `FrameDecoder` bounds
+/// its size by refusing frames over the limit.
 package struct PartialFrame {
     private var bytes = ByteBuffer()
 
     package init() {}
 
-    /// Takes the bytes kept, with those of a read behind them.
+    /// Returns the kept bytes followed by those of `read`, and keeps none.
     package mutating func join(_ read: ByteBuffer) -> ByteBuffer {
         guard bytes.readableBytes > 0 else { return read }
         var (joined, read) = (bytes, read)
@@ -18,14 +18,14 @@ package struct PartialFrame {
         return joined
     }
 
-    /// Takes the bytes kept.
+    /// Returns the kept bytes, and keeps none.
     package mutating func take() -> ByteBuffer {
         defer { bytes = ByteBuffer() }
         return bytes
     }
 
-    /// Keeps bytes: in place where they take up most of their buffer, so that a large frame is not copied at every read;
-    /// copied out otherwise, so that a few bytes do not keep a large buffer alive.
+    /// Keeps bytes for the next read: in place if they take up at least half of their buffer, so that a large frame is
+    /// not copied at every read; copied otherwise, so that a few bytes do not keep a large buffer alive.
     package mutating func keep(_ rest: ByteBuffer) {
         guard rest.readableBytes > 0 else { return }
         bytes = rest.readableBytes * 2 >= rest.storageCapacity ? rest : ByteBuffer(bytes: rest.readableBytesView)

@@ -1,6 +1,7 @@
 extension UnsafeRawBufferPointer {
-    /// The bytes from `start` up to `end`, in place. The generic slice that `rebasing` takes is not always inlined, and
-    /// there are several for every message.
+    /// The bytes from `start` up to but not including `end`, in place.
+    ///
+    /// Used several times per message instead of `init(rebasing:)`, whose generic slice is not always inlined.
     @inlinable
     @inline(__always)
     package func slice(_ start: Int, _ end: Int) -> UnsafeRawBufferPointer {

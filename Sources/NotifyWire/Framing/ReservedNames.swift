@@ -1,18 +1,18 @@
 package import NotifyCenter
 
-/// The names that are the daemon's own: it alone posts there, and a pattern that begins with a wildcard does not match
-/// them.
+/// The names reserved for the daemon. Only it posts under them, and a pattern whose first token is a wildcard does not
+/// match them.
 package enum ReservedNames {
-    /// The daemon's own first token.
+    /// The first token of the reserved names.
     package static let daemonToken = "notifyd"
 
-    /// Whether `name` is one of the daemon's own.
+    /// Whether `name` is reserved for the daemon.
     package static func isDaemons(_ name: UnsafeRawBufferPointer) -> Bool {
         guard name.first == UInt8(ascii: "n") else { return false }
         return name.firstToken.elementsEqual(daemonToken.utf8)
     }
 
-    /// Whether `pattern`, which matches `name`, may see it.
+    /// Whether `pattern`, which matches `name` by its tokens, may receive it.
     package static func isVisible(_ name: UnsafeRawBufferPointer, to pattern: NamePattern) -> Bool {
         !isDaemons(name) || !pattern.startsWithWildcard
     }

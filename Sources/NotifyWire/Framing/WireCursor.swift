@@ -1,6 +1,6 @@
-/// Reads fixed-width little-endian fields from the body of a frame, never past its end.
+/// Reads little-endian fields from the body of a frame. Reading past its end throws `malformedFrame`.
 ///
-/// The bytes belong to the read buffer: nothing taken from a cursor may outlive the call that was given them.
+/// The bytes belong to the read buffer: slices taken from a cursor are valid only while that buffer is.
 package struct WireCursor {
     private let bytes: UnsafeRawBufferPointer
     private var offset = 0
@@ -27,13 +27,13 @@ package struct WireCursor {
         _ = try take(count)
     }
 
-    /// Everything not read yet.
+    /// Takes all bytes not read yet.
     package mutating func rest() -> UnsafeRawBufferPointer {
         defer { offset = bytes.count }
         return bytes.slice(from: offset)
     }
 
-    /// A length-counted UTF-8 string.
+    /// Reads `count` bytes of UTF-8.
     package mutating func string(_ count: Int) throws(WireError) -> String {
         guard let text = String(validating: try take(count), as: UTF8.self) else {
             throw WireError(.malformedFrame, "a text field is not valid UTF-8")
@@ -41,7 +41,7 @@ package struct WireCursor {
         return text
     }
 
-    /// Fails where bytes are left that the frame's layout does not account for.
+    /// Throws `malformedFrame` if bytes are left after the frame's fields.
     package func finish() throws(WireError) {
         guard remaining == 0 else {
             throw WireError(.malformedFrame, "\(remaining) bytes follow the end of the frame's fields")

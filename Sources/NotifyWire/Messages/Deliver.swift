@@ -1,7 +1,6 @@
 package import NIOCore
 
-/// A message on its way out: its stamp and its parts. The bytes are the same for every subscriber, and are what the
-/// log is written from.
+/// A delivered message: its stamp and its parts. It is encoded once; all subscribers and the log share the bytes.
 ///
 /// Body: sequence u64, time u64 (µs), uid u32, gid u32, pid u32, headers length u16, name length u8, object length
 /// u8, message id length u8, three reserved bytes; then name, object, message id, headers, payload.
@@ -11,7 +10,7 @@ package struct Deliver {
     package var stamp: Stamp
     package var parts: MessageParts
 
-    /// Reads the body of a deliver frame. The parts point into `body`.
+    /// Reads the layout of a deliver frame's body, without checking the text. The parts point into `body`.
     @inlinable
     package init(reading body: UnsafeRawBufferPointer) throws(WireError) {
         guard body.count >= Self.fixedSize else { throw .truncated }
@@ -61,7 +60,7 @@ package struct Deliver {
         return size
     }
 
-    /// Copies `part` to `offset` and returns where it ends.
+    /// Copies `part` to `offset` and returns the offset of its end.
     @inlinable
     static func place(
         _ part: UnsafeRawBufferPointer, at offset: Int, in target: UnsafeMutableRawBufferPointer

@@ -1,4 +1,4 @@
-/// A message's headers: keys with values, each key once (by its bytes, as with names), in the poster's order.
+/// A message's headers: key-value pairs in the poster's order. Keys are unique, compared by their bytes as names are.
 ///
 /// Encoded one after another: key length u8, value length u16, key, value. Keys are 1 to 255 bytes of UTF-8 without
 /// control characters; values are UTF-8.
@@ -9,7 +9,7 @@ package enum HeaderList {
         _ = try decode(bytes)
     }
 
-    /// The keys and values of an encoded list.
+    /// Decodes a list and checks it against the rules and `Limits`.
     package static func decode(_ bytes: UnsafeRawBufferPointer) throws(WireError) -> [(key: String, value: String)] {
         guard bytes.count <= Limits.headerBytes else { throw tooLong(bytes.count) }
         var cursor = WireCursor(bytes)
@@ -24,7 +24,8 @@ package enum HeaderList {
         return headers
     }
 
-    /// What does not fit together here spoils the message only: the frame around it was whole.
+    /// Reads one header. Maps errors to `invalidHeaders`, which refuses the message but keeps the connection open,
+    /// because the frame itself is well-formed.
     private static func next(from cursor: inout WireCursor) throws(WireError) -> (key: String, value: String) {
         do {
             let keyLength: UInt8 = try cursor.integer()
@@ -35,7 +36,7 @@ package enum HeaderList {
         }
     }
 
-    /// Encodes a list; fails on what `validate` would refuse.
+    /// Encodes a list. Throws `invalidHeaders` for headers that `validate` would refuse.
     package static func encode(_ headers: [(key: String, value: String)]) throws(WireError) -> [UInt8] {
         var bytes: [UInt8] = []
         for (key, value) in headers {
@@ -53,7 +54,7 @@ package enum HeaderList {
         return bytes
     }
 
-    /// Strings would compare by canonical equivalence, which other languages do not share.
+    /// Compares keys by their bytes: `String` compares by canonical equivalence, which other languages do not.
     private static func checkKeysDiffer(_ headers: [(key: String, value: String)]) throws(WireError) {
         guard headers.count > 1 else { return }
         var keys: Set<[UInt8]> = []

@@ -1,4 +1,4 @@
-/// The parts of a message as they lie in a buffer. They point into it and must not outlive it.
+/// The parts of a message, in place. They point into a buffer and must not outlive it.
 package struct MessageParts {
     package var name: UnsafeRawBufferPointer
     /// Empty where the message has no object.
@@ -26,7 +26,9 @@ package struct MessageParts {
         name.count + object.count + messageID.count + headers.count + payload.count
     }
 
-    /// Slices `rest` into the parts whose lengths the fixed fields named; the payload is what remains.
+    /// Slices `rest` into parts of the given lengths; the payload is the remainder.
+    ///
+    /// - Returns: nil if `rest` is shorter than the lengths add up to.
     @inlinable
     init?(
         splitting rest: UnsafeRawBufferPointer, nameLength: UInt8, objectLength: UInt8, messageIDLength: UInt8,

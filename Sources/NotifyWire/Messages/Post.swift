@@ -1,18 +1,18 @@
 package import NIOCore
 
-/// What a poster asks the daemon to promise.
+/// The durability that a poster asks for, and that a receipt reports.
 package enum Durability: UInt8, CaseIterable, Sendable {
-    /// `stored` where a durable subscription matches, else `volatile`.
+    /// `stored` if a durable subscription matches, otherwise `volatile`.
     case automatic = 0
     /// Never stored; durable subscriptions do not get it.
     case volatile = 1
-    /// Committed: survives the daemon's death.
+    /// Committed to the log: survives a crash of the daemon.
     case stored = 2
-    /// Flushed to disk: survives the loss of power.
+    /// Flushed to disk: survives a loss of power.
     case synced = 3
 }
 
-/// A message on its way in, read in place.
+/// A posted message, read in place.
 ///
 /// Body: request u64, headers length u16, name length u8, object length u8, message id length u8, durability u8, two
 /// reserved bytes; then name, object, message id, headers, payload. Flag bit 0 asks for a receipt.
@@ -20,7 +20,7 @@ package struct Post {
     package static let fixedSize = 16
     package static let receiptFlag: UInt8 = 1
 
-    /// Rises on a connection from post to post; never 0.
+    /// The request number. Higher than that of every earlier request on the connection; never 0.
     package var request: UInt64
     package var durability: Durability
     package var wantsReceipt: Bool
@@ -33,7 +33,7 @@ package struct Post {
         self.parts = parts
     }
 
-    /// Reads the layout. The parts point into the frame, and what they hold is not checked yet.
+    /// Reads the layout, without checking the content of the parts, which point into the frame.
     @inlinable
     package init(_ frame: FrameDecoder.Frame) throws(WireError) {
         let body = frame.body
@@ -51,7 +51,7 @@ package struct Post {
         wantsReceipt = frame.flags & Self.receiptFlag != 0
     }
 
-    /// The request of a post that could not be read whole; 0 where not even that is there.
+    /// The request number of a post that is otherwise malformed; 0 if the body is too short to have one.
     package static func request(of frame: FrameDecoder.Frame) -> UInt64 {
         guard frame.body.count >= 8 else { return 0 }
         return UInt64(littleEndian: frame.body.loadUnaligned(as: UInt64.self))
@@ -81,20 +81,20 @@ extension WireError {
     static let unknownDurability = WireError(
         .invalidArgument, "the durability is unknown: 1 volatile, 2 stored, 3 synced, and in a post 0 automatic")
 
-    /// Asking for what this version does not have must not look like having got it.
+    /// Refused rather than ignored, so that no client takes an unsupported feature for granted.
     @usableFromInline
     static let unknownFlags = WireError(.unsupported, "the frame has a flag that this version does not know")
 }
 
-/// What became of a post.
+/// The answer to a post that asked for a receipt and was accepted.
 package struct Receipt: ControlFrame {
     package static let kind = FrameKind.receipt
 
     package var request: UInt64
     package var sequence: UInt64
-    /// Live volatile subscriptions that matched.
+    /// Connections with volatile subscriptions that matched; each gets the message once.
     package var subscribers: UInt32
-    /// Durable subscriptions that it was stored for.
+    /// Durable subscriptions that the message was stored for.
     package var stored: UInt32
     /// The durability reached: never `automatic`.
     package var durability: Durability
@@ -124,7 +124,7 @@ package struct Receipt: ControlFrame {
             request, sequence, subscribers, stored, UInt64(durability.rawValue), endianness: .little)
     }
 
-    /// Appends the whole frame in one piece, as there is one for every post.
+    /// Appends the whole frame in one write: a faster `write(to:)`, because receipts are as frequent as posts.
     package func append(to buffer: inout ByteBuffer) {
         let bodySize = 32
         let header = UInt64(bodySize) | UInt64(Self.kind.rawValue) << 32

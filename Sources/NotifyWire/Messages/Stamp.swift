@@ -1,8 +1,8 @@
-/// What the daemon writes on every message: its place in the order, when it came, and who posted it.
+/// What the daemon adds to every message: its sequence, the time of posting, and the poster's ids.
 ///
-/// The sender's ids are those the kernel gave for the connection (SO_PEERCRED), that is, of the process that connected.
+/// The ids are those that the kernel reports for the connection (`SO_PEERCRED`): those of the process that connected.
 package struct Stamp: Equatable, Sendable {
-    /// Rises with every message, never used twice, below 2^53.
+    /// Rises with every message, is never reused, and stays below 2^53.
     package var sequence: UInt64
     /// Microseconds since 1970-01-01T00:00:00Z.
     package var timeMicroseconds: UInt64

@@ -1,11 +1,11 @@
 package import NIOCore
 
-/// Says that messages of a durable subscription are done with. Not answered unless it is wrong.
+/// Acknowledges messages of a durable subscription. Answered only if it is refused.
 package struct Acknowledge: ControlFrame {
     package static let kind = FrameKind.acknowledge
 
     package var subscription: UInt32
-    /// Sequences in between that were not delivered do no harm; the last one must have been.
+    /// Each range may include sequences that were not delivered, but its last one must have been.
     package var ranges: [SequenceRange]
 
     package init(subscription: UInt32, ranges: [SequenceRange]) {

@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// Lets the daemon hand over more durable messages to a subscription that was opened with a bound.
+/// Lets the daemon deliver more messages to a durable subscription that was opened with limited credit.
 package struct Credit: ControlFrame {
     package static let kind = FrameKind.credit
 

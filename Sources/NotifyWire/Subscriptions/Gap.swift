@@ -1,14 +1,14 @@
 package import NIOCore
 
-/// Messages that the connection's volatile subscriptions missed. It stands where they would have stood.
+/// A notice that the daemon dropped messages of the connection's volatile subscriptions, sent in their place.
 package struct Gap: ControlFrame {
     package static let kind = FrameKind.gap
 
-    /// 0: whichever volatile subscriptions of the connection matched them.
+    /// The subscription concerned; 0 for whichever of the connection's volatile subscriptions match.
     package var subscription: UInt32
-    /// How many messages.
+    /// The number of messages dropped.
     package var dropped: UInt64
-    /// Sequences of the first and the last of them.
+    /// The sequences of the first and the last dropped message.
     package var range: SequenceRange
 
     package init(subscription: UInt32 = 0, dropped: UInt64, range: SequenceRange) {

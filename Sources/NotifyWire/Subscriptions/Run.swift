@@ -1,8 +1,8 @@
 package import NIOCore
 
-/// The next `count` deliver frames of the connection are this durable subscription's, and nobody else's.
+/// Announces that the next `count` deliver frames of the connection are for this durable subscription only.
 ///
-/// Under kind `run` they certainly were not seen before; under kind `redelivery` they may have been.
+/// Sent as kind `run`, their messages were never delivered before; as kind `redelivery`, they may have been.
 package struct Run: Equatable, Sendable {
     package static let frameSize = FrameHeader.size + 8
 

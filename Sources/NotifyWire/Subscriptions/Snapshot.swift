@@ -1,14 +1,14 @@
 package import NIOCore
 
-/// Announces that the next `count` deliver frames of the connection are this subscription's alone, and that they are older
-/// than the sequence in its `subscribed`.
+/// Announces that the next `count` deliver frames of the connection are for this subscription only, with sequences not
+/// above the one in its `subscribed`.
 ///
-/// A snapshot's messages are never acknowledged. A subscription whose `subscribed` announced a snapshot gets one or more
-/// of these frames; the last one is marked and may be empty. One that is cut off by the end of the connection starts
-/// again at the next subscribe.
+/// A snapshot's messages are never acknowledged. A subscription whose `subscribed` announced a snapshot gets one or
+/// more of these frames; the last one is marked and may be empty. If the connection ends before the last one, the next
+/// subscribe starts the snapshot again.
 package struct Snapshot: ControlFrame {
     package static let kind = FrameKind.snapshot
-    /// Flag bit 0: nothing of the snapshot follows after these messages.
+    /// Flag bit 0: the snapshot ends with these messages.
     package static let lastFlag: UInt8 = 1
 
     package var subscription: UInt32

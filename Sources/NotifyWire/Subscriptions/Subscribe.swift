@@ -1,28 +1,28 @@
 package import NIOCore
 
-/// Where a durable subscription begins when it is created. Attaching to one that exists goes on at its cursor.
+/// Where a durable subscription begins when it is created. Attaching to an existing one continues at its cursor.
 package enum StartPosition: Equatable, Sendable {
-    /// After what has been posted so far.
+    /// With the next message posted.
     case now
-    /// With the oldest message kept.
+    /// With the oldest message in the log.
     case oldest
 }
 
-/// Opens a subscription. Its number is the client's choice, and is free again after `detached`.
+/// Opens a subscription. The client chooses its number, which may be reused after `detached`.
 package struct Subscribe: ControlFrame {
     package static let kind = FrameKind.subscribe
 
     package var request: UInt64
-    /// Names the subscription on this connection; never 0.
+    /// The subscription's number on this connection; never 0.
     package var subscription: UInt32
-    /// Durable messages in flight at most; 0 for the default.
+    /// The maximum number of durable messages in flight; 0 for the default.
     package var window: UInt32
-    /// Durable messages the daemon may hand over in all before more credit is given; `unlimitedCredit` for no bound.
+    /// The total number of durable messages to deliver until more credit is granted; `unlimitedCredit` for no limit.
     package var credit: UInt32
     package var start: StartPosition
-    /// The durable subscription's name; empty for a volatile one.
+    /// The name of a durable subscription; empty for a volatile one.
     package var durableName: String
-    /// Only messages with this object; empty for all.
+    /// Limits the subscription to messages with this object; empty for all.
     package var object: String
     package var patterns: [String]
 
@@ -82,22 +82,22 @@ package struct Subscribe: ControlFrame {
     }
 }
 
-/// The answer to a subscribe: the subscription gets messages with a sequence above this one, and no other.
+/// The answer to a subscribe. Apart from snapshots, only messages with sequences above `sequence` are delivered.
 package struct Subscribed: ControlFrame {
     package static let kind = FrameKind.subscribed
-    /// Flag bit 0: a durable subscription that existed before.
+    /// Flag bit 0: the durable subscription already existed.
     package static let resumedFlag: UInt8 = 1
     /// Flag bit 1: snapshots with older messages follow, the last one marked.
     package static let snapshotFlag: UInt8 = 2
 
     package var request: UInt64
     package var subscription: UInt32
-    /// For a durable subscription its cursor.
+    /// For a durable subscription, its cursor.
     package var sequence: UInt64
-    /// Identifies one life of a durable subscription's cursor; 0 for a volatile one.
+    /// The generation of a durable subscription's cursor; 0 for a volatile one.
     ///
-    /// Another value than at an earlier attachment means that the subscription was removed and created again, or that
-    /// its cursor was reset: what a client remembers of its deliveries no longer applies.
+    /// It changes when the subscription is removed and created again, or its cursor is reset. The client then forgets
+    /// which messages it received and acknowledged.
     package var generation: UInt64
     package var isResumed: Bool
     package var hasSnapshot: Bool
@@ -134,7 +134,7 @@ package struct Subscribed: ControlFrame {
     }
 }
 
-/// Ends a volatile subscription, or leaves a durable one, which stays.
+/// Ends a volatile subscription, or detaches from a durable one, which continues to exist.
 package struct Detach: SubscriptionFrame {
     package static let kind = FrameKind.detach
 
@@ -147,7 +147,7 @@ package struct Detach: SubscriptionFrame {
     }
 }
 
-/// The subscription is left; what was acknowledged is committed. No delivery of it follows.
+/// The answer to a detach: acknowledgements are committed, and no delivery of the subscription follows.
 package struct Detached: SubscriptionFrame {
     package static let kind = FrameKind.detached
 
@@ -160,14 +160,14 @@ package struct Detached: SubscriptionFrame {
     }
 }
 
-/// Ends a durable subscription for good. Nobody may be holding it.
+/// Removes a durable subscription. Refused while a client is attached to it.
 package struct Remove: ControlFrame {
     package static let kind = FrameKind.remove
-    /// The peer's own uid.
+    /// Stands for the client's own uid.
     package static let ownUID = UInt32.max
 
     package var request: UInt64
-    /// Whose subscription; root may name another than its own.
+    /// The owner of the subscription. Only root may name another user.
     package var uid: UInt32
     package var durableName: String
 
@@ -191,7 +191,7 @@ package struct Remove: ControlFrame {
     }
 }
 
-/// The durable subscription is gone.
+/// The answer to a remove: the durable subscription no longer exists.
 package struct Removed: RequestFrame {
     package static let kind = FrameKind.removed
 
