@@ -1,21 +1,22 @@
-/// Why the daemon cannot start or go on. The message is one line that says what is wrong and what to do about it.
+/// The reason that the daemon cannot start or go on. The message is one line that states the problem and how to correct
+/// it.
 package struct ServerError: Error, Sendable {
     package enum Code: String, Sendable {
         /// A setting in an option, an environment variable or the configuration file is wrong.
         case configurationInvalid
         /// The configuration file cannot be read.
         case configurationUnreadable
-        /// A folder of the daemon's cannot be made, is not a folder, or belongs to somebody else.
+        /// A folder of the daemon cannot be created or written, is not a folder, or another user owns or may change it.
         case folderUnusable
-        /// The socket's path is too long, or holds something that is not a socket.
+        /// The socket's path is empty, too long or contains a NUL, or a file that is not a socket is there.
         case socketPathUnusable
-        /// Another process serves the socket.
+        /// Another process serves the socket, or may: the existing one cannot be probed.
         case socketInUse
-        /// The socket accepts no more connections, for good.
+        /// The socket can never accept connections again.
         case socketLost
-        /// What systemd passed is not one listening Unix stream socket.
+        /// systemd passed something other than one listening Unix stream socket.
         case socketActivationInvalid
-        /// The kernel refused a call for a reason that no other code names.
+        /// A system call failed for a reason that no other code covers.
         case systemCallFailed
     }
 

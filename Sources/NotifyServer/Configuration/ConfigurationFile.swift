@@ -4,20 +4,20 @@ import NotifySystem
 import SystemPackage
 import Yams
 
-/// The configuration file, parsed whole: it is right in every line, or it is an error that names the line.
+/// The configuration file, parsed and checked as a whole: any invalid line is an error that names the line.
 struct ConfigurationFile {
-    /// A file larger than this is not a configuration file.
+    /// The size limit in bytes. A larger file is refused, so that reading a wrong path stays cheap.
     static let maximumBytes = 1 << 20
 
     let path: String
     private let settings: [ConfigurationSetting]
     private(set) var values: [AbsoluteConfigKey: ConfigValue] = [:]
-    /// The lists of records by their setting's key.
+    /// The lists of records, by the key of their setting.
     private(set) var lists: [String: RecordList.Assignment] = [:]
 
     /// Reads and checks a file.
     ///
-    /// - Returns: `nil` if there is none and it is not required.
+    /// - Returns: `nil` if the file does not exist and is not required.
     static func read(
         path: String, isRequired: Bool, settings: [ConfigurationSetting] = ConfigurationSetting.all
     ) throws(ServerError) -> ConfigurationFile? {
@@ -46,7 +46,7 @@ struct ConfigurationFile {
             throw ServerError(.configurationInvalid, "\(path): not UTF-8 text, expected settings in YAML")
         }
         guard let root = try parse(text) else { return }
-        // A file of comments only has an empty scalar for its content.
+        // Yams parses a file with nothing but comments as an empty scalar.
         if case .scalar(let scalar) = root, scalar.string.isEmpty { return }
         guard case .mapping(let mapping) = root else {
             throw wrong(root.mark, "expected settings of the form \"key: value\"")
@@ -64,7 +64,8 @@ struct ConfigurationFile {
         }
     }
 
-    /// Walks the levels of keys that settings have; anything else is unknown, so that it goes no deeper than they do.
+    /// Reads the settings below `parents`. An unknown key is an error, so the recursion is as deep as the settings'
+    /// keys.
     private mutating func readSettings(_ mapping: Node.Mapping, under parents: [String]) throws(ServerError) {
         for (keyNode, valueNode) in mapping {
             guard case .scalar(let keyScalar) = keyNode else {
@@ -109,7 +110,7 @@ struct ConfigurationFile {
         guard case .scalar(let scalar) = node else {
             throw wrong(node.mark, "\(setting.key): expected \(setting.expectation), not a list or mapping")
         }
-        // The content decides only together with its tag: "5" in quotes is a text and not a number.
+        // The tag counts as well as the content: "5" in quotes is text, not a number.
         var trial = ServerConfiguration(socketPath: "", socketMode: 0, databasePath: "")
         guard let content = Self.content(of: node, for: setting), setting.apply(content, to: &trial),
             setting.mayStandInFile(content)
@@ -129,7 +130,7 @@ struct ConfigurationFile {
         }
     }
 
-    /// The keys that may stand directly below `parents`.
+    /// The keys allowed directly below `parents`.
     private func knownNames(under parents: [String]) -> [String] {
         var names: [String] = []
         for setting in settings

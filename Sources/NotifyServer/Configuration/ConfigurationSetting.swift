@@ -4,10 +4,10 @@ import NotifyBroker
 import NotifyStore
 import NotifyWire
 
-/// One thing that can be set: what it is called, what values it takes, and where it goes.
+/// A setting: its key, the values it accepts, and the property of ``ServerConfiguration`` that it sets.
 struct ConfigurationSetting: Sendable {
-    /// The keys that lead to it in the configuration file. In the environment it is `NOTIFYD_` and these in capitals,
-    /// joined by underscores.
+    /// The path of keys in the configuration file. The environment variable is `NOTIFYD_` followed by these in
+    /// capitals, joined by underscores.
     let components: [String]
     let target: Target
 
@@ -22,9 +22,9 @@ struct ConfigurationSetting: Sendable {
         case seconds(Path<Duration>, ClosedRange<Double>)
         case size(Path<Int>, ClosedRange<UInt64>)
         case sizeLimit(Path<UInt64?>, ClosedRange<UInt64>)
-        /// A size, or the part of the machine's memory that is the default.
+        /// A size in bytes, or `automatic` for the default share of the machine's memory.
         case memory(Path<Int>, ClosedRange<UInt64>)
-        /// In the configuration file alone.
+        /// A list of records. It can be set only in the configuration file.
         case records(RecordList)
     }
 
@@ -59,14 +59,14 @@ struct ConfigurationSetting: Sendable {
         .init("timeouts.greeting_seconds", .seconds(\.broker.greetingTimeout, 0.1...3600)),
     ]
 
-    /// From one page, below which nothing would work, to 64 GiB.
+    /// Range of the limits in bytes per user: from one page, the least that is usable, to 64 GiB.
     private static let bytes = 4096...(64 << 30)
 
     var key: String { components.joined(separator: ".") }
 
     var environmentVariable: String { "NOTIFYD_" + components.joined(separator: "_").uppercased() }
 
-    /// The type to ask a configuration provider for, `nil` if none has the setting.
+    /// The type to request from a configuration provider; `nil` for records, which providers do not support.
     var type: ConfigType? {
         switch target {
         case .path, .permissions, .logLevel, .size, .sizeLimit, .memory: .string
@@ -83,12 +83,12 @@ struct ConfigurationSetting: Sendable {
         }
     }
 
-    /// Whether a reload changes it in the running daemon.
+    /// Whether a reload applies the setting to the running daemon.
     var takesEffectOnReload: Bool {
         if case .logLevel = target { true } else { false }
     }
 
-    /// What a right value is, for the error about a wrong one.
+    /// Describes a valid value, for the error about an invalid one.
     var expectation: String {
         switch target {
         case .path: "a path, absolute where a file gives it"
@@ -104,14 +104,14 @@ struct ConfigurationSetting: Sendable {
         }
     }
 
-    /// Stands for a size limit that is not set.
+    /// The value of a size limit that means no limit.
     private static let unlimited = "unlimited"
-    /// Stands for the part of the machine's memory that is the default.
+    /// The value that means the default share of the machine's memory.
     private static let automatic = "automatic"
 
-    /// Puts a value into the configuration.
+    /// Sets the value in the configuration.
     ///
-    /// - Returns: `false`, and changes nothing, if it is not what is expected.
+    /// - Returns: `false` if the value is invalid; the configuration is then unchanged.
     func apply(_ content: ConfigContent, to configuration: inout ServerConfiguration) -> Bool {
         switch (target, content) {
         case (.path(let path), .string(let text)) where !text.isEmpty && !text.utf8.contains(0):
@@ -147,7 +147,8 @@ struct ConfigurationSetting: Sendable {
         return true
     }
 
-    /// Whether a file may give this value: a path in it would else depend on where the daemon was started.
+    /// Whether the value is allowed in a file. Paths must be absolute there: a relative one would depend on the working
+    /// directory of the daemon.
     func mayStandInFile(_ content: ConfigContent) -> Bool {
         guard case .path = target, case .string(let text) = content else { return true }
         return text.hasPrefix("/")

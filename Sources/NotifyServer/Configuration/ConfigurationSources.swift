@@ -2,7 +2,7 @@ import Configuration
 import NotifyBroker
 import NotifyWire
 
-/// What was given on the command line; `nil` where nothing was, so that it overrules nothing.
+/// The options given on the command line; `nil` for one that was not given.
 package struct CommandLineOptions: Sendable {
     package var socket: String?
     package var database: String?
@@ -19,14 +19,14 @@ package struct CommandLineOptions: Sendable {
     }
 }
 
-/// Where the configuration comes from: options over environment over file over defaults.
+/// The sources of the configuration, by precedence: options, environment, file, defaults.
 ///
-/// Every source is checked whole, also where another one overrules it: what is wrong is an error before it matters.
+/// Every source is checked as a whole, including values that another source overrides.
 package struct ConfigurationSources: Sendable {
     private let options: CommandLineOptions
     private let context: ProcessContext
     private let defaults: DefaultPaths
-    /// The settings there are. Tests replace them.
+    /// All settings. Tests replace them.
     var settings = ConfigurationSetting.all
 
     package init(options: CommandLineOptions, context: ProcessContext, defaults: DefaultPaths) {
@@ -35,14 +35,14 @@ package struct ConfigurationSources: Sendable {
         self.defaults = defaults
     }
 
-    /// Reads all sources anew. Options and environment stay as they were; the file may have changed.
+    /// Reads all sources again. Options and environment are those of the start; the file may have changed.
     package func load() throws(ServerError) -> ServerConfiguration {
         var configuration = ServerConfiguration(
             socketPath: defaults.socketPath, socketMode: 0, databasePath: defaults.databasePath ?? "")
         for layer in try layers() {
             try layer.apply(settings, to: &configuration)
         }
-        // 0 is no value that a source may give: nobody chose one.
+        // No source can set 0, so 0 means that no source has set the mode.
         if configuration.socketMode == 0 {
             configuration.socketMode = defaults.socketMode(for: configuration.socketPath, context: context)
         }
@@ -54,7 +54,7 @@ package struct ConfigurationSources: Sendable {
         return configuration
     }
 
-    /// What no setting can be checked for alone.
+    /// Checks constraints between settings.
     private func checkTogether(_ configuration: ServerConfiguration) throws(ServerError) {
         let needed = configuration.broker.maximumPayloadBytes + Limits.frameOverheadBytes
         guard configuration.broker.partialBytesPerUser < needed else { return }
@@ -64,7 +64,7 @@ package struct ConfigurationSources: Sendable {
                 + "\(needed), so that a message of limits.payload_bytes can arrive")
     }
 
-    /// Variables that begin like ours and are none, most likely misspelt: worth a warning.
+    /// Environment variables that begin with `NOTIFYD_` and name no setting; most likely misspelt.
     package var unknownEnvironmentVariables: [String] {
         let variables = settings.filter { $0.type != nil }.map(\.environmentVariable)
         let known = Set(variables + [Self.configurationVariable])
@@ -73,7 +73,7 @@ package struct ConfigurationSources: Sendable {
 
     private static let configurationVariable = "NOTIFYD_CONFIG"
 
-    /// The sources, the weakest first.
+    /// The sources in ascending order of precedence.
     private func layers() throws(ServerError) -> [ConfigurationLayer] {
         var layers: [ConfigurationLayer] = []
         if let file = try readFile() {
@@ -112,7 +112,7 @@ package struct ConfigurationSources: Sendable {
 /// One source of settings.
 private struct ConfigurationLayer {
     let provider: any ConfigProvider
-    /// The lists of records that it has, by their setting's key.
+    /// The lists of records in this source, by the key of their setting.
     let lists: [String: RecordList.Assignment]
     /// Names a setting of this source in an error.
     let name: (ConfigurationSetting) -> String
@@ -126,9 +126,9 @@ private struct ConfigurationLayer {
         self.name = name
     }
 
-    /// Takes every setting that the source has.
+    /// Applies every setting that the source contains.
     ///
-    /// The provider is asked directly: a `ConfigReader` would give its default where a value is of a wrong type.
+    /// It reads from the provider directly: a `ConfigReader` would return its default for a value of the wrong type.
     func apply(
         _ settings: [ConfigurationSetting], to configuration: inout ServerConfiguration
     ) throws(ServerError) {

@@ -1,23 +1,23 @@
 package import Glibc
 import NotifySystem
 
-/// Where the daemon's files are when nothing else is said: the system's places for root and for a system service, the
-/// user's own for everybody else.
+/// The default paths of the daemon's files: the system's folders for root and for a system service, folders of the user
+/// otherwise.
 package struct DefaultPaths: Sendable, Equatable {
     package let socketPath: String
-    /// Made with the socket if it is missing.
+    /// Created with the socket if it is missing.
     package let socketFolder: ServiceDirectory
-    /// `nil` if the user has no home folder to keep it in.
+    /// `nil` if the user has no home folder.
     package let databasePath: String?
     package let databaseFolder: ServiceDirectory?
-    /// Read if it is there; `nil` if the user has no home folder.
+    /// Read if the file exists. `nil` if the user has no home folder.
     package let configurationPath: String?
 
     package static let systemSocketPath = "/run/notifyd/notifyd.sock"
 
     /// - Parameters:
-    ///   - usersRuntimeFolder: where the login manager makes a folder for each user.
-    ///   - temporaryFolder: where the socket's folder goes if the user has no runtime folder.
+    ///   - usersRuntimeFolder: The folder in which the login manager creates a runtime folder for each user.
+    ///   - temporaryFolder: The parent of the socket's folder for a user without a runtime folder.
     package init(
         for context: ProcessContext, usersRuntimeFolder: String = "/run/user", temporaryFolder: String = "/tmp"
     ) {
@@ -31,7 +31,8 @@ package struct DefaultPaths: Sendable, Equatable {
         configurationPath = Self.configurationFolder(context, home: home).map { $0 + "/notifyd.yaml" }
     }
 
-    /// Who may connect to a socket at `path`: everybody where the daemon is the system's, else its user alone.
+    /// The default permission bits of a socket at `path`: all users may connect to the system's daemon, and only its
+    /// own user to any other.
     package func socketMode(for path: String, context: ProcessContext) -> mode_t {
         context.isRoot || path == Self.systemSocketPath ? 0o666 : 0o600
     }
@@ -40,7 +41,7 @@ package struct DefaultPaths: Sendable, Equatable {
         _ context: ProcessContext, _ usersRuntimeFolder: String, _ temporaryFolder: String
     ) -> ServiceDirectory {
         if let given = context.serviceFolder("RUNTIME_DIRECTORY") {
-            // The service manager made it; it is public where it is the system's.
+            // The service manager created it; only the system's is public.
             return ServiceDirectory(path: given, mode: given + "/notifyd.sock" == systemSocketPath ? 0o755 : 0o700)
         }
         if context.isRoot { return ServiceDirectory(path: AccessProblem.folder(of: systemSocketPath), mode: 0o755) }
@@ -67,7 +68,7 @@ package struct DefaultPaths: Sendable, Equatable {
 }
 
 extension ProcessContext {
-    /// A folder that systemd made for the service, the first one if there are several.
+    /// The folder that systemd created for the service and passed in this variable; the first if there are several.
     fileprivate func serviceFolder(_ name: String) -> String? {
         absolutePath(name)?.split(separator: ":").first.map(String.init)
     }

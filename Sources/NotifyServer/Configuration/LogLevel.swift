@@ -1,6 +1,6 @@
 package import Logging
 
-/// How much is logged: records of this level and those more severe.
+/// The least severe level that is logged.
 package enum LogLevel: String, Sendable, CaseIterable {
     case trace, debug, info, notice, warning, error, critical
 

@@ -1,10 +1,10 @@
 import Yams
 
 extension Node {
-    /// The name of the resolved tag: `5` is an integer, `"5"` in quotes is a text.
+    /// The name of the resolved tag: `5` is an integer, `"5"` in quotes is text.
     var tagName: Tag.Name { Tag.Name(rawValue: tag.description) }
 
-    /// The text of a size or duration, which YAML takes for an integer if it has no unit.
+    /// The text of a size or duration. YAML resolves one without a unit to an integer.
     var quantity: String? {
         switch tagName {
         case .str: string
@@ -15,6 +15,6 @@ extension Node {
 }
 
 extension Node.Scalar {
-    /// The text as the file has it, for an error message.
+    /// The text as written in the file, for an error message.
     var asWritten: String { style == .plain ? string : "\"\(string)\"" }
 }

@@ -1,4 +1,4 @@
-/// Sizes and durations in text form: a whole number with its unit directly behind it.
+/// Parses sizes and durations: an integer directly followed by its unit.
 enum Quantity {
     private typealias Unit = (name: String, factor: UInt64)
 
@@ -7,24 +7,24 @@ enum Quantity {
     ]
     private static let durations: [Unit] = [("s", 1), ("m", 60), ("h", 3600), ("d", 86_400)]
 
-    /// The bytes of a size such as `4096` or `512MiB`.
+    /// Parses a size such as `4096` or `512MiB` into bytes; `nil` if it is invalid or overflows.
     static func bytes(_ text: String) -> UInt64? {
         value(of: text, in: sizes)
     }
 
-    /// The duration of a text such as `90s` or `24h`; `0` needs no unit.
+    /// Parses a duration such as `90s` or `24h`; `0` needs no unit. `nil` if it is invalid or overflows.
     static func duration(_ text: String) -> Duration? {
         if text == "0" { return .zero }
         return value(of: text, in: durations).flatMap(Int64.init(exactly:)).map { .seconds($0) }
     }
 
-    /// What a size within a range is, for the error about a wrong one.
+    /// Describes a valid size within a range, for the error about an invalid one.
     static func expectation(ofBytes range: ClosedRange<UInt64>) -> String {
         "a size from \(describe(bytes: range.lowerBound)) to \(describe(bytes: range.upperBound)), a number of bytes "
             + "or one with the unit KiB, MiB, GiB or TiB"
     }
 
-    /// A size in the largest unit that has a whole number of it.
+    /// Formats a size in the largest unit that divides it.
     private static func describe(bytes: UInt64) -> String {
         let unit = sizes.last { bytes >= $0.factor && bytes % $0.factor == 0 } ?? sizes[0]
         return "\(bytes / unit.factor)\(unit.name)"

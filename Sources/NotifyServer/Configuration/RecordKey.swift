@@ -1,6 +1,6 @@
 import Yams
 
-/// A key that the records of a ``RecordList`` may have, and the type of its value.
+/// A key allowed in the records of a ``RecordList``, and the type of its value.
 struct RecordKey<Value: Sendable>: DeclaredRecordKey {
     let name: String
     let isRequired: Bool
@@ -44,7 +44,7 @@ protocol DeclaredRecordKey: Sendable {
     func value(of node: Node, _ budget: inout RecordBudget) throws(ConfigurationMistake) -> any Sendable
 }
 
-/// Bounds the work on a list: with YAML's aliases, a small file can stand for any number of values.
+/// Limits the values read for a list: YAML aliases can expand a small file to any number of values.
 struct RecordBudget {
     /// More than a file of the largest size can hold without aliases.
     static let maximumValues = ConfigurationFile.maximumBytes

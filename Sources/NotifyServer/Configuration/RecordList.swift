@@ -1,6 +1,6 @@
 import Yams
 
-/// A setting whose value is a list of records: the keys of a record, and where the list goes.
+/// A setting whose value is a list of records: the keys of a record, and the property that the list is assigned to.
 ///
 ///     static let names = RecordKey.list("names", of: .text("a name pattern") { NamePattern($0) }, isRequired: true)
 ///     static let age = RecordKey.one("max_age", .duration)
@@ -9,14 +9,14 @@ import Yams
 ///         RetentionRule(names: record[names] ?? [], maximumAge: record[age])
 ///     }))
 struct RecordList: Sendable {
-    /// Puts a list that was read into a configuration.
+    /// Assigns a list that was read to its property of the configuration.
     typealias Assignment = @Sendable (inout ServerConfiguration) -> Void
 
     let differs: @Sendable (ServerConfiguration, ServerConfiguration) -> Bool
     private let keys: [any DeclaredRecordKey]
     private let assign: @Sendable ([ConfigurationRecord]) throws(ConfigurationMistake) -> Assignment
 
-    /// - Parameter make: the value of a record. It may throw what ``ConfigurationRecord/mistake(_:)`` returns.
+    /// - Parameter make: Makes the value of a record. It may throw the result of ``ConfigurationRecord/mistake(_:)``.
     init<Value: Sendable & Equatable>(
         _ path: ConfigurationSetting.Path<[Value]>, _ keys: [any DeclaredRecordKey],
         make: @escaping @Sendable (ConfigurationRecord) throws(ConfigurationMistake) -> Value
@@ -30,12 +30,12 @@ struct RecordList: Sendable {
         }
     }
 
-    /// What the value of the setting is, for the error about a wrong one.
+    /// Describes a valid value, for the error about an invalid one.
     var expectation: String { "a list of records with the keys \(keyNames)" }
 
     private var keyNames: String { keys.map(\.name).joined(separator: ", ") }
 
-    /// Reads and checks the list that `setting` has in the configuration file.
+    /// Reads and checks the list in `node`, the value of `setting` in the configuration file.
     func read(_ node: Node, of setting: String) throws(ConfigurationMistake) -> Assignment {
         guard case .sequence(let sequence) = node else {
             throw ConfigurationMistake(node.mark, "\(setting): expected \(expectation)")
@@ -74,7 +74,7 @@ struct RecordList: Sendable {
     }
 }
 
-/// One record of a list: every required key is there, and every value has the declared type.
+/// A record of a list: it has every required key, and every value has the declared type.
 struct ConfigurationRecord {
     fileprivate let setting: String
     fileprivate let mark: Mark?
@@ -83,13 +83,13 @@ struct ConfigurationRecord {
     /// The value of a key, `nil` if the record does not have it.
     subscript<Value>(key: RecordKey<Value>) -> Value? { values[key.name] as? Value }
 
-    /// A mistake in the record as a whole, such as keys that exclude each other.
+    /// An error about the record as a whole, such as keys that exclude each other.
     func mistake(_ problem: String) -> ConfigurationMistake {
         ConfigurationMistake(mark, "\(setting): \(problem)")
     }
 }
 
-/// What is wrong in the configuration file, and where.
+/// An error in the configuration file, and its place.
 struct ConfigurationMistake: Error {
     let mark: Mark?
     let problem: String

@@ -1,6 +1,6 @@
 import Yams
 
-/// The type of a single value in a record: what an error calls it, and how it is read.
+/// The type of a single value in a record: its description for errors, and how it is parsed.
 struct RecordScalar<Value: Sendable>: Sendable {
     let expectation: String
     private let read: @Sendable (Node) -> Value?
@@ -16,8 +16,8 @@ struct RecordScalar<Value: Sendable>: Sendable {
     }
 
     /// - Parameters:
-    ///   - expectation: what a valid text is, with its article: "a name pattern".
-    ///   - make: the value for a text, `nil` if the text is not valid.
+    ///   - expectation: A description of a valid text, with its article: "a name pattern".
+    ///   - make: Makes the value of a text; returns `nil` if the text is invalid.
     static func text(_ expectation: String, _ make: @escaping @Sendable (String) -> Value?) -> RecordScalar {
         RecordScalar(expectation: expectation) { node in
             guard node.tagName == .str else { return nil }

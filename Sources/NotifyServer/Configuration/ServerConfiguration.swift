@@ -3,24 +3,25 @@ package import NotifyBroker
 package import NotifyStore
 import NotifySystem
 
-/// Everything that can be set about the daemon. What the broker and the store keep to has its defaults in
-/// `BrokerConfiguration` and `StoreOptions`, all else has them here.
+/// All settings of the daemon. Those of the broker and the store have their defaults in `BrokerConfiguration` and
+/// `StoreOptions`, all others here.
 ///
-/// ``ConfigurationSetting/all`` says how each is called in the configuration file and in the environment.
+/// ``ConfigurationSetting/all`` has their keys and value ranges.
 package struct ServerConfiguration: Equatable, Sendable {
-    /// Where clients connect. By default where ``DefaultPaths`` says.
+    /// The path of the socket. By default that of ``DefaultPaths``.
     package var socketPath: String
-    /// The permission bits of the socket; who may write may connect. 0666 for root and for the system's path, else 0600.
+    /// The permission bits of the socket; connecting needs write permission. By default 0666 for root and for the
+    /// system's path, 0600 otherwise.
     package var socketMode: mode_t
-    /// The database with the stored messages. By default where ``DefaultPaths`` says.
+    /// The path of the database with the stored messages. By default that of ``DefaultPaths``.
     package var databasePath: String
-    /// Takes effect on reload, unlike all else here.
+    /// The only setting that takes effect on reload.
     package var logLevel: LogLevel = .info
-    /// How long a stopping daemon takes to commit, to flush and to say `closing` before it ends all the same.
+    /// How long a stopping daemon may take to commit, send `closing` and flush. After that it closes all connections.
     package var drainDeadline: Duration = .seconds(10)
-    /// What users and connections may use, and how long they may take.
+    /// Limits and timeouts of users and connections.
     package var broker = BrokerConfiguration()
-    /// How large the log may become, and when its write-ahead log moves into the database.
+    /// The size limit of the log, and when its write-ahead log is checkpointed.
     package var store = StoreOptions()
 
     package init(socketPath: String, socketMode: mode_t, databasePath: String) {
@@ -30,6 +31,6 @@ package struct ServerConfiguration: Equatable, Sendable {
         broker.memoryBytes = Self.automaticMemoryBytes
     }
 
-    /// A quarter of the machine's memory, at most 1 GiB; at least what the daemon works with.
+    /// A quarter of the machine's memory in bytes, but at least 16 MiB and at most 1 GiB.
     static var automaticMemoryBytes: Int { max(16 << 20, min(PhysicalMemory.bytes / 4, 1 << 30)) }
 }

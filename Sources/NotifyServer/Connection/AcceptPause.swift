@@ -2,22 +2,23 @@ import Glibc
 import Logging
 import NIOCore
 
-/// Stops accepting for a moment when a connection could not be accepted: for want of a descriptor or of memory, say.
+/// Pauses accepting for 200 ms after `accept` failed, for example because descriptors or memory were exhausted.
 ///
-/// Who wants to connect waits in the socket's queue meanwhile. Without a pause the loop would try over and over, as the
-/// socket stays ready. (NIO's `AcceptBackoffHandler` holds back reads only that are asked for after one that succeeded.)
+/// New connections wait in the socket's backlog meanwhile. Without the pause the event loop would retry in a busy loop,
+/// because the socket stays readable. (NIO's `AcceptBackoffHandler` delays only reads requested after a successful
+/// one.)
 ///
-/// One handler serves all channels of a listening socket, one after another: NIO closes the channel at errors that it does
-/// not know as passing ones.
+/// One handler serves all channels of a listening socket, one after another: NIO closes the channel on errors that it
+/// does not classify as temporary.
 final class AcceptPause: ChannelInboundHandler {
     typealias InboundIn = any Channel
 
     static let duration = TimeAmount.milliseconds(200)
 
     private let logger: Logger
-    /// The log has been told, and nothing has been accepted since.
+    /// The failure has been logged, and no connection has been accepted since.
     private var isTold = false
-    /// The last error of the socket itself, which no pause mends.
+    /// The last error that a pause can't resolve, because the socket itself is unusable.
     private(set) var fatalError: (any Error)?
 
     init(logger: Logger) {
@@ -42,7 +43,7 @@ final class AcceptPause: ChannelInboundHandler {
         context.eventLoop.scheduleTask(in: Self.duration) { handler.value.setAccepting(true, channel.value) }
     }
 
-    /// Whether the socket accepts no more, whatever is tried: it was shut down, or is no listening socket.
+    /// Whether the socket can never accept again: it was shut down, or is not a listening socket.
     private static func isFatal(_ error: any Error) -> Bool {
         switch (error as? IOError)?.errnoCode {
         // NIO reports the hang-up of a socket as a reset.
@@ -52,7 +53,7 @@ final class AcceptPause: ChannelInboundHandler {
     }
 
     private func setAccepting(_ isAccepting: Bool, _ channel: any Channel) {
-        // Setting an option of a channel that has just closed fails, and then nothing is accepted anyway.
+        // This fails for a channel that has just closed, which accepts nothing anyway.
         try? channel.syncOptions?.setOption(.autoRead, value: isAccepting)
     }
 }

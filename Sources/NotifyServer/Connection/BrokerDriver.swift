@@ -5,9 +5,9 @@ import NotifyLog
 import NotifyStore
 import NotifyWire
 
-/// The broker's host: drives it on the one event loop where everything is routed, over NIO channels and the store.
+/// The broker's host in the daemon: runs it on one event loop, with NIO channels as sinks and the store as log.
 ///
-/// Events go in as they come, and once per turn of the loop the tick is run.
+/// Events are passed to the broker as they arrive; the tick runs once per turn of the loop.
 final class BrokerDriver: BrokerHost {
     let core: BrokerCore
     private let store: any LogStore
@@ -15,15 +15,15 @@ final class BrokerDriver: BrokerHost {
     private let notifier: ServiceManagerNotifier
     private let logger: Logger
     private let clock: () -> BrokerTime
-    /// By the connection's slot.
+    /// Indexed by the connection's slot.
     private var handlers: ContiguousArray<ConnectionHandler?> = []
     private var isTickScheduled = false
-    /// Has `eventCame` called as an event of the loop. To be set before the start.
+    /// Requests a call of ``eventCame()`` when the event loop next polls for events. Must be set before ``start()``.
     var requestEvent: () -> Void = {}
     private var isEventRequested = false
-    /// The tick that is being carried out left work.
+    /// The current tick has left work for the next turn.
     private var isWorkLeft = false
-    /// How much connections may read in a turn of the loop.
+    /// Limits how much all connections read in a turn of the loop.
     var readBudget = ReadBudget()
     private var readBuffer = ReadBuffer()
     private var memoryTrimmer = MemoryTrimmer()
@@ -49,8 +49,8 @@ final class BrokerDriver: BrokerHost {
 
     // MARK: Life
 
-    /// Reserves the first sequences. Connections may be opened when the future succeeds, which it also does on a full disk:
-    /// then posts that need none are served.
+    /// Reserves the first sequences. Connections may be opened once the future succeeds. It also succeeds on a full
+    /// disk, because volatile posts can be served then.
     func start() -> EventLoopFuture<Void> {
         let readiness = eventLoop.makePromise(of: Void.self)
         self.readiness = readiness
@@ -58,7 +58,7 @@ final class BrokerDriver: BrokerHost {
         return readiness.futureResult
     }
 
-    /// Has the store repair the log if its files were deleted or moved away: now, or when the present commit has ended.
+    /// Makes the store repair the log if its files were deleted or moved away: now, or after the commit in progress.
     func repairStorage() {
         isRepairRequested = core.broker.isCommitting
         guard !isRepairRequested else { return }
@@ -78,12 +78,13 @@ final class BrokerDriver: BrokerHost {
         announceProblem()
     }
 
-    /// Repeats to the service manager why stored posts are refused, if they are.
+    /// Reports to the service manager why stored posts are refused, if they are.
     func announceProblem() {
         if let problem { notifier.status("degraded: \(problem)") }
     }
 
-    /// Commits what is pending, tells every client and closes. The future succeeds when all is flushed, or at `limit`.
+    /// Commits pending messages, sends `closing` to every client, and closes the connections. The future succeeds when
+    /// all output is flushed, or after `limit`.
     func drain(within limit: Duration) -> EventLoopFuture<Void> {
         let drained = eventLoop.makePromise(of: Void.self)
         self.drained = drained
@@ -97,7 +98,7 @@ final class BrokerDriver: BrokerHost {
         return drained.futureResult.always { _ in deadline.cancel() }
     }
 
-    /// The mark for a clean stop.
+    /// The lowest sequence never used, which the store records on a clean stop.
     var nextSequence: UInt64 { core.broker.nextSequence }
 
     private func finishDrain() {
@@ -110,7 +111,7 @@ final class BrokerDriver: BrokerHost {
         drained = nil
     }
 
-    /// Every client has its `closing`: each connection is closed once the rest of its outbox is sent.
+    /// Closes each connection whose outbox is flushed. Every client has been sent `closing` before.
     private func closeFlushedConnections() {
         var areAllClosed = true
         for handler in handlers {
@@ -133,14 +134,16 @@ final class BrokerDriver: BrokerHost {
 
     func continueReceiving(_ id: ConnectionID) { sink(id)?.continueReceiving() }
 
-    /// The buffer for a read of a connection of the user. It is to be given back.
+    /// The buffer for a read of a connection of the user. It must be returned with ``giveBackReadBuffer(_:)``.
     func takeReadBuffer(for uid: UInt32) -> ByteBuffer {
         readBuffer.take(limit: min(ReadBuffer.capacity, readBudget.limit, core.broker.readLimit(of: uid)))
     }
 
     func giveBackReadBuffer(_ buffer: ByteBuffer) { readBuffer.giveBack(buffer) }
 
-    /// Returns how many were used. A tick is to follow.
+    /// Passes received bytes to the broker. The caller must schedule a tick afterwards.
+    ///
+    /// - Returns: How many bytes were consumed.
     func bytesReceived(_ bytes: UnsafeRawBufferPointer, from id: ConnectionID) -> Int {
         core.broker.bytesReceived(bytes, from: id, now: now)
     }
@@ -195,7 +198,8 @@ final class BrokerDriver: BrokerHost {
         tickEnded()
     }
 
-    /// What is left goes on after events that have come meanwhile.
+    /// Closes flushed connections while draining, trims malloc, and requests another turn if work is left. That turn
+    /// begins after the events that have arrived meanwhile.
     private func tickEnded() {
         if isDrained { closeFlushedConnections() }
         if let later = memoryTrimmer.trimIfNeeded(bytesInUse: core.broker.chargedBytes, now: now.monotonic) {
@@ -208,13 +212,13 @@ final class BrokerDriver: BrokerHost {
         isWorkLeft = false
     }
 
-    /// The event that was requested has come.
+    /// Schedules the tick that ``requestEvent`` asked for.
     func eventCame() {
         isEventRequested = false
         scheduleTick()
     }
 
-    /// Sets the timer where the deadline is before the one that is set.
+    /// Sets the timer, unless one with an earlier deadline is set.
     func wake(at deadline: Duration) {
         guard timer.map({ deadline < $0.deadline }) ?? true else { return }
         timer?.task.cancel()

@@ -2,7 +2,7 @@ import Glibc
 import NotifyBroker
 
 extension BrokerTime {
-    /// The time by the kernel's clocks: the monotonic one, and the wall's for stamps.
+    /// The current time: of the monotonic clock for deadlines, and of the real-time clock for stamps.
     static func now() -> BrokerTime {
         let monotonic = read(CLOCK_MONOTONIC)
         let wall = read(CLOCK_REALTIME)

@@ -2,8 +2,8 @@ import NIOCore
 import NotifyBroker
 import NotifyWire
 
-/// One connection's end of the channel: hands its bytes to the driver, and keeps the beginning of a frame until the rest
-/// of it has come.
+/// Connects a channel to the broker: passes received bytes to the driver, and keeps an incomplete frame until the rest
+/// of it arrives.
 final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -15,9 +15,9 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     private var partial = PartialFrame()
     /// Bytes written since the last flush.
     private var unflushedBytes = 0
-    /// What was flushed waits for the socket.
+    /// Flushed bytes wait for the socket.
     private var isHeld = false
-    /// Bytes that are written at once: they can't be dropped any more if the socket does not take them.
+    /// The most bytes written between flushes. Written bytes can no longer be dropped if the peer reads slowly.
     private static let writtenBytes = 128 << 10
 
     init(driver: BrokerDriver, peer: Peer) {
@@ -41,7 +41,7 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
         driver.scheduleTick()
     }
 
-    /// It is the connection's turn, in a tick, to have the rest of what it sent processed.
+    /// Processes the rest of the received bytes. Called in a tick when it is this connection's turn.
     func continueReceiving() {
         process(partial.take())
     }
@@ -68,7 +68,7 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A reset by the peer: it is gone, and so is the connection.
+        // For example a reset by the peer.
         context.close(promise: nil)
     }
 
@@ -86,11 +86,11 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     func flush() {
         unflushedBytes = 0
         context?.flush()
-        // The channel is writable exactly if nothing waits: its limit is one byte.
+        // Its write-buffer water mark is one byte, so the channel is writable only if no bytes wait.
         isHeld = !(context?.channel.isWritable ?? false)
     }
 
-    /// Closes once everything written so far has gone out.
+    /// Closes once everything written so far has been sent.
     func closeWhenFlushed() {
         guard let context else { return }
         let written = context.eventLoop.makePromise(of: Void.self)
@@ -103,10 +103,10 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
         context?.close(promise: nil)
     }
 
-    /// Reads no more from the socket until told to: the peer's writes wait in the kernel.
+    /// Pauses or resumes reading. While paused, the peer's writes wait in the kernel's socket buffer.
     func setReading(_ isReading: Bool) {
         guard let channel = context?.channel else { return }
-        // Setting an option of a channel that has just closed fails, and then nothing is read from it anyway.
+        // This fails for a channel that has just closed, from which nothing is read anyway.
         try? channel.syncOptions?.setOption(.autoRead, value: isReading)
     }
 }

@@ -1,5 +1,5 @@
-/// How many bytes all connections together read in a turn of the event loop: what is read takes time before anybody's limits
-/// are looked at. Once it is used up, every connection reads a little.
+/// Limits how many bytes all connections together read in a turn of the event loop, because reading takes time before
+/// any user's limits are checked. Once the budget is used up, a connection may still read 1 KiB at a time.
 struct ReadBudget {
     private static let bytesPerTurn = 4 << 20
     private static let leastBytes = 1 << 10
@@ -10,6 +10,6 @@ struct ReadBudget {
 
     mutating func hasRead(_ bytes: Int) { bytesLeft -= bytes }
 
-    /// So many bytes may be read for one connection.
+    /// How many bytes the next read of a connection may take.
     var limit: Int { max(bytesLeft, Self.leastBytes) }
 }

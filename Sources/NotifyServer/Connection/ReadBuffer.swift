@@ -1,17 +1,19 @@
 import NIOCore
 
-/// The buffer into which all connections of the event loop are read, one after the other. What a connection has to keep is
-/// copied, so that idle connections hold no buffers.
+/// The receive buffer that all connections of the event loop share, one after another. A connection copies the bytes
+/// that it must keep, so idle connections hold no buffers.
 struct ReadBuffer {
-    /// The most that is read at once.
+    /// The most bytes that one read takes.
     static let capacity = 256 << 10
 
     private var spare: ByteBuffer?
 
-    /// The buffer, empty, with room for `limit` bytes, which is at most the capacity.
+    /// Returns the buffer, empty and with room for `limit` bytes.
+    ///
+    /// - Parameter limit: At most ``capacity``.
     mutating func take(limit: Int) -> ByteBuffer {
         var buffer = spare.take() ?? ByteBuffer()
-        // Where a part of it is still in use, this allocates.
+        // Allocates if a slice of the buffer is still in use.
         buffer.clear(minimumCapacity: Self.capacity)
         buffer.moveWriterIndex(to: buffer.capacity - limit)
         buffer.moveReaderIndex(to: buffer.writerIndex)
@@ -23,10 +25,10 @@ struct ReadBuffer {
     }
 }
 
-/// Has a connection read into the loop's buffer, as much as its user and the turn allow.
+/// Makes a channel read into the shared ``ReadBuffer``, as much as the limits of its user and of the turn allow.
 ///
-/// A channel keeps the first buffer that it is given for as long as it is open, so that one is small. It asks for another at
-/// each read because no size is named and each read is said to need a larger one.
+/// A channel keeps its first buffer for as long as it is open, so that one is small. Because `nextBufferSize` returns
+/// `nil` and `record` returns `true`, the channel asks for a new buffer before each read.
 struct SharedReadAllocator: RecvByteBufferAllocator {
     private static let firstCapacity = 1 << 10
 

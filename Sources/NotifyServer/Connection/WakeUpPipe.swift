@@ -3,12 +3,12 @@ import NIOCore
 import NIOPosix
 import SystemPackage
 
-/// Comes back to an event loop as an event, together with those that are there by then. A task would come before them: the loop
-/// carries out all tasks that are due, also those that tasks add, before it looks for events.
+/// A pipe that wakes an event loop with an I/O event, so that other I/O events are handled in the same turn. A task
+/// would not do: the loop runs all due tasks, including those that tasks add, before it polls for events.
 struct WakeUpPipe {
     private let writeEnd: SystemPackage.FileDescriptor
 
-    /// - Parameter action: What is called on the loop for each `raise`.
+    /// - Parameter action: Called on the event loop for each `raise`.
     static func open(on eventLoop: any EventLoop, action: @escaping @Sendable () -> Void) async throws -> WakeUpPipe {
         let ends = try SystemPackage.FileDescriptor.pipe()
         for end in [ends.readEnd, ends.writeEnd] { _ = fcntl(end.rawValue, F_SETFD, FD_CLOEXEC) }
@@ -22,9 +22,9 @@ struct WakeUpPipe {
         return WakeUpPipe(writeEnd: ends.writeEnd)
     }
 
-    /// Not to be called again before the action was.
+    /// Wakes the loop. Must not be called again before the action was called.
     func raise() {
-        // The pipe is empty, so there is room, and its other end is open for as long as the loop runs.
+        // This can't block or fail: the pipe is empty, and its read end is open for as long as the loop runs.
         _ = withUnsafeBytes(of: UInt8(1)) { try? writeEnd.write($0) }
     }
 

@@ -2,10 +2,10 @@ package import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// Reads the configuration again on SIGHUP.
+/// Reloads the configuration on SIGHUP.
 ///
-/// The log level takes effect at once. Other settings are checked and named in the log, and wait for the next start. A
-/// file with an error changes nothing, and both the log and `systemctl status` say so.
+/// The log level takes effect at once. Other settings are checked, listed in the log if they have changed, and take
+/// effect at the next start. A configuration with an error changes nothing; the log and `systemctl status` report it.
 package struct ConfigurationReloader: Service {
     private let sources: ConfigurationSources
     private let initial: ServerConfiguration
@@ -14,7 +14,7 @@ package struct ConfigurationReloader: Service {
     private let logger: Logger
     private let onReload: @Sendable () -> Void
 
-    /// - Parameter onReload: called after each reload, whether or not the configuration was in order.
+    /// - Parameter onReload: Called after each reload, whether or not the configuration was valid.
     package init(
         sources: ConfigurationSources, initial: ServerConfiguration, destination: LogDestination,
         notifier: ServiceManagerNotifier, logger: Logger,
@@ -36,7 +36,7 @@ package struct ConfigurationReloader: Service {
         }
     }
 
-    /// - Returns: whether the configuration was in order.
+    /// - Returns: Whether the configuration was valid.
     @discardableResult
     package func reload() -> Bool {
         let configuration: ServerConfiguration
@@ -57,7 +57,7 @@ package struct ConfigurationReloader: Service {
         return true
     }
 
-    /// Changed settings that the running daemon does not take over.
+    /// The keys of changed settings that take effect only at the next start.
     static func settingsForNextStart(_ running: ServerConfiguration, _ loaded: ServerConfiguration) -> [String] {
         ConfigurationSetting.all.filter { !$0.takesEffectOnReload && $0.differs(running, loaded) }.map(\.key)
     }

@@ -5,16 +5,17 @@ import NotifySystem
 import ServiceLifecycle
 import UnixSignals
 
-/// The whole process, from its options to its end.
+/// The daemon process, from its options to its exit.
 package enum Daemon {
-    /// Runs until SIGTERM or SIGINT, and then returns once everything is drained.
+    /// Runs until SIGTERM or SIGINT, and returns once everything is drained.
     ///
-    /// - Throws: ``ServerError`` for all that a person can do something about.
+    /// - Throws: ``ServerError`` for problems that an administrator can correct.
     package static func run(options: CommandLineOptions) async throws {
         MemoryTrimmer.configureMalloc()
-        // A reader of the log or a peer that goes away is an error of that write alone.
+        // Writing to a closed pipe or socket is then an error (EPIPE) of that write, not the end of the process.
         signal(SIGPIPE, SIG_IGN)
-        // Until the reloader listens, a reload would end the process; the configuration is just being read anyway.
+        // Otherwise a SIGHUP would end the process until the reloader handles it. The configuration is about to be read
+        // anyway.
         signal(SIGHUP, SIG_IGN)
         let context = ProcessContext.takeFromProcess()
         let defaults = DefaultPaths(for: context)
@@ -41,20 +42,20 @@ package enum Daemon {
     private static func serviceGroup(
         _ server: Server, _ reloader: ConfigurationReloader, drain: Duration, _ logger: Logger
     ) -> ServiceGroup {
-        // The group's own remarks on its life would say everything twice.
+        // The group's own lifecycle messages would repeat the daemon's.
         var groupLogger = logger
         groupLogger.logLevel = max(logger.logLevel, .warning)
         var configuration = ServiceGroupConfiguration(
             services: [.init(service: server), .init(service: reloader)],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: groupLogger)
-        // The server keeps to the deadline itself; this is for a server that hangs.
+        // The server observes the deadline itself; this is for a server that hangs.
         configuration.maximumGracefulShutdownDuration = drain + .seconds(5)
         return ServiceGroup(configuration: configuration)
     }
 
     private static func checkDescriptorLimit(_ configuration: ServerConfiguration, _ logger: Logger) {
         let limit = DescriptorLimit.raise()
-        // A few are needed for the database, the log and the event loop.
+        // 64: for the database, the log and the event loop.
         guard limit < configuration.broker.connections + 64 else { return }
         logger.debug(
             "at most \(limit) files may be open, fewer than the \(configuration.broker.connections) connections allowed"

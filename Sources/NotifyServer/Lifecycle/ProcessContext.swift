@@ -1,7 +1,7 @@
 import FoundationEssentials
 package import Glibc
 
-/// What a process is told by whoever started it. Taken as a value, so that a test can make one up.
+/// The process id, user and environment of the process, as a value that tests can replace.
 package struct ProcessContext: Sendable {
     package var processID: pid_t
     package var userID: uid_t
@@ -15,26 +15,26 @@ package struct ProcessContext: Sendable {
 
     package var isRoot: Bool { userID == 0 }
 
-    /// An environment variable; one that is set to nothing counts as not set.
+    /// The value of an environment variable; `nil` if it is not set or empty.
     package func variable(_ name: String) -> String? {
         guard let value = environment[name], !value.isEmpty else { return nil }
         return value
     }
 
-    /// The variable as an absolute path; anything else is ignored, as the XDG base directory specification asks.
+    /// The variable as an absolute path. Other values are ignored, as the XDG Base Directory Specification requires.
     func absolutePath(_ name: String) -> String? {
         variable(name).flatMap { $0.hasPrefix("/") ? $0 : nil }
     }
 }
 
 extension ProcessContext {
-    /// What the service manager meant for this process alone: a program it starts must not take it for its own.
+    /// Variables that the service manager set for this process alone; its child processes must not inherit them.
     static let servicePrivateVariables =
         SocketActivation.variables + ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC"]
 
-    /// Reads the real process, and takes the service manager's variables out of its environment.
+    /// Reads the context of the current process, and removes ``servicePrivateVariables`` from its environment.
     ///
-    /// To be called once and first, before another thread could read the environment.
+    /// Must be called once, before another thread can read the environment.
     package static func takeFromProcess() -> ProcessContext {
         let context = ProcessContext(
             processID: getpid(), userID: geteuid(), environment: ProcessInfo.processInfo.environment)

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Passes a reload on to the server while that is running.
+/// Notifies the server of a reload while it is running.
 package final class ReloadHook: Sendable {
     private let action = Mutex<(@Sendable () -> Void)?>(nil)
 
     package init() {}
 
-    /// Sets what a reload does, or nil for nothing.
+    /// Sets the action that a reload runs; `nil` for none.
     func set(_ action: (@Sendable () -> Void)?) {
         self.action.withLock { $0 = action }
     }

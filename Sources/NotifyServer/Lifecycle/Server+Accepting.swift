@@ -9,7 +9,7 @@ import SystemPackage
 extension Server {
     /// Accepts connections until a graceful shutdown begins.
     ///
-    /// - Throws: ``ServerError`` with `socketLost` if the socket accepts no more.
+    /// - Throws: ``ServerError`` with `socketLost` if the socket can never accept again.
     func acceptConnections(
         on listening: ListeningSocket, _ driver: NIOLoopBound<BrokerDriver>, _ eventLoop: any EventLoop
     ) async throws {
@@ -30,7 +30,7 @@ extension Server {
                     cause: error)
             }
             await waitForPause(on: eventLoop)
-            // Opening may fail as accepting did, for want of a descriptor.
+            // Opening may fail for the same reason as accepting, such as exhausted descriptors.
             channel = try? await open(listening, bootstrap)
         }
     }
@@ -46,9 +46,9 @@ extension Server {
                     try channel.pipeline.syncOperations.addHandler(pause.value)
                 }
             }
-            // So that connections take turns, and their reads the same buffer.
+            // One read at a time, so that connections take turns and share one buffer.
             .childChannelOption(.maxMessagesPerRead, value: 1)
-            // Writable says that nothing waits for the socket.
+            // A channel is then writable only if no bytes wait for the socket.
             .childChannelOption(.writeBufferWaterMark, value: .init(low: 1, high: 1))
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -64,7 +64,7 @@ extension Server {
             }
     }
 
-    /// Opens a channel on a copy of the descriptor: NIO closes its own at some errors that do not last.
+    /// Opens a channel on a copy of the descriptor, because NIO closes its descriptor even on some temporary errors.
     private func open(_ listening: ListeningSocket, _ bootstrap: ServerBootstrap) async throws -> any Channel {
         let descriptor = try listening.copyDescriptor()
         return try await bootstrap.withBoundSocket(descriptor.release().rawValue).get()
@@ -78,7 +78,7 @@ extension Server {
         }
     }
 
-    /// The pause before the next channel; a shutdown ends it.
+    /// Waits before the next channel is opened; a shutdown ends the wait.
     private func waitForPause(on eventLoop: any EventLoop) async {
         let pause = eventLoop.scheduleTask(in: AcceptPause.duration) {}
         await withTaskCancellationOrGracefulShutdownHandler {

@@ -9,9 +9,10 @@ import NotifyWire
 import ServiceLifecycle
 
 extension Server {
-    /// Serves the connections that come to the socket, until a graceful shutdown has been carried through.
+    /// Serves connections until a graceful shutdown is complete.
     ///
-    /// - Throws: ``ServerError`` with `socketLost` if the socket is lost; what was accepted is drained before.
+    /// - Throws: ``ServerError`` with `socketLost` if the socket can never accept again, after the open connections
+    ///   were drained.
     func serve(_ listening: ListeningSocket) async throws {
         let store = try openStore()
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -27,7 +28,7 @@ extension Server {
         try await group.shutdownGracefully()
     }
 
-    /// Opening may have a long log to go through, so systemd is asked for patience first.
+    /// Opens the store. Recovery of a long log takes time, so systemd's start timeout is extended first.
     private func openStore() throws -> Store {
         notifier.extendTimeout(by: .seconds(300))
         let store = try Store.open(path: configuration.databasePath, options: configuration.store)
@@ -54,7 +55,7 @@ extension Server {
         listening.close()
         reloads.set(nil)
         notifier.stopping(status: "draining")
-        // However long a deadline was configured, the unit's own shall not come first.
+        // The unit's stop timeout must not end the process before the configured deadline.
         notifier.extendTimeout(by: configuration.drainDeadline + .seconds(10))
         try await eventLoop.flatSubmit { driver.value.drain(within: configuration.drainDeadline) }.get()
         let nextSequence = try await eventLoop.submit {
@@ -66,7 +67,8 @@ extension Server {
         if let loss { throw loss }
     }
 
-    /// A full disk is no failed stop: everything with a receipt is stored, and the next start recovers the rest.
+    /// Closes the store. A full disk does not count as a failed stop: every message with a receipt is stored, and the
+    /// next start recovers as after a crash.
     private func close(_ store: Store, nextSequence: UInt64) throws(StoreError) {
         do throws(StoreError) {
             try store.close(nextSequence: nextSequence)

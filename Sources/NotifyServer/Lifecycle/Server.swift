@@ -1,7 +1,7 @@
 package import Logging
 import ServiceLifecycle
 
-/// The daemon as a service: opens the socket, serves until told to stop, and leaves nothing behind.
+/// The daemon as a service: opens the socket, serves until a graceful shutdown, and removes the socket.
 package struct Server: Service {
     let configuration: ServerConfiguration
     let context: ProcessContext
@@ -12,8 +12,8 @@ package struct Server: Service {
     private let onRunning: @Sendable (_ socketPath: String) -> Void
 
     /// - Parameters:
-    ///   - reloads: what a reload is to be passed on by.
-    ///   - onRunning: called once clients can connect.
+    ///   - reloads: Notifies the server of reloads.
+    ///   - onRunning: Called once clients can connect.
     package init(
         configuration: ServerConfiguration, context: ProcessContext, defaults: DefaultPaths,
         notifier: ServiceManagerNotifier, logger: Logger, reloads: ReloadHook = ReloadHook(),
@@ -30,16 +30,16 @@ package struct Server: Service {
 
     /// Serves until a graceful shutdown, then drains.
     ///
-    /// - Throws: ``ServerError`` if the daemon cannot start.
+    /// - Throws: ``ServerError`` or `StoreError` if the daemon cannot start or go on.
     package func run() async throws {
         let listening = try openListeningSocket()
-        // The file goes last, also when what follows throws: until then a client finds the daemon's own answer there.
+        // Removed last, also after an error: until then the path stays locked, so that no other daemon takes it.
         defer { listening.removeFile() }
         try prepareDatabaseFolder()
         try await serve(listening)
     }
 
-    /// Says that clients can connect, to everybody who waits for it.
+    /// Reports that clients can connect: to the log, the service manager and `onRunning`.
     func announceRunning(_ listening: ListeningSocket) {
         logger.notice("listening on \(listening.path)", metadata: ["database": "\(configuration.databasePath)"])
         if notifier.isActive, !notifier.ready(status: "listening on \(listening.path)") {
@@ -62,7 +62,8 @@ package struct Server: Service {
         return try ListeningSocket.bind(path: configuration.socketPath, mode: configuration.socketMode)
     }
 
-    /// Only a default folder is made: where a path was chosen, a missing folder is more likely a slip of the pen.
+    /// Creates the database's folder only at its default path: in a configured path, a missing folder is more likely a
+    /// typo.
     private func prepareDatabaseFolder() throws(ServerError) {
         guard configuration.databasePath == defaults.databasePath else { return }
         try defaults.databaseFolder?.prepare(owner: context.userID, purpose: "database")

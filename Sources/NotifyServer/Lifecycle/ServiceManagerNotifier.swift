@@ -3,13 +3,14 @@ import NotifySystem
 import SystemPackage
 package import NIOCore
 
-/// Tells systemd how the service is, over the datagram socket of `sd_notify(3)`; without one it says nothing.
+/// Reports the state of the service to systemd, over the datagram socket of `sd_notify(3)`. Without that socket it does
+/// nothing.
 ///
-/// No call waits: a message that the socket does not take at once is lost, and the call returns `false`.
+/// No call blocks: if the socket does not take a message at once, it is dropped and the call returns `false`.
 package final class ServiceManagerNotifier: Sendable {
     private let descriptor: SystemPackage.FileDescriptor?
     private let address: UnixSocketAddress?
-    /// How often the watchdog is fed: half of what systemd waits. `nil` if there is no watchdog for this process.
+    /// The interval of keep-alive messages: half of systemd's watchdog timeout. `nil` if this process has no watchdog.
     package let watchdogInterval: Duration?
 
     package init(context: ProcessContext) {
@@ -22,43 +23,43 @@ package final class ServiceManagerNotifier: Sendable {
         try? descriptor?.close()
     }
 
-    /// Whether a service manager listens.
+    /// Whether there is a service manager to notify.
     package var isActive: Bool { descriptor != nil }
 
-    /// The service is up: clients are being served.
+    /// Reports that clients can connect.
     @discardableResult
     package func ready(status: String) -> Bool {
         send("READY=1\nSTATUS=\(Self.oneLine(status))")
     }
 
-    /// One line for `systemctl status`.
+    /// Sets the line that `systemctl status` shows.
     @discardableResult
     package func status(_ status: String) -> Bool {
         send("STATUS=\(Self.oneLine(status))")
     }
 
-    /// The service begins to stop.
+    /// Reports that the service is stopping.
     @discardableResult
     package func stopping(status: String) -> Bool {
         send("STOPPING=1\nSTATUS=\(Self.oneLine(status))")
     }
 
-    /// The service is alive.
+    /// Sends a keep-alive message to the watchdog.
     @discardableResult
     package func feedWatchdog() -> Bool {
         send("WATCHDOG=1")
     }
 
-    /// Starting or stopping takes longer: systemd shall wait this long from now before it gives up.
+    /// Asks systemd to wait this long from now for the start or stop to finish.
     @discardableResult
     package func extendTimeout(by duration: Duration) -> Bool {
         let (seconds, attoseconds) = duration.components
         return send("EXTEND_TIMEOUT_USEC=\(seconds * 1_000_000 + attoseconds / 1_000_000_000_000)")
     }
 
-    /// Feeds the watchdog from an event loop, so that it goes hungry if the loop hangs.
+    /// Sends keep-alive messages from an event loop, so that systemd notices if the loop hangs.
     ///
-    /// - Returns: the task to cancel when the loop ends; `nil` if there is no watchdog.
+    /// - Returns: The task to cancel before the loop ends; `nil` if there is no watchdog.
     package func feedWatchdog(from eventLoop: any EventLoop) -> RepeatedTask? {
         guard isActive, let watchdogInterval else { return nil }
         return eventLoop.scheduleRepeatedTask(initialDelay: .zero, delay: TimeAmount(watchdogInterval)) { _ in
@@ -74,7 +75,7 @@ package final class ServiceManagerNotifier: Sendable {
         return sent == bytes.count
     }
 
-    /// A path, or with a leading `@` an abstract name; other families (vsock) are for virtual machines.
+    /// The address in `NOTIFY_SOCKET`: a path, or an abstract name after a leading `@`. Others (vsock) are ignored.
     private static func address(_ context: ProcessContext) -> UnixSocketAddress? {
         guard let text = context.variable("NOTIFY_SOCKET") else { return nil }
         if text.hasPrefix("@") { return UnixSocketAddress(abstractName: String(text.dropFirst())) }

@@ -3,12 +3,12 @@ package import NotifySystem
 import SystemPackage
 import Synchronization
 
-/// The socket that clients connect to: bound and listening, ready to be given to the event loop.
+/// The socket that clients connect to: bound and listening, ready for the event loop.
 ///
-/// It either was made here, and then its file goes when ``removeFile()`` is called or this object goes, or was passed by
-/// systemd, which keeps it.
+/// If it was created here, ``removeFile()`` or the end of this object removes its file. If systemd passed it, systemd
+/// keeps the file.
 package final class ListeningSocket: Sendable {
-    /// Connections that wait to be accepted; the kernel takes the lesser of this and `net.core.somaxconn`.
+    /// The most connections that wait to be accepted. The kernel uses the lesser of this and `net.core.somaxconn`.
     package static let backlog: CInt = 4096
 
     package let path: String
@@ -16,13 +16,13 @@ package final class ListeningSocket: Sendable {
     private let state: Mutex<State>
 
     private struct State: ~Copyable {
-        /// The listening descriptor, until the daemon listens no more.
+        /// The listening descriptor; `nil` after ``close()``.
         var descriptor: OwnedDescriptor?
-        /// What is at ``path`` because of us; `nil` once removed, and for a socket of systemd's.
+        /// The file created at ``path``; `nil` once removed, and for a socket from systemd.
         var ownFile: OwnFile?
     }
 
-    /// Tells the socket's file from another one that has taken its path.
+    /// Distinguishes the socket's file from another one created later at the same path.
     private struct Identity: Equatable {
         let device: DeviceID
         let inode: Inode
@@ -55,9 +55,9 @@ package final class ListeningSocket: Sendable {
         self.init(path: path, descriptor: descriptor, ownFile: nil)
     }
 
-    /// Makes the socket at `path`; a stale one that a dead process left there is replaced.
+    /// Creates the socket at `path`, and replaces a stale one that an ended process left there.
     ///
-    /// - Parameter mode: who may connect: writing is connecting.
+    /// - Parameter mode: The permission bits; connecting needs write permission.
     package static func bind(path: String, mode: mode_t) throws(ServerError) -> ListeningSocket {
         guard let address = UnixSocketAddress(path: path) else {
             throw ServerError(
@@ -77,20 +77,21 @@ package final class ListeningSocket: Sendable {
         }
     }
 
-    /// A copy of the listening descriptor, for the event loop, which closes it.
+    /// Duplicates the listening descriptor for the event loop, which closes the copy.
     func copyDescriptor() throws(Errno) -> OwnedDescriptor {
         OwnedDescriptor(owning: try onDescriptor { fcntl($0, F_DUPFD_CLOEXEC, 0) })
     }
 
-    /// Makes the queue of waiting connections as long as it was: the event loop listens with a short one.
+    /// Restores the backlog, because the event loop calls `listen` again with a short one.
     ///
-    /// That of a socket of systemd's, which only a netlink socket could tell, becomes as long as `net.core.somaxconn`
-    /// allows. This is systemd's own default.
+    /// For a socket from systemd, the backlog becomes as long as `net.core.somaxconn` allows, which is systemd's
+    /// default: its configured backlog could only be read over netlink.
     func restoreBacklog() throws(Errno) {
         _ = try onDescriptor { listen($0, isFromServiceManager ? .max : Self.backlog) }
     }
 
-    /// Listens no more, once the event loop has closed its copies too. Nothing changes for a socket that systemd holds.
+    /// Closes the descriptor. The socket stops listening once the event loop has closed its copies, too; one from
+    /// systemd keeps listening.
     package func close() {
         state.withLock { $0.descriptor = nil }
     }
@@ -102,7 +103,7 @@ package final class ListeningSocket: Sendable {
         }
     }
 
-    /// Removes the socket's file if it is still the one made here, then lets another daemon have the path.
+    /// Removes the socket's file if it is still the one created here, then releases the lock of the path.
     package func removeFile() {
         state.withLock { state in
             guard let ownFile = state.ownFile.take() else { return }
@@ -113,7 +114,7 @@ package final class ListeningSocket: Sendable {
 
     // MARK: - Making the socket
 
-    /// Binds and listens. Nobody can connect before `listen`, and by then the mode is set.
+    /// Binds and listens. No client can connect before `listen`, so the mode is set in time.
     private static func bind(
         _ descriptor: FileDescriptor, path: String, _ address: UnixSocketAddress, mode: mode_t
     ) throws(Errno) -> Identity {
@@ -164,7 +165,7 @@ package final class ListeningSocket: Sendable {
         }
     }
 
-    /// The error of connecting to the address; nil if the connection is accepted.
+    /// The error of connecting to the address; `nil` if the connection succeeds.
     private static func connectionResult(to address: UnixSocketAddress) throws(ServerError) -> Errno? {
         do throws(Errno) {
             let probe = try OwnedDescriptor.unixSocket(SOCK_STREAM)

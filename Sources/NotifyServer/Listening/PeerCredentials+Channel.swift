@@ -3,7 +3,8 @@ import NotifySystem
 import SystemPackage
 
 extension PeerCredentials {
-    /// The credentials of the process at the other end of a channel's socket. To be called on the channel's event loop.
+    /// Reads the credentials of the process at the other end of a channel's socket. Must be called on the channel's
+    /// event loop.
     init(of channel: any Channel) throws {
         let credentials = try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
             of: NIOBSDSocket.Handle.self

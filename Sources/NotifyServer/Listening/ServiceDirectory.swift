@@ -13,14 +13,14 @@ package struct ServiceDirectory: Sendable, Equatable {
         self.mode = mode
     }
 
-    /// Only the owner has access, so an existing directory of another user is refused.
+    /// Whether only the owner has access. An existing private directory of another user is refused.
     private var isPrivate: Bool { mode & 0o077 == 0 }
 
     /// Creates the directory and its missing parents, or checks the one that exists.
     ///
     /// - Parameters:
-    ///   - owner: The required owner of a private directory that exists. Its mode is set to ``mode``.
-    ///   - purpose: What it is for, "socket" or "database", which is also the option that chooses another path.
+    ///   - owner: The required owner of an existing private directory. The mode of that directory is set to ``mode``.
+    ///   - purpose: "socket" or "database": what the directory is for, and the option that chooses another path.
     package func prepare(owner: uid_t, purpose: String) throws(ServerError) {
         try makeParents(purpose: purpose)
         if mkdir(path, mode) == 0 {
@@ -49,7 +49,8 @@ package struct ServiceDirectory: Sendable, Equatable {
     private func verifyExisting(owner: uid_t, purpose: String) throws(ServerError) {
         let status: Stat
         do throws(Errno) {
-            // A private directory may lie where every user can write (/tmp), so a link there is not followed.
+            // The parent of a private directory may be writable for every user (/tmp), so a symbolic link is not
+            // followed.
             status = try Stat(FilePath(path), followTargetSymlink: !isPrivate)
         } catch {
             throw .folderUnusable(path, purpose: purpose, cause: error)
@@ -71,7 +72,7 @@ package struct ServiceDirectory: Sendable, Equatable {
     }
 
     private func setMode(purpose: String) throws(ServerError) {
-        // mkdir has applied the umask.
+        // mkdir(2) has applied the umask.
         guard chmod(path, mode) == 0 else {
             throw .folderUnusable(path, purpose: purpose, cause: .last)
         }
@@ -79,7 +80,7 @@ package struct ServiceDirectory: Sendable, Equatable {
 }
 
 extension ServerError {
-    /// The error about a folder that can't be used, with a remedy for each cause.
+    /// The error about a folder that can't be used; the message says how to correct it.
     static func folderUnusable(_ path: String, purpose: String, cause: Errno) -> ServerError {
         let problem =
             switch cause {

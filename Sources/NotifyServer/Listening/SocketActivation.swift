@@ -2,10 +2,10 @@ import Glibc
 package import NotifySystem
 import SystemPackage
 
-/// Sockets that systemd opened for the service, as `sd_listen_fds(3)` describes.
+/// Socket activation: takes the socket that systemd opened for the service, as in `sd_listen_fds(3)`.
 package enum SocketActivation {
     package static let variables = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"]
-    /// Where the passed descriptors begin.
+    /// The first passed descriptor (`SD_LISTEN_FDS_START`).
     package static let firstDescriptor: CInt = 3
 
     /// The socket passed to this process, or `nil` if there is none.
@@ -27,7 +27,8 @@ package enum SocketActivation {
                 "LISTEN_FDS names descriptor \(firstDescriptor) but it is not open: start notifyd through its socket unit",
                 cause: Errno.last)
         }
-        // Not owned before it has proved to be what was passed: where nothing was, the runtime may have it for itself.
+        // Verified before it is owned, and so closed on an error: if nothing was passed, the descriptor with this
+        // number may be the runtime's.
         try verify(firstDescriptor)
         guard fcntl(firstDescriptor, F_SETFD, FD_CLOEXEC) == 0,
             fcntl(firstDescriptor, F_SETFL, fcntl(firstDescriptor, F_GETFL) | O_NONBLOCK) == 0
@@ -43,7 +44,7 @@ package enum SocketActivation {
             return nil
         }
         guard let process = pid_t(processText), process > 0 else { throw malformed("LISTEN_PID", processText) }
-        // Left over from a parent that was started by systemd: they are not for this process.
+        // The variables were inherited from a parent that systemd started, and are not for this process.
         guard process == context.processID else { return nil }
         guard let count = Int(countText), count >= 0 else { throw malformed("LISTEN_FDS", countText) }
         return count

@@ -3,7 +3,7 @@ import NotifyBroker
 import NotifyWire
 
 extension LogDetail {
-    /// What a logger of this level writes.
+    /// The detail that a logger of this level writes.
     init(_ level: Logger.Level) {
         switch level {
         case .trace: self = .trace
@@ -14,7 +14,7 @@ extension LogDetail {
 }
 
 extension Logger {
-    /// Writes what happened on a connection, with the peer's uid and pid.
+    /// Logs an event of a connection, with the peer's uid and pid.
     func log(_ event: BrokerEvent) {
         let (message, details) = event.kind.text
         var metadata: Metadata = [

@@ -7,7 +7,7 @@ package struct LineLogHandler: LogHandler {
     package var metadataProvider: Logger.MetadataProvider?
     private let label: String
     private let destination: LogDestination
-    /// Set for one logger alone; else the destination's level counts, which a reload may change.
+    /// The level set for this logger alone. If `nil`, the destination's level applies, which a reload may change.
     private var ownLevel: Logger.Level?
 
     package init(label: String, destination: LogDestination) {
@@ -50,7 +50,7 @@ package struct LineLogHandler: LogHandler {
 
     private static let timeStyle = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
-    /// Control characters are written as escapes: a name from a client must not begin a line of its own.
+    /// Appends text with control characters escaped, so that a client can't forge log lines.
     private static func append(_ text: String, to line: inout String) {
         for scalar in text.unicodeScalars {
             switch scalar {
@@ -64,7 +64,7 @@ package struct LineLogHandler: LogHandler {
 }
 
 extension Logger.Level {
-    /// The syslog priority that the journal shows and filters by.
+    /// The syslog priority, by which the journal filters.
     fileprivate var journalPriority: Int {
         switch self {
         case .trace, .debug: 7

@@ -1,31 +1,33 @@
 import CMalloc
 
-/// Gives freed memory back to the system.
+/// Returns freed memory to the system.
 ///
-/// malloc keeps freed memory for later allocations. After a peak, tens of megabytes of it can lie between blocks in use, which
-/// no user is charged with. Trimming returns their pages: about 3 ms for 60 MB.
+/// malloc keeps freed memory for later allocations. After a peak, tens of megabytes of it, which no user is charged
+/// for, can remain between blocks in use. Trimming returns these pages: about 3 ms for 60 MB.
 struct MemoryTrimmer {
-    /// malloc is trimmed when so many bytes fewer are in use than there were, and a quarter fewer: it looks at all that is
-    /// free.
+    /// malloc is trimmed only when the bytes in use have fallen by this many, and by a quarter, since their peak,
+    /// because trimming visits all free memory.
     static let leastFreedBytes = 16 << 20
     static let interval = Duration.milliseconds(250)
 
     private var highestBytes = 0
     private var earliestTrim = Duration.zero
 
-    /// Has malloc map blocks of 1 MiB and more by themselves, so that they are the system's again once they are freed, and take
-    /// up no memory where nothing was written yet. By default it raises that size to that of blocks that were freed.
+    /// Makes malloc `mmap` every block of 1 MiB or more, so that freeing it returns it to the system, and pages never
+    /// written take no memory. By default malloc raises this threshold to the size of freed blocks.
     static func configureMalloc() {
         mallopt(M_MMAP_THRESHOLD, 1 << 20)
         mallopt(M_TRIM_THRESHOLD, 4 << 20)
     }
 
-    /// Trims malloc if it is time to.
+    /// Trims malloc if enough was freed, at most once per ``interval``.
     ///
     /// - Parameters:
-    ///   - bytes: What is in use.
-    ///   - trim: Has malloc give back what is free.
-    /// - Returns: When it is to be asked again, if there is something to give back and it is too early; nil otherwise.
+    ///   - bytes: The bytes in use.
+    ///   - now: The monotonic time.
+    ///   - trim: Returns free memory of malloc to the system.
+    /// - Returns: The time at which to call again, if there is something to trim but the interval has not passed; `nil`
+    ///   otherwise.
     mutating func trimIfNeeded(
         bytesInUse bytes: Int, now: @autoclosure () -> Duration, trim: () -> Void = { malloc_trim(0) }
     ) -> Duration? {
