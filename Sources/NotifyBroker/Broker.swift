@@ -2,12 +2,12 @@ import NotifyCenter
 package import NotifyLog
 package import NotifyWire
 
-/// What the daemon decides: who may do what, which message goes where, and what must be stored before a client hears of
-/// it.
+/// The decisions of the daemon: who may do what, where each message goes, and what must be stored before a client
+/// receives its answer.
 ///
-/// Pure and synchronous: events come in, with the time as an argument; actions for the host and bytes in outboxes come
-/// out. It composes machines that each keep their own state, and connects them. It lives on one event loop and is not
-/// thread-safe; a `BrokerHost` drives it.
+/// Pure and synchronous. Input is events, with the time as an argument; output is actions for the host and bytes in
+/// outboxes. The broker composes machines that each keep their own state, and connects them. It is confined to one
+/// event loop and not thread-safe; a `BrokerHost` drives it.
 package struct Broker: ~Copyable {
     let configuration: BrokerConfiguration
     let daemon: DaemonInfo
@@ -22,15 +22,15 @@ package struct Broker: ~Copyable {
     var readers: LogReaders
     var durables: DurableSubscriptions
 
-    /// Caches are kept small, as users hold most of the memory.
+    /// Whether caches are reduced because users hold most of the memory.
     var isEvicting = false
     var actions = ActionQueue()
     var statistics = BrokerStatistics()
 
-    /// What the daemon reports of itself.
+    /// What the daemon reports about itself.
     package struct DaemonInfo: Sendable {
         var version: String
-        /// Other bytes after every start.
+        /// Random; different after every start.
         var instance: ClientInstance
         var started: BrokerTime
 
@@ -60,26 +60,27 @@ package struct Broker: ~Copyable {
         }
     }
 
-    /// Whether there are sequences for posts.
+    /// Whether a sequence is available for the next post.
     package var isReady: Bool { commits.sequencer.isReady }
 
-    /// The memory that all clients together are charged with.
+    /// The bytes of memory charged to all users together.
     package var chargedBytes: Int { ledger.totalBytes }
 
-    /// The mark for a clean stop: no sequence from here on was ever used.
+    /// The next sequence, recorded at a clean stop: no sequence from here on was ever used.
     package var nextSequence: UInt64 { commits.sequencer.next }
 
-    /// What is to be done, in order. Taking it empties the list.
+    /// Takes the pending actions, in order, and empties the queue.
     package mutating func takeActions() -> [BrokerAction] { actions.take() }
 
     // MARK: Time
 
-    /// When `deadlinePassed` is to be called, at the latest.
+    /// The time by which `deadlinePassed` must be called; nil if there is no deadline.
     package var nextDeadline: Duration? {
         .earlier(commits.nextDeadline(pageStarted: readers.pageStarted), connections.nextDeadline)
     }
 
-    /// Time has passed: late greetings and goodbyes end, and a store that does not answer is reported.
+    /// Acts on deadlines: closes connections that are late with their hello or with reading a final error, and reports
+    /// a store that does not answer.
     package mutating func deadlinePassed(now: BrokerTime) {
         for slot in connections.takeLate(now: now.monotonic) {
             if connections[slot].session.isClosing {
@@ -97,7 +98,7 @@ package struct Broker: ~Copyable {
 
     // MARK: Rights
 
-    /// Other rights hold from now on, for everything that is not in an outbox yet.
+    /// Replaces the policy. It applies to everything that is not in an outbox yet.
     package mutating func policyChanged(to policy: AccessPolicy) {
         access.policyChanged(to: policy)
         subscriptions.rightsChanged()

@@ -1,51 +1,52 @@
 import NotifyWire
 
-/// What the broker allows and how long it waits. Sizes are in bytes.
+/// Limits and timeouts of the broker. Sizes are in bytes.
 package struct BrokerConfiguration: Sendable, Equatable {
     package var maximumPayloadBytes = Limits.defaultPayloadBytes
-    /// Posts of one connection that may wait for their receipt.
+    /// The most posts of one connection that may wait for a receipt.
     package var postWindow = 8192
     package var greetingTimeout = Duration.seconds(10)
-    /// How long a connection that is being closed may take to read why.
+    /// How long a connection that is being closed may take to read the final error.
     package var closingTimeout = Duration.seconds(2)
-    /// Acknowledgements wait for a batch to join at most this long.
+    /// The longest time that acknowledged progress waits to be persisted with a batch.
     package var acknowledgementDelay = Duration.milliseconds(50)
-    /// After a failed commit without anybody waiting, the next is tried this much later.
+    /// The delay after which a failed commit is retried, if no request causes one earlier.
     package var storageRetryDelay = Duration.seconds(1)
 
-    /// Durable messages in flight to a subscription that does not ask for another window.
+    /// The window of durable subscriptions that do not request one: the most unacknowledged messages.
     package var defaultWindow = Limits.defaultWindow
 
-    /// What all users together may hold in memory: at most half of what others leave for each of them.
+    /// The memory of all users together. Each user may hold at most half of what the others leave.
     package var memoryBytes = 1 << 30
 
-    /// Of all users together. Each takes a descriptor; the process may have as many as its hard limit says.
+    /// Connections of all users together. Each needs a file descriptor, so the process's hard limit of descriptors
+    /// applies, too.
     package var connections = 32_768
     package var connectionsPerUser = 16_384
     package var subscriptionsPerConnection = 4096
     package var subscriptionsPerUser = 100_000
     package var durableSubscriptionsPerUser = 10_000
-    /// What a user's subscriptions may take up in the center. When its tables grow they move at once, which takes about 50 ms
-    /// for so much.
+    /// The memory of a user's subscriptions in the center. A table that grows is copied at once, which takes about 50
+    /// ms at this size.
     package var subscriptionBytesPerUser = 64 << 20
-    /// The work of resolving a name that a user's patterns may cause: registrations walked, and 16 for each token at which one
-    /// of the patterns branches off or goes on.
+    /// The most work that resolving one name against a user's patterns may take: 1 for each registration visited, 16
+    /// for each node of the trie.
     package var patternOverlapPerUser = 65_536
-    /// Different names under which a user's posts were stored in this run: each stays in the log.
+    /// Distinct names under which a user's posts were stored since the daemon started. Names stay in the log.
     package var namesPerUser = 1_048_576
-    /// Volatile messages that wait for one connection, before its overflow policy applies.
+    /// Volatile messages waiting for one connection, before its overflow policy applies.
     package var outboxBytesPerConnection = 4 << 20
-    /// The same for all connections of a user together.
+    /// The same for all of a user's connections together.
     package var outboxBytesPerUser = 64 << 20
-    /// Answers and durable messages that may wait for one connection; over it, nothing more that it sent is processed.
+    /// Answers and durable messages waiting for one connection. Above this, its requests are not processed.
     package var answerBytesPerConnection = 512 << 10
-    /// Durable messages are handed to a connection while less than this waits in its outbox.
+    /// Durable messages are added to a connection's outbox only while less than this waits there.
     package var durableOutboxBytes = 256 << 10
-    /// Frames of all of a user's connections that have not arrived whole.
+    /// Bytes of incomplete frames received on all of a user's connections.
     package var partialBytesPerUser = 64 << 20
-    /// Messages that wait for the store; over it, connections that post stored messages are read no further.
+    /// Messages waiting for the store. Above this, connections that post stored messages are not read from.
     package var pendingLogBytes = 32 << 20
-    /// Committed messages kept encoded for durable readers near the tail.
+    /// Committed messages kept in memory, encoded, for log readers near the tail.
     package var tailRingBytes = 16 << 20
 
     package init() {}

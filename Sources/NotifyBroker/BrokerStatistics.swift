@@ -9,14 +9,14 @@ struct BrokerStatistics {
     var redelivered: UInt64 = 0
     /// Dropped from outboxes.
     var dropped: UInt64 = 0
-    /// Dropped from clients' own buffers, as they report.
+    /// Dropped from clients' buffers, as reported by the clients.
     var droppedByClients: UInt64 = 0
     var gaps: UInt64 = 0
     var store = StoreStatistics()
 }
 
 extension Broker {
-    /// The counters by the names under which they are shown.
+    /// The counters, under their public names.
     func counters(now: BrokerTime) -> [StatisticsReport.Counter] {
         let figures: [(String, UInt64)] = [
             ("uptime_seconds", UInt64((now.monotonic - daemon.started.monotonic).components.seconds)),
@@ -42,10 +42,10 @@ extension Broker {
         return figures.map { StatisticsReport.Counter(name: $0.0, value: $0.1) }
     }
 
-    /// A report of all users would not be read by people beyond so many.
+    /// The most users in one report; more would not be readable.
     private static let reportedUsers = 1_000
 
-    /// What the users hold of everything that is limited, and what they may hold.
+    /// The usage and the limits of every limited resource: in total, and for each of `users`.
     func limits(of users: [UInt32]) -> [StatisticsReport.Counter] {
         var counters = [
             StatisticsReport.Counter(name: "memory_bytes", value: UInt64(ledger.totalBytes + sharedBytes)),

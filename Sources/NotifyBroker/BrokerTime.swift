@@ -1,8 +1,8 @@
-/// The present, as the host read it: the broker reads no clock.
+/// The current time, read by the host: the broker reads no clock.
 package struct BrokerTime: Equatable, Sendable {
-    /// Since an arbitrary point; never goes back.
+    /// The time since an arbitrary point. Never decreases.
     package var monotonic: Duration
-    /// Microseconds since 1970-01-01T00:00:00Z, for the stamps of messages.
+    /// Microseconds since 1970-01-01T00:00:00Z, for the timestamps of messages.
     package var wallMicroseconds: UInt64
 
     package init(monotonic: Duration, wallMicroseconds: UInt64) {
@@ -12,7 +12,7 @@ package struct BrokerTime: Equatable, Sendable {
 }
 
 extension Duration? {
-    /// The earlier of two times, either of which may be missing.
+    /// The earlier of two times; if one is nil, the other.
     static func earlier(_ left: Duration?, _ right: Duration?) -> Duration? {
         guard let left else { return right }
         guard let right else { return left }

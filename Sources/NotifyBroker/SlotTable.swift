@@ -1,9 +1,9 @@
 import NotifyCenter
 
-/// Values in numbered slots, for the message path. A freed slot is used again under a new generation.
+/// A slot map for the message path: values in numbered slots. A freed slot is reused under a new generation.
 ///
-/// The center's `SlotMap` keeps optional values, and reading a connection through one copies it: delivering to one subscriber
-/// took several times as long. Here values stay where they are when their slot is freed.
+/// The center's `SlotMap` stores optionals, so that reading a connection copies it; delivery to one subscriber took
+/// several times as long. Here the value stays in place when its slot is freed.
 struct SlotTable<ID: SlotID, Value> {
     private var values: ContiguousArray<Value> = []
     private var areUsed: ContiguousArray<Bool> = []
@@ -15,7 +15,7 @@ struct SlotTable<ID: SlotID, Value> {
     /// The slots in use, lowest first.
     var indices: [Int] { values.indices.filter { areUsed[$0] } }
 
-    /// Puts what `make` returns for its id into a free slot.
+    /// Inserts the value that `make` returns for its id.
     mutating func insert(_ make: (ID) -> Value) -> ID {
         if let slot = free.popLast() {
             let index = Int(slot)
@@ -31,7 +31,7 @@ struct SlotTable<ID: SlotID, Value> {
         return id
     }
 
-    /// Frees a slot. Its value should hold nothing any more: it is kept until the slot is used again.
+    /// Frees a slot. The value is kept until the slot is reused, so it should hold no resources.
     mutating func remove(_ index: Int) {
         guard areUsed[index] else { return }
         areUsed[index] = false
@@ -49,7 +49,7 @@ struct SlotTable<ID: SlotID, Value> {
         areUsed.indices.contains(index) && areUsed[index]
     }
 
-    /// Changes the value in a slot that is in use.
+    /// Calls `body` with the value in a used slot.
     @inline(__always)
     mutating func update<Result, Failure>(
         _ index: Int, _ body: (inout Value) throws(Failure) -> Result
@@ -58,10 +58,10 @@ struct SlotTable<ID: SlotID, Value> {
         return try body(&values[index])
     }
 
-    /// The value in a slot that is in use.
+    /// The value in a used slot.
     ///
-    /// Inlined always, as all accessors around it: a coroutine that is called allocates its frame on the heap. One is not
-    /// inlined where the access throws; `update` is for that.
+    /// Always inlined, as every accessor that yields through it: a coroutine that is called allocates its frame on the
+    /// heap. An access that throws is not inlined; use `update` there.
     subscript(index: Int) -> Value {
         @inline(__always) _read {
             precondition(areUsed[index], "slot is free")

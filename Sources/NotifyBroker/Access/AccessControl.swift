@@ -2,7 +2,7 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// The one place where rights are asked for: the policy, and the identities that it decides on.
+/// The only place that checks rights: the policy, and the interned identities that it applies to.
 struct AccessControl {
     private(set) var policy: AccessPolicy
     private var identities = IdentityTable()
@@ -13,7 +13,8 @@ struct AccessControl {
 
     // MARK: Identities
 
-    /// Interns an identity for a connection, a durable subscription or a pending attachment, to be released at its end.
+    /// Interns an identity for a connection, a durable subscription or a pending attachment, which must release it when
+    /// it ends.
     mutating func retain(_ identity: Identity) -> IdentityID { identities.retain(identity) }
     mutating func retain(_ id: IdentityID) { identities.retain(id) }
     mutating func release(_ id: IdentityID) { identities.release(id) }
@@ -22,7 +23,7 @@ struct AccessControl {
 
     // MARK: Decisions
 
-    /// - Throws: `forbidden`, if the identity may not post under the name.
+    /// - Throws: `forbidden` if the identity may not post under the name.
     func checkPost(_ name: UnsafeRawBufferPointer, _ id: IdentityID) throws(WireError) {
         guard policy.isOpen(name) || policy.mayPost(name, identities[id]) else {
             let name = String(decoding: name, as: UTF8.self)
@@ -31,7 +32,7 @@ struct AccessControl {
         }
     }
 
-    /// - Throws: `forbidden`, if the identity may not subscribe with the pattern.
+    /// - Throws: `forbidden` if the identity may not subscribe with the pattern.
     func checkSubscribe(_ pattern: NamePattern, _ id: IdentityID) throws(WireError) {
         guard policy.maySubscribe(pattern, identities[id]) else {
             throw WireError(
@@ -46,7 +47,7 @@ struct AccessControl {
 
     func mayManage(uid: UInt32, _ id: IdentityID) -> Bool { policy.mayManage(uid: uid, identities[id]) }
 
-    /// - Throws: `forbidden`, if the identity may not manage what belongs to `uid`.
+    /// - Throws: `forbidden` if the identity may not manage what belongs to `uid`.
     func checkManage(uid: UInt32, _ id: IdentityID) throws(WireError) {
         guard mayManage(uid: uid, id) else {
             throw WireError(
@@ -59,7 +60,7 @@ struct AccessControl {
         ReadAccess(policy: policy, identity: identities[id])
     }
 
-    /// Takes another policy. Decisions that are cached elsewhere carry its generation.
+    /// Replaces the policy. Decisions cached elsewhere carry the generation of the policy they were made under.
     mutating func policyChanged(to policy: AccessPolicy) {
         precondition(policy.generation > self.policy.generation, "policies have rising generations")
         self.policy = policy

@@ -1,13 +1,12 @@
 import NotifyCenter
 import NotifyLog
 
-/// An interned identity.
+/// The id of an interned identity.
 struct IdentityID: Hashable, Sendable {
     fileprivate let index: Int
 }
 
-/// Identities, each kept once for as long as a connection, a durable subscription or a pending
-/// attachment has it.
+/// Interned, reference-counted identities of connections, durable subscriptions and pending attachments.
 struct IdentityTable {
     private struct Entry {
         var identity: Identity
@@ -19,7 +18,7 @@ struct IdentityTable {
 
     var count: Int { indices.count }
 
-    /// Returns the identity's id, which is to be released once.
+    /// Interns an identity. The caller must release the id once.
     mutating func retain(_ identity: Identity) -> IdentityID {
         if let index = indices[identity] {
             entries[index].users += 1
@@ -30,7 +29,7 @@ struct IdentityTable {
         return IdentityID(index: index)
     }
 
-    /// Adds a user of an interned identity; the id is to be released once more.
+    /// Adds a reference to an interned identity. The caller must release the id once more.
     mutating func retain(_ id: IdentityID) {
         entries[id.index].users += 1
     }

@@ -1,6 +1,7 @@
-/// Memory that can be given up.
+/// Eviction of caches.
 extension Broker {
-    /// Gives up what only makes the daemon faster, cached resolutions and the tail ring, while users hold most of the memory.
+    /// Evicts cached resolutions and the tail ring when users hold more than 3/4 of the memory limit, and restores the
+    /// limits of these caches when users hold less than 1/2.
     mutating func evictIfNeeded() {
         let limit = ledger.memoryLimit
         if !isEvicting, ledger.totalBytes > limit - limit / 4 {
@@ -14,9 +15,9 @@ extension Broker {
         }
     }
 
-    /// So many bytes may be read at once for a connection of the user.
+    /// The most bytes that may be read at once from a connection of the user.
     package func readLimit(of uid: UInt32) -> Int { ledger.readLimit(of: uid) }
 
-    /// The memory that is no user's.
+    /// The memory of caches, which is charged to no user.
     var sharedBytes: Int { subscriptions.cacheBytes + readers.ring.bytes }
 }

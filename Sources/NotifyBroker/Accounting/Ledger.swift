@@ -1,42 +1,44 @@
 import NotifyWire
 
-/// What each user holds of everything that is limited. Each machine reports here what it takes and gives back.
+/// Usage of every limited resource by user. Machines report to it what they allocate and release.
 ///
-/// The memory of the daemon is shared: a user may hold at most half of what the others leave, so that one user alone gets just
-/// under half, and two a third each; 5 % are root's. What is charged is what the memory was asked for, not what it is worth.
+/// The daemon's memory is shared: a user may hold at most half of what the others leave, so that one user alone gets
+/// just under half, and two get a third each. 5 % are reserved for root. Buffers in outboxes are charged by capacity,
+/// not by the bytes in use.
 struct Ledger {
     enum Resource: Int, CaseIterable {
         case connections
         case subscriptions
         case durableSubscriptions
-        /// Connections for which volatile messages wait.
+        /// Connections with volatile messages waiting in their outbox.
         case slowConnections
-        /// Bytes of volatile messages that wait in outboxes, for each connection. Connections share their memory.
+        /// Bytes of volatile messages waiting in outboxes, summed over connections. Not memory: connections share the
+        /// blocks.
         case outboxBytes
-        /// Bytes of connections themselves.
+        /// Bytes of the connections' own state.
         case connectionBytes
         /// Bytes of subscriptions in the center.
         case registrationBytes
-        /// Bytes of durable subscriptions: filters, and what is in flight.
+        /// Bytes of durable subscriptions: filters, cursors and the messages in flight.
         case durableBytes
-        /// Bytes received and not processed, of whole frames and of parts.
+        /// Bytes received and not processed yet, of complete and of incomplete frames.
         case receivedBytes
-        /// Bytes of blocks of messages that outboxes and sockets keep alive.
+        /// Bytes of shared message blocks that outboxes and sockets keep alive.
         case blockBytes
-        /// Bytes of answers, and of messages that are no longer in a block, that wait in outboxes and for sockets.
+        /// Bytes outside shared blocks, such as answers and copied messages, that wait in outboxes and for sockets.
         case answerBytes
         /// Bytes of posts and changes that wait for the store.
         case pendingBytes
         /// Bytes of the names under which messages were stored.
         case nameBytes
 
-        /// From here on resources are memory.
+        /// The first resource that counts as memory; all later ones do, too.
         static let firstBytes = Resource.connectionBytes
     }
 
     private struct Account {
         var amounts = SIMD16<Int>.zero
-        /// All that is memory.
+        /// The sum of the resources that are memory.
         var bytes = 0
     }
 
@@ -44,7 +46,7 @@ struct Ledger {
     private let limits: SIMD16<Int>
     private var accounts: [UInt32: Account] = [:]
     private var storedNames: StoredNames
-    /// What all users hold.
+    /// The memory charged to all users.
     private(set) var totalBytes = 0
 
     init(_ configuration: BrokerConfiguration) {
@@ -60,7 +62,7 @@ struct Ledger {
         storedNames = StoredNames(limit: configuration.namesPerUser)
     }
 
-    /// Users that hold something, lowest first.
+    /// Users with any usage, in ascending order.
     var users: [UInt32] { accounts.keys.sorted() }
 
     func amount(of resource: Resource, uid: UInt32) -> Int {
@@ -69,20 +71,20 @@ struct Ledger {
 
     func limit(of resource: Resource) -> Int { limits[resource.rawValue] }
 
-    /// Whether the user holds nothing.
+    /// Whether the user has no usage.
     func isEmpty(uid: UInt32) -> Bool { accounts[uid] == nil }
 
     // MARK: Taking and giving back
 
-    /// Takes one more, unless that passes the limit.
+    /// Adds one to the usage.
     ///
-    /// - Throws: `limitReached`, naming the limit; nothing is taken then.
+    /// - Throws: `limitReached`, naming the limit, if it is reached; the usage is unchanged then.
     mutating func take(_ resource: Resource, uid: UInt32) throws(WireError) {
         guard amount(of: resource, uid: uid) < limit(of: resource) else { throw exceeded(resource, uid: uid) }
         change(resource, by: 1, uid: uid)
     }
 
-    /// Notes that what the user holds grew or shrank, whatever the limit.
+    /// Adds `amount`, which may be negative, to the usage. Limits are not checked.
     mutating func change(_ resource: Resource, by amount: Int, uid: UInt32) {
         guard amount != 0 else { return }
         var account = accounts[uid] ?? Account()
@@ -94,19 +96,19 @@ struct Ledger {
         accounts[uid] = account.amounts == .zero ? nil : account
     }
 
-    /// Notes what the user holds now.
+    /// Sets the usage. Limits are not checked.
     mutating func set(_ resource: Resource, to amount: Int, uid: UInt32) {
         change(resource, by: amount - self.amount(of: resource, uid: uid), uid: uid)
     }
 
-    /// - Throws: `limitReached`, if the user holds more than the limit, or would with so much more.
+    /// - Throws: `limitReached` if the usage plus `more` exceeds the limit.
     func check(_ resource: Resource, adding more: Int = 0, uid: UInt32) throws(WireError) {
         guard amount(of: resource, uid: uid) + more <= limit(of: resource) else { throw exceeded(resource, uid: uid) }
     }
 
-    /// Notes that `uid` stores a message under `name`.
+    /// Records that `uid` stores a message under `name`.
     ///
-    /// - Throws: `limitReached`, if that is one name more than the limit.
+    /// - Throws: `limitReached` if the name is new and the user has reached its limit of names.
     mutating func noteStored(_ name: UnsafeRawBufferPointer, uid: UInt32) throws(WireError) {
         let bytes = try storedNames.note(name, by: uid)
         if bytes > 0 { change(.nameBytes, by: bytes, uid: uid) }
@@ -122,7 +124,7 @@ struct Ledger {
 // MARK: - Memory
 
 extension Ledger {
-    /// How many bytes more the user may hold; below zero where it holds more than it may.
+    /// How many more bytes the user may hold; negative if it exceeds its share.
     func room(of uid: UInt32) -> Int {
         let held = accounts[uid]?.bytes ?? 0
         let others = totalBytes - held
@@ -130,11 +132,12 @@ extension Ledger {
         return (memoryLimit - memoryLimit / 20 - others) / 2 - held
     }
 
-    /// What the user holds in memory.
+    /// The memory charged to the user.
     func bytes(of uid: UInt32) -> Int { accounts[uid]?.bytes ?? 0 }
 
-    /// So many bytes may be read at once for a connection of the user: the more connections, the less for each, so that all of
-    /// them are read from in a turn of the loop, and little while much of what was read before waits.
+    /// The most bytes that may be read at once from a connection of the user. It shrinks with the number of the user's
+    /// connections, so that all of them are read from in one turn of the loop, and is 1 KiB while more than 8 MiB are
+    /// unprocessed.
     func readLimit(of uid: UInt32) -> Int {
         guard let amounts = accounts[uid]?.amounts else { return Self.leastRead }
         if amounts[Resource.receivedBytes.rawValue] > Self.readAheadBytes { return Self.leastRead }
@@ -147,7 +150,7 @@ extension Ledger {
     private static let readAheadBytes = 8 << 20
     private static let readBytes = 16 << 20
 
-    /// - Throws: `limitReached`, if the user may not hold so many bytes more.
+    /// - Throws: `limitReached` if the user may not hold `bytes` more.
     func checkRoom(for bytes: Int, uid: UInt32) throws(WireError) {
         guard room(of: uid) < bytes else { return }
         throw WireError(
@@ -156,17 +159,18 @@ extension Ledger {
                 + "(limits.memory_bytes is \(memoryLimit))")
     }
 
-    /// Whether what cannot be dropped takes up half of the user's share: then no more of it is made.
+    /// Whether the user's memory other than shared blocks exceeds half of its share. Then its connections may hold
+    /// fewer answers and stored messages.
     func isTight(_ uid: UInt32) -> Bool {
         guard let account = accounts[uid] else { return false }
         let kept = account.bytes - account.amounts[Resource.blockBytes.rawValue]
         return kept > (room(of: uid) + account.bytes) / 2
     }
 
-    /// How many volatile messages, in bytes, may wait for each of the user's slow connections; nil if they are within the limits.
+    /// The most bytes of volatile messages that may wait for each of the user's slow connections; nil if the user is
+    /// within its limits.
     ///
-    /// Where more waits than may, or the user holds more than its share, a connection for which less than its part waits loses
-    /// nothing.
+    /// The limit is a share per slow connection: a connection with less than that waiting drops nothing.
     func outboxLimitPerConnection(uid: UInt32) -> Int? {
         guard let account = accounts[uid] else { return nil }
         let waiting = account.amounts[Resource.outboxBytes.rawValue]
@@ -177,7 +181,7 @@ extension Ledger {
 }
 
 extension Ledger.Resource {
-    /// The name under which the amount is reported, which is that of its setting if it has one.
+    /// The public name of the resource: that of its setting, if it has one.
     var name: String {
         switch self {
         case .connections: "connections"
@@ -196,7 +200,7 @@ extension Ledger.Resource {
         }
     }
 
-    /// What the amount is of, for people.
+    /// The resource in error messages.
     fileprivate var title: String {
         switch self {
         case .connections: "connections"
@@ -215,7 +219,7 @@ extension Ledger.Resource {
         }
     }
 
-    /// The setting that limits it for a user.
+    /// The setting that limits the resource.
     fileprivate var setting: String {
         switch self {
         case .connections, .subscriptions, .durableSubscriptions, .registrationBytes, .receivedBytes, .outboxBytes:

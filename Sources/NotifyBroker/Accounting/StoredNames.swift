@@ -1,23 +1,25 @@
 import NotifyWire
 
-/// The names under which each user's posts were stored. They stay in the log, so there is a limit to them.
+/// The distinct names under which each user's posts were stored, as hashes. Names stay in the log, so their number is
+/// limited.
 struct StoredNames {
     private let limit: Int
     private var hashes: [UInt32: Set<Int>] = [:]
-    /// The last one noted, as most posts follow one of the same name.
+    /// The last name recorded: most posts have the same name as the one before.
     private var latest: (uid: UInt32, hash: Int)?
 
-    /// - Parameter limit: The highest number of names for each user.
+    /// - Parameter limit: The most names per user.
     init(limit: Int) {
         self.limit = limit
     }
 
-    /// What a name takes in memory here and in the log's table, beside its own bytes.
+    /// The memory of a name here and in the log's table, besides its own bytes.
     private static let bytesPerName = 96
 
-    /// Notes that `uid` stores something under `name`, unless that passes the limit.
+    /// Records that `uid` stores a message under `name`.
     ///
-    /// - Returns: The memory that a new name takes; 0 for one that is known.
+    /// - Returns: The memory of a new name in bytes; 0 for a known one.
+    /// - Throws: `limitReached` if the name is new and the user has reached the limit.
     mutating func note(_ name: UnsafeRawBufferPointer, by uid: UInt32) throws(WireError) -> Int {
         var hasher = Hasher()
         hasher.combine(bytes: name)

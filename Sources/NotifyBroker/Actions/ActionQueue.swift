@@ -1,14 +1,14 @@
-/// What the host is to do, in order.
+/// Pending actions for the host, in order.
 struct ActionQueue {
     private var actions: [BrokerAction] = []
-    /// Events of this detail are among them.
+    /// The detail at which events are reported as `log` actions.
     var logDetail = LogDetail.none
 
     mutating func append(_ action: BrokerAction) {
         actions.append(action)
     }
 
-    /// Takes all actions. Taking them empties the queue.
+    /// Takes all actions and empties the queue.
     mutating func take() -> [BrokerAction] {
         guard !actions.isEmpty else { return [] }
         defer { actions.removeAll(keepingCapacity: true) }

@@ -1,21 +1,21 @@
 package import NotifyLog
 
-/// What the host is to do for the broker, in order. Bytes to send are not among them: they are taken from the outboxes of
-/// the connections that were touched.
+/// An action that the host performs for the broker. Bytes to send are not actions: the host takes them from the
+/// outboxes of touched connections.
 package enum BrokerAction: Sendable {
     case commit(CommitBatch)
     case readPage(PageRequest)
-    /// Close now; the broker has released the connection.
+    /// Close the connection now. The broker has released it already.
     case close(ConnectionID)
-    /// Read no more from the connection until `resumeReading`.
+    /// Pause reading from the connection until `resumeReading`.
     case pauseReading(ConnectionID)
     case resumeReading(ConnectionID)
-    /// Storage failed (a message for people) or works again (nil).
+    /// Storage failed (the reason, for users) or works again (nil).
     case storageHealthChanged(problem: String?)
-    /// Work is left: call `runTick` soon, after events that have come meanwhile.
+    /// Work is left: call `runTick` soon, after pending events.
     case continueSoon
-    /// An event for the log, where `Broker.logDetail` asks for it.
+    /// An event for the daemon's log, at the detail set in `Broker.logDetail`.
     case log(BrokerEvent)
-    /// Everything is committed and every connection has its `closing` in the outbox: nothing more will come.
+    /// Draining is complete: everything is committed, and every connection has `closing` in its outbox.
     case drained
 }

@@ -1,6 +1,6 @@
 package import NotifyWire
 
-/// How much of what the broker does is reported for the log. Reports cost nothing where they are not wanted.
+/// How much the broker reports for the daemon's log. An event that is not reported is not created.
 package enum LogDetail: Int, Comparable, Sendable {
     case none
     /// Connections, subscriptions and refusals.
@@ -11,7 +11,7 @@ package enum LogDetail: Int, Comparable, Sendable {
     package static func < (left: LogDetail, right: LogDetail) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// Something that happened on a connection, for the log.
+/// An event on a connection, for the daemon's log.
 package struct BrokerEvent: Equatable, Sendable {
     package enum Kind: Equatable, Sendable {
         case connected
@@ -23,7 +23,7 @@ package struct BrokerEvent: Equatable, Sendable {
         case refused(request: UInt64, code: ErrorCode, message: String, isFatal: Bool)
         case posted(request: UInt64, name: String, object: String, payloadBytes: Int, durability: Durability)
         case requested(FrameKind, request: UInt64)
-        /// A frame about a subscription that has no answer.
+        /// A frame about a subscription, of a kind that has no answer.
         case received(FrameKind, subscription: UInt32)
     }
 
@@ -32,7 +32,7 @@ package struct BrokerEvent: Equatable, Sendable {
     package var uid: UInt32
     package var pid: UInt32
 
-    /// From which detail on the event is reported.
+    /// The lowest detail at which the event is reported.
     package var detail: LogDetail {
         switch kind {
         case .connected, .disconnected, .subscribed, .detached, .removed, .refused: .debug

@@ -1,6 +1,6 @@
 extension BrokerHost {
-    /// Carries out a tick: lets connections that wait go on, ends the tick in the broker, performs the actions, and gives each
-    /// touched connection's bytes to its socket, as far as that has room.
+    /// Runs a tick: processes queued connections, ends the tick in the broker, performs the actions, and writes the
+    /// output of each touched connection as far as its socket has room.
     package func runTick() {
         let core = core
         core.broker.turnsBegan()
@@ -17,7 +17,7 @@ extension BrokerHost {
         if let deadline = core.broker.nextDeadline { wake(at: deadline) }
     }
 
-    /// The time that `wake(at:)` named has come.
+    /// Must be called at the time passed to `wake(at:)`.
     package func deadlinePassed() {
         core.broker.deadlinePassed(now: now)
         runTick()

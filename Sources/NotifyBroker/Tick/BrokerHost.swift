@@ -1,42 +1,42 @@
 package import NIOCore
 
-/// What drives a broker: brings events to it, and carries out what it decides on sockets, a store and a clock.
+/// Drives a broker: delivers events to it, and carries out its decisions on sockets, a store and a clock.
 ///
-/// A host calls `runTick` after events, and may be called back from within each of these calls by what it drives: a write
-/// may close a connection, which is an event. Therefore the broker is reached in short accesses, never across a call to
-/// the host.
+/// A host calls `runTick` after events. Each call to the host may be reentrant: a write may close a connection, which
+/// is an event. Therefore accesses to the broker are short and never span a call to the host.
 package protocol BrokerHost: AnyObject {
     associatedtype Sink: OutputSink
 
     var core: BrokerCore { get }
-    /// The present time.
+    /// The current time.
     var now: BrokerTime { get }
 
-    /// Calls `runTick` soon, once however often this is called before.
+    /// Schedules one call of `runTick` soon, however often this is called before it runs.
     func scheduleTick()
-    /// Calls `bytesReceived` with the connection's bytes that were not used, also if there are none.
+    /// Calls `bytesReceived` with the connection's unprocessed bytes, even if there are none.
     func continueReceiving(_ id: ConnectionID)
-    /// Calls `deadlinePassed` at the time, which replaces any later one.
+    /// Calls `deadlinePassed` at the given time, which replaces a later one.
     func wake(at deadline: Duration)
     /// Carries out an action.
     func perform(_ action: BrokerAction)
-    /// Sequences below `next` may become visible to peers with this tick. Called before bytes leave.
+    /// Records that sequences below `next` may become visible to peers with this tick. Called before any byte is sent.
     func sequencesUsed(below next: UInt64)
 
-    /// Where the connection's bytes go; nil if it is closed.
+    /// The connection's output; nil if it is closed.
     func sink(_ id: ConnectionID) -> Sink?
 }
 
 /// The socket of a connection.
 package protocol OutputSink: AnyObject {
-    /// Whether more bytes may be written before `flush`. False once it is closed.
+    /// Whether more bytes may be written before `flush`. False once the socket is closed.
     var hasRoom: Bool { get }
-    /// Whether bytes that were flushed wait for the socket, or it is closed. `connectionWritable` follows when none wait.
+    /// Whether flushed bytes wait for the socket, or it is closed. When none wait any more, the host calls
+    /// `connectionWritable`.
     var isBlocked: Bool { get }
     func write(_ bytes: ByteBuffer)
-    /// Sends what was written.
+    /// Sends the written bytes.
     func flush()
-    /// Closes once everything written has been sent.
+    /// Closes the socket once all written bytes are sent.
     func closeWhenFlushed()
 }
 

@@ -1,11 +1,11 @@
 import NotifyWire
 
-/// Turns of connections whose frames are not all processed as they are read.
+/// Scheduling of connections with received frames that are not processed yet.
 extension Broker {
-    /// A turn of the event loop has come to what waits: `nextTurn` follows until it returns nil.
+    /// Begins to serve the queue in this turn of the event loop. Call `nextTurn` until it returns nil.
     package mutating func turnsBegan() { turns.queueBegan() }
 
-    /// The next connection that is to go on: `bytesReceived` is to be called with the bytes that were not used, also if there
+    /// The next queued connection to process. The host calls `bytesReceived` with its unprocessed bytes, even if there
     /// are none.
     package mutating func nextTurn() -> ConnectionID? {
         while let id = turns.next() {
@@ -20,7 +20,7 @@ extension Broker {
         return nil
     }
 
-    /// Decides how much work may be done for the connection now.
+    /// Sets how much work may be done for the connection now.
     @inline(__always)
     mutating func beginTurn(of slot: ConnectionSlot) {
         switch connections[slot].turn {
@@ -29,14 +29,14 @@ extension Broker {
             turns.spend(Turns.Cost.read)
         case .waiting, .held: turns.beginSlice(0)
         case .going:
-            // Reading goes on when nothing is left.
+            // Reading resumes when nothing is left to process.
             connections[slot].pauses.remove(.backlog)
             turns.beginSlice(Turns.slice)
             turns.spend(Turns.Cost.turn)
         }
     }
 
-    /// - Parameter hasMore: Whether something is left that can be processed.
+    /// - Parameter hasMore: Whether something is left to process.
     @inline(__always)
     mutating func endTurn(of slot: ConnectionSlot, hasMore: Bool) {
         if hasMore || connections[slot].turn != .none { changeTurn(of: slot, hasMore: hasMore) }
@@ -45,7 +45,7 @@ extension Broker {
     private mutating func changeTurn(of slot: ConnectionSlot, hasMore: Bool) {
         let turn = connections[slot].turn
         guard hasMore else {
-            // What is in the queue is passed over.
+            // `nextTurn` skips its entry in the queue.
             connections[slot].turn = .none
             if turn == .going {
                 if connections[slot].pauses.isEmpty { actions.append(.resumeReading(connections[slot].id)) }
@@ -55,7 +55,7 @@ extension Broker {
             return
         }
         if turn == .going {
-            // It has not been read from meanwhile.
+            // Reading is still paused: no action is needed.
             connections[slot].pauses.insert(.backlog)
         } else {
             pause(slot, .backlog)
@@ -74,14 +74,14 @@ extension Broker {
         actions.append(.continueSoon)
     }
 
-    /// Ends the work of this turn.
+    /// Ends this turn of the event loop.
     mutating func turnEnded() {
         if let uid = subscriptions.uidOfRemains { removeRemains(of: uid) }
         turns.ended()
         if turns.isAnyoneWaiting || subscriptions.uidOfRemains != nil { actions.append(.continueSoon) }
     }
 
-    /// Removes what closed connections of a user left, as far as that takes a slice of work.
+    /// Removes registrations of a user's closed connections, up to a slice of work.
     private mutating func removeRemains(of uid: UInt32) {
         turns.beginSlice(Turns.slice)
         while turns.hasWorkLeft, subscriptions.uidOfRemains == uid {

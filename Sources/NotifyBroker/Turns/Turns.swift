@@ -1,60 +1,62 @@
 import DequeModule
 
-/// Whose turn it is to be processed, and how much work a turn of the event loop may take.
+/// Schedules the processing of connections fairly, and bounds the work of a turn of the event loop.
 ///
-/// Work is counted in units of about 20 ns: see ``Cost``. What connections send is processed as it is read while the turn has
-/// work left for that. A connection with more waits in a queue, is not read from meanwhile, and goes on in a later turn, a slice
-/// at a time: next is the user for whom the least was done since the queue was empty, and the connections of a user take turns.
-/// This is start-time fair queueing (Goyal, Vin and Cheng, 1996): each user gets an equal part of the work, or what it needs if
-/// that is less.
+/// Work is counted in units of about 20 ns: see ``Cost``. Received frames are processed as they are read until the
+/// turn's budget for reads is used up. A connection with frames left is queued, is not read from meanwhile, and is
+/// processed in later turns, a slice at a time. The queue serves the user for whom the least work was done since the
+/// queue was last empty, and a user's connections in round-robin order. This is start-time fair queueing (Goyal, Vin
+/// and Cheng, 1996): each user gets an equal share of the work, or what it needs if that is less.
 struct Turns {
-    /// What things cost, in units.
+    /// The cost of operations, in units.
     enum Cost {
         /// A read from a connection's socket.
         static let read = 512
-        /// A turn of a connection that waited: its reading was paused, and is resumed.
+        /// A turn of a queued connection: its reading was paused, and is resumed.
         static let turn = 640
         /// A write to a connection's socket.
         static let flush = 256
         static let frame = 14
         /// A message handed to one connection.
         static let delivery = 2
-        /// Each 256 bytes received.
+        /// Received bytes cost 1 per 256: the shift by 8.
         static let bytesShift = 8
         static let statistics = 512
         static let refusal = 128
         static let subscribe = 256
         static let pattern = 256
         static let listEntry = 96
-        /// Looking at each 256 bytes of messages again, to keep the latest of each name.
+        /// Each 256 bytes of messages that are scanned to keep the latest of each name and object.
         static let reduction = 48
-        /// What a unit is.
+        /// The duration of a unit.
         static let nanoseconds = 20
     }
 
-    /// Work on what is read in a turn, and the same again on what waits: about 1.3 ms each.
+    /// The budget of a turn for frames as they are read, and another of the same size for queued connections: about 1.3
+    /// ms each.
     static let unitsPerTurn = 1 << 16
-    /// For one connection that waits.
+    /// The work for one queued connection before the next one is served.
     static let slice = 1 << 14
-    /// For one connection that is read from while others of the same user wait.
+    /// The work for a connection that is read from while others of its user are queued, if no other user has an
+    /// account.
     static let lightSlice = 1 << 11
 
-    /// Users with connections that wait, in the order in which they came.
+    /// Users with queued connections, in order of arrival.
     private var users: [UInt32] = []
     private var waiting: [UInt32: Deque<ConnectionID>] = [:]
-    /// The work done for each user since the queue was empty. A user that joins later starts at the clock.
+    /// The work done for each user since the queue was last empty. A user that joins later starts at the clock.
     private var accounts: [UInt32: Int] = [:]
-    /// What was done for the user whose turn came last, before that turn.
+    /// The virtual time: the account of the user served last, before that turn.
     private var clock = 0
-    /// The work done so far.
+    /// The total work done.
     private(set) var spent = 0
-    /// Where the work of this turn on what is read ends.
+    /// The value of `spent` at which this turn's budget for reads ends.
     private var readEnd = Self.unitsPerTurn
     private var sliceStart = 0
-    /// Where the work for the connection that is being processed ends.
+    /// The value of `spent` at which the slice of the current connection ends.
     private var sliceEnd = 0
     private var queueEnd = 0
-    /// When the latest messages of each name may be kept in another outbox.
+    /// The earliest time at which an outbox may be reduced to its latest messages again.
     private var nextReduction = Duration.zero
 
     @inline(__always)
@@ -63,20 +65,20 @@ struct Turns {
     @inline(__always)
     mutating func spend(_ units: Int) { spent &+= units }
 
-    /// So much work may be done for a connection now.
+    /// Begins a slice of work for a connection.
     @inline(__always)
     mutating func beginSlice(_ units: Int) {
         sliceStart = spent
         sliceEnd = spent &+ units
     }
 
-    /// Whether more may be done for the connection now.
+    /// Whether the current slice has work left.
     @inline(__always)
     var hasWorkLeft: Bool { spent < sliceEnd }
 
-    /// The work that may be done on what was just read for a user. Where several users compete, what is read for one that is
-    /// ahead waits, so that its connections are read from no faster than its turns come; one that is not ahead need not wait,
-    /// whatever was done for others in this turn.
+    /// The work that may be done for a user on bytes that were just read. While several users compete, a user that is
+    /// ahead of the clock gets none, so that its connections are read from no faster than its turns come. A user that
+    /// is not ahead gets a slice, whatever was done for others in this turn.
     @inline(__always)
     func readAllowance(of uid: UInt32) -> Int {
         users.isEmpty ? readEnd - spent : readAllowanceWhileSomeWait(of: uid)
@@ -87,22 +89,23 @@ struct Turns {
         return accounts.count > 1 ? 0 : min(readEnd - spent, Self.lightSlice)
     }
 
-    /// Whether nothing may be done on what was just read: its user is ahead of others that compete, or the turn is over.
+    /// Whether the current slice began empty: the user is ahead of others that compete, or this turn's budget for reads
+    /// is used up.
     @inline(__always)
     var isSliceEmpty: Bool { sliceEnd <= sliceStart }
 
-    /// What was done since the slice began was for the user.
+    /// Ends the slice, and charges its work to the user if connections are queued.
     @inline(__always)
     mutating func endSlice(of uid: UInt32) {
         if isAnyoneWaiting { charge(spent - sliceStart, to: uid) }
     }
 
-    /// Work was done for the user. What it left unused while others were served, it may use for a turn at most.
+    /// Charges work to a user. Of a share that it left unused, a user keeps one turn's budget at most.
     mutating func charge(_ units: Int, to uid: UInt32) {
         accounts[uid] = max(accounts[uid] ?? clock, clock - Self.unitsPerTurn) + units
     }
 
-    /// Queues a connection, which must not wait already.
+    /// Queues a connection, which must not be queued already.
     mutating func wait(_ id: ConnectionID, uid: UInt32) {
         if waiting[uid] == nil {
             users.append(uid)
@@ -111,10 +114,10 @@ struct Turns {
         waiting[uid, default: []].append(id)
     }
 
-    /// The turn of the loop has come to what waits.
+    /// Begins this turn's budget for queued connections.
     mutating func queueBegan() { queueEnd = spent + Self.unitsPerTurn }
 
-    /// Takes the next connection that is to go on in this turn.
+    /// Takes the next connection to process in this turn; nil if the budget is used up or the queue is empty.
     mutating func next() -> ConnectionID? {
         guard spent < queueEnd, let index = users.indices.min(by: { account($0) < account($1) }) else { return nil }
         let uid = users.remove(at: index)
@@ -129,7 +132,7 @@ struct Turns {
 
     private func account(_ index: Int) -> Int { accounts[users[index], default: clock] }
 
-    /// The turn of the loop is over.
+    /// Ends the turn. If the queue is empty, all accounts are cleared.
     mutating func ended() {
         readEnd = spent + Self.unitsPerTurn
         guard !isAnyoneWaiting, clock > 0 || !accounts.isEmpty else { return }
@@ -139,13 +142,13 @@ struct Turns {
 
     // MARK: Keeping the latest
 
-    /// Reductions take up at most 1 of so many parts of the time.
+    /// The inverse of the share of time that reductions may take: 1/8.
     private static let reductionParts = 8
 
     /// Whether an outbox may be reduced to the latest messages of each name now.
     func mayReduce(now: Duration) -> Bool { now >= nextReduction }
 
-    /// An outbox of so many bytes is reduced.
+    /// Notes that an outbox of `bytes` is reduced, and delays the next reduction accordingly.
     mutating func reduced(bytes: Int, now: Duration) {
         let units = bytes >> 8 * Cost.reduction
         nextReduction = now + .nanoseconds(units * Cost.nanoseconds * Self.reductionParts)
