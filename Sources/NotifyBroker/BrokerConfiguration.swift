@@ -42,7 +42,7 @@ package struct BrokerConfiguration: Sendable, Equatable {
     package var answerBytesPerConnection = 512 << 10
     /// Durable messages are added to a connection's outbox only while less than this waits there.
     package var durableOutboxBytes = 256 << 10
-    /// Bytes of incomplete frames received on all of a user's connections.
+    /// Unprocessed bytes received on all of a user's connections. Checked when an incomplete frame grows.
     package var partialBytesPerUser = 64 << 20
     /// Messages waiting for the store. Above this, connections that post stored messages are not read from.
     package var pendingLogBytes = 32 << 20

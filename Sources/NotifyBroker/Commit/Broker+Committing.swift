@@ -1,9 +1,9 @@
 package import NotifyLog
 import NotifyWire
 
-/// Batches: when one begins, and what follows its outcome.
+/// Batches: when one begins, and what its outcome causes.
 extension Broker {
-    /// Hands what has gathered to the store, if it is free and there is reason to.
+    /// Passes the pending changes and messages to the store, if it is free and a commit is due.
     mutating func beginCommit(now: BrokerTime) {
         let batch = Self.beginBatch(&commits, &durables, now: now.monotonic)
         if let batch { actions.append(.commit(batch)) }
@@ -15,7 +15,7 @@ extension Broker {
         commits.beginBatch(hasProgress: durables.hasUnsavedProgress, now: now) { durables.takeProgress() }
     }
 
-    /// The store has finished a batch.
+    /// Must be called when the store has finished a batch.
     package mutating func committed(_ outcome: CommitOutcome, now: BrokerTime) {
         guard let batch = commits.takeInFlight(outcome) else { return }
         statistics.store = outcome.statistics
@@ -47,7 +47,7 @@ extension Broker {
             case .detached(let connection, let detached):
                 if connections.contains(connection) { answer(connection.slot, detached) }
             case .removed(let id, let connection, let request):
-                // There is none where its creation failed meanwhile.
+                // None exists if its creation failed meanwhile.
                 if let slot = durables.slot(of: id) {
                     logRemoval(of: slot, by: connection)
                     drop(slot)
@@ -57,7 +57,8 @@ extension Broker {
         }
     }
 
-    /// Nothing of the batch was kept: every request in it is refused, and progress is tried again.
+    /// Handles a failed batch, of which nothing is stored: refuses every request in it, and marks its progress for the
+    /// next batch.
     private mutating func failed(_ batch: InFlightBatch, _ failure: StorageFailure, now: BrokerTime) {
         storageFailed(failure, now: now)
         durables.progressFailed(batch.progressOf)

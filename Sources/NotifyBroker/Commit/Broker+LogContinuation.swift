@@ -1,11 +1,13 @@
 package import NotifyLog
 
-/// What a new log is made of, where the files of the present one are lost.
+/// The content of a new log, if the files of the current one are lost.
 extension Broker {
-    /// Whether the store is committing a batch. Which durable subscriptions the log has is known only between batches.
+    /// Whether the store is committing a batch. Only between batches is it known which durable subscriptions the log
+    /// has.
     package var isCommitting: Bool { commits.inFlight != nil }
 
-    /// What the log holds beside messages. A subscription whose creation is pending is not in it: the next batch adds it.
+    /// What the log holds besides messages. A subscription whose creation is pending is left out: the next batch adds
+    /// it.
     package var logContinuation: LogContinuation {
         let pending = commits.pending.changes.compactMap { if case .create(let record) = $0 { record.id } else { nil } }
         let records = durables.slots.map { durables.record(of: $0, owner: access.identity(durables[$0].owner)) }

@@ -3,11 +3,11 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// The way of messages and changes to the log: sequences, what gathers for the next commit, the batch that the store is
-/// committing, and whether storage works.
+/// The path of messages and changes to the log: sequences, the pending content of the next batch, the batch in flight,
+/// and storage health.
 struct CommitPipeline {
-    /// How many times the bytes at which posters are held back may wait for the log. Each connection is held back only
-    /// after one more message, and there may be many of them.
+    /// Posts are refused when this many times `pendingLimit` is pending. Reading pauses at `pendingLimit` already, but
+    /// each connection may add one more message before, and there may be many.
     private static let pendingOverrun = 8
 
     private let pendingLimit: Int
@@ -19,11 +19,11 @@ struct CommitPipeline {
     private(set) var inFlight: InFlightBatch?
     private var nextBatchID: UInt64 = 1
     private(set) var health = StorageHealth()
-    /// When progress must be persisted, or a failed commit tried again.
+    /// When progress must be persisted, or a failed commit retried.
     private var deadline: Duration?
-    /// The highest sequence that is in the log.
+    /// The highest sequence committed to the log.
     private(set) var persistedThrough: UInt64
-    /// Connections that are not read from until the log has caught up.
+    /// Connections that are not read from until the next batch has an outcome.
     private var heldConnections: Set<ConnectionSlot> = []
 
     init(_ configuration: BrokerConfiguration, recovered: RecoveredLog) {
@@ -36,9 +36,9 @@ struct CommitPipeline {
 
     // MARK: Gathering
 
-    /// The next sequence.
+    /// Takes the next sequence.
     ///
-    /// - Throws: `storageFailed`, where none is reserved.
+    /// - Throws: `storageFailed` if none is available.
     mutating func takeSequence() throws(WireError) -> UInt64 {
         guard let sequence = sequencer.take() else {
             throw WireError(.storageFailed, "no sequence can be reserved until the daemon's disk works again")
@@ -46,7 +46,9 @@ struct CommitPipeline {
         return sequence
     }
 
-    /// - Throws: `storageFailed` or `logFull`, where storage is known to fail or too much waits for the store already.
+    /// Checks whether a message may be stored.
+    ///
+    /// - Throws: `storageFailed` or `logFull` if storage fails, or `storageFailed` if too much is pending.
     func checkRoom() throws(WireError) {
         if let failure = health.failure { throw failure.wireError }
         guard pending.bytes < pendingLimit * Self.pendingOverrun else {
@@ -54,31 +56,31 @@ struct CommitPipeline {
         }
     }
 
-    /// Adds a message to the next batch and returns where it lies in the log's open block.
+    /// Adds a message to the next batch and returns its position in the log's open block.
     mutating func append(
         _ stamp: Stamp, _ parts: MessageParts, _ resolution: Resolution
     ) -> (start: Int, end: Int) {
         pending.append(stamp, parts, resolution)
     }
 
-    /// Whether the open block is to be cut before another message is added.
+    /// Whether the open block must be cut before another message is added.
     @inline(__always)
     var isOpenBlockFull: Bool { pending.open.block.frames.writerIndex >= Egress.blockBytes }
 
-    /// The post is answered when the outcome of the next batch is known.
+    /// Adds a post that is answered when the outcome of the next batch is known.
     mutating func awaitCommit(of waiter: PendingLog.Waiter, isSynced: Bool) {
         pending.isSynced = pending.isSynced || isSynced
         pending.waiters.append(waiter)
     }
 
-    /// Whether so much waits for the store that no more is to be taken from connections that bring it.
+    /// Whether so much is pending that connections that add to it are not read from.
     @inline(__always)
     var isBehind: Bool { pending.bytes > pendingLimit }
 
-    /// Holds a connection back until the outcome of the next batch is known. Returns whether it was not held already.
+    /// Holds a connection until the outcome of the next batch is known. Returns whether it was not held already.
     mutating func hold(_ slot: ConnectionSlot) -> Bool { heldConnections.insert(slot).inserted }
 
-    /// Adds a change and what follows its commit, which is wanted soon.
+    /// Adds a change and the continuation of its commit, and requests a commit.
     mutating func append(_ change: DurableChange?, then continuation: PendingLog.Continuation, isSynced: Bool = false) {
         pending.append(change, then: continuation)
         pending.isSynced = pending.isSynced || isSynced
@@ -95,19 +97,20 @@ struct CommitPipeline {
         pending.changes.removeAll { if case .setOwner(id, _) = $0 { true } else { false } }
     }
 
-    /// Charges a user with what waits since `earlier` bytes did, until the outcome is known. Returns how many bytes that are.
+    /// Charges a user with the bytes that became pending since `pending.bytes` was `earlier`, until the outcome is
+    /// known. Returns their number.
     mutating func charge(since earlier: Int, to uid: UInt32) -> Int {
         let bytes = pending.bytes - earlier
         pending.charge(bytes, to: uid)
         return bytes
     }
 
-    /// The next batch is committed as soon as the store is free.
+    /// Requests that the next batch is committed as soon as the store is free.
     mutating func requestCommit() {
         pending.isWanted = true
     }
 
-    /// There is progress to persist, soon but not at once.
+    /// Notes that there is progress to persist, and schedules a commit after `progressDelay`.
     mutating func progressMade(now: Duration) {
         let due = now + progressDelay
         deadline = min(deadline ?? due, due)
@@ -116,7 +119,7 @@ struct CommitPipeline {
     /// Ends the log's open block and returns its bytes.
     mutating func cutOpenBlock() -> ByteBuffer { pending.cut() }
 
-    /// Nothing waits for a commit, and none is in flight.
+    /// Whether no request waits for a commit and no batch is in flight.
     var isIdle: Bool { inFlight == nil && !pending.isWanted }
 
     mutating func connectionEnded(_ slot: ConnectionSlot) {
@@ -125,15 +128,16 @@ struct CommitPipeline {
 
     // MARK: Batches
 
-    /// Begins the next batch, if the store is free and there is reason to. `takeProgress` returns the progress that is
-    /// not persisted; it is asked only then.
+    /// Begins the next batch, if the store is free and a commit is due.
+    ///
+    /// - Parameter takeProgress: Returns the unpersisted progress. Called only if a batch begins.
     mutating func beginBatch(
         hasProgress: Bool, now: Duration, takeProgress: () -> (slots: Set<DurableSlot>, changes: [DurableChange])
     ) -> CommitBatch? {
         guard inFlight == nil else { return nil }
         let isDue = deadline.map { $0 <= now } ?? false
         var reservation = !health.isFailing || isDue ? sequencer.wantedReservation : nil
-        // While storage fails, each retry writes something, so that it is seen when it works again.
+        // While storage fails, each retry writes something, to detect that it works again.
         if isDue, health.isFailing { reservation = reservation ?? sequencer.mark }
         guard pending.isWanted || reservation != nil || (isDue && hasProgress) else {
             if isDue { deadline = nil }
@@ -153,7 +157,7 @@ struct CommitPipeline {
             reserveThrough: reservation, isSynced: batch.log.isSynced, isProbe: health.isFailing)
     }
 
-    /// Takes the batch in flight, if the outcome is its.
+    /// Takes the batch in flight, if the outcome belongs to it.
     mutating func takeInFlight(_ outcome: CommitOutcome) -> InFlightBatch? {
         guard let batch = inFlight, batch.id == outcome.batchID else { return nil }
         inFlight = nil
@@ -164,12 +168,12 @@ struct CommitPipeline {
         return batch
     }
 
-    /// The batch is in the log.
+    /// Notes that the batch is committed to the log.
     mutating func persisted(_ batch: InFlightBatch) {
         persistedThrough = batch.lastSequence ?? persistedThrough
     }
 
-    /// Takes the connections that may be read from again, now that the log has caught up.
+    /// Takes the held connections: reading from them resumes.
     mutating func takeHeldConnections() -> [ConnectionSlot] {
         defer { heldConnections = [] }
         return heldConnections.sorted()
@@ -177,31 +181,31 @@ struct CommitPipeline {
 
     // MARK: Health
 
-    /// Notes a failure; another commit is tried later. Returns whether that is news.
+    /// Notes a failure and schedules a retry. Returns whether the health changed.
     mutating func storageFailed(_ failure: StorageFailure, now: Duration) -> Bool {
         deadline = now + retryDelay
         return health.set(failure)
     }
 
-    /// A commit succeeded. Returns whether that is news.
+    /// Notes that a commit succeeded. Returns whether the health changed.
     mutating func storageWorks() -> Bool { health.set(nil) }
 
     func silenceDeadline(pageStarted: Duration?) -> Duration? {
         health.silenceDeadline(since: .earlier(inFlight?.started, pageStarted))
     }
 
-    /// Notes that the store has not answered for too long. Returns whether that is news.
+    /// Considers storage failed if the store has not answered for too long. Returns whether the health changed.
     mutating func noteSilence(pageStarted: Duration?, now: Duration) -> Bool {
         guard let silent = silenceDeadline(pageStarted: pageStarted), silent <= now else { return false }
-        // Where only a page is late, a commit must show that storage works again.
+        // If only a page is late, a commit must show that storage works again.
         deadline = deadline ?? now + retryDelay
         return health.set(
             StorageFailure(
                 kind: .inputOutput, message: "the disk has not answered for \(StorageHealth.longestSilence)"))
     }
 
-    /// When the pipeline has something to do even if no event comes. While a batch is in flight no other begins, however
-    /// late it is.
+    /// When the pipeline must act even without an event. While a batch is in flight no other begins, however late it
+    /// is.
     func nextDeadline(pageStarted: Duration?) -> Duration? {
         .earlier(inFlight == nil ? deadline : nil, silenceDeadline(pageStarted: pageStarted))
     }

@@ -4,7 +4,7 @@ import NotifyLog
 struct InFlightBatch {
     let id: UInt64
     let log: PendingLog
-    /// Durable subscriptions whose progress is in it.
+    /// The durable subscriptions whose progress is in it.
     let progressOf: Set<DurableSlot>
     let reserveThrough: UInt64?
     let started: Duration

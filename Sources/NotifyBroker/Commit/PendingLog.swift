@@ -3,10 +3,10 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// What gathers for the next commit: encoded messages, changes to durable subscriptions, and the requests that wait for
-/// the outcome.
+/// The pending content of the next batch: encoded messages, changes to durable subscriptions, and the requests that
+/// wait for the outcome.
 struct PendingLog {
-    /// A block with what each of its messages reached when it was posted.
+    /// A block, and the resolution of each of its messages when it was posted.
     struct Part {
         var block = LogBlock()
         var resolutions: [Resolution] = []
@@ -16,11 +16,11 @@ struct PendingLog {
     struct Waiter {
         var connection: ConnectionID
         var wantsReceipt: Bool
-        /// With the durability that is reached if the batch is committed.
+        /// The receipt to send if the batch is committed.
         var receipt: Receipt
     }
 
-    /// What follows the commit of a change to a durable subscription.
+    /// The answer to send, or the action to take, after a commit.
     enum Continuation {
         case attached(DurableID, Attachment)
         /// The subscription's last progress is in the batch.
@@ -33,25 +33,25 @@ struct PendingLog {
     /// The part that posts are appended to.
     private(set) var open = Part()
     var waiters: [Waiter] = []
-    /// Creations and removals. Progress is gathered when the batch is made.
+    /// Creations, removals and changes of owner. Progress is added when the batch begins.
     var changes: [DurableChange] = []
     private(set) var continuations: [Continuation] = []
-    /// It must be flushed to disk.
+    /// Whether it must be flushed to disk.
     var isSynced = false
-    /// Requests wait for it: it is committed as soon as the store is free.
+    /// Whether requests wait for it: then it is committed as soon as the store is free.
     var isWanted = false
-    /// The memory of all that is in it.
+    /// The memory of its content, in bytes.
     private(set) var bytes = 0
-    /// What each user is charged with for it.
+    /// The bytes charged to each user for it.
     private(set) var charges: [UInt32: Int] = [:]
     private var lastResolution: Resolution?
 
-    /// What a message takes beside its bytes: entry, waiter, resolution.
+    /// The memory of a message besides its frame: entry, waiter, resolution.
     private static let messageBytes = 128
-    /// What a change takes with its continuation, filters aside.
+    /// The memory of a change and its continuation, filters aside.
     private static let changeBytes = 512
 
-    /// Encodes a message and returns where it lies in the open block.
+    /// Encodes a message and returns its position in the open block.
     mutating func append(_ stamp: Stamp, _ parts: MessageParts, _ resolution: Resolution) -> (start: Int, end: Int) {
         let start = open.block.frames.writerIndex
         let size = Deliver.append(stamp, parts, to: &open.block.frames)
@@ -67,7 +67,7 @@ struct PendingLog {
         return (start, start + size)
     }
 
-    /// Adds a change and what follows its commit.
+    /// Adds a change, if there is one, and the continuation of its commit.
     mutating func append(_ change: DurableChange?, then continuation: Continuation) {
         if let change {
             changes.append(change)
@@ -77,7 +77,7 @@ struct PendingLog {
         bytes += Self.changeBytes
     }
 
-    /// Charges a user with what it added.
+    /// Charges a user with bytes that it added.
     mutating func charge(_ bytes: Int, to uid: UInt32) {
         charges[uid, default: 0] += bytes
     }

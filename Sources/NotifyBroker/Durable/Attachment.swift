@@ -1,34 +1,34 @@
 import NotifyWire
 
-/// The attachment of a client to a durable subscription.
+/// A client's attachment to a durable subscription, as requested.
 struct Attachment: Equatable {
     let connection: ConnectionID
-    /// The client's number for the subscription on that connection.
+    /// The client's number of the subscription on that connection.
     let number: UInt32
     let instance: ClientInstance
     let identity: IdentityID
     let pid: UInt32
     let request: UInt64
     let isResumed: Bool
-    /// The highest number of messages in flight.
+    /// The most messages in flight.
     let window: Int
 }
 
-/// Distinguishes a member from all others that its subscription has or had.
+/// Identifies a member among all that its subscription has or had.
 struct MemberID: Hashable {
     let rawValue: UInt32
 
     var next: MemberID { MemberID(rawValue: rawValue &+ 1) }
 }
 
-/// A client attached to a durable subscription, and how much it may be handed.
+/// A client attached to a durable subscription, with its flow control: window and credit.
 struct Member {
     let attachment: Attachment
     let id: MemberID
     private(set) var credit: UInt32
-    /// Messages handed over and not acknowledged.
+    /// Messages delivered and not acknowledged.
     private(set) var unacknowledged = 0
-    /// The highest sequence handed over; acknowledgements end here at the latest.
+    /// The highest sequence delivered. Acknowledgements above it are refused.
     private(set) var deliveredThrough: UInt64 = 0
 
     init(_ attachment: Attachment, id: MemberID, credit: UInt32) {
@@ -37,7 +37,7 @@ struct Member {
         self.credit = credit
     }
 
-    /// How many more messages the window and the credit allow.
+    /// How many more messages the window and the credit permit.
     var room: Int { max(0, min(attachment.window - unacknowledged, Int(credit))) }
 
     mutating func delivered(_ sequence: UInt64) {

@@ -1,6 +1,6 @@
 import NotifyWire
 
-/// The flow control of durable subscriptions.
+/// Flow control of durable subscriptions: acknowledgements and credit.
 extension Broker {
     mutating func acknowledge(
         _ acknowledge: Acknowledge, _ slot: ConnectionSlot, now: BrokerTime

@@ -3,8 +3,8 @@ import NotifyWire
 
 /// Durable subscriptions: creating, attaching, detaching, removing.
 extension Broker {
-    /// Takes up a durable subscription that the log knows. One that was attached when the last run died may have had
-    /// everything seen.
+    /// Restores a durable subscription from the log. If it was attached when the last run crashed, every stored message
+    /// may have been seen.
     mutating func recover(_ record: DurableRecord) {
         var record = record
         let wasAttached = record.progress.isAttached
@@ -17,7 +17,7 @@ extension Broker {
         if wasAttached { durables.noteProgress(slot) }
     }
 
-    /// Creates a durable subscription, or attaches to one. The answer follows the commit.
+    /// Creates a durable subscription, or attaches to an existing one. The answer follows the commit.
     mutating func subscribeDurable(
         _ subscribe: Subscribe, _ filter: SubscriptionFilter, _ slot: ConnectionSlot
     ) throws(WireError) {
@@ -42,7 +42,7 @@ extension Broker {
             }
             durable = existing
             durables.noteProgress(durable)
-            // Also where the owner is the same: an earlier attachment under another identity may be pending.
+            // Even if the owner is the same: an earlier attachment under another identity may be pending.
             change = .setOwner(id: durables[durable].id, access.identity(attachment.identity))
         } else {
             (durable, change) = try create(subscribe, filter, slot)
@@ -51,8 +51,8 @@ extension Broker {
         connections[slot].subscriptions[subscribe.subscription] = .durable(durable)
         connections[slot].unansweredAttaches.insert(subscribe.request)
         access.retain(attachment.identity)
-        // The attachment must be on disk before anything is handed over: after a loss of power, too, it must be known
-        // what may have been seen.
+        // Flushed before any message is delivered: after a power failure, too, the log must show that a client was
+        // attached and may have seen messages.
         commits.append(change, then: .attached(durables[durable].id, attachment), isSynced: true)
         chargeDurable(durable)
         holdIfLogBehind(slot)
@@ -105,7 +105,7 @@ extension Broker {
         }
     }
 
-    /// The same client is back on another connection: the earlier one loses the subscription.
+    /// The same client has attached on another connection: the earlier connection loses the subscription.
     private mutating func takeOver(_ slot: DurableSlot, from earlier: Attachment) {
         detach(slot)
         guard connections.contains(earlier.connection) else { return }
@@ -118,8 +118,8 @@ extension Broker {
 
     // MARK: Outcomes
 
-    /// The request is answered also where the client has detached since without waiting for the answer; the log then has
-    /// its identity all the same.
+    /// Acts on a committed attachment. The client may have detached since without waiting for the answer: the request
+    /// is answered, and the log has the new owner, all the same.
     mutating func attachCommitted(_ id: DurableID, _ attachment: Attachment) {
         defer { access.release(attachment.identity) }
         guard let slot = durables.slot(of: id) else { return }
@@ -150,7 +150,7 @@ extension Broker {
             readers.open(LogReader(for: .durable(slot), interest, after: durable.cursor.position)), of: slot)
     }
 
-    /// What the subscription may receive depends on the identity that was attached last.
+    /// Sets the owner: the identity that attached last, whose rights apply to deliveries.
     private mutating func setOwner(of slot: DurableSlot, to identity: IdentityID) {
         let earlier = durables[slot].owner
         guard earlier != identity else { return }
@@ -166,7 +166,7 @@ extension Broker {
             if attachment.isResumed {
                 if durables[slot].member?.attachment == attachment { endAttachment(slot) }
             } else {
-                // It was never created, for no client that has attached to it since either.
+                // The subscription was never created: clients that attached to it since are refused as well.
                 endAttachment(slot)
                 for case .attached(id, let later) in commits.pending.continuations {
                     refuseAttach(later, error)
@@ -190,7 +190,8 @@ extension Broker {
             attachment.connection.slot, request: attachment.request, error, subscription: attachment.number)
     }
 
-    /// Whether the request to attach waits for its answer, which the caller gives now.
+    /// Takes the request to attach from those that wait for their answer. Returns whether it was among them: the caller
+    /// answers it now.
     private mutating func isUnanswered(_ attachment: Attachment) -> Bool {
         connections.contains(attachment.connection)
             && connections[attachment.connection.slot].unansweredAttaches.remove(attachment.request) != nil
@@ -198,7 +199,7 @@ extension Broker {
 
     // MARK: Leaving
 
-    /// Ends the attachment, if there is one. What was handed over and not acknowledged is handed over again.
+    /// Ends the attachment, if there is one. Unacknowledged messages are redelivered.
     mutating func detach(_ slot: DurableSlot) {
         if let reader = durables[slot].reader {
             if readers[reader].isLive { durables[slot].passed(through: commits.persistedThrough) }
@@ -208,13 +209,13 @@ extension Broker {
         chargeDurable(slot)
     }
 
-    /// Charges the user with what the subscription holds.
+    /// Charges the user with the memory of the subscription.
     mutating func chargeDurable(_ slot: DurableSlot) {
         let change = durables[slot].charge()
         if change != 0 { ledger.change(.durableBytes, by: change, uid: durables[slot].uid) }
     }
 
-    /// The subscription is no longer in the log.
+    /// Removes a subscription that the log does not have, or no longer has.
     mutating func drop(_ slot: DurableSlot) {
         let durable = durables.remove(slot)
         subscriptions.remove(durable.registration, uid: durable.uid)

@@ -1,21 +1,22 @@
 import NotifyLog
 import NotifyWire
 
-/// How far a durable subscription has come: what is persisted of it.
+/// The progress of a durable subscription, as far as it is persisted, and the messages in flight above it.
 struct Cursor {
-    /// Every matching message up to here is acknowledged.
+    /// Every matching message up to this sequence is acknowledged.
     private(set) var position: UInt64
-    /// Every matching message up to here was handed over, or is acknowledged. Trails while the reader is live.
+    /// Every matching message up to this sequence was delivered or acknowledged. While the reader is live, commits that
+    /// do not match do not advance it.
     private(set) var passedThrough: UInt64
-    /// Every message up to here may have been seen.
+    /// Every message up to this sequence may have been seen by a client.
     private(set) var seenThrough: UInt64
-    /// Counts the resets of the position.
+    /// The number of times the position was reset.
     let generation: UInt32
-    /// Handed over in this attachment and above the position.
+    /// Messages delivered in this attachment, above the position.
     private(set) var inFlight = InFlightMessages()
     /// Acknowledged in earlier attachments, above the position at which this one began.
     private var acknowledgedBefore: RangeSet<UInt64>
-    /// What was `seenThrough` when this attachment began.
+    /// The value of `seenThrough` when this attachment began.
     private var redeliverThrough: UInt64
 
     init(_ progress: DurableProgress) {
@@ -27,18 +28,18 @@ struct Cursor {
         acknowledgedBefore = RangeSet(progress.acknowledged)
     }
 
-    /// The memory of what is in flight or was acknowledged out of order.
+    /// The memory of messages in flight and of ranges acknowledged out of order, in bytes.
     var byteCount: Int {
         inFlight.byteCount + acknowledgedBefore.ranges.count * MemoryLayout<Range<UInt64>>.stride
     }
 
     // MARK: Handing over
 
-    /// Whether a message that is handed over now may have been seen before.
+    /// Whether a message that is delivered now may have been seen before.
     func isRedelivery(_ sequence: UInt64) -> Bool { sequence <= redeliverThrough }
 
-    /// A matching message above all others is about to be handed to a member. Returns false for one that was
-    /// acknowledged in an earlier attachment, which is passed over.
+    /// Notes that a matching message, with a higher sequence than all before, is delivered to a member. Returns false
+    /// if it was acknowledged in an earlier attachment: then it is skipped.
     mutating func take(_ sequence: UInt64, member: MemberID) -> Bool {
         passedThrough = sequence
         if !acknowledgedBefore.isEmpty, acknowledgedBefore.contains(sequence) {
@@ -55,14 +56,14 @@ struct Cursor {
         return true
     }
 
-    /// Every matching message up to here was handed over or acknowledged.
+    /// Notes that every matching message up to `sequence` was delivered or acknowledged.
     mutating func passed(through sequence: UInt64) {
         passedThrough = max(passedThrough, sequence)
         if inFlight.isEmpty { position = max(position, passedThrough) }
     }
 
-    /// A member acknowledged the ranges, which rise and do not overlap. Acts on what that member was handed, and returns
-    /// how many messages that were.
+    /// Acknowledges the messages of a member in the ranges, which are ascending and disjoint. Returns how many messages
+    /// that were.
     mutating func acknowledged(_ ranges: [SequenceRange], member: MemberID) -> Int {
         var count = 0
         for range in ranges where range.last > position {
@@ -73,12 +74,12 @@ struct Cursor {
         return count
     }
 
-    /// The attachment ended: what was handed over and not acknowledged is handed over again.
+    /// Ends the attachment. Unacknowledged messages are redelivered.
     mutating func rewind() {
         self = Cursor(progress(isAttached: false))
     }
 
-    /// What the log keeps.
+    /// The progress to persist.
     func progress(isAttached: Bool) -> DurableProgress {
         let before = acknowledgedBefore.sequenceRanges(above: passedThrough)
         return DurableProgress(

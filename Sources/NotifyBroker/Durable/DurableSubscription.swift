@@ -1,39 +1,39 @@
 import NotifyLog
 import NotifyWire
 
-/// A durable subscription: a filter and a cursor, which the log keeps, and the members that read from it. A pure state
+/// A durable subscription: a filter and a cursor, which are persisted, and the member attached to it. A pure state
 /// machine.
 ///
-/// There is one member at a time. While one is attached, a reader of the log hands over messages.
+/// At most one member is attached at a time. While one is, a log reader delivers messages to it.
 struct DurableSubscription {
     enum State: Equatable {
         case detached
-        /// The attachment is not committed yet: nothing is handed over.
+        /// The attachment is not committed yet: no message is delivered.
         case attaching
         case attached
         /// Its removal is pending.
         case removing
     }
 
-    /// Messages handed over may lie this many windows above the cursor.
+    /// The most messages between the cursor and the newest message in flight, in windows.
     private static let spanWindows = 8
 
     let id: DurableID
     let name: String
     let filter: SubscriptionFilter
     let uid: UInt32
-    /// In the center; rises, so that a later subscription in the same slot is not taken for this one.
+    /// The id of its registration in the center. Ids ascend, so a later subscription in the same slot has another.
     var registration: UInt64 = 0
-    /// Whose rights bound what is received.
+    /// The identity whose rights apply to deliveries.
     var owner: IdentityID
-    /// Reads the log for it while it is attached.
+    /// The log reader, while a client is attached.
     var reader: ReaderID?
 
     private(set) var state = State.detached
     private(set) var cursor: Cursor
     private(set) var member: Member?
     private var nextMemberID = MemberID(rawValue: 0)
-    /// Bytes that the user is charged with.
+    /// The bytes charged to the user.
     private(set) var chargedBytes = 0
 
     init(_ record: DurableRecord, owner: IdentityID) {
@@ -45,18 +45,18 @@ struct DurableSubscription {
         cursor = Cursor(record.progress)
     }
 
-    /// What the log is to keep of its progress.
+    /// The progress to persist.
     var progress: DurableProgress { cursor.progress(isAttached: member != nil) }
 
-    /// Identifies the life of the cursor for clients: another id or a reset gives another value.
+    /// Identifies the cursor for clients: differs after a removal and after a reset.
     var generation: UInt64 { UInt64(id.rawValue) << 32 | UInt64(cursor.generation) }
 
     // MARK: Memory
 
-    /// Besides filter and cursor.
+    /// The memory besides filter and cursor, in bytes.
     private static let ownBytes = 1024
 
-    /// Charges it with what it holds now, and returns how many bytes more those are.
+    /// Updates the charge to the current memory, and returns by how many bytes it grew.
     mutating func charge() -> Int {
         let bytes = Self.ownBytes + filter.byteCount + cursor.byteCount
         defer { chargedBytes = bytes }
@@ -73,7 +73,7 @@ struct DurableSubscription {
         case refused(WireError, holderPID: UInt32)
     }
 
-    /// A client asks to attach on a connection.
+    /// Decides whether a client may attach on a connection.
     func attachRequested(
         by instance: ClientInstance, on connection: ConnectionID, filter: SubscriptionFilter
     ) -> AttachVerdict {
@@ -110,14 +110,14 @@ struct DurableSubscription {
         state = .attaching
     }
 
-    /// The attachment is committed. Returns false where it is no longer the one that was requested.
+    /// Notes that an attachment is committed. Returns false if it is not the current one any more.
     mutating func attachmentCommitted(_ attachment: Attachment) -> Bool {
         guard state == .attaching, member?.attachment == attachment else { return false }
         state = .attached
         return true
     }
 
-    /// The member has left or lost its connection. What it was handed and did not acknowledge is handed over again.
+    /// Ends the attachment: the client detached or its connection closed. Unacknowledged messages are redelivered.
     mutating func detached() {
         guard member != nil else { return }
         member = nil
@@ -147,21 +147,21 @@ struct DurableSubscription {
 
     // MARK: Handing over
 
-    /// How many messages may be handed over now.
+    /// How many messages may be delivered now.
     var room: Int {
         guard state == .attached, let member else { return 0 }
         return min(member.room, member.attachment.window * Self.spanWindows - cursor.inFlight.count)
     }
 
-    /// Hands over a matching message above all others. Returns the attachment that gets it; nil for a message that was
-    /// acknowledged earlier, which is passed over.
+    /// Delivers a matching message with a higher sequence than all before. Returns the attachment that receives it; nil
+    /// if it was acknowledged earlier and is skipped.
     mutating func take(_ sequence: UInt64) -> Attachment? {
         guard let id = member?.id, cursor.take(sequence, member: id) else { return nil }
         member?.delivered(sequence)
         return member?.attachment
     }
 
-    /// Every matching message up to here was handed over or acknowledged.
+    /// Notes that every matching message up to `sequence` was delivered or acknowledged.
     mutating func passed(through sequence: UInt64) {
         cursor.passed(through: sequence)
     }
@@ -172,9 +172,10 @@ struct DurableSubscription {
         member?.creditAdded(messages)
     }
 
-    /// Acts on the messages in the ranges that the member was handed, and on nothing else.
+    /// Acknowledges the messages in the ranges that were delivered to the current member, and no others.
     ///
-    /// - Throws: `notDelivered`, if a range ends above all that the member was handed; then no range counts.
+    /// - Throws: `notDelivered` if a range ends above the highest sequence delivered to the member; then no range
+    ///   counts.
     mutating func acknowledged(_ ranges: [SequenceRange]) throws(WireError) {
         guard let member else { return }
         if let wrong = ranges.first(where: { $0.last > member.deliveredThrough }) {

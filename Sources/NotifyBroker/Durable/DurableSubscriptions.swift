@@ -2,7 +2,7 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// The place of a durable subscription, valid until it is removed.
+/// The slot of a durable subscription, valid until it is removed.
 struct DurableSlot: Hashable, Comparable, Sendable {
     let rawValue: Int32
 
@@ -15,7 +15,7 @@ struct DurableSlot: Hashable, Comparable, Sendable {
     static func < (left: DurableSlot, right: DurableSlot) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// Identifies a durable subscription for clients.
+/// Identifies a durable subscription to clients: names are unique per user.
 struct DurableKey: Hashable, Comparable {
     var uid: UInt32
     var name: String
@@ -23,19 +23,19 @@ struct DurableKey: Hashable, Comparable {
     static func < (left: DurableKey, right: DurableKey) -> Bool { (left.uid, left.name) < (right.uid, right.name) }
 }
 
-/// The durable subscriptions, and which of them have progress that is not persisted.
+/// All durable subscriptions, and which of them have unpersisted progress.
 struct DurableSubscriptions {
     private var table = SlotTable<PlainSlotID, DurableSubscription>()
     private var slotsByKey: [DurableKey: DurableSlot] = [:]
     private var slotsByID: [DurableID: DurableSlot] = [:]
     private(set) var nextID: DurableID
-    /// Those whose progress is to be persisted.
+    /// Subscriptions with progress to persist.
     private var unsaved: Set<DurableSlot> = []
 
-    /// How many have a member.
+    /// The number of subscriptions with a member.
     private(set) var attachedCount = 0
 
-    /// - Parameter nextID: The lowest id that was never used.
+    /// - Parameter nextID: The next id to assign.
     init(nextID: DurableID) {
         self.nextID = nextID
     }
@@ -52,14 +52,16 @@ struct DurableSubscriptions {
         @inline(__always) _modify { yield &table[slot.index] }
     }
 
-    /// Whether the registration is the subscription's that is now in the slot.
+    /// Whether the registration belongs to the subscription that is now in the slot.
     func isCurrent(_ registration: UInt64, at slot: DurableSlot) -> Bool {
         table.isUsed(slot.index) && table[slot.index].registration == registration
     }
 
     // MARK: Creation and removal
 
-    /// - Throws: `limitReached`, after four billion creations.
+    /// Takes the next id.
+    ///
+    /// - Throws: `limitReached` if no id is left.
     mutating func takeID() throws(WireError) -> DurableID {
         let id = nextID
         guard id.rawValue < .max else {
@@ -69,7 +71,7 @@ struct DurableSubscriptions {
         return id
     }
 
-    /// Adds a subscription, which the caller registers in the center.
+    /// Adds a subscription. The caller registers it in the center.
     mutating func add(_ record: DurableRecord, owner: IdentityID) -> DurableSlot {
         let id = table.insert { _ in DurableSubscription(record, owner: owner) }
         let slot = DurableSlot(Int32(id.index))
@@ -78,7 +80,7 @@ struct DurableSubscriptions {
         return slot
     }
 
-    /// Removes a subscription without a member and returns it as it was.
+    /// Removes and returns a subscription, which must not have a member.
     mutating func remove(_ slot: DurableSlot) -> DurableSubscription {
         let removed = self[slot]
         slotsByKey[DurableKey(uid: removed.uid, name: removed.name)] = nil
@@ -95,7 +97,7 @@ struct DurableSubscriptions {
         attachedCount += 1
     }
 
-    /// The attachment was committed, and the reader opened for it.
+    /// Notes the reader that was opened for a committed attachment.
     mutating func opened(_ reader: ReaderID, of slot: DurableSlot) {
         self[slot].reader = reader
     }
@@ -110,9 +112,10 @@ struct DurableSubscriptions {
         noteProgress(slot)
     }
 
-    /// The member acknowledged the ranges.
+    /// Acknowledges the member's messages in the ranges.
     ///
-    /// - Throws: `notDelivered`; then no range counts.
+    /// - Throws: `notDelivered` if a range ends above the highest sequence delivered to the member; then no range
+    ///   counts.
     mutating func acknowledged(_ ranges: [SequenceRange], of slot: DurableSlot) throws(WireError) {
         try table.update(slot.index) { (durable) throws(WireError) in try durable.acknowledged(ranges) }
         noteProgress(slot)
@@ -120,14 +123,14 @@ struct DurableSubscriptions {
 
     // MARK: Progress
 
-    /// The subscription's progress is to join the next batch.
+    /// Marks the subscription's progress for the next batch.
     mutating func noteProgress(_ slot: DurableSlot) {
         unsaved.insert(slot)
     }
 
     var hasUnsavedProgress: Bool { !unsaved.isEmpty }
 
-    /// Takes the subscriptions with progress to persist, and what is to be written.
+    /// Takes the subscriptions with unpersisted progress, and the changes to write.
     mutating func takeProgress() -> (slots: Set<DurableSlot>, changes: [DurableChange]) {
         let slots = unsaved
         unsaved = []
@@ -137,7 +140,7 @@ struct DurableSubscriptions {
         return (slots, changes)
     }
 
-    /// The batch with the progress of these failed: it joins the next one.
+    /// Marks progress again whose batch failed, for the next batch.
     mutating func progressFailed(_ slots: Set<DurableSlot>) {
         unsaved.formUnion(slots.filter { table.isUsed($0.index) && self[$0].state != .removing })
     }

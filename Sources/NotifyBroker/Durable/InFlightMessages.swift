@@ -2,7 +2,7 @@ import Algorithms
 import DequeModule
 import NotifyWire
 
-/// The messages handed to members that the cursor has not passed, in the order of their sequences.
+/// The messages delivered to members above the cursor, in ascending order of sequence.
 struct InFlightMessages {
     private struct Message {
         var sequence: UInt64
@@ -15,15 +15,15 @@ struct InFlightMessages {
     var count: Int { messages.count }
     var isEmpty: Bool { messages.isEmpty }
     var byteCount: Int { messages.count * MemoryLayout<Message>.stride }
-    /// The sequence of the oldest one, which is not acknowledged.
+    /// The sequence of the oldest message, which is unacknowledged: acknowledged ones are removed from the front.
     var oldest: UInt64? { messages.first?.sequence }
 
-    /// Adds a message with a higher sequence than all others.
+    /// Adds a message, which must have a higher sequence than all others.
     mutating func append(_ sequence: UInt64, member: MemberID, isAcknowledged: Bool = false) {
         messages.append(Message(sequence: sequence, member: member, isAcknowledged: isAcknowledged))
     }
 
-    /// Acknowledges the member's messages in the range and returns how many were not acknowledged before.
+    /// Acknowledges the member's messages in the range. Returns how many were not acknowledged before.
     mutating func acknowledge(_ range: SequenceRange, member: MemberID) -> Int {
         var count = 0
         var index =
@@ -46,8 +46,8 @@ struct InFlightMessages {
         }
     }
 
-    /// The acknowledged messages as ranges. What lies between neighbours did not match or was acknowledged earlier, so
-    /// a range covers it.
+    /// The acknowledged messages as ranges. Sequences between neighbors did not match or were acknowledged earlier, so
+    /// one range may span them.
     var acknowledgedRanges: [SequenceRange] {
         var ranges: [SequenceRange] = []
         var isRunning = false

@@ -3,11 +3,11 @@ import NotifyWire
 
 extension RangeSet<UInt64> {
     init(_ ranges: [SequenceRange]) {
-        // In order, so that each is appended.
+        // Sorted, so that each range is appended at the end.
         self.init(ranges.sorted { $0.first < $1.first }.map { $0.first..<$0.last + 1 })
     }
 
-    /// The ranges of what is above `position`, rising and apart.
+    /// The ranges above `position`, ascending and disjoint.
     func sequenceRanges(above position: UInt64) -> [SequenceRange] {
         guard let last = ranges.last, last.upperBound - 1 > position else { return [] }
         let first = ranges.partitioningIndex { $0.upperBound - 1 > position }
@@ -18,7 +18,7 @@ extension RangeSet<UInt64> {
 }
 
 extension [SequenceRange] {
-    /// The same sequences in ranges that rise and do not overlap, so that none is looked at twice.
+    /// The same sequences in ascending, disjoint ranges, so that none is visited twice.
     var joined: [SequenceRange] {
         count > 1 ? RangeSet(self).sequenceRanges(above: 0) : self
     }

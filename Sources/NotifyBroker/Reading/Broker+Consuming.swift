@@ -1,23 +1,24 @@
 import NotifyCenter
 import NotifyLog
 
-/// What readers of the log read for: the one place that knows the kinds of consumers.
+/// The consumers of log readers: the only place that depends on their kind.
 extension Broker {
-    /// How many messages the reader's consumer takes now.
+    /// How many messages the reader's consumer accepts now.
     func room(for reader: ReaderID) -> Int {
         switch readers[reader].consumer {
         case .durable(let slot): durables[slot].room
         }
     }
 
-    /// The connection whose outbox must have room; nil where nothing is attached.
+    /// The connection to which the consumer's messages go; nil if no client is attached.
     func connection(for reader: ReaderID) -> ConnectionSlot? {
         switch readers[reader].consumer {
         case .durable(let slot): durables[slot].member?.attachment.connection.slot
         }
     }
 
-    /// Hands the consumer a matching message above all others. Returns where it goes; nil where the consumer passes over it.
+    /// Gives the consumer a matching message with a higher sequence than all before. Returns its destination; nil if
+    /// the consumer skips it.
     mutating func take(_ sequence: UInt64, for reader: ReaderID) -> OpenRun.Destination? {
         switch readers[reader].consumer {
         case .durable(let slot):
@@ -28,21 +29,21 @@ extension Broker {
         }
     }
 
-    /// Charges the consumer's user with what it holds, after messages were handed to it.
+    /// Charges the consumer's user with the consumer's memory, after messages were given to it.
     mutating func chargeConsumer(of reader: ReaderID) {
         switch readers[reader].consumer {
         case .durable(let slot): chargeDurable(slot)
         }
     }
 
-    /// Every matching message up to `sequence` was handed to the consumer. What follows up to there did not match.
+    /// Notes that every matching message up to `sequence` was given to the consumer.
     mutating func consumerPassed(through sequence: UInt64, _ reader: ReaderID) {
         switch readers[reader].consumer {
         case .durable(let slot): durables[slot].passed(through: sequence)
         }
     }
 
-    /// The reader that gets the messages of a registration other than a connection's; nil while there is none.
+    /// The reader of a durable registration; nil if it has none.
     func reader(of registration: Registration) -> ReaderID? {
         let slot = registration.durable
         return durables.isCurrent(registration.id, at: slot) ? durables[slot].reader : nil

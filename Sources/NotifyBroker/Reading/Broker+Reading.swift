@@ -2,11 +2,11 @@ import NotifyCenter
 package import NotifyLog
 import NotifyWire
 
-/// Stored messages on their way to the readers' consumers.
+/// Delivery of stored messages to the readers' consumers.
 extension Broker {
     // MARK: At the tail
 
-    /// Hands the messages of a block that was just committed to the live readers that they reached when they were posted.
+    /// Delivers the messages of a block that was just committed to the live readers that matched when they were posted.
     mutating func handToLiveReaders(_ part: PendingLog.Part) {
         let live = readers.liveReaders
         guard !live.isEmpty else { return }
@@ -29,7 +29,7 @@ extension Broker {
         closeRuns()
     }
 
-    /// Puts what was handed over into outboxes.
+    /// Moves the open runs into outboxes.
     private mutating func closeRuns() {
         for reader in egress.readersWithRuns { chargeConsumer(of: reader) }
         egress.closeRuns()
@@ -45,7 +45,8 @@ extension Broker {
         take(entry, for: reader, source)
     }
 
-    /// Puts a matching message above all others into the reader's run, unless its consumer passes over it.
+    /// Adds a matching message, with a higher sequence than all before, to the reader's run, unless its consumer skips
+    /// it.
     private mutating func take(_ entry: LogBlock.Entry, for reader: ReaderID, _ source: UInt32) {
         readers[reader].passed(through: entry.sequence)
         guard let destination = take(entry.sequence, for: reader) else { return }
@@ -54,7 +55,7 @@ extension Broker {
 
     // MARK: Behind the tail
 
-    /// Lets every reader that may have something to read go on, from the ring or by requesting a page.
+    /// Lets every ready reader continue, from the tail ring or by requesting a page.
     mutating func readOn(now: BrokerTime) {
         let (ready, ringEntries) = readers.takeReady()
         let workEnd = subscriptions.work + Turns.unitsPerTurn
@@ -65,7 +66,7 @@ extension Broker {
         closeRuns()
     }
 
-    /// - Parameter workEnd: Of the center; names are resolved up to there in this turn.
+    /// - Parameter workEnd: The center's `work` at which this turn's budget for resolving names ends.
     private mutating func readOn(_ reader: ReaderID, ringEntries: Int, workEnd: Int) {
         guard room(for: reader) > 0, holdIfFull(reader) else { return }
         switch readers.source(for: reader, persistedThrough: commits.persistedThrough) {
@@ -75,7 +76,7 @@ extension Broker {
         }
     }
 
-    /// Returns whether the consumer's connection has room. Where it has none, its readers wait until it has.
+    /// Returns whether the consumer's connection has room. If not, the reader is woken when it has.
     private mutating func holdIfFull(_ reader: ReaderID) -> Bool {
         guard let slot = connection(for: reader) else { return false }
         if hasRoom(slot) { return true }
@@ -87,14 +88,14 @@ extension Broker {
         connection(for: reader).map { hasRoom($0) } ?? false
     }
 
-    /// Whether the connection's outbox takes more stored messages.
+    /// Whether the connection's outbox has room for more stored messages.
     func hasRoom(_ slot: ConnectionSlot) -> Bool {
         let waiting = egress[slot].runBytes
         return waiting < configuration.durableOutboxBytes
             && (waiting == 0 || !ledger.isTight(connections[slot].uid))
     }
 
-    /// The connection's outbox has room again.
+    /// Wakes the connection's readers: its outbox has room again.
     mutating func wakeReaders(of slot: ConnectionSlot) {
         for case .durable(let durable) in connections[slot].subscriptions.values {
             if let reader = durables[durable].reader { readers.wake(reader) }
@@ -157,7 +158,7 @@ extension Broker {
         }
     }
 
-    /// The store has read a page.
+    /// Must be called when the store has read a page.
     package mutating func pageRead(_ page: Page, now: BrokerTime) {
         statistics.store = page.statistics
         let reader = page.reader

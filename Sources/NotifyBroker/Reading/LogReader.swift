@@ -9,29 +9,30 @@ extension ReaderID: SlotID {
     }
 }
 
-/// One reader of the log: where it is, and where its next messages come from. A pure state machine.
+/// A reader of the log: its position, and where its next messages come from. A pure state machine.
 ///
-/// It is either *live*, and gets each message as it is committed, or *behind*, and reads from its position through the
-/// tail ring or through pages until it has reached the end of the log. A slow reader costs a position, not memory.
+/// It is either *live*, and receives each message as it is committed, or *behind*, and reads from its position, from
+/// the tail ring or from pages, until it reaches the end of the log. A slow reader holds a position, not messages in
+/// memory.
 struct LogReader {
-    /// What the reader reads for.
+    /// The receiver of the reader's messages.
     enum Consumer: Equatable {
         case durable(DurableSlot)
     }
 
-    /// Which messages the reader wants, and under whose rights.
+    /// Which messages the reader selects, and under whose rights.
     struct Interest {
         let filter: SubscriptionFilter
         let identity: IdentityID
-        /// The registration in the center by which resolutions tell what the reader gets.
+        /// The registration in the center: a resolution that contains it reaches the reader.
         let registration: UInt64
-        /// The durable subscription under which the store caches which names match, if there is one.
+        /// The durable subscription under which the store caches which names match; nil for no caching.
         let subscription: DurableID?
     }
 
     enum State: Equatable {
         case behind
-        /// Waits for a page that was requested under rights of this generation.
+        /// A page was requested under the policy of this generation.
         case paging(rights: UInt32)
         case live
     }
@@ -39,10 +40,10 @@ struct LogReader {
     let consumer: Consumer
     let interest: Interest
     private(set) var state = State.behind
-    /// Every message up to here was handed over or passed. Trails while live.
+    /// Every message up to this sequence was delivered or skipped. Not updated for every commit while live.
     private(set) var position: UInt64
 
-    /// - Parameter position: The sequence after which it reads.
+    /// - Parameter position: The sequence after which to read.
     init(for consumer: Consumer, _ interest: Interest, after position: UInt64) {
         self.consumer = consumer
         self.interest = interest
@@ -50,20 +51,20 @@ struct LogReader {
     }
 
     var isLive: Bool { state == .live }
-    /// It is behind and waits for nothing: with room it can read on.
+    /// Whether it is behind and not waiting for a page.
     var canRead: Bool { state == .behind }
 
-    /// Every message up to `sequence` was handed over or passed.
+    /// Notes that every message up to `sequence` was delivered or skipped.
     mutating func passed(through sequence: UInt64) {
         position = max(position, sequence)
     }
 
-    /// It has reached the end of the log.
+    /// Notes that the end of the log is reached.
     mutating func caughtUp() {
         state = .live
     }
 
-    /// A live reader had no room for the committed message that follows `sequence`.
+    /// Notes that a live reader had no room for the committed message after `sequence`.
     mutating func fellBehind(at sequence: UInt64) {
         guard state == .live else { return }
         state = .behind
@@ -75,8 +76,8 @@ struct LogReader {
         state = .paging(rights: rights)
     }
 
-    /// A page arrived. Returns false where none is awaited, or where it was read under other rights than `rights`: then
-    /// the reader asks again.
+    /// Notes that a page arrived. Returns false if none was requested, or if it was read under another policy
+    /// generation than `rights`: then the reader requests it again.
     mutating func pageArrived(rights: UInt32) -> Bool {
         guard case .paging(let requested) = state else { return false }
         state = .behind

@@ -1,13 +1,13 @@
 import Algorithms
 import NotifyLog
 
-/// Every reader of the log: which of them have something to read, and from where.
+/// All log readers: which of them may have messages to read, and from where.
 ///
-/// Near the tail they read from a ring of committed messages, further behind from pages, one page at a time. It serves
-/// durable subscriptions; whatever else is to read the log is another `LogReader.Consumer`, of which only
-/// `Broker+Consuming` knows the kinds.
+/// Near the tail they read from a ring of committed messages, further behind from pages, one page at a time. They serve
+/// durable subscriptions. Another use of the log would be another `LogReader.Consumer`; only `Broker+Consuming` depends
+/// on the kinds.
 struct LogReaders {
-    /// Where a reader goes on.
+    /// Where a reader continues.
     enum Source: Equatable {
         case ring
         case page
@@ -15,18 +15,18 @@ struct LogReaders {
         case end
     }
 
-    /// Ring entries looked at in one tick: for all readers together, and for each at least and at most.
+    /// Ring entries examined per tick: by all readers together, and the range for each.
     private static let ringEntriesPerTick = 65_536
     private static let ringEntriesPerReader = 16...4096
 
     private var table = SlotTable<ReaderID, LogReader>()
     private(set) var ring: TailRing
     private var pages = PageQueue()
-    /// Readers that may have something to read.
+    /// Readers that may have messages to read.
     private var ready: Set<ReaderID> = []
-    /// Readers whose page could not be read; they try again when storage works.
+    /// Readers whose page could not be read. They retry when storage works again.
     private var retrying: Set<ReaderID> = []
-    /// The live readers, lowest slot first. Kept sorted: every commit goes through them.
+    /// The live readers, in ascending order of slot. Kept sorted, as every commit iterates over them.
     private(set) var liveReaders: [ReaderID] = []
 
     init(ring: TailRing) {
@@ -43,7 +43,7 @@ struct LogReaders {
 
     // MARK: Life
 
-    /// Opens a reader, which is ready to read.
+    /// Opens a reader and marks it ready.
     mutating func open(_ reader: LogReader) -> ReaderID {
         let id = table.insert { _ in reader }
         ready.insert(id)
@@ -60,12 +60,12 @@ struct LogReaders {
 
     // MARK: Turns
 
-    /// The reader may have something to read: its consumer or connection has room again.
+    /// Marks the reader ready, for example when its connection has room again.
     mutating func wake(_ id: ReaderID) {
         ready.insert(id)
     }
 
-    /// Takes the readers that may go on, in order, and how many ring entries each may look at.
+    /// Takes the ready readers, in order of slot, and the number of ring entries that each may examine.
     mutating func takeReady() -> (readers: [ReaderID], ringEntries: Int) {
         guard !ready.isEmpty else { return ([], 0) }
         let readers = ready.filter { self[$0].canRead }.sorted { $0.slot < $1.slot }
@@ -105,7 +105,7 @@ struct LogReaders {
 
     // MARK: The ring
 
-    /// A block was committed.
+    /// Adds a committed block to the ring.
     mutating func committed(_ block: LogBlock) {
         ring.append(block)
     }
@@ -120,11 +120,11 @@ struct LogReaders {
         pages.append(id)
     }
 
-    /// The next reader that waits for a page and is still behind the ring; nil while a page is being read.
+    /// The next queued reader that still needs a page; nil while a page is being read.
     mutating func nextForPage() -> ReaderID? {
         guard pages.started == nil else { return nil }
         while let id = pages.popFirst() {
-            // It may have been closed meanwhile, or have caught up.
+            // It may have been closed or have caught up meanwhile.
             if table.contains(id), self[id].canRead, self[id].position < ring.floor { return id }
         }
         return nil
@@ -135,7 +135,7 @@ struct LogReaders {
         pages.started = now
     }
 
-    /// A page was read. Returns false where it is not to be used: the reader is closed, or asks again.
+    /// Notes that a page was read. Returns false if it must not be used: the reader was closed, or requests it again.
     mutating func pageArrived(_ id: ReaderID, rights: UInt32) -> Bool {
         pages.started = nil
         guard table.contains(id) else { return false }
@@ -144,14 +144,14 @@ struct LogReaders {
         return false
     }
 
-    /// When the page that is being read was requested.
+    /// When the page that is being read was requested; nil if none is.
     var pageStarted: Duration? { pages.started }
 
     mutating func pageFailed(_ id: ReaderID) {
         retrying.insert(id)
     }
 
-    /// Storage works again.
+    /// Marks the readers ready whose page could not be read: storage works again.
     mutating func retryPages() {
         ready.formUnion(retrying)
         retrying = []

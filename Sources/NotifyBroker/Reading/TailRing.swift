@@ -4,7 +4,7 @@ import DequeModule
 import NotifyLog
 import NotifyWire
 
-/// The newest committed messages, encoded, for durable readers near the tail of the log.
+/// The newest committed messages, encoded, for log readers near the tail.
 struct TailRing {
     private static let overheadBytes = 128
 
@@ -26,7 +26,7 @@ struct TailRing {
         shrink()
     }
 
-    /// Keeps at most so many bytes from now on.
+    /// Sets the capacity in bytes and evicts the oldest blocks above it.
     mutating func limit(toBytes capacity: Int) {
         capacityBytes = capacity
         shrink()
@@ -39,7 +39,7 @@ struct TailRing {
         }
     }
 
-    /// The blocks with messages above `position`, each with the index of its first such entry.
+    /// The blocks with messages above `position`, each with the index of the first such entry.
     func blocks(after position: UInt64) -> some Sequence<(block: LogBlock, firstEntry: Int)> {
         let first = blocks.partitioningIndex { ($0.entries.last?.sequence ?? 0) > position }
         return blocks[first...].lazy.map { block in
