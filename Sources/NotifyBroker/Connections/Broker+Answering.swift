@@ -2,7 +2,7 @@ import NotifyWire
 
 /// Answers and refusals.
 extension Broker {
-    /// Nothing follows the error that ends a connection, also no outcome that is known only later.
+    /// Sends an answer. Nothing follows the error that ends a connection, not even an outcome that is known only later.
     mutating func answer(_ slot: ConnectionSlot, _ frame: some ControlFrame) {
         guard !connections[slot].session.isClosing else { return }
         egress.append(frame, to: slot)
@@ -13,7 +13,7 @@ extension Broker {
         egress.append(receipt: receipt, to: slot)
     }
 
-    /// Answers an error that leaves the connection as it is.
+    /// Answers with an error that keeps the connection open.
     mutating func refuse(
         _ slot: ConnectionSlot, request: UInt64, _ error: WireError, subscription: UInt32 = 0, detail: UInt64 = 0
     ) {
@@ -28,7 +28,8 @@ extension Broker {
                 message: error.message))
     }
 
-    /// Answers a request that is wrong. After a malformed frame the rest cannot be trusted: that one closes.
+    /// Answers an invalid request with an error. After a malformed frame the stream can't be trusted: the connection is
+    /// closed.
     mutating func reject(_ slot: ConnectionSlot, request: UInt64, _ error: WireError, now: BrokerTime) {
         if error.code == .malformedFrame {
             fail(slot, error, now: now)
@@ -37,7 +38,7 @@ extension Broker {
         }
     }
 
-    /// Answers an error and closes: when it is written, or at the closing deadline.
+    /// Sends a final error and closes the connection once it is written, or at the closing deadline.
     mutating func fail(_ slot: ConnectionSlot, _ error: WireError, detail: UInt64 = 0, now: BrokerTime) {
         guard !connections[slot].session.isClosing else { return }
         if logs(.debug) {
@@ -48,7 +49,7 @@ extension Broker {
         connections.failed(slot, closingDeadline: now.monotonic + configuration.closingTimeout)
     }
 
-    /// Whether the connection is to be closed once everything taken from its outbox is written.
+    /// Whether the connection closes once everything taken from its outbox is written.
     package func isClosing(_ id: ConnectionID) -> Bool {
         connections.contains(id) && connections[id.slot].session.isClosing
     }

@@ -1,9 +1,9 @@
 import NotifyWire
 
-/// The end of the daemon.
+/// Draining: the orderly stop of the daemon.
 extension Broker {
-    /// The daemon is asked to stop: nothing that arrives from now on is processed, what has arrived is committed, and
-    /// every client gets `closing`. The action `drained` follows.
+    /// Begins draining: frames that arrive from now on are ignored, everything accepted so far is committed, and every
+    /// client is sent `closing`. The action `drained` follows.
     package mutating func drainRequested() {
         guard connections.drain == .notBegun else { return }
         connections.drainBegan()

@@ -2,15 +2,15 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// A list of durable subscriptions that is being answered, entry by entry.
+/// The state of a list request that is answered entry by entry.
 struct Listing {
     let request: UInt64
-    /// Those that are still to be listed.
+    /// The subscriptions still to be listed.
     var rest: ArraySlice<DurableID>
 }
 
 extension Broker {
-    /// Begins to answer a list. Nothing else that the connection sent is processed until it is complete.
+    /// Begins to answer a list. The connection's later requests wait until it is complete.
     mutating func list(_ list: List, _ slot: ConnectionSlot) {
         let identity = connections[slot].identity
         turns.spend(durables.count)
@@ -20,8 +20,7 @@ extension Broker {
         listOn(slot)
     }
 
-    /// Answers entries of a list that was begun, until the work is done that there is for the connection now, or enough waits
-    /// for the peer: as long as it is not complete, nothing else of the connection is processed.
+    /// Continues a list, until the connection's slice of work is used up or too many answers wait for the peer.
     @inline(__always)
     mutating func listOn(_ slot: ConnectionSlot) {
         while connections[slot].listing != nil, turns.hasWorkLeft, connections[slot].pauses.isEmpty {

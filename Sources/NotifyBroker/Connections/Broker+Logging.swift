@@ -2,15 +2,15 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// Events for the log.
+/// Events for the daemon's log.
 extension Broker {
-    /// How much is reported as `log` actions.
+    /// The detail at which events are reported as `log` actions.
     package var logDetail: LogDetail {
         get { actions.logDetail }
         set { actions.logDetail = newValue }
     }
 
-    /// Whether events of this detail are reported: asked before one is made.
+    /// Whether events of this detail are reported. Checked before an event is created.
     @inline(__always)
     func logs(_ detail: LogDetail) -> Bool { actions.logDetail >= detail }
 

@@ -1,15 +1,16 @@
 import NotifyLog
 import NotifyWire
 
-/// Connections and the frames that they bring.
+/// Connections and the frames received on them.
 extension Broker {
     /// The memory of an idle connection, here and in the host.
     private static let connectionBytes = 6 << 10
     private static let freeReceivedBytes = 1 << 10
-    /// After so many posts it is looked at how much their answers take; after other requests at once.
+    /// The number of posts after which the size of unread answers is checked. After other requests it is checked each
+    /// time.
     private static let framesPerLook = 16
 
-    /// A peer has connected. Over a limit it is answered an error, and closed.
+    /// Must be called when a peer has connected. If a limit is exceeded, the connection is sent an error and closed.
     package mutating func connectionOpened(_ peer: Peer, now: BrokerTime) -> ConnectionID {
         let uid = peer.identity.uid
         let id = connections.open(
@@ -37,21 +38,22 @@ extension Broker {
         return id
     }
 
-    /// The peer is gone, or the host closed. Volatile subscriptions end; durable ones are detached.
+    /// Must be called when a connection is closed by the peer or the host. Volatile subscriptions end; durable ones are
+    /// detached.
     package mutating func connectionClosed(_ id: ConnectionID) {
         guard connections.contains(id) else { return }
         forget(id.slot)
     }
 
-    /// Bytes have arrived, or it is the connection's turn to go on with those that were not used. Returns how many were used:
-    /// the rest is to be given again, with what follows it or at the connection's next turn. `bytes` is not kept.
+    /// Processes received bytes, on arrival or in the connection's turn. Returns how many were used: the host passes
+    /// the rest again, with what follows it or in the connection's next turn. `bytes` is not kept.
     ///
-    /// This is the one place where frames are taken from a connection.
+    /// The only place that decodes frames of a connection.
     package mutating func bytesReceived(
         _ bytes: UnsafeRawBufferPointer, from id: ConnectionID, now: BrokerTime
     ) -> Int {
         let slot = id.slot
-        // Nothing of a connection that is being closed is looked at, nor kept.
+        // The input of a connection that is being closed is discarded.
         guard connections.contains(id), !connections[slot].session.isClosing else { return bytes.count }
         do throws(WireError) {
             let used = try process(bytes, from: slot, now: now)
@@ -64,7 +66,7 @@ extension Broker {
         }
     }
 
-    /// Processes frames while the turn allows, and has the connection wait for its next turn if there are more.
+    /// Processes frames while the turn has work left, and queues the connection if there are more.
     private mutating func process(
         _ bytes: UnsafeRawBufferPointer, from slot: ConnectionSlot, now: BrokerTime
     ) throws(WireError) -> Int {
@@ -94,7 +96,8 @@ extension Broker {
         guard !connections[slot].session.isClosing else { return bytes.count }
         holdBackIfUnread(slot)
         let next = try decoder(for: slot).next(in: bytes.slice(from: used))
-        // Also with a part of a frame alone a connection waits for its turn, as reading takes time, too.
+        // A connection is queued with an incomplete frame alone, too, if the slice was empty: reading takes time as
+        // well.
         endTurn(of: slot, hasMore: next != nil || connections[slot].listing != nil || turns.isSliceEmpty)
         return used
     }
@@ -112,13 +115,13 @@ extension Broker {
     }
 
     private mutating func chargeReceived(_ rest: UnsafeRawBufferPointer, to slot: ConnectionSlot) throws(WireError) {
-        // Short beginnings of frames are part of what every connection is charged with.
+        // The memory charged for every connection covers short incomplete frames.
         let change = connections[slot].charge(receivedBytes: rest.count > Self.freeReceivedBytes ? rest.count : 0)
         guard change != 0 else { return }
         let uid = connections[slot].uid
         ledger.change(.receivedBytes, by: change, uid: uid)
         guard change > 0 else { return }
-        // Of whole frames that wait for their turn, no more is read before they are processed.
+        // While complete frames wait for their turn, the connection is not read from, so the limits need no check.
         if connections[slot].turn != .none, try decoder(for: slot).next(in: rest) != nil { return }
         try ledger.check(.receivedBytes, uid: uid)
         try ledger.checkRoom(for: 0, uid: uid)
@@ -182,7 +185,7 @@ extension Broker {
         connections.remove(slot)
     }
 
-    /// Gives back all that the connection holds.
+    /// Releases everything that the connection holds.
     mutating func release(_ slot: ConnectionSlot) {
         endSubscriptions(of: slot)
         let uid = connections[slot].uid

@@ -4,7 +4,7 @@ import NotifyWire
 
 /// Requests other than posts.
 extension Broker {
-    /// A request other than a post has arrived. One that is wrong is answered an error.
+    /// Processes a request other than a post. An invalid one is answered with an error.
     mutating func requestReceived(
         _ kind: FrameKind, _ frame: FrameDecoder.Frame, from slot: ConnectionSlot, now: BrokerTime
     ) {

@@ -1,7 +1,7 @@
 import NotifyCenter
 package import NotifyLog
 
-/// The place of a connection, valid while it is open.
+/// The slot of a connection, valid while it is open.
 package struct ConnectionSlot: Hashable, Comparable, Sendable {
     package let rawValue: Int32
 
@@ -14,7 +14,7 @@ package struct ConnectionSlot: Hashable, Comparable, Sendable {
     package static func < (left: ConnectionSlot, right: ConnectionSlot) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// One connection, distinct from a later one in the same slot.
+/// Identifies a connection. A later one in the same slot has another generation.
 package struct ConnectionID: Hashable, Sendable {
     package let slot: ConnectionSlot
     package let generation: UInt32

@@ -11,7 +11,7 @@ struct Connections {
     private var table = SlotTable<ConnectionID, Connection>()
     /// Connections that have a deadline.
     private var timed: Set<ConnectionSlot> = []
-    /// No deadline is earlier. Cached: scanning every tick would let idle connections degrade all others.
+    /// A lower bound of all deadlines. Cached: scanning every tick would let idle connections degrade all others.
     private var earliestDeadline: Duration?
     private(set) var drain = Drain.notBegun
 
@@ -51,7 +51,7 @@ struct Connections {
         timed.remove(slot)
     }
 
-    /// A fatal error was answered: the connection is closed when that is read, at the deadline at the latest.
+    /// Notes that a final error was sent: the connection is closed once it is read, or at the deadline.
     mutating func failed(_ slot: ConnectionSlot, closingDeadline: Duration) {
         self[slot].session.failed(closingDeadline: closingDeadline)
         watchDeadline(of: slot)
@@ -62,9 +62,9 @@ struct Connections {
         timed.remove(slot)
     }
 
-    /// A request has arrived.
+    /// Notes the number of a received request.
     ///
-    /// - Throws: `invalidArgument`, if its number does not rise.
+    /// - Throws: `invalidArgument` if the number does not ascend.
     @inline(__always)
     mutating func requestReceived(_ request: UInt64, from slot: ConnectionSlot) throws(WireError) {
         try table.update(slot.index) { (connection) throws(WireError) in
@@ -72,7 +72,7 @@ struct Connections {
         }
     }
 
-    /// Nothing is processed of a connection that is opened while the daemon drains.
+    /// Puts a connection that is opened while the daemon drains into the draining state: its frames are ignored.
     mutating func drainBegan(for slot: ConnectionSlot) {
         self[slot].session.drainBegan()
     }
@@ -102,7 +102,7 @@ struct Connections {
 
     // MARK: Reading
 
-    /// Whether more of what the connection sent may be processed.
+    /// Whether more frames of the connection may be processed.
     @inline(__always)
     func mayGoOn(_ slot: ConnectionSlot) -> Bool {
         let (pauses, state) = (self[slot].pauses, self[slot].session.state)
@@ -110,14 +110,14 @@ struct Connections {
         return pauses.isEmpty
     }
 
-    /// Notes a reason not to read. Returns whether reading is to be paused now.
+    /// Adds a reason not to read from the connection. Returns whether reading must be paused now.
     mutating func pause(_ slot: ConnectionSlot, _ reason: Connection.Pauses) -> Bool {
         let wasRead = self[slot].pauses.isEmpty
         self[slot].pauses.insert(reason)
         return wasRead
     }
 
-    /// Takes a reason back. Returns whether reading is to be resumed now.
+    /// Removes a reason. Returns whether reading must be resumed now.
     mutating func resume(_ slot: ConnectionSlot, _ reason: Connection.Pauses) -> Bool {
         self[slot].pauses.remove(reason) != nil && self[slot].pauses.isEmpty
     }

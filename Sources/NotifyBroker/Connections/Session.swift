@@ -1,21 +1,22 @@
 import NotifyWire
 
-/// What a connection may say, and when. Decides only; the broker does.
+/// The protocol state of a connection: decides what happens to each frame. A pure state machine; the broker acts on the
+/// result.
 struct Session: Equatable {
     enum State: Equatable {
         /// Waiting for the hello, until the deadline.
         case greeting(deadline: Duration)
         case open
-        /// The daemon is going: nothing that comes now is processed.
+        /// The daemon is draining: frames are ignored.
         case draining
-        /// Told why it ends; waiting, until the deadline, for that to be read.
+        /// A final error was sent. Waiting, until the deadline, for the peer to read it.
         case closing(deadline: Duration)
     }
 
     enum FrameAction: Equatable {
         case greet
         case handle(FrameKind)
-        /// Answer with the error and go on.
+        /// Answer with the error and keep the connection open.
         case refuse(WireError)
         /// Answer with the error and close.
         case fail(WireError)
@@ -47,7 +48,7 @@ struct Session: Equatable {
         }
     }
 
-    /// Requests of a connection rise, so that `closing` can name the last one processed.
+    /// Notes the number of a request. Numbers ascend, so that `closing` can name the last one processed.
     mutating func requestReceived(_ request: UInt64) throws(WireError) {
         guard request > lastRequest else {
             throw WireError(
@@ -74,7 +75,7 @@ struct Session: Equatable {
         }
     }
 
-    /// When this connection must be looked at even if nothing comes.
+    /// When the connection must be closed, or failed for its missing hello; nil for no deadline.
     var deadline: Duration? {
         switch state {
         case .greeting(let deadline), .closing(let deadline): deadline

@@ -3,8 +3,8 @@ import NotifyWire
 
 /// The buffer into which a tick's volatile deliveries are encoded, once for all subscribers.
 ///
-/// Buffers are taken into use again in turn: by then the sockets have usually taken what was in them, and no new
-/// memory is asked for.
+/// A fixed number of finished buffers is reused in turn: by then the sockets have usually sent their contents, and no
+/// memory is allocated.
 struct BlockWriter {
     private static let spares = 8
     /// A buffer that grew beyond this is not kept.
@@ -14,14 +14,14 @@ struct BlockWriter {
     private var used: [ByteBuffer] = []
     private var turn = 0
 
-    /// Appends one delivery and returns where it lies.
+    /// Appends one delivery and returns its position.
     mutating func append(_ stamp: Stamp, _ parts: MessageParts) -> (start: Int, end: Int) {
         let start = buffer.writerIndex
         Deliver.append(stamp, parts, to: &buffer)
         return (start, buffer.writerIndex)
     }
 
-    /// The finished buffer, and an empty one in its place.
+    /// Returns the finished buffer and begins an empty one.
     mutating func cut() -> ByteBuffer {
         let finished = buffer
         buffer = ByteBuffer()
@@ -30,8 +30,8 @@ struct BlockWriter {
                 used.append(finished)
             } else {
                 swap(&used[turn], &buffer)
-                // Copies nothing: where a slice is still held, this takes a new buffer. It has room for what was needed last:
-                // those that are held would otherwise keep far more memory than they have bytes.
+                // Copies nothing: while slices of the buffer are held, this allocates a new one. Its capacity is what
+                // the last block needed, as unused capacity of held buffers would waste memory.
                 buffer.clear(minimumCapacity: finished.writerIndex)
                 used[turn] = finished
                 turn = (turn + 1) % Self.spares

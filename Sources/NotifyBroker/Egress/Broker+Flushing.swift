@@ -1,10 +1,10 @@
 package import NIOCore
 import NotifyWire
 
-/// The end of a tick, and what leaves for the sockets.
+/// The end of a tick, and the output to sockets.
 extension Broker {
-    /// Ends a tick: readers read on, what gathered goes to the store, and every touched connection's spans become bytes
-    /// that can be taken.
+    /// Ends a tick: readers continue, the next batch begins, and the spans of every touched connection become chunks
+    /// that the host can take.
     package mutating func finishTick(now: BrokerTime) {
         turnEnded()
         readOn(now: now)
@@ -26,17 +26,17 @@ extension Broker {
         egress.takeTouched { connections.id(in: $0) }
     }
 
-    /// The next bytes for a connection. What was taken cannot be dropped any more, so no more is to be taken than the
+    /// Takes the next bytes for a connection. Taken bytes can't be dropped any more, so the host takes no more than the
     /// socket has room for.
     package mutating func nextOutput(for id: ConnectionID) -> ByteBuffer? {
         guard connections.contains(id) else { return nil }
         return egress[id.slot].next()
     }
 
-    /// The host has taken what the socket has room for: the rest is charged, and a connection that is too far behind
-    /// meets its overflow policy.
+    /// Must be called when the host has taken what the socket has room for: charges the rest, and applies the overflow
+    /// policy to a connection over its limit.
     ///
-    /// - Parameter isBlocked: Whether some of what was taken waits for the socket.
+    /// - Parameter isBlocked: Whether some of the taken bytes wait for the socket.
     package mutating func settle(_ id: ConnectionID, isBlocked: Bool, now: BrokerTime) -> Settlement {
         guard connections.contains(id) else { return .open }
         let slot = id.slot
@@ -53,20 +53,20 @@ extension Broker {
         return connections[slot].session.isClosing && egress[slot].isEmpty ? .closed : .open
     }
 
-    /// What follows for a connection that was settled.
+    /// What the host does with a connection that was settled.
     package enum Settlement {
         case open
-        /// Everything is taken of a connection that ends: it is to be closed once that is sent.
+        /// The connection ends and its outbox is empty: close it once all taken bytes are sent.
         case closed
     }
 
-    /// The socket has room again.
+    /// Must be called when the socket has room again.
     package mutating func connectionWritable(_ id: ConnectionID) {
         guard connections.contains(id) else { return }
         egress.touch(id.slot)
     }
 
-    /// Whether a connection has nothing left to be taken.
+    /// Whether a connection's outbox is empty, or the connection is closed.
     package func isFlushed(_ id: ConnectionID) -> Bool {
         !connections.contains(id) || egress[id.slot].isEmpty
     }
@@ -81,7 +81,7 @@ extension Broker {
         chargeOutbox(slot, waiting: waiting, own: own)
     }
 
-    /// Charges the connection's user with what waits in its outbox.
+    /// Charges the connection's user with the contents of its outbox.
     mutating func chargeOutbox(_ slot: ConnectionSlot, waiting: Int, own: Int) {
         let uid = connections[slot].uid
         let earlier = connections[slot].outboxCharge
@@ -93,12 +93,12 @@ extension Broker {
         ledger.change(.slowConnections, by: (waiting > 0 ? 1 : 0) - (earlier.waiting > 0 ? 1 : 0), uid: uid)
     }
 
-    /// Applies the overflow policy to a connection over its limit, or over its part of the user's limit.
+    /// Applies the overflow policy to a connection over its limit, or over its share of the user's limit.
     private mutating func limitOutbox(_ slot: ConnectionSlot, now: BrokerTime) {
         let part = ledger.outboxLimitPerConnection(uid: connections[slot].uid) ?? .max
         let limit = min(configuration.outboxBytesPerConnection, part)
         guard egress[slot].droppableBytes > limit else { return }
-        // A good part is dropped at once: what stays is looked at each time, which must not be for every message.
+        // Drops down to 3/4 of the limit: each pass scans what remains, which must not happen for every message.
         let target = limit - limit / 4
         var dropped: UInt64 = 0
         switch connections[slot].overflow {
@@ -114,7 +114,7 @@ extension Broker {
                 turns.reduced(bytes: egress[slot].droppableBytes, now: now.monotonic)
                 dropped = egress[slot].keepLatest()
             } else if egress[slot].droppableBytes <= 2 * limit {
-                // Others are being reduced: this one's turn comes when more is added to it.
+                // Reductions are rate-limited: this outbox is checked again when more is added to it.
                 return
             }
         case .dropOldest:
@@ -130,14 +130,14 @@ extension Broker {
 
     // MARK: Holding back
 
-    /// Stops processing what a peer sends that does not read its answers.
+    /// Stops processing the requests of a peer that does not read its answers.
     @inline(__always)
     mutating func holdBackIfUnread(_ slot: ConnectionSlot) {
         let unread = egress[slot].unreadBytes
         if unread > leastAnswerBytes, unread > answerLimit(of: slot) { pause(slot, .answersUnread) }
     }
 
-    /// Stops reading from a peer that does not read its answers, until it has.
+    /// Stops reading from a peer that does not read its answers, and resumes once it has.
     private mutating func holdBack(_ slot: ConnectionSlot) {
         let kept = egress[slot].keptBytes
         if kept > leastAnswerBytes, kept > answerLimit(of: slot) {
@@ -147,7 +147,7 @@ extension Broker {
         }
     }
 
-    /// Answers that may wait for a connection in any case.
+    /// The bytes of answers that may always wait for a connection.
     private var leastAnswerBytes: Int { min(4 << 10, configuration.answerBytesPerConnection) }
 
     private func answerLimit(of slot: ConnectionSlot) -> Int {

@@ -2,11 +2,11 @@ import NIOCore
 import NotifyWire
 
 extension Chunk {
-    /// Drops the oldest of a chunk's droppable messages until what remains can be charged with at most `limit`.
+    /// Drops the oldest messages of a droppable chunk until the charge for the rest is at most `limit`.
     ///
-    /// What remains is a copy, so that it keeps no larger block alive.
+    /// The rest is a copy, so that it keeps no larger block alive.
     func droppingOldest(of all: Missed, downTo limit: Int) -> (gone: Missed?, rest: Chunk?) {
-        // Buffers have a power of two as their capacity.
+        // Buffer capacities are powers of two: this is the largest within the limit.
         let room = limit > 0 ? 1 << (Int.bitWidth - 1 - limit.leadingZeroBitCount) : 0
         var frames = bytes
         var goneCount: UInt64 = 0
@@ -24,7 +24,7 @@ extension Chunk {
 }
 
 extension ByteBuffer {
-    /// The frame at the front; nil at the end.
+    /// Takes the frame at the front; nil at the end.
     mutating func readFrame() -> ByteBuffer? {
         guard readableBytes >= FrameHeader.size else { return nil }
         let header = withUnsafeReadableBytes { FrameHeader(reading: $0) }

@@ -1,18 +1,18 @@
 import NIOCore
 import NotifyWire
 
-/// Bytes that wait for a connection to take them.
+/// Bytes in an outbox that the host has not taken yet.
 struct Chunk {
     enum Content {
-        /// Answers and durable runs: they must arrive.
+        /// Answers and durable runs, which must arrive.
         case kept
-        /// Volatile messages: they may be dropped.
+        /// Volatile messages, which may be dropped.
         case droppable(Missed)
-        /// A place where messages were dropped; `bytes` is empty.
+        /// A gap: messages were dropped at this position. `bytes` is empty.
         case gap(Missed)
     }
 
-    /// How many messages, and the sequences of the first and the last.
+    /// The number of a group of messages, and the lowest and highest sequence.
     struct Missed: Equatable {
         var count: UInt64
         var first: UInt64
@@ -26,11 +26,11 @@ struct Chunk {
 
     var content: Content
     var bytes: ByteBuffer
-    /// What is charged to its connection for it: its own bytes, or the whole block that it keeps alive.
+    /// The bytes charged to its connection: its own bytes, or those of the whole block that it keeps alive.
     var charge: Int
-    /// The block that it keeps alive; nil where the bytes are its own.
+    /// The shared block that it keeps alive; nil if the bytes are its own.
     var block: SharedBlock?
-    /// Counts the block for the user, while the chunk waits.
+    /// Counts the block for the user while the chunk exists.
     var hold: BlockHold?
 
     var isDroppable: Bool {

@@ -3,14 +3,13 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// Everything on its way out: the tick's encoded messages, the runs that are being put together, and an outbox for each
-/// connection.
+/// All output: the tick's encoded messages, the open runs, and an outbox for each connection.
 ///
-/// During a tick outboxes collect spans of buffers that are still growing; `seal` turns them into bytes at its end.
+/// During a tick, outboxes collect spans of buffers that are still growing; `seal` turns them into chunks at its end.
 struct Egress {
     /// A buffer that outboxes refer to.
     struct Source {
-        /// Stands for one that is still being written.
+        /// A placeholder for a source that is still being written.
         static let unfinished = Source(ByteBuffer())
 
         let buffer: ByteBuffer
@@ -22,29 +21,29 @@ struct Egress {
         }
     }
 
-    /// What became of a tick's messages.
+    /// The messages delivered in a tick.
     struct Counts {
         var delivered: UInt64 = 0
         var redelivered: UInt64 = 0
     }
 
-    /// By the connection's slot; a free slot's outbox is empty.
+    /// Indexed by the connection's slot. The outbox of a free slot is empty.
     private var outboxes: ContiguousArray<Outbox> = []
-    /// Connections with something to flush.
+    /// Connections with output to flush.
     private var touched: [ConnectionSlot] = []
-    /// Blocks end at this size, so that what is left of one for a slow connection keeps little memory alive. With a last message
-    /// of up to 16 KiB one fits into 256 KiB.
+    /// The size at which a block ends, so that a slow connection that holds part of one keeps little memory alive. With
+    /// a last message of up to 16 KiB, a block fits into 256 KiB.
     static let blockBytes = 240 << 10
 
     private var volatileWriter = BlockWriter()
-    /// The tick's sources: blocks of volatile messages and of the log, of the ring, and pages. One that is still being written
-    /// is empty here.
+    /// The tick's sources: blocks of volatile messages and of the log, blocks of the tail ring, and pages. A source
+    /// that is still being written is empty here.
     private var sources: [Source] = []
-    /// The source that is the volatile writer's block.
+    /// The source of the volatile writer's block.
     private var volatileSource: UInt32?
-    /// The source that is the log's open block, if spans lie in it: then it may not grow after this tick.
+    /// The source of the log's open block, if spans refer to it: then the block must end with this tick.
     private var logSource: UInt32?
-    /// By the reader's slot.
+    /// Indexed by the reader's slot.
     private var openRuns: ContiguousArray<OpenRun?> = []
     private(set) var readersWithRuns: [ReaderID] = []
     private var counts = Counts()
@@ -53,7 +52,7 @@ struct Egress {
 
     // MARK: Connections
 
-    /// The shared blocks that the user's connections keep alive.
+    /// The shared blocks kept alive by the user's connections.
     mutating func heldBlocks(of uid: UInt32) -> HeldBlocks {
         if let blocks = heldBlocks[uid] { return blocks }
         let blocks = HeldBlocks()
@@ -61,14 +60,14 @@ struct Egress {
         return blocks
     }
 
-    /// The user has no connection any more.
+    /// Forgets the user's shared blocks: its last connection is closed.
     mutating func forgetBlocks(of uid: UInt32) { heldBlocks[uid] = nil }
 
     mutating func open(_ slot: ConnectionSlot) {
         if slot.index == outboxes.count { outboxes.append(Outbox()) }
     }
 
-    /// Drops everything that waits, also what must arrive.
+    /// Drops everything in the outbox, even what must arrive.
     mutating func discard(_ slot: ConnectionSlot) {
         outboxes[slot.index].removeAll()
     }
@@ -78,7 +77,7 @@ struct Egress {
         @inline(__always) _modify { yield &outboxes[slot.index] }
     }
 
-    /// The connection has something to flush.
+    /// Marks the connection for flushing.
     @inline(__always)
     mutating func touch(_ slot: ConnectionSlot) {
         guard !outboxes[slot.index].isTouched else { return }
@@ -86,8 +85,8 @@ struct Egress {
         touched.append(slot)
     }
 
-    /// Takes the connections with something to flush, each once. `id` gives the connection that is in the slot, unless
-    /// it was closed since.
+    /// Takes the connections with output to flush, each once. `id` returns the connection in a slot; nil if it was
+    /// closed since.
     mutating func takeTouched(_ id: (ConnectionSlot) -> ConnectionID?) -> [ConnectionID] {
         defer { touched.removeAll(keepingCapacity: true) }
         return touched.compactMap { slot in
@@ -111,7 +110,7 @@ struct Egress {
 
     // MARK: Volatile messages
 
-    /// Encodes a volatile message and returns where it lies.
+    /// Encodes a volatile message and returns its position.
     mutating func encode(_ stamp: Stamp, _ parts: MessageParts) -> Span.Place {
         if volatileWriter.buffer.writerIndex >= Self.blockBytes { endVolatileBlock() }
         let source = volatileSource ?? beginVolatileBlock()
@@ -135,23 +134,24 @@ struct Egress {
         sources[Int(source)] = Source(volatileWriter.cut())
     }
 
-    /// A message that lies in the log's open block.
+    /// Returns the position of a message in the log's open block as a place in one of the tick's sources.
     mutating func inOpenBlock(_ place: (start: Int, end: Int)) -> Span.Place {
         let source = logSource ?? addUnfinishedSource()
         logSource = source
         return Span.Place(source: source, start: place.start, end: place.end)
     }
 
-    /// Spans of the log's open block are in outboxes: it is to be given to `openBlockEnded` at the end of the tick.
+    /// Whether outboxes hold spans of the log's open block: then it must be cut and passed to `openBlockEnded` at the
+    /// end of the tick.
     var usesOpenBlock: Bool { logSource != nil }
 
-    /// The log's open block was cut.
+    /// Notes the bytes of the log's open block, which was cut.
     mutating func openBlockEnded(_ frames: ByteBuffer) {
         guard let source = logSource.take() else { return }
         sources[Int(source)] = Source(frames)
     }
 
-    /// Puts an encoded message into the outbox of every volatile subscriber, which are the first `count` registrations.
+    /// Adds an encoded message to the outboxes of the volatile subscribers: the first `count` registrations.
     @inline(__always)
     mutating func fanOut(_ resolution: Resolution, count: Int, _ place: Span.Place, sequence: UInt64) {
         guard count > 0 else { return }
@@ -163,11 +163,11 @@ struct Egress {
         _ resolution: Resolution, _ count: Int, _ place: Span.Place, _ sequence: UInt64,
         _ outboxes: inout ContiguousArray<Outbox>, _ touched: inout [ConnectionSlot]
     ) {
-        // One look for whether the array is shared, not one for each delivery.
+        // Checks once whether the array is uniquely referenced, not once per delivery.
         outboxes.withUnsafeMutableBufferPointer { outboxes in
             for index in 0..<count {
                 let slot = resolution.registrations[index].connection
-                // What continues a span was touched with it.
+                // An outbox whose last span is extended was touched with that span.
                 guard
                     outboxes[slot.index].appendVolatile(
                         source: place.source, start: place.start, end: place.end, sequence: sequence),
@@ -181,7 +181,7 @@ struct Egress {
 
     // MARK: Runs
 
-    /// Makes a complete buffer a source for this tick.
+    /// Adds a complete buffer as a source for this tick.
     mutating func addSource(_ buffer: ByteBuffer) -> UInt32 {
         sources.append(Source(buffer))
         return UInt32(sources.count - 1)
@@ -203,7 +203,7 @@ struct Egress {
         openRuns[index] = OpenRun(entry, in: source, to: destination)
     }
 
-    /// Puts all open runs into their outboxes.
+    /// Moves all open runs into their outboxes.
     mutating func closeRuns() {
         for reader in readersWithRuns { closeRun(of: reader) }
         readersWithRuns.removeAll(keepingCapacity: true)
@@ -220,7 +220,7 @@ struct Egress {
 
     // MARK: The end of a tick
 
-    /// Turns the tick's spans into chunks that can be taken. Returns what was delivered since the last call.
+    /// Turns the tick's spans into chunks that the host can take. Returns the messages delivered since the last call.
     mutating func seal() -> Counts {
         endVolatileBlock()
         for slot in touched {

@@ -1,15 +1,15 @@
 import NIOCore
 
-/// A block of encoded messages that the outboxes of many connections refer to.
+/// A block of encoded messages, shared by the outboxes of many connections.
 final class SharedBlock: Sendable {
-    /// What it takes in memory.
+    /// Its memory in bytes.
     let byteCount: Int
     init(_ buffer: ByteBuffer) {
         byteCount = max(4096, buffer.storageCapacity)
     }
 }
 
-/// The shared blocks that the connections of one user keep alive, each counted once however many of them do.
+/// The shared blocks kept alive by the connections of one user, each counted once.
 final class HeldBlocks {
     private var holds: [ObjectIdentifier: Int] = [:]
     private(set) var byteCount = 0
@@ -26,7 +26,7 @@ final class HeldBlocks {
     }
 }
 
-/// Counts a block among those that a user's connections keep alive, for as long as this exists.
+/// Keeps a block counted in a user's `HeldBlocks` for as long as this object exists.
 final class BlockHold {
     private let block: SharedBlock
     private let blocks: HeldBlocks
@@ -40,19 +40,19 @@ final class BlockHold {
     deinit { blocks.release(block) }
 }
 
-/// What the host took of one connection's outbox.
+/// The chunks that the host took from a connection's outbox.
 final class TakenChunks {
-    /// Since the outbox was last settled.
+    /// Taken since the outbox was last settled.
     private var chunks: [Chunk] = []
-    /// Of what waits for the socket.
+    /// The shared blocks of chunks that wait for the socket.
     private var holds: [BlockHold] = []
-    /// Of what waits for the socket, the bytes that are no shared block's.
+    /// The bytes, outside of shared blocks, of chunks that wait for the socket.
     private(set) var ownBytes = 0
 
     func append(_ chunk: Chunk) { chunks.append(chunk) }
 
-    /// What was taken is sent, or waits for the socket. What was taken earlier is sent if more was taken: the host takes
-    /// nothing while something waits.
+    /// Releases the chunks that are sent, and counts those that wait for the socket. If chunks were taken since the
+    /// last call, all earlier ones are sent: the host takes nothing while a socket is blocked.
     func settle(isBlocked: Bool, in blocks: HeldBlocks) {
         if !isBlocked || !chunks.isEmpty, ownBytes > 0 || !holds.isEmpty { removeHeld() }
         if isBlocked {

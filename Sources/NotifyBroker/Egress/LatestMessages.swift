@@ -1,31 +1,32 @@
 import NIOCore
 import NotifyWire
 
-/// Reduces deliver frames to the latest of each name and object: first all are noted, then each buffer is reduced.
+/// Reduces deliver frames to the latest of each name and object. All frames are noted first; then each buffer is
+/// reduced.
 struct LatestMessages {
     private struct Key: Hashable {
         var nameLength: Int
-        /// The name and the object behind it, where they lie in the message.
+        /// The name, followed by the object, as a slice of the message.
         var bytes: ByteBuffer
     }
 
-    /// What became of the messages between two places that must stay apart.
+    /// The remaining and the dropped messages between two chunks that must arrive.
     struct Stretch {
-        /// Dropped, now or earlier.
+        /// The messages dropped, now or earlier.
         var missed: Chunk.Missed?
-        /// Those that remain, in `bytes`.
+        /// The messages that remain, in `bytes`.
         var content: Chunk.Missed?
         var bytes = ByteBuffer()
     }
 
     private var latest: [Key: UInt64] = [:]
 
-    /// Takes in deliver frames that lie back to back, later ones after earlier ones.
+    /// Notes the deliver frames in a buffer. Buffers must be noted in the order of their messages.
     mutating func note(_ frames: ByteBuffer) {
         Self.forEachMessage(in: frames) { sequence, key, _ in latest[key] = sequence }
     }
 
-    /// Appends those that are the latest to the stretch, and notes the others as missed. Returns how many those are.
+    /// Appends the latest messages to the stretch and records the others as dropped. Returns how many are dropped.
     func reduce(_ frames: ByteBuffer, into stretch: inout Stretch) -> UInt64 {
         var dropped: UInt64 = 0
         Self.forEachMessage(in: frames) { sequence, key, frame in

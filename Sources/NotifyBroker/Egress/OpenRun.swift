@@ -2,12 +2,12 @@ import NIOCore
 import NotifyLog
 import NotifyWire
 
-/// Deliver frames of one reader that lie back to back in one source.
+/// Consecutive deliver frames in one source, for one destination.
 struct OpenRun {
-    /// Where a reader's messages go, and under which header.
+    /// The destination of a reader's messages, and the fields of the run's header.
     struct Destination: Equatable {
         var connection: ConnectionSlot
-        /// The client's number for the subscription.
+        /// The client's number of the subscription.
         var subscription: UInt32
         var isRedelivery: Bool
     }
@@ -25,7 +25,7 @@ struct OpenRun {
         end = start + Int(entry.length)
     }
 
-    /// Takes in the entry, if it directly follows and goes to the same place.
+    /// Extends the run by the entry, if it directly follows and has the same destination. Returns false otherwise.
     mutating func extend(with entry: LogBlock.Entry, in source: UInt32, to destination: Destination) -> Bool {
         guard self.source == source, end == Int(entry.offset), self.destination == destination else { return false }
         end += Int(entry.length)

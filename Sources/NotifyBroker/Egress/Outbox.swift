@@ -2,10 +2,10 @@ import DequeModule
 import NIOCore
 import NotifyWire
 
-/// What is on its way to one connection. It takes 128 bytes, so that finding one in the array of all takes a shift.
+/// The output of one connection. Its size is 128 bytes, so that indexing the array of outboxes is a shift.
 ///
 /// During a tick it collects spans of buffers that are still growing. At the tick's end `seal` turns them into chunks,
-/// the host takes what the socket has room for, and `settle` charges what stays behind.
+/// the host takes what the socket has room for, and `settle` charges the rest.
 struct Outbox {
     private var last = Span.none
     private var spans: [Span] = []
@@ -13,23 +13,23 @@ struct Outbox {
     private(set) var chunks: Deque<Chunk> = []
     /// Chunks at the end that `settle` has not charged yet.
     private var unsettledCount: UInt32 = 0
-    /// Bytes of stored messages that were added since `settle`.
+    /// Bytes of stored messages added since the last `settle`.
     private var runs: UInt32 = 0
-    /// The part of what waits that lies in no shared block.
+    /// Charged for chunks outside of shared blocks.
     private var ownWaitingBytes: UInt32 = 0
-    /// It is on the broker's list of those to flush.
+    /// Whether it is on the list of outboxes to flush.
     var isTouched = false
 
-    /// Charged for droppable chunks that stayed behind.
+    /// Charged for the droppable chunks that `settle` found.
     private(set) var droppableBytes = 0
-    /// Charged for all other chunks that stayed behind.
+    /// Charged for the other chunks that `settle` found.
     private(set) var keptBytes = 0
     private let taken = TakenChunks()
 
     var isEmpty: Bool { chunks.isEmpty && spans.isEmpty && last.end == last.start }
-    /// Bytes of its own that wait here or for the socket: shared blocks are counted for the user.
+    /// Bytes outside of shared blocks that wait here or for the socket. Shared blocks are counted per user.
     var ownBytes: Int { Int(ownWaitingBytes) + taken.ownBytes }
-    /// Charged for stored messages and answers, those of this tick included.
+    /// Bytes of stored messages and answers, the stored messages of this tick included.
     var runBytes: Int { keptBytes + Int(runs) }
 
     private var unsettled: Int {
@@ -37,17 +37,17 @@ struct Outbox {
         set { unsettledCount = UInt32(newValue) }
     }
 
-    /// Stored messages of so many bytes are about to be appended.
+    /// Notes stored messages of `bytes` that are about to be appended.
     mutating func noteRun(bytes: UInt32) {
         runs = runs.addingReportingOverflow(bytes).overflow ? .max : runs + bytes
     }
-    /// What must arrive and has not been taken, this tick's answers included.
+    /// Bytes that must arrive and have not been taken, this tick's answers included.
     @inline(__always)
     var unreadBytes: Int { keptBytes + own.writerIndex }
 
     // MARK: During a tick
 
-    /// A volatile message that lies in a growing source. Returns false where it continues what this tick has already.
+    /// Appends a volatile message in a source that is still growing. Returns false if it extends this tick's last span.
     @inline(__always)
     @discardableResult
     mutating func appendVolatile(source: UInt32, start: Int, end: Int, sequence: UInt64) -> Bool {
@@ -62,7 +62,7 @@ struct Outbox {
         return true
     }
 
-    /// Deliver frames of one run, behind their header.
+    /// Appends a run: its header and its deliver frames.
     mutating func append(_ run: OpenRun) {
         appendOwn { run.writeHeader(to: &$0) }
         begin(
@@ -71,7 +71,7 @@ struct Outbox {
         )
     }
 
-    /// Bytes for this connection alone.
+    /// Appends bytes for this connection alone.
     mutating func appendOwn(_ write: (inout ByteBuffer) -> Void) {
         let start = own.writerIndex
         write(&own)
@@ -91,12 +91,12 @@ struct Outbox {
 
     // MARK: At the end of a tick
 
-    /// Turns the tick's spans into chunks; `source` gives the finished buffer of a span's source. Returns how many
-    /// messages were volatile and how many durable.
+    /// Turns the tick's spans into chunks. `source` returns the finished buffer of a span. Returns the numbers of
+    /// volatile and of durable messages.
     mutating func seal(_ source: (UInt32) -> Egress.Source) -> (volatile: UInt64, durable: UInt64) {
         begin(.none)
         var counts = (volatile: UInt64(0), durable: UInt64(0))
-        // The part of its own buffer that stays empty.
+        // The unused capacity of the outbox's own buffer.
         var unused = own.capacity - own.writerIndex
         for span in spans {
             let origin = span.source == Span.own ? nil : source(span.source)
@@ -122,7 +122,7 @@ struct Outbox {
         return counts
     }
 
-    /// The next bytes to write, which are the caller's from now on. A place where messages were dropped becomes a gap.
+    /// Takes the next bytes to write. A position where messages were dropped yields a gap frame.
     mutating func next() -> ByteBuffer? {
         guard let chunk = chunks.popFirst() else { return nil }
         if chunks.count < unsettled {
@@ -137,11 +137,11 @@ struct Outbox {
         return frame
     }
 
-    /// Charges what this tick left behind: by whole block, or copied out where it uses less than half of one.
+    /// Charges the chunks that the host left: by whole block or, if they use less than half of it, copied out of it.
     ///
     /// - Parameters:
-    ///   - isBlocked: Whether some of what the host took waits for its socket. It may keep all of it alive.
-    ///   - blocks: Those of the connection's user.
+    ///   - isBlocked: Whether some of the taken bytes wait for the socket, which may keep all of them alive.
+    ///   - blocks: The shared blocks of the connection's user.
     mutating func settle(isBlocked: Bool, in blocks: HeldBlocks) {
         taken.settle(isBlocked: isBlocked, in: blocks)
         runs = 0
@@ -171,7 +171,8 @@ struct Outbox {
 
     // MARK: Overflow, after settling
 
-    /// Drops the oldest droppable messages until at most `limit` is charged for such, leaving a gap where they stood.
+    /// Drops the oldest droppable messages until the charge for droppable chunks is at most `limit`, leaving gaps in
+    /// their place. Returns how many are dropped.
     mutating func dropOldest(downTo limit: Int) -> UInt64 {
         var kept: Deque<Chunk> = []
         var dropped: UInt64 = 0
@@ -195,10 +196,11 @@ struct Outbox {
         return dropped
     }
 
-    /// Drops every droppable message that a later one of the same name and object outdates, leaving gaps.
+    /// Drops every droppable message for which a later one of the same name and object waits, leaving gaps. Returns how
+    /// many are dropped.
     ///
-    /// What must arrive stays where it is: no message comes after the answer that its subscription has ended, and
-    /// nothing between the header of a run and its messages.
+    /// Chunks that must arrive keep their place: no message follows the answer that ends its subscription, and nothing
+    /// comes between the header of a run and its messages.
     mutating func keepLatest() -> UInt64 {
         var latest = LatestMessages()
         for chunk in chunks where chunk.isDroppable {
@@ -231,7 +233,7 @@ struct Outbox {
         chunks.append(chunk)
     }
 
-    /// Forgets everything, as the connection is about to be told why it ends.
+    /// Drops everything: only the final error follows.
     mutating func removeAll() {
         taken.removeAll()
         self = Outbox(isTouched: isTouched)

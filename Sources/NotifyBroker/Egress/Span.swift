@@ -1,25 +1,25 @@
-/// A stretch of bytes bound for one connection, in one of the sources that are being written in this tick.
+/// A range of bytes for one connection, in one of the tick's sources.
 ///
-/// It holds no reference: sources are still growing, and slicing one that grows would copy it.
+/// It holds no reference: sources are still growing, and appending to a buffer of which a slice is held would copy it.
 struct Span {
     /// The connection's own buffer: answers, run headers, gaps.
     static let own = UInt32.max
-    /// Where an encoded message lies.
+    /// The position of an encoded message.
     struct Place {
         var source: UInt32
         var start: Int
         var end: Int
     }
 
-    /// `own`, or the number of one of the tick's sources.
+    /// `own`, or the index of one of the tick's sources.
     var source: UInt32
     var start: Int
     var end: Int
-    /// Messages that may be dropped when the connection is slow; 0 where the bytes must arrive.
+    /// The number of messages that may be dropped; 0 if the bytes must arrive.
     var droppable: UInt32
-    /// Messages of a durable run, for counting.
+    /// The number of messages of a durable run, for statistics.
     var durable: UInt32
-    /// Sequences of the first and last droppable message.
+    /// The sequences of the first and last droppable message.
     var first: UInt64
     var last: UInt64
 

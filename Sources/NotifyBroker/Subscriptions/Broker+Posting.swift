@@ -2,10 +2,10 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// Posts: checked, stamped, handed to volatile subscribers, and added to the log's next batch.
+/// Posts: checking, stamping, delivery to volatile subscribers, and adding to the log's next batch.
 extension Broker {
-    /// A post has arrived. Volatile subscribers get it with this tick; durable ones, and a receipt for storage, after the
-    /// commit. A post that is refused is answered.
+    /// Processes a post. Volatile subscribers receive it with this tick; durable ones, and the receipt of a stored
+    /// post, follow the commit. A refused post is answered with an error.
     mutating func postReceived(_ frame: FrameDecoder.Frame, from slot: ConnectionSlot, now: BrokerTime) {
         do throws(WireError) {
             let post = try Post(frame)
@@ -33,7 +33,8 @@ extension Broker {
         if !parts.headers.isEmpty { try HeaderList.validate(parts.headers) }
     }
 
-    /// What the post reaches, if it may be posted. A cached resolution proves that its name and object were checked.
+    /// The subscribers of the post, if it may be posted. A cached resolution implies that its name and object are
+    /// valid.
     private mutating func resolve(_ parts: MessageParts, for slot: ConnectionSlot) throws(WireError) -> Resolution {
         let key = PostKey(parts)
         if let resolution = subscriptions.cached(key) {
@@ -111,7 +112,7 @@ extension Broker {
         }
     }
 
-    /// - Throws: Why a post that is to be stored is refused: its connection's window, memory, or the limit of names.
+    /// - Throws: Why a post can't be stored: the connection's post window, memory, storage, or the limit of names.
     private mutating func checkStorage(of post: Post, from slot: ConnectionSlot) throws(WireError) {
         guard !post.wantsReceipt || connections[slot].unreceiptedPosts < configuration.postWindow else {
             throw WireError(
@@ -131,7 +132,7 @@ extension Broker {
         holdIfLogBehind(slot)
     }
 
-    /// Processes nothing more of a connection while too much waits for the store.
+    /// Stops processing a connection while too much waits for the store.
     @inline(__always)
     mutating func holdIfLogBehind(_ slot: ConnectionSlot) {
         if commits.isBehind, commits.hold(slot) { pause(slot, .logBehind) }

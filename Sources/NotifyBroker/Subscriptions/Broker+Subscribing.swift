@@ -26,27 +26,27 @@ extension Broker {
         }
     }
 
-    /// - Throws: `limitReached`, if the user may not have so much more in the center. What others of its subscriptions left
-    ///   there is used again.
+    /// - Throws: `limitReached` if the user may not hold the memory of another filter in the center. Vacant memory of
+    ///   its earlier subscriptions is reused first.
     func checkRoom(for filter: SubscriptionFilter, uid: UInt32) throws(WireError) {
         let bytes = max(0, Self.registrationBytes(of: filter) - subscriptions.vacantByteCount(of: uid))
         try ledger.check(.registrationBytes, adding: bytes, uid: uid)
         try ledger.checkRoom(for: bytes, uid: uid)
     }
 
-    /// What a filter takes in the center at most.
+    /// An upper bound of a filter's memory in the center, in bytes.
     private static func registrationBytes(of filter: SubscriptionFilter) -> Int {
         filter.patterns.reduce(512) { bytes, pattern in
             bytes + 2 * pattern.byteCount + 300 * pattern.tokenCount
         }
     }
 
-    /// Charges the user with what its subscriptions take in the center.
+    /// Charges the user with the memory of its subscriptions in the center.
     mutating func chargeRegistrations(of uid: UInt32) {
         ledger.set(.registrationBytes, to: subscriptions.byteCount(of: uid), uid: uid)
     }
 
-    /// Patterns are sorted and duplicates removed, so that the same set is the same filter.
+    /// Makes the filter of a request. Patterns are sorted and duplicates removed, so that equal sets are equal filters.
     private func filter(of subscribe: Subscribe, from slot: ConnectionSlot) throws(WireError) -> SubscriptionFilter {
         guard (1...Limits.patternsPerSubscription).contains(subscribe.patterns.count) else {
             throw WireError(.invalidPattern, "a subscription has 1 to \(Limits.patternsPerSubscription) patterns")

@@ -1,9 +1,9 @@
 import Algorithms
 import NotifyCenter
 
-/// What a registration in the center stands for: a view of its slot.
+/// The subscriber of a registration in the center, decoded from its slot.
 enum Subscriber: Equatable {
-    /// A volatile subscription of the connection.
+    /// The volatile subscriptions of a connection.
     case connection(ConnectionSlot)
     case durable(DurableSlot)
 
@@ -21,7 +21,7 @@ enum Subscriber: Equatable {
         }
     }
 
-    /// Volatile registrations come before durable ones in a resolution, so that either part is found at once.
+    /// Volatile registrations precede durable ones in a resolution, so that the boundary is found by binary search.
     var priority: Int32 {
         switch self {
         case .connection: 1
@@ -31,12 +31,12 @@ enum Subscriber: Equatable {
 }
 
 extension Resolution {
-    /// How many of the registrations are volatile: they come first.
+    /// How many of the registrations are volatile. They come first.
     var volatileCount: Int {
         registrations.partitioningIndex { $0.slot < 0 }
     }
 
-    /// Whether a durable registration is among those reached.
+    /// Whether the resolution contains a durable registration.
     func reaches(durable registration: UInt64) -> Bool {
         let index = registrations.partitioningIndex { $0.slot < 0 && $0.id >= registration }
         return index < registrations.count && registrations[index].id == registration

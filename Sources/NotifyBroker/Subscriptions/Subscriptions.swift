@@ -3,12 +3,12 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// The center: every connection with subscriptions, and every durable subscription, is a registration in it, and every
-/// delivery goes through it.
+/// The broker's use of the center: every connection with volatile subscriptions, and every durable subscription, is a
+/// registration in it, and every message is resolved by it.
 ///
-/// However many subscriptions of a connection match, a message is delivered to it once. A resolution holds only those
-/// registrations that may receive the name, so that rights cost nothing per message. Each user's registrations are in a scope
-/// of their own, which bounds how long they take to match and tells what memory they occupy.
+/// A message is delivered to a connection once, however many of its subscriptions match. A resolution contains only
+/// registrations that may receive the name, so that rights cost nothing per message. Each user's registrations have
+/// their own scope, which bounds the work of matching them and measures their memory.
 struct Subscriptions: ~Copyable {
     private struct Scope {
         let number: Int
@@ -16,7 +16,7 @@ struct Subscriptions: ~Copyable {
     }
 
     private static let reducedCacheBytes = 256 << 10
-    /// A pattern has up to 32 tokens, so a piece takes up to half a millisecond.
+    /// The links removed at a time. A pattern has up to 32 tokens, so this takes up to half a millisecond.
     private static let linksPerPiece = 64
 
     private var center: CenterCore
@@ -25,11 +25,12 @@ struct Subscriptions: ~Copyable {
     private var vacantScopes: [Int] = []
     private var scopeCount = 0
     private(set) var volatileCount = 0
-    /// What is to be removed from the center, of registrations that have ended.
+    /// Registrations that have ended, with links that are still to be removed from the center.
     private var remains: Deque<(ended: EndedRegistration, uid: UInt32)> = []
 
-    /// - Parameter maximumOverlap: How many registrations and nodes, of 16 each, of one user one name may match.
-    /// - Parameter maximumCacheBytes: The most memory that cached resolutions may take.
+    /// - Parameter maximumOverlap: The most work that matching one name with the patterns of one user may take: 1 for
+    ///   each registration, 16 for each node of the trie.
+    /// - Parameter maximumCacheBytes: The most memory of cached resolutions.
     init(
         maximumOverlap: Int = BrokerConfiguration().patternOverlapPerUser,
         maximumCacheBytes: Int = BrokerConfiguration().memoryBytes / 8
@@ -41,25 +42,25 @@ struct Subscriptions: ~Copyable {
 
     var registrationCount: Int { center.registrationCount }
 
-    /// The memory that the user's registrations occupy.
+    /// The memory of the user's registrations, in bytes.
     func byteCount(of uid: UInt32) -> Int {
         scopes[uid].map { center.byteCount(ofScope: $0.number) } ?? 0
     }
 
-    /// What of that is vacant, and is used again before more is asked for.
+    /// The vacant part of that memory, which is reused before more is allocated.
     func vacantByteCount(of uid: UInt32) -> Int {
         scopes[uid].map { center.vacantByteCount(ofScope: $0.number) } ?? 0
     }
 
-    /// The work that matching took so far, in units of ``Turns``.
+    /// The total work of matching, in units of ``Turns``.
     var work: Int { center.work }
 
     // MARK: Volatile subscriptions
 
     /// Adds a subscription to a connection.
     ///
-    /// - Parameter registration: The connection's; made with its first subscription.
-    /// - Returns: What ``removeVolatile(_:uid:)`` is to be given.
+    /// - Parameter registration: The connection's registration, made with its first subscription.
+    /// - Returns: The links to pass to ``removeVolatile(_:uid:)``.
     /// - Throws: `limitReached`, if too many of the user's patterns can match the same name.
     mutating func addVolatile(
         _ filter: SubscriptionFilter, to slot: ConnectionSlot, registration: inout UInt64?, uid: UInt32
@@ -78,9 +79,9 @@ struct Subscriptions: ~Copyable {
 
     // MARK: Registrations
 
-    /// Registers a durable subscription and returns the registration's id, which rises.
+    /// Registers a durable subscription and returns the registration's id. Ids ascend.
     ///
-    /// - Parameter isLimited: Whether limits hold; not for one that the log knows already.
+    /// - Parameter isLimited: Whether limits apply. They do not to a subscription restored from the log.
     /// - Throws: `limitReached`, if too many of the user's patterns can match the same name.
     mutating func addDurable(
         _ filter: SubscriptionFilter, _ slot: DurableSlot, uid: UInt32, isLimited: Bool = true
@@ -95,10 +96,10 @@ struct Subscriptions: ~Copyable {
         return id
     }
 
-    /// Ends a registration with all its subscriptions. What they leave in the center, if they are many, is removed by
-    /// ``removeRemains()`` in pieces.
+    /// Ends a registration with all its subscriptions. If they have many links, ``removeRemains()`` removes the rest of
+    /// them in pieces.
     ///
-    /// - Parameter volatileSubscriptions: How many of them are volatile.
+    /// - Parameter volatileSubscriptions: How many of the subscriptions are volatile.
     mutating func remove(_ registration: UInt64, uid: UInt32, volatileSubscriptions: Int = 0) {
         guard let scope = scopes[uid] else { return }
         volatileCount -= volatileSubscriptions
@@ -119,10 +120,10 @@ struct Subscriptions: ~Copyable {
         }
     }
 
-    /// The user of whose registrations something is left to be removed, if there is any.
+    /// The user whose ended registration is removed next; nil if none is left.
     var uidOfRemains: UInt32? { remains.first?.uid }
 
-    /// Removes a piece of what registrations left.
+    /// Removes a piece of the links of the first ended registration.
     mutating func removeRemains() {
         guard let (ended, uid) = remains.first, center.remove(Self.linksPerPiece, of: ended) else { return }
         remains.removeFirst()
@@ -163,36 +164,37 @@ struct Subscriptions: ~Copyable {
     /// The memory of cached resolutions.
     var cacheBytes: Int { center.cachedResolutionBytes }
 
-    /// Gives cached resolutions up, and caches few of them from now on; or as many as otherwise.
+    /// Reduces the cache of resolutions to 256 KiB, or restores its limit.
     mutating func limitCache(isReduced: Bool) {
         center.limitCache(toBytes: isReduced ? Self.reducedCacheBytes : maximumCacheBytes)
     }
 
-    /// The registrations that a name and object reach, if they are cached. Then both were checked before.
+    /// The cached resolution of a name and object; nil if there is none. One that is cached implies that both are
+    /// valid.
     @inline(__always)
     mutating func cached(_ key: PostKey) -> Resolution? {
         center.cachedResolution(of: key)
     }
 
-    /// Resolves a valid name and object. `isPermitted` is asked for each registration that matches, unless the
-    /// resolution is cached.
+    /// Resolves a valid name and object. Unless the resolution is cached, `isPermitted` is called for each registration
+    /// that matches.
     mutating func resolve(_ key: PostKey, where isPermitted: (Registration) -> Bool) -> Resolution {
         center.resolve(key, where: isPermitted)
     }
 
-    /// Whether the resolution was made under the present rights.
+    /// Whether the resolution was made under the current rights.
     func isCurrent(_ resolution: Resolution) -> Bool {
         resolution.generation == center.resolutionGeneration
     }
 
-    /// Rights have changed: nothing that was decided before is used again.
+    /// Drops all cached resolutions, because rights have changed.
     mutating func rightsChanged() {
         center.dropResolutions()
     }
 }
 
 extension PostKey {
-    /// The key of a message. An empty object is none.
+    /// The key of a message. An empty object means no object.
     @inline(__always)
     init(_ parts: MessageParts) {
         self.init(name: parts.name, object: parts.object.isEmpty ? nil : parts.object)
