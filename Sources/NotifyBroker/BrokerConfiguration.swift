@@ -27,7 +27,7 @@ package struct BrokerConfiguration: Sendable, Equatable {
     package var subscriptionsPerUser = 100_000
     package var durableSubscriptionsPerUser = 10_000
     /// The memory of a user's subscriptions in the center. A table that grows is copied at once, which takes about 50
-    /// ms at this size.
+    /// ms for this size.
     package var subscriptionBytesPerUser = 64 << 20
     /// The most work that resolving one name against a user's patterns may take: 1 for each registration visited, 16
     /// for each node of the trie.

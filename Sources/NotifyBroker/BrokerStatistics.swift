@@ -11,6 +11,7 @@ struct BrokerStatistics {
     var dropped: UInt64 = 0
     /// Dropped from clients' buffers, as reported by the clients.
     var droppedByClients: UInt64 = 0
+    /// Times that an outbox overflowed and messages were dropped.
     var gaps: UInt64 = 0
     var store = StoreStatistics()
 }

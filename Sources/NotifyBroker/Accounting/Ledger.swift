@@ -74,7 +74,7 @@ struct Ledger {
     /// Whether the user has no usage.
     func isEmpty(uid: UInt32) -> Bool { accounts[uid] == nil }
 
-    // MARK: Taking and giving back
+    // MARK: Changing usage
 
     /// Adds one to the usage.
     ///

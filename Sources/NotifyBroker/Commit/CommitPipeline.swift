@@ -34,7 +34,7 @@ struct CommitPipeline {
         persistedThrough = recovered.persistedThrough
     }
 
-    // MARK: Gathering
+    // MARK: Pending content
 
     /// Takes the next sequence.
     ///

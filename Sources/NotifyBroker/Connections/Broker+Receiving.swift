@@ -30,7 +30,7 @@ extension Broker {
             try ledger.checkRoom(for: 0, uid: uid)
             guard connections.drain != .notBegun else { return id }
             connections.drainBegan(for: id.slot)
-            // While the last batch is in flight, all connections are answered together after it.
+            // Until everything is committed, `closing` waits: all connections are sent it together.
             if connections.drain == .done { answer(id.slot, Closing(lastRequest: 0)) }
         } catch {
             fail(id.slot, error, now: now)
@@ -166,7 +166,7 @@ extension Broker {
             clientInstance: connections[slot].instance, daemonVersion: daemon.version)
     }
 
-    // MARK: Endings
+    // MARK: Closing
 
     mutating func close(_ slot: ConnectionSlot) {
         actions.append(.close(connections[slot].id))
@@ -195,7 +195,7 @@ extension Broker {
         commits.connectionEnded(slot)
     }
 
-    // MARK: Holding back
+    // MARK: Pausing and resuming
 
     mutating func pause(_ slot: ConnectionSlot, _ reason: Connection.Pauses) {
         if connections.pause(slot, reason) { actions.append(.pauseReading(connections[slot].id)) }

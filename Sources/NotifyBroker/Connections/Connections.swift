@@ -30,7 +30,7 @@ struct Connections {
         @inline(__always) _modify { yield &table[slot.index] }
     }
 
-    // MARK: Life
+    // MARK: Opening and closing
 
     mutating func open(
         _ peer: Peer, identity: IdentityID, greetingDeadline: Duration, heldBlocks: HeldBlocks = HeldBlocks()

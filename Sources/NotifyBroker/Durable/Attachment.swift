@@ -3,7 +3,7 @@ import NotifyWire
 /// A client's attachment to a durable subscription, as requested.
 struct Attachment: Equatable {
     let connection: ConnectionID
-    /// The client's number of the subscription on that connection.
+    /// The number that the client assigned to the subscription on that connection.
     let number: UInt32
     let instance: ClientInstance
     let identity: IdentityID

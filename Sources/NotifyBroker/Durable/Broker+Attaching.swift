@@ -3,8 +3,8 @@ import NotifyWire
 
 /// Durable subscriptions: creating, attaching, detaching, removing.
 extension Broker {
-    /// Restores a durable subscription from the log. If it was attached when the last run crashed, every stored message
-    /// may have been seen.
+    /// Restores a durable subscription from the log. If it was still attached when the last run ended, that run
+    /// crashed, and every stored message may have been seen.
     mutating func recover(_ record: DurableRecord) {
         var record = record
         let wasAttached = record.progress.isAttached
@@ -190,14 +190,14 @@ extension Broker {
             attachment.connection.slot, request: attachment.request, error, subscription: attachment.number)
     }
 
-    /// Takes the request to attach from those that wait for their answer. Returns whether it was among them: the caller
-    /// answers it now.
+    /// Removes the request from those that await an answer. Returns whether it was among them: then the caller must
+    /// answer it.
     private mutating func isUnanswered(_ attachment: Attachment) -> Bool {
         connections.contains(attachment.connection)
             && connections[attachment.connection.slot].unansweredAttaches.remove(attachment.request) != nil
     }
 
-    // MARK: Leaving
+    // MARK: Detaching and removing
 
     /// Ends the attachment, if there is one. Unacknowledged messages are redelivered.
     mutating func detach(_ slot: DurableSlot) {

@@ -33,7 +33,7 @@ struct Cursor {
         inFlight.byteCount + acknowledgedBefore.ranges.count * MemoryLayout<Range<UInt64>>.stride
     }
 
-    // MARK: Handing over
+    // MARK: Delivering
 
     /// Whether a message that is delivered now may have been seen before.
     func isRedelivery(_ sequence: UInt64) -> Bool { sequence <= redeliverThrough }

@@ -145,7 +145,7 @@ struct DurableSubscription {
         if state == .removing { state = .detached }
     }
 
-    // MARK: Handing over
+    // MARK: Delivering
 
     /// How many messages may be delivered now.
     var room: Int {

@@ -128,7 +128,7 @@ extension Broker {
         chargeOutbox(slot)
     }
 
-    // MARK: Holding back
+    // MARK: Back-pressure
 
     /// Stops processing the requests of a peer that does not read its answers.
     @inline(__always)

@@ -12,7 +12,7 @@ struct Chunk {
         case gap(Missed)
     }
 
-    /// The number of a group of messages, and the lowest and highest sequence.
+    /// A count of messages, with the lowest and the highest of their sequences.
     struct Missed: Equatable {
         var count: UInt64
         var first: UInt64

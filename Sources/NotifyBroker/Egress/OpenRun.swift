@@ -7,7 +7,7 @@ struct OpenRun {
     /// The destination of a reader's messages, and the fields of the run's header.
     struct Destination: Equatable {
         var connection: ConnectionSlot
-        /// The client's number of the subscription.
+        /// The number that the client assigned to the subscription.
         var subscription: UInt32
         var isRedelivery: Bool
     }

@@ -40,7 +40,8 @@ struct LogReader {
     let consumer: Consumer
     let interest: Interest
     private(set) var state = State.behind
-    /// Every message up to this sequence was delivered or skipped. Not updated for every commit while live.
+    /// Every message up to this sequence was delivered or skipped. While live, commits that do not match do not advance
+    /// it.
     private(set) var position: UInt64
 
     /// - Parameter position: The sequence after which to read.

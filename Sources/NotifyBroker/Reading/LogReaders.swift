@@ -41,7 +41,7 @@ struct LogReaders {
 
     func contains(_ id: ReaderID) -> Bool { table.contains(id) }
 
-    // MARK: Life
+    // MARK: Opening and closing
 
     /// Opens a reader and marks it ready.
     mutating func open(_ reader: LogReader) -> ReaderID {
@@ -58,7 +58,7 @@ struct LogReaders {
         table.remove(id.index)
     }
 
-    // MARK: Turns
+    // MARK: Ready and live readers
 
     /// Marks the reader ready, for example when its connection has room again.
     mutating func wake(_ id: ReaderID) {

@@ -61,7 +61,7 @@ struct Subscriptions: ~Copyable {
     ///
     /// - Parameter registration: The connection's registration, made with its first subscription.
     /// - Returns: The links to pass to ``removeVolatile(_:uid:)``.
-    /// - Throws: `limitReached`, if too many of the user's patterns can match the same name.
+    /// - Throws: `limitReached` if too many of the user's patterns can match the same name.
     mutating func addVolatile(
         _ filter: SubscriptionFilter, to slot: ConnectionSlot, registration: inout UInt64?, uid: UInt32
     ) throws(WireError) -> [SubscriptionLink] {
@@ -82,7 +82,7 @@ struct Subscriptions: ~Copyable {
     /// Registers a durable subscription and returns the registration's id. Ids ascend.
     ///
     /// - Parameter isLimited: Whether limits apply. They do not to a subscription restored from the log.
-    /// - Throws: `limitReached`, if too many of the user's patterns can match the same name.
+    /// - Throws: `limitReached` if too many of the user's patterns can match the same name.
     mutating func addDurable(
         _ filter: SubscriptionFilter, _ slot: DurableSlot, uid: UInt32, isLimited: Bool = true
     ) throws(WireError) -> UInt64 {

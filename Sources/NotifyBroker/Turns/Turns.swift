@@ -17,7 +17,7 @@ struct Turns {
         /// A write to a connection's socket.
         static let flush = 256
         static let frame = 14
-        /// A message handed to one connection.
+        /// A message delivered to one connection.
         static let delivery = 2
         /// Received bytes cost 1 per 256: the shift by 8.
         static let bytesShift = 8
@@ -32,8 +32,7 @@ struct Turns {
         static let nanoseconds = 20
     }
 
-    /// The budget of a turn for frames as they are read, and another of the same size for queued connections: about 1.3
-    /// ms each.
+    /// The budget of a turn for frames as they are read, and again for queued connections: about 1.3 ms each.
     static let unitsPerTurn = 1 << 16
     /// The work for one queued connection before the next one is served.
     static let slice = 1 << 14
@@ -140,7 +139,7 @@ struct Turns {
         clock = 0
     }
 
-    // MARK: Keeping the latest
+    // MARK: Reducing outboxes
 
     /// The inverse of the share of time that reductions may take: 1/8.
     private static let reductionParts = 8
