@@ -2,8 +2,8 @@ import Dispatch
 
 /// Runs closures one after another, in the order in which they were added.
 final class SerialQueue: Sendable {
-    // Without a quality of service, for which Dispatch raises the priority of its threads; where a process may not do that,
-    // it writes a line to the system's log.
+    // No quality of service: for one, Dispatch sets the priority of its threads, and writes to the system's log if the
+    // process is not permitted to.
     private let queue = DispatchQueue(label: "notifyd.log")
     private let key = DispatchSpecificKey<Void>()
 
@@ -17,13 +17,13 @@ final class SerialQueue: Sendable {
         queue.async(execute: body)
     }
 
-    /// Runs `body` after everything that was added before, and returns at its end. Must not be called from the queue.
+    /// Runs `body` after all closures added before, and waits for it. Must not be called from the queue.
     func wait<Result>(_ body: () throws -> Result) rethrows -> Result {
         dispatchPrecondition(condition: .notOnQueue(queue))
         return try queue.sync(execute: body)
     }
 
-    /// Like `wait`, but runs `body` at once where it is called from the queue.
+    /// Like `wait`, but runs `body` at once if it is called from the queue.
     func waitOrRun(_ body: () -> Void) {
         if isCurrent { body() } else { queue.sync(execute: body) }
     }

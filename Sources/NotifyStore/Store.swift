@@ -1,11 +1,11 @@
 package import NotifyLog
 
-/// The log: messages, and the durable subscriptions that read them, in one SQLite database that is this process's alone.
+/// The log: stored messages and durable subscriptions, in one SQLite database that this process uses exclusively.
 ///
-/// Commits and page reads run one after another on a serial queue, in the order in which they were requested; completions
-/// are called there, in that order, and should do no more than hand the outcome on.
+/// Commits and page reads run one after another on a serial queue, in the order of the requests. Completions are called
+/// on that queue, in the same order, and should only pass the outcome on.
 package final class Store: LogStore {
-    /// What was there when the log was opened.
+    /// The state of the log when it was opened.
     package let recovered: RecoveredLog
 
     private let current: CurrentLog
@@ -17,29 +17,30 @@ package final class Store: LogStore {
     }
 
     deinit {
-        // Without `close` the next start finds an unclean stop. The last reference may end in a completion, on the queue.
+        // Without `close` the next start finds an unclean stop. The last reference may be released in a completion,
+        // which runs on the queue.
         releaseFiles()
     }
 
-    /// Opens the log at `path`, or creates it, with its folder's lock file `path.lock` held from then on. Blocks.
+    /// Opens the log at `path`, or creates it. Holds the lock file `path.lock` until it is closed. Blocks.
     ///
-    /// On a full disk the log opens all the same, and commits fail as `full` until there is room: a log that is there is
-    /// read, and one that is not is created by the first commit that finds room.
+    /// On a full disk this still succeeds, and commits fail as `full` until there is room. A missing log is then
+    /// created by the first commit that finds room.
     ///
-    /// - Throws: What stands against it, with what to do. A file that is not a log of ours is left as it is. A log of an
-    ///   earlier version, which must be rewritten first, needs room on the disk.
+    /// - Throws: A `StoreError` that says how to fix it; `full` for a log of an earlier version on a full disk, because
+    ///   it must be migrated. A file that is not a log of notifyd is left unchanged.
     package static func open(path: String, options: StoreOptions = StoreOptions()) throws(StoreError) -> Store {
-        // SQLite takes what begins with "file:" for a URI.
+        // SQLite would interpret a path that begins with "file:" as a URI.
         let path = path.hasPrefix("/") ? path : "./" + path
         let (current, recovered) = try CurrentLog.open(path: path, options: options)
         return Store(recovered: recovered, current: current)
     }
 
-    /// Commits the batch in one transaction and then tells the outcome. Of a batch that fails nothing is kept, and the
-    /// next one is tried afresh.
+    /// Commits the batch in one transaction, and then reports the outcome. Nothing of a failed batch is kept, and a
+    /// failure does not affect later batches.
     ///
-    /// Every commit survives the death of the process. One that asks to be synced, or reserves sequences, is flushed
-    /// to the disk before its outcome is told, and with it all that was committed before.
+    /// Every commit survives the end of the process. A batch that asks to be synced or reserves sequences is flushed to
+    /// disk before its outcome is reported, together with all commits before it.
     package func commit(_ batch: CommitBatch, completion: @escaping @Sendable (CommitOutcome) -> Void) {
         let current = current
         queue.add {
@@ -48,7 +49,7 @@ package final class Store: LogStore {
         }
     }
 
-    /// Reads the page and then gives it.
+    /// Reads the page, and passes it to the completion.
     package func readPage(_ request: PageRequest, completion: @escaping @Sendable (Page) -> Void) {
         let current = current
         queue.add {
@@ -60,7 +61,7 @@ package final class Store: LogStore {
         current.sequencesUsed(below: next)
     }
 
-    /// Repairs the log after everything that was asked for before.
+    /// Repairs the log after all earlier requests.
     package func repair(with continuation: LogContinuation, completion: @escaping @Sendable (LogRepair) -> Void) {
         let current = current
         queue.add {
@@ -68,17 +69,17 @@ package final class Store: LogStore {
         }
     }
 
-    /// What reading pages has cost so far. Waits for what was asked for before.
+    /// The work of reading pages so far. Waits for all earlier requests.
     package func readWork() -> ReadWork {
         let current = current
         return queue.wait { current.log?.readWork ?? ReadWork() }
     }
 
-    /// Closes the log after everything that was asked for before. Blocks; must not be called from a completion.
+    /// Closes the log after all earlier requests. Blocks; must not be called from a completion.
     ///
-    /// - Parameter nextSequence: The lowest sequence never used, with which the next start goes on.
-    /// - Throws: Why the exact sequence could not be kept. The log is closed then, too, and the next start recovers as after a
-    ///   killed process.
+    /// - Parameter nextSequence: The lowest sequence never used, from which the next start continues.
+    /// - Throws: A `StoreError` if `nextSequence` could not be recorded. The log is closed nevertheless, and the next
+    ///   start recovers as after a crash.
     package func close(nextSequence: UInt64) throws(StoreError) {
         let current = current
         do {

@@ -4,18 +4,18 @@ import NotifyLog
 import NotifySystem
 import SystemPackage
 
-/// Why the log could not be opened or closed: a code for programs, a message that says what to do, and the cause.
+/// The reason that the log could not be opened or closed: a code, a message that says how to fix it, and the cause.
 package struct StoreError: Error {
     package enum Code: Sendable {
         /// Another process holds the log.
         case inUse
-        /// The path names something that is not a regular file.
+        /// The file at the path, or its lock file, is not a regular file.
         case notARegularFile
-        /// The file's content is no SQLite database.
+        /// The file is not an SQLite database.
         case notADatabase
         /// The file is another program's database.
         case foreignDatabase
-        /// A newer notifyd has written the file.
+        /// A newer version of notifyd wrote the file.
         case newerSchema
         /// A file or its folder can't be created, read or written, or another user may change it.
         case notAccessible
@@ -23,14 +23,14 @@ package struct StoreError: Error {
         case full
         /// The disk is full, and there is no log yet. `Store.open` does not throw it.
         case noRoomForNew
-        /// The log's content contradicts itself.
+        /// The log's content is inconsistent.
         case damaged
         /// Reading or writing failed.
         case inputOutput
     }
 
     package let code: Code
-    /// One line, for people.
+    /// One line for a person to read.
     package let message: String
     package let cause: (any Error)?
 
@@ -46,7 +46,7 @@ extension StoreError: CustomStringConvertible {
 }
 
 extension StoreError {
-    /// What SQLite or the log's own reading said while it was opened.
+    /// Converts an error of opening the log.
     init(opening path: String, _ error: any Error) {
         if let error = error as? StoreError {
             self = error
@@ -77,7 +77,8 @@ extension StoreError {
         }
     }
 
-    /// SQLite does not say which file it could not open. Where the database itself can be opened, it is the write-ahead log.
+    /// SQLite does not report which file it could not open. If the database itself is accessible, it was the
+    /// write-ahead log.
     private static func describeAccess(_ failure: SQLiteFailure, _ path: String) -> String {
         let isAccessible = faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS) == 0
         let file = isAccessible ? path + "-wal" : path
@@ -121,7 +122,7 @@ extension StoreError {
             .notAccessible, "the database '\(path)' is not opened: \(problem), or use another path", cause: problem)
     }
 
-    /// What a request to the log is refused with.
+    /// The failure that refuses a request to the log.
     var storageFailure: StorageFailure {
         StorageFailure(kind: [.full, .noRoomForNew].contains(code) ? .full : .inputOutput, message: message)
     }

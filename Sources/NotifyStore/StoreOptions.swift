@@ -1,16 +1,17 @@
-/// How a log is kept.
+/// The limits of a log.
 package struct StoreOptions: Equatable, Sendable {
-    /// Messages are refused as `full` once the database holds this many bytes; changes to subscriptions never are.
+    /// The size limit of the database in bytes; nil for none. A batch with messages that would exceed it fails as
+    /// `full`; one with nothing but changes to subscriptions does not.
     package var maximumBytes: UInt64?
-    /// Bytes of write-ahead log after which its pages are moved into the database.
+    /// The size in bytes of the write-ahead log at which it is checkpointed.
     package var checkpointBytes = 16 * 1024 * 1024
-    /// Most rows that one page looks at.
+    /// The most rows that one page scans.
     package var pageRows = 1000
-    /// Most bytes of frames that one page gives, save that one message always fits.
+    /// The most bytes of frames in one page. A single message may be larger.
     package var pageBytes = 256 * 1024
-    /// Most closed segments that one page passes over.
+    /// The most closed segments that one page reads or skips.
     package var pageSegments = 1024
-    /// Most bytes that may be spent on caching which names match which subscription.
+    /// The most bytes for caching which names match which subscription.
     package var filterMemoryBytes = 32 * 1024 * 1024
 
     package init() {}

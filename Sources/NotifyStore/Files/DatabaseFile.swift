@@ -2,10 +2,10 @@ import Glibc
 import NotifySystem
 import SystemPackage
 
-/// The database as a file, checked before SQLite opens it: a file of another program is refused without a byte changed.
+/// The database file, checked before SQLite opens it: a file of another program is refused and left unchanged.
 ///
-/// Nothing here may run while the database is open. Closing any descriptor of a file drops all POSIX locks that the
-/// process has on it, SQLite's among them.
+/// `prepare` and `create` must not be called while the database is open: they open and close the file, and closing any
+/// descriptor of a file releases all POSIX locks that the process holds on it, including SQLite's.
 struct DatabaseFile {
     let path: String
 
@@ -14,9 +14,9 @@ struct DatabaseFile {
     private static let headerSize = 100
     private static let applicationIDOffset = 68
 
-    /// Creates the file for its owner alone if it is missing, else checks that it can be a log.
+    /// Creates the file with mode 0600 if it is missing, otherwise checks that it can be a log.
     ///
-    /// - Throws: `noRoomForNew` where the disk has no room for a file that is missing.
+    /// - Throws: `noRoomForNew` if the file is missing and the disk is full.
     func prepare() throws(StoreError) {
         do throws(Errno) {
             return try create()
@@ -30,22 +30,24 @@ struct DatabaseFile {
         try check()
     }
 
-    /// Whether anything is at the path.
+    /// Whether a file of any type exists at the path.
     var exists: Bool { (try? Stat(FilePath(path), followTargetSymlink: false)) != nil }
 
-    /// Moves the closed database to another path, unless something is there.
+    /// Moves the closed database to another path. Never replaces a file.
+    ///
+    /// - Throws: `Errno`, such as `fileExists`. The database is then removed from its old path as well.
     func move(to other: String) throws {
         defer { unlink(path) }
         try Errno.check(link(path, other))
         try DatabaseFile(path: other).flushFolder()
     }
 
-    /// Removes what an interrupted creation has left.
+    /// Removes the files of an interrupted creation.
     func remove() {
         for suffix in ["", "-wal", "-journal"] { unlink(path + suffix) }
     }
 
-    /// Removes the access of group and others. SQLite creates its further files with the database's own mode.
+    /// Removes the permissions of group and others. SQLite creates its other files with the mode of the database.
     func restrictToOwner() throws(StoreError) {
         for name in [path, path + "-wal"] where chmod(name, 0o600) != 0 && errno != ENOENT {
             let error = Errno.last
@@ -55,7 +57,9 @@ struct DatabaseFile {
         }
     }
 
-    /// Creates the file, where there is none.
+    /// Creates the file.
+    ///
+    /// - Throws: `fileExists` if there is one.
     func create() throws(Errno) {
         let file = try OwnedDescriptor.open(
             path, .readWrite, options: [.create, .exclusiveCreate, .noFollow], permissions: .ownerReadWrite)
@@ -81,13 +85,13 @@ struct DatabaseFile {
             let file = try OwnedDescriptor.open(path, .readWrite, options: [.noFollow, .nonBlocking])
             let status = try Stat(file.descriptor)
             guard status.type == .regular else { throw Errno.noSuchAddressOrDevice }
-            // The start that created it may have ended right after that.
+            // A start that was interrupted after creating the file leaves it empty.
             guard status.size > 0 else { return try flushEmpty(file) }
             header = try readHeader(file.descriptor)
         } catch {
             throw cannotOpen(error)
         }
-        // Where power was lost within SQLite's first write, it is undone from the journal beside it.
+        // Zeros after a power loss within SQLite's first write, which SQLite rolls back from the journal file.
         if header == Array(repeating: 0, count: Self.headerSize) { return }
         guard header.count == Self.headerSize, header.starts(with: Self.magic) else {
             throw StoreError(
@@ -99,8 +103,8 @@ struct DatabaseFile {
         guard applicationID == 0 || applicationID == UInt32(Schema.applicationID) else { throw Schema.foreign(path) }
     }
 
-    /// Root may open files of every user: it refuses those, as their owners may change them at any time, and would not be
-    /// able to open what root leaves. Another user's attempt ends at the files' modes.
+    /// Refuses files of other users if this process runs as root: their owners could change them at any time, and could
+    /// not open the files that root creates. Other users are refused by the files' modes.
     private func checkOwners() throws(StoreError) {
         guard geteuid() == 0 else { return }
         for name in [path, path + "-wal"] {

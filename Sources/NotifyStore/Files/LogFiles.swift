@@ -3,10 +3,10 @@ import NotifyLog
 import NotifySystem
 import SystemPackage
 
-/// The database and its write-ahead log, as they were when SQLite opened them: finds out whether the paths still lead to
-/// them, and whether they hold what was written.
+/// The database and its write-ahead log as SQLite opened them. Detects when their paths lead to other files, and when
+/// they were truncated.
 ///
-/// Files are looked at by path alone. Opening the database here would end SQLite's locks on it when it is closed.
+/// Checks use only the status of the paths: opening and closing the database here would release SQLite's locks on it.
 struct LogFiles {
     enum File: Equatable {
         case database
@@ -16,13 +16,13 @@ struct LogFiles {
     /// What is wrong with a file.
     struct Damage: Error, Equatable {
         enum Kind: Equatable {
-            /// Nothing is at the path.
+            /// No file is at the path.
             case missing
             /// Another file is at the path.
             case replaced
-            /// The file was cut. That lasts: what is written to it now can't make it whole.
+            /// The file was truncated between these sizes in bytes. This is permanent: later writes don't restore it.
             case cut(from: UInt64, to: UInt64)
-            /// The path can't be looked at.
+            /// The status of the path can't be read.
             case unreachable(Errno)
         }
 
@@ -36,7 +36,7 @@ struct LogFiles {
         let inode: ino_t
     }
 
-    /// The sizes of both files.
+    /// The sizes of both files in bytes.
     struct Sizes {
         var database: UInt64 = 0
         var wal: UInt64 = 0
@@ -46,13 +46,13 @@ struct LogFiles {
     private let database: Identity
     private let wal: Identity
     private let pageSize: UInt64
-    /// The database never shrinks.
+    /// The size at the last check: the database never shrinks.
     private var leastDatabaseBytes: UInt64
     private var cut: Damage?
 
     var walPath: String { path + "-wal" }
 
-    /// Notes the files at the path, both of which exist while SQLite has a log open.
+    /// Records the identity of both files, which exist while SQLite has a log open.
     init(path: String, pageSize: UInt64) throws(Errno) {
         self.path = path
         self.pageSize = pageSize
@@ -62,7 +62,7 @@ struct LogFiles {
         wal = Self.identity(try Self.status(path + "-wal"))
     }
 
-    /// Looks at both files.
+    /// Checks both files.
     ///
     /// - Parameter walPages: How many pages SQLite has written to the write-ahead log.
     mutating func check(walPages: Int32) -> Result<Sizes, Damage> {
@@ -82,7 +82,8 @@ struct LogFiles {
         }
     }
 
-    /// Checks the size of the write-ahead log: also before a commit, which would fill what was cut with a hole.
+    /// Checks the size of the write-ahead log. Also called before a commit, which would hide a truncation by leaving a
+    /// hole.
     mutating func checkWAL(size: UInt64, pages: Int32) throws(Damage) {
         let least = pages == 0 ? 0 : 32 + UInt64(pages) * (24 + pageSize)
         if size < least { throw noteCut(.writeAheadLog, walPath, from: least, to: size) }
@@ -94,10 +95,10 @@ struct LogFiles {
         return damage
     }
 
-    /// Whether the write-ahead log is at its path, also where the database is not.
+    /// Whether the write-ahead log is still at its path. Does not check the database.
     var isWALInPlace: Bool { (try? Self.size(.writeAheadLog, at: walPath, is: wal)) != nil }
 
-    /// Whether something was cut, also where it is no longer at its path.
+    /// Whether one of the files was truncated, even if it is no longer at its path.
     var isCut: Bool { cut != nil }
 
     private static func size(_ file: File, at path: String, is expected: Identity) throws(Damage) -> UInt64 {
@@ -122,7 +123,7 @@ struct LogFiles {
 }
 
 extension LogFiles.Damage: CustomStringConvertible {
-    /// One line without a final period, with what to do.
+    /// One line without a final period that states the problem and how to correct it.
     var description: String {
         let name = file == .database ? "the database '\(path)'" : "the write-ahead log '\(path)' of the database"
         let renewal =

@@ -3,14 +3,14 @@ import NotifySystem
 import Synchronization
 import SystemPackage
 
-/// The lowest sequence that no peer has seen, in shared memory that outlives the process and ends with the boot.
+/// The lowest sequence that no peer has seen, in shared memory that outlives the process but not a reboot.
 ///
-/// The store reserves sequences in blocks of billions, so that posts need no disk. Without the mark, the start after a killed
-/// process would have to continue with the next block, and clients would see a gap as wide as the rest of the old one.
+/// The store reserves sequences in blocks of billions, so that posts need no disk write. Without the mark, the start
+/// after a crash of the process would have to skip the rest of the block, and clients would see a gap of that size.
 ///
-/// It is a POSIX shared-memory object rather than a file beside the database: its page is allocated when it is opened, so a
-/// write is a store to memory that can't fail later, even with the disk full; and it is missing exactly where writes may have
-/// been lost, after the kernel stopped.
+/// It is a POSIX shared-memory object rather than a file beside the database for two reasons: its page is allocated
+/// when it is opened, so that updates are memory writes that can't fail, even on a full disk; and it is lost exactly
+/// when writes may have been lost, after the kernel stopped.
 ///
 /// `@unchecked Sendable`: the mapping is one atomic value, valid until `deinit`.
 final class SequenceMark: @unchecked Sendable {
@@ -22,9 +22,9 @@ final class SequenceMark: @unchecked Sendable {
 
     /// Opens the mark of the log with the random `logID` in the database at `path`, or creates it with the value 0.
     ///
-    /// The file's inode is part of the name, so that a copy of the database has a mark of its own.
+    /// The database's device and inode are part of the name, so that a copy of the database has its own mark.
     ///
-    /// - Throws: Why there is no shared memory. The log works without.
+    /// - Throws: `Errno` if shared memory is unavailable. The log works without the mark.
     convenience init(logID: [UInt8], databasePath path: String) throws(Errno) {
         let database = try Errno.typed { try Stat(FilePath(path)) }
         let digits = logID.map { byte in
@@ -34,11 +34,11 @@ final class SequenceMark: @unchecked Sendable {
         try self.init(name: "/notifyd-\(digits.joined())-\(database.deviceID.rawValue)-\(database.inode.rawValue)")
     }
 
-    /// Opens or creates the mark of a database that can't be created for lack of space. It stands for the path: the log gets
-    /// its identity, and a mark of its own, when it is created.
+    /// Opens or creates the mark of a database that can't be created because the disk is full. It is identified by the
+    /// path, since the log gets its id and its own mark only when it is created.
     convenience init(ofMissing path: String) throws(Errno) {
         let folder = try Errno.typed { try Stat(FilePath(AccessProblem.folder(of: path))) }
-        // FNV-1a: the same in every process.
+        // FNV-1a, which is the same in every process, unlike Swift's hash values.
         let hash = path[(path.lastIndex(of: "/") ?? path.startIndex)...].utf8
             .reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         try self.init(
@@ -54,15 +54,15 @@ final class SequenceMark: @unchecked Sendable {
         munmap(mapping, Self.size)
     }
 
-    /// Sequences from here on were never seen; 0 where nothing is known.
+    /// The lowest sequence that no peer has seen; 0 if unknown.
     var value: UInt64 { next.pointee.load(ordering: .relaxed) }
 
-    /// Notes that sequences below `next` may be seen from now on.
+    /// Records that peers may see sequences below `next` from now on.
     func set(_ next: UInt64) {
         self.next.pointee.store(next, ordering: .relaxed)
     }
 
-    /// Removes the name. What is noted from now on is lost with the process.
+    /// Removes the shared-memory object's name. Later values are lost when the process ends.
     func remove() {
         shm_unlink(name)
     }

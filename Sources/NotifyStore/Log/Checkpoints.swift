@@ -3,21 +3,22 @@ import Glibc
 import NotifyLog
 import NotifyWire
 
-/// When the write-ahead log's pages are moved into the database, so that it starts over instead of growing.
+/// Runs checkpoints, which move the pages of the write-ahead log into the database, so that the log does not keep
+/// growing.
 ///
-/// SQLite would do so by itself within the commit that passes the limit. Done here it comes after that commit's
-/// outcome was told, and its failures are seen.
+/// SQLite's automatic checkpoint would run within the commit that exceeds the limit. Here it runs after the outcome of
+/// that commit was reported, and its failures are noticed.
 final class Checkpoints {
     enum Mode {
         case passive
-        /// Leaves an empty write-ahead log.
+        /// Also truncates the write-ahead log to zero bytes.
         case truncate
     }
 
     private let connection: DatabaseConnection
     /// Pages in the write-ahead log after the last commit, as SQLite reports them.
     private let pages: UnsafeMutablePointer<Int32>
-    /// Pages at which to try next.
+    /// The number of pages at which the next attempt is due after a failure.
     private var limit: Int32 = 0
     private var needsRepair = false
 
@@ -34,13 +35,13 @@ final class Checkpoints {
     }
 
     deinit {
-        // A no-op where the connection is closed, which has ended the hook.
+        // A closed connection has no hook any more.
         if let handle = connection.handle { sqlite3_wal_hook(handle, nil, nil) }
         pages.deallocate()
     }
 
-    /// Moves the pages if they have reached `bytes`. A failure is tried again when as many more have come; meanwhile
-    /// commits go on into the write-ahead log as long as the disk takes them.
+    /// Runs a checkpoint if the write-ahead log has reached `bytes`. After a failure the next attempt follows when it
+    /// has grown by `bytes` again; meanwhile commits continue to append to it as long as the disk has room.
     func runIfDue(bytes: Int) {
         let step = Int32(clamping: max(1, bytes / Schema.pageSize))
         guard pages.pointee >= max(limit, step) else { return }
@@ -53,7 +54,7 @@ final class Checkpoints {
         }
     }
 
-    /// Pages that the write-ahead log must hold.
+    /// The number of pages that the write-ahead log must contain.
     var walPages: Int32 { pages.pointee }
 
     func run(_ mode: Mode) throws(SQLiteFailure) {
@@ -64,8 +65,11 @@ final class Checkpoints {
         pages.pointee = 0
     }
 
-    /// After a failed flush the kernel calls pages clean that never reached the disk, and a later flush would promise
-    /// too much. They are still in memory, so moving them all into the database writes them again.
+    /// Requests a repair if the error is a failed flush.
+    ///
+    /// After a failed flush the kernel may treat pages as clean that never reached the disk, so that a later flush
+    /// succeeds without writing them. They are still in the page cache: a checkpoint of all pages writes their content
+    /// to disk again.
     func noteFailure(_ error: any Error) {
         if let failure = error as? SQLiteFailure, failure.isFailedFlush { needsRepair = true }
     }
@@ -79,11 +83,12 @@ final class Checkpoints {
 
 extension Log {
     func checkpointIfDue() {
-        // A database that was cut would get holes.
+        // A checkpoint would leave holes in a truncated database.
         if statements != nil, damage == nil { checkpoints.runIfDue(bytes: options.checkpointBytes) }
     }
 
-    /// Sizes of the files by name: opening one would end SQLite's locks on it.
+    /// Updates the file sizes in the statistics. Reads them by path: opening and closing a file would release SQLite's
+    /// locks.
     func measureFiles() {
         var status = stat()
         statistics.logBytes = stat(path, &status) == 0 ? UInt64(status.st_size) : 0

@@ -3,11 +3,11 @@ import NotifyLog
 import NotifySystem
 import SystemPackage
 
-/// Logs whose files were deleted or moved away while they were open.
+/// Repair of a log whose files were deleted or moved away while it was open.
 extension CurrentLog {
-    /// Repairs the log, if its files are not in place and no other files are there.
+    /// Repairs the log if a file is missing. Other damage is reported, and the files are left unchanged.
     func repair(with continuation: LogContinuation) -> LogRepair {
-        // Where there is no log yet, each commit tries to create it.
+        // If there is no log yet, each commit tries to create it.
         guard let log, let damage = log.findDamage() else { return .notNeeded }
         do {
             switch (damage.file, damage.kind) {
@@ -20,7 +20,8 @@ extension CurrentLog {
         }
     }
 
-    /// The write-ahead log is missing. What is in it goes to the database, and a new one is made.
+    /// Replaces a missing write-ahead log: moves its content, which is still open, to the database and opens the log
+    /// again.
     private func reopen(_ old: Log) throws -> LogRepair {
         try old.takeBackRefusedBatch()
         try old.checkpoints.run(.truncate)
@@ -32,7 +33,7 @@ extension CurrentLog {
         return .reopened("the write-ahead log of the database '\(path)' was missing and was made anew; nothing is lost")
     }
 
-    /// The database is missing: a new one takes its place.
+    /// Replaces a missing database by a new one with the same durable subscriptions and no messages.
     private func replace(_ old: Log, with continuation: LogContinuation) throws -> LogRepair {
         if !isLockInPlace { try takeLock() }
         try clearWAL(of: old)
@@ -49,8 +50,8 @@ extension CurrentLog {
                 + "are gone; \(continuation.subscriptions.count) durable subscriptions go on")
     }
 
-    /// Removes the write-ahead log of a database that is missing, after everything in it went to the database, which may
-    /// have been moved somewhere else.
+    /// Removes the write-ahead log of a missing database, after its content was moved to the database, which may still
+    /// exist at another path.
     private func clearWAL(of log: Log) throws {
         let walPath = log.files.walPath
         guard DatabaseFile(path: walPath).exists else { return }
@@ -66,7 +67,7 @@ extension CurrentLog {
 }
 
 extension Log {
-    /// Creates the database of a log that continues another one, whole or not at all.
+    /// Creates the database of a log that continues another one. On failure all its files are removed.
     fileprivate static func create(
         _ file: DatabaseFile, _ options: StoreOptions, _ continuation: LogContinuation
     ) throws {
@@ -90,7 +91,7 @@ extension Log {
         }
     }
 
-    /// Goes on with what was counted and committed in an earlier log.
+    /// Takes over the statistics and the highest committed sequence of the log that this one replaces.
     fileprivate func adopt(_ old: Log) {
         persistedThrough = max(persistedThrough, old.persistedThrough)
         readWork = old.readWork

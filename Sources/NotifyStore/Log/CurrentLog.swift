@@ -3,22 +3,21 @@ import NotifySystem
 import NotifyWire
 import Synchronization
 
-/// The log that is in use: opened at the start, created later if the disk was full then, or one that took the place of a lost
-/// one.
+/// The log in use: opened at the start, created later if the disk was full then, or the replacement of a deleted one.
 ///
-/// `@unchecked Sendable`: `Store` makes it and then uses it within closures on its serial queue alone, so no two threads are
-/// in it at once; the queue orders what one does before what the next one sees. The mark has a lock of its own.
+/// `@unchecked Sendable`: after creating it, `Store` uses it only in closures on its serial queue, which never run
+/// concurrently and are ordered by the queue. The mark, which any thread may use, has its own lock.
 final class CurrentLog: @unchecked Sendable {
-    /// How many sequences may be used before the first is reserved on disk.
+    /// How many sequences may be used before any is reserved on disk.
     private static let usableSequences: UInt64 = 1 << 32
 
     let path: String
     let options: StoreOptions
-    /// Nil where none could be created yet, and once it is closed.
+    /// Nil if none could be created yet, and after it is closed.
     var log: Log?
     /// Held until the database is closed.
     private var lock: FileLock?
-    /// Nil where there is no shared memory.
+    /// Nil if shared memory is unavailable.
     private let mark = Mutex<SequenceMark?>(nil)
     private var isClosed = false
 
@@ -35,11 +34,13 @@ final class CurrentLog: @unchecked Sendable {
 
     /// Opens the log at `path`, or creates it.
     ///
-    /// A full disk does not end the start, as volatile messages need none. What they need is sequences that are not used
-    /// twice. On disk none can be reserved, so the mark in shared memory alone keeps the next start from using them again, which
-    /// lasts until the kernel stops. That is enough: after that no process is left that has seen them, and nothing with such a
-    /// sequence is on disk, because a message is stored, or a durable subscription attached, only in or after the commit that
-    /// also reserves sequences. Without shared memory no sequence may be used before that commit.
+    /// A full disk does not prevent the start: volatile messages need no disk, only sequences that are never used
+    /// twice. No sequence can be reserved on a full disk, so only the mark in shared memory keeps the next start from
+    /// using them again.
+    ///
+    /// The mark is lost when the kernel stops, which is safe: no process that has seen these sequences is left, and
+    /// none of them is on disk, because messages are stored and durable subscriptions attached only in or after the
+    /// commit that reserves sequences. Without shared memory, no sequence may be used before that commit.
     static func open(path: String, options: StoreOptions) throws(StoreError) -> (CurrentLog, RecoveredLog) {
         let current = CurrentLog(path: path, options: options)
         var recovered: RecoveredLog
@@ -55,7 +56,7 @@ final class CurrentLog: @unchecked Sendable {
         return (current, recovered)
     }
 
-    /// - Parameter mustBeNew: Refuses a log that has something in it.
+    /// - Parameter mustBeNew: Whether to refuse a log that was used before.
     private func open(mustBeNew: Bool = false) throws(StoreError) -> RecoveredLog {
         do throws(StoreError) {
             if lock == nil { try takeLock() }
@@ -65,7 +66,7 @@ final class CurrentLog: @unchecked Sendable {
         }
         let opened = try Log.open(at: path, options)
         var recovered = opened.recovered
-        // What was used while the disk had no room for the log.
+        // The mark of the sequences used while the log could not be created.
         let earlier = recovered.isNew ? try? SequenceMark(ofMissing: path) : nil
         guard recovered.isNew || !mustBeNew else {
             throw StoreError(
@@ -103,7 +104,7 @@ final class CurrentLog: @unchecked Sendable {
     /// Whether the lock file is still at its path, so that no other process can take the lock.
     var isLockInPlace: Bool { lock?.isInPlace(guarding: path) ?? false }
 
-    /// Goes on with another log; the sequences go on as well.
+    /// Makes another log the current one, and continues the sequences.
     func use(_ opened: OpenedLog, from next: UInt64 = 0) {
         log = opened.log
         mark.withLock { mark in
@@ -131,12 +132,12 @@ final class CurrentLog: @unchecked Sendable {
         }
     }
 
-    /// Sequences below `next` may be seen from now on. Called on any thread.
+    /// Records that peers may see sequences below `next` from now on. Can be called on any thread.
     func sequencesUsed(below next: UInt64) {
         mark.withLock { $0?.set(next) }
     }
 
-    /// The log; where there is none yet, it is created with the sequences that were used meanwhile.
+    /// Returns the log. If there is none yet, creates it, continuing after the sequences used meanwhile.
     private func openLog() throws(StorageFailure) -> Log {
         if let log { return log }
         guard !isClosed else { throw StorageFailure(kind: .inputOutput, message: "the log is closed") }
@@ -151,7 +152,7 @@ final class CurrentLog: @unchecked Sendable {
 
     // MARK: The end
 
-    /// Leaves the exact next sequence for the next start. Where there is no log, the mark keeps it.
+    /// Records the exact next sequence for the next start. If there is no log, the mark has it.
     func finish(nextSequence: UInt64) throws {
         guard !isClosed else { throw StorageFailure(kind: .inputOutput, message: "the log is closed") }
         guard let log else { return }
@@ -168,6 +169,6 @@ final class CurrentLog: @unchecked Sendable {
 }
 
 extension RecoveredLog {
-    /// Whether the log was created just now, or by a start that has used nothing of it.
+    /// Whether the log is unused: just created, or created by an earlier start that used no sequence of it.
     fileprivate var isNew: Bool { nextSequence == 1 && persistedThrough == 0 && nextSubscriptionID == DurableID(1) }
 }

@@ -3,10 +3,10 @@ import NotifyLog
 import NotifyWire
 
 extension Log {
-    /// Commits the batch as one transaction, or nothing of it.
+    /// Commits the batch in one transaction, all or nothing.
     ///
-    /// A batch counts only if the files at the paths have it, so they are looked at after the commit; while they are damaged,
-    /// before it.
+    /// A batch counts as committed only if the files at their paths contain it, so they are checked after each commit.
+    /// While they are damaged, they are checked before it, too.
     func commit(_ batch: CommitBatch) -> CommitOutcome {
         var result: Result<Void, StorageFailure> = .success(())
         do {
@@ -19,7 +19,7 @@ extension Log {
         return CommitOutcome(batchID: batch.id, result: result, statistics: statistics)
     }
 
-    /// Runs `body` in a transaction. Where it fails, the database is as before; what is in memory is the caller's.
+    /// Runs `body` in a transaction. If it fails, the database is rolled back; the caller restores the state in memory.
     func inTransaction(_ synchronous: Synchronous, _ body: (Statements) throws -> Void) throws {
         let statements = try openStatements()
         try checkpoints.repairIfNeeded()
@@ -54,7 +54,7 @@ extension Log {
         if let damage = findDamage() {
             openSegment.rollBack()
             refusedBatch = RefusedBatch(batch, after: self, removed: removed)
-            // Otherwise before the next commit, and at the latest when the log is closed.
+            // If this fails, it is retried before the next commit and when the log is closed.
             try? takeBackRefusedBatch()
             throw damage.storageFailure
         }
@@ -78,8 +78,8 @@ extension Log {
         for change in batch.changes {
             try apply(change, statements)
         }
-        // SQLite flushes only what it writes, and leaves out what an update does not change. Earlier commits
-        // would stay unflushed behind such a batch.
+        // This update always changes a row (`flushes`). SQLite flushes only if a transaction writes pages, and earlier
+        // commits would stay unflushed after a batch that writes none.
         if batch.reserveThrough != nil || (isFlushed && last == persistedThrough) {
             try statements.reserve.bind(1, batch.reserveThrough ?? 0)
             try statements.reserve.run()
@@ -132,7 +132,8 @@ extension Log {
         return id
     }
 
-    /// Leaves a row that tells which names the segment holds. A segment without messages has none.
+    /// Writes the row of the open segment, with the names in it, and opens the next. A segment without messages has no
+    /// row.
     private func closeSegment(_ statements: Statements, enter next: UInt64) throws {
         if openSegment.messages > 0 {
             let insert = statements.insertSegment
@@ -147,10 +148,10 @@ extension Log {
         openSegment.enter(next)
     }
 
-    /// Refuses a batch that has made the database larger than it may be.
+    /// Refuses a batch that has made the database larger than its limit.
     ///
-    /// - Parameter isProbe: Whether there is to be room for more, so that the log does not pass for usable after each batch
-    ///   that was refused.
+    /// - Parameter isProbe: Whether to require spare room (1/16 of the limit, at most 1 MiB), so that a probe does not
+    ///   report a log as usable that would refuse the next batch.
     private func checkCapacity(_ statements: Statements, isProbe: Bool) throws {
         guard let maximumBytes = options.maximumBytes else { return }
         defer { statements.usedPages.reset() }
@@ -161,7 +162,7 @@ extension Log {
         }
     }
 
-    /// SQLite takes a new level only outside of transactions.
+    /// Sets SQLite's `synchronous` level. Must be called outside of transactions.
     func set(_ level: Synchronous) throws(SQLiteFailure) {
         guard synchronous != level else { return }
         synchronous = nil

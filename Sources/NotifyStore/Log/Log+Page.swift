@@ -2,11 +2,11 @@ import NotifyLog
 import NotifyWire
 
 extension Log {
-    /// Reads the next matching messages of a subscription.
+    /// Reads the next page of matching messages.
     func readPage(_ request: PageRequest) -> Page {
         let result: Result<Page.Content, StorageFailure>
         do {
-            // Taken out meanwhile, so that it is not copied when it changes.
+            // Removed from the dictionary meanwhile, so that changing it makes no copy.
             let cache = takeMatchCache(for: request) ?? FilterMatchCache(filter: request.filter, access: request.access)
             let page = try PageReader(request, matchCache: cache, log: self).read()
             if let subscription = request.subscription { keep(page.matchCache, of: subscription) }
@@ -19,7 +19,7 @@ extension Log {
         return Page(reader: request.reader, result: result, statistics: statistics)
     }
 
-    /// The matches of the subscription that were cached under the same rights.
+    /// Removes and returns the subscription's match cache if it was made under the same rights.
     private func takeMatchCache(for request: PageRequest) -> FilterMatchCache? {
         guard let subscription = request.subscription,
             let cache = matchCaches.removeValue(forKey: subscription), cache.access.agrees(with: request.access)
@@ -27,7 +27,7 @@ extension Log {
         return cache
     }
 
-    /// Over the limit all other caches are dropped. They fill again as they are used.
+    /// Keeps the cache. If all caches together exceed the limit, the others are dropped; they are filled again on use.
     private func keep(_ cache: FilterMatchCache, of subscription: DurableID) {
         let total = matchCaches.values.reduce(cache.byteCount) { $0 + $1.byteCount }
         if total > options.filterMemoryBytes { matchCaches.removeAll() }

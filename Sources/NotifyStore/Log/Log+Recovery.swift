@@ -2,20 +2,21 @@ import NotifyLog
 import NotifyWire
 
 extension Log {
-    /// Reads what the log must have in memory.
+    /// Reads the state that the log keeps in memory.
     ///
-    /// The database is not checked as a whole, also not after a crash: that would read every byte of it at each start.
-    /// SQLite's write-ahead log is protected by checksums and ends for it at the last commit that is whole, so a killed
-    /// process or lost power leaves the state after some commit. Damage from elsewhere shows in the read that meets it.
+    /// The database is not checked as a whole, not even after a crash: that would read every byte of it at each start.
+    /// SQLite's write-ahead log has checksums, and SQLite ignores everything after its last complete commit, so a
+    /// killed process or a power loss leaves the state after some commit. Other damage is reported by the read that
+    /// finds it.
     ///
-    /// - Parameter usedBelow: Where the sequences ended that a process of this boot used; 0 where that is unknown.
+    /// - Parameter usedBelow: The lowest sequence not used by any process since boot; 0 if unknown.
     func recover(usedBelow: UInt64) throws -> RecoveredLog {
         try readNames()
         let state = try PreparedStatement(
             connection, "SELECT reserved_through, next_sequence, next_subscription, clean FROM state")
         guard try state.step() else { throw StoreError(.damaged, "the row of the log's state is missing") }
         let wasClean = state.integer(3) != 0
-        // After a clean stop, a process that could write nothing for lack of space may have used more.
+        // On a full disk, a process after the clean stop may have used sequences without marking the log as in use.
         let mark = wasClean ? max(state.integer(1), usedBelow) : usedBelow > 0 ? usedBelow : state.integer(0)
         let nextSubscription = state.integer32(2)
         state.reset()
@@ -33,8 +34,8 @@ extension Log {
             subscriptions: subscriptions, wasClosedCleanly: wasClean, nextSubscriptionID: DurableID(nextSubscription))
     }
 
-    /// Marks the log as in use, so that a crash from here on is known for one. On a full disk the first commit does that:
-    /// until then nothing is stored or handed over.
+    /// Marks the log as in use, so that the next start detects a crash. On a full disk the first commit does this:
+    /// until then no message is stored, and none is delivered to a durable subscription.
     func markInUse() throws {
         guard !isMarkedInUse else { return }
         do {
@@ -47,18 +48,18 @@ extension Log {
         try connection.execute("UPDATE state SET clean = 0")
     }
 
-    /// Leaves the exact next sequence for the next start, moves everything into the database, and releases the
-    /// statements. Nothing may follow.
+    /// Records the exact next sequence for the next start, checkpoints the write-ahead log, and releases the
+    /// statements. Must be the last call.
     func finish(nextSequence: UInt64) throws {
         defer { statements = nil }
         if let damage = findDamage(), damage.file == .database || files.isCut {
-            // The files may come back before the next start.
+            // The files may be moved back before the next start.
             try? takeBackRefusedBatch()
             throw damage.storageFailure
         }
         try takeBackRefusedBatch()
         try inTransaction(.full) { _ in
-            // Reserved may be below where the sequences of an earlier clean stop were gone on with.
+            // `reserved_through` may be lower: a run can continue from an earlier clean stop without a new reservation.
             try connection.execute(
                 """
                 UPDATE state SET clean = 1, next_sequence = \(nextSequence),
@@ -66,11 +67,11 @@ extension Log {
                 """)
         }
         if damage != nil { return try checkpoints.run(.truncate) }
-        // What stays in the write-ahead log is moved at the next start.
+        // If this fails, the next start recovers from the write-ahead log.
         try? checkpoints.run(.truncate)
     }
 
-    /// The random identity that the log was given when it was created.
+    /// The random id that the log got when it was created.
     func readID() throws -> [UInt8] {
         let state = try PreparedStatement(connection, "SELECT log_id FROM state")
         guard try state.step() else { throw StoreError(.damaged, "the row of the log's state is missing") }
@@ -88,7 +89,7 @@ extension Log {
         }
     }
 
-    /// Counts what closed segments hold and goes through the messages after them, one segment's at most.
+    /// Counts the messages of closed segments, and scans the messages after them, at most one segment.
     private func readSegments() throws {
         let closed = try PreparedStatement(
             connection, "SELECT coalesce(sum(messages), 0), coalesce(max(segment) + 1, 0) FROM segments")

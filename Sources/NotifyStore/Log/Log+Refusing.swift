@@ -1,13 +1,13 @@
 import NotifyLog
 import NotifyWire
 
-/// A batch that was committed to files that are no longer at their paths, and so was refused.
+/// A batch that was committed to files that are no longer at their paths, and was therefore refused.
 ///
-/// The files may come back. What was refused must not be in them then.
+/// The files may be moved back, and must not contain the refused batch then.
 struct RefusedBatch {
-    /// Messages above this are the batch's.
+    /// The highest sequence before the batch. Messages above it belong to the batch.
     var persistedThrough: UInt64
-    /// The open segment before the batch, which may have been closed with it.
+    /// The open segment before the batch, which the batch may have closed.
     var openSegment: UInt64
     var created: [DurableID]
     var removed: [DurableRecord]
@@ -22,7 +22,7 @@ struct RefusedBatch {
 }
 
 extension Log {
-    /// Looks at what a commit would add to, and at everything where the files were not in place.
+    /// Checks the size of the write-ahead log before a commit, or both files if they were damaged at the last check.
     func checkDamage() throws(StorageFailure) {
         do throws(LogFiles.Damage) {
             if damage == nil {
@@ -36,7 +36,7 @@ extension Log {
         }
     }
 
-    /// Looks at the files. Their sizes become the statistics'.
+    /// Checks the files, and updates ``damage`` and the sizes in the statistics.
     func findDamage() -> LogFiles.Damage? {
         switch files.check(walPages: checkpoints.walPages) {
         case .success(let sizes):
@@ -49,8 +49,8 @@ extension Log {
         return damage
     }
 
-    /// Removes from the database what the refused batch left in it. Names stay, here and in memory, and so does progress: the
-    /// broker reports that again.
+    /// Removes the refused batch from the database. Its names stay, on disk and in memory. Its progress stays, too,
+    /// because the broker reports progress again.
     func takeBackRefusedBatch() throws {
         guard let batch = refusedBatch else { return }
         try inTransaction(.normal) { statements in

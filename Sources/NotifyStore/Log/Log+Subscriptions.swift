@@ -29,7 +29,7 @@ extension Log {
         try insert.bind(8, record.owner.gid)
         try insert.bindText(9, copying: groups(of: record.owner))
         try insert.bindText(10, copying: record.name)
-        // No pattern holds a space.
+        // No pattern contains a space.
         try insert.bindText(11, copying: record.filter.patterns.map(\.description).joined(separator: " "))
         try insert.bindText(12, copying: record.filter.object ?? "")
         try run(insert, with: record.progress)
@@ -56,7 +56,7 @@ extension Log {
         }
     }
 
-    /// The subscriptions that the batch removes, as they are now.
+    /// The current records of the subscriptions that the batch removes.
     func recordsRemoved(by batch: CommitBatch) throws -> [DurableRecord] {
         let ids = batch.changes.compactMap { if case .remove(let id) = $0 { id.description } else { nil } }
         return ids.isEmpty ? [] : try readSubscriptions(where: "id IN (\(ids.joined(separator: ", ")))")
@@ -79,7 +79,7 @@ extension Log {
         return records
     }
 
-    /// The subscription in the present row; nil where something in it can't be decoded.
+    /// The subscription in the current row; nil if a column can't be decoded.
     private func record(in row: PreparedStatement) -> DurableRecord? {
         let groups = row.text(3).split(separator: " ").map { UInt32($0) }
         let patterns = try? row.text(5).split(separator: " ").map { try NamePattern(String($0)) }

@@ -1,25 +1,25 @@
 import NotifyLog
 import NotifyWire
 
-/// The log behind its one connection: what is in memory of it, and the statements that read and write it.
+/// An open log: the connection to its database, the statements that read and write it, and its state in memory.
 final class Log {
     let connection: DatabaseConnection
     let path: String
     let options: StoreOptions
-    /// Nil once the log is closed: the files are closed only after the last statement is finalized.
+    /// Nil once the log is closed: SQLite closes the files only after every statement is finalized.
     var statements: Statements?
 
     var names = NameTable()
     var openSegment = OpenSegment()
     var matchCaches: [DurableID: FilterMatchCache] = [:]
 
-    /// Whether the paths lead to the files that are open.
+    /// Checks that the paths still lead to the open files.
     var files: LogFiles
-    /// What was wrong with the files when they were looked at last.
+    /// The damage found at the last check of the files.
     var damage: LogFiles.Damage?
-    /// What is still to be taken back.
+    /// The refused batch that must still be removed from the database.
     var refusedBatch: RefusedBatch?
-    /// Whether the database says that it is in use, so that the next start after a crash is known for one.
+    /// Whether the database is marked as in use, by which the next start detects a crash.
     var isMarkedInUse = true
 
     /// The highest sequence committed.
@@ -28,7 +28,7 @@ final class Log {
     var readWork = ReadWork()
     var synchronous: Synchronous?
     var checkpoints: Checkpoints
-    /// Bytes to start a page's buffer with: what the last one needed.
+    /// The initial capacity of a page's buffer in bytes: the size of the last page.
     var pageCapacity = 4096
 
     init(connection: DatabaseConnection, path: String, options: StoreOptions) throws {
@@ -46,12 +46,12 @@ final class Log {
 
     func close() {
         statements = nil
-        // SQLite would move what is in the write-ahead log to the database, and remove what lies at its path.
+        // Otherwise SQLite would checkpoint, and remove whatever file is at the path of the write-ahead log.
         if damage != nil { connection.keepFilesOnClose() }
         connection.close()
     }
 
-    /// Whether a commit is flushed to the disk before it returns.
+    /// SQLite's `synchronous` level: with `full`, a commit is flushed to disk before it returns.
     enum Synchronous: String {
         case normal = "NORMAL"
         case full = "FULL"
@@ -62,7 +62,7 @@ final class Log {
         return statements
     }
 
-    /// What a caller is told of an error within the log.
+    /// Converts an error within the log to the one that the caller gets.
     func failure(_ error: any Error) -> StorageFailure {
         switch error {
         case let failure as StorageFailure: failure
@@ -72,7 +72,7 @@ final class Log {
     }
 }
 
-/// How much reading pages has cost, so that skipping can be seen to happen.
+/// Counters of the work of reading pages. Tests use them to check that segments are skipped.
 package struct ReadWork: Equatable, Sendable {
     package var rowsScanned: UInt64 = 0
     package var segmentsPassed: UInt64 = 0

@@ -1,17 +1,17 @@
 import NotifyLog
 
-/// A log with what was in it when it was opened.
+/// A log and the state recovered when it was opened.
 struct OpenedLog {
     let log: Log
     let recovered: RecoveredLog
-    /// Nil where there is no shared memory.
+    /// Nil if shared memory is unavailable.
     let mark: SequenceMark?
 }
 
 extension Log {
-    /// Opens the log at `path`, or creates it. It is not marked as in use yet. The caller holds the lock.
+    /// Opens the log at `path`, or creates it. Does not mark it as in use. The caller must hold the lock.
     ///
-    /// - Throws: What stands against it, with what to do. A file that is not a log of ours is left as it is.
+    /// - Throws: A `StoreError` that says how to fix it. A file that is not a log of notifyd is left unchanged.
     static func open(at path: String, _ options: StoreOptions) throws(StoreError) -> OpenedLog {
         let file = DatabaseFile(path: path)
         try file.prepare()
@@ -19,7 +19,7 @@ extension Log {
             let database = try Schema.open(path)
             try file.restrictToOwner()
             let log = try Log(connection: database, path: path, options: options)
-            // Without shared memory the log works, too.
+            // The log also works without shared memory.
             let mark = try? SequenceMark(logID: log.readID(), databasePath: path)
             let recovered = try log.recover(usedBelow: mark?.value ?? 0)
             return OpenedLog(log: log, recovered: recovered, mark: mark)

@@ -1,8 +1,8 @@
 import NotifyLog
 import NotifyWire
 
-/// Which names a subscription's filter matches under its rights. A name is matched when it first comes up, not all at
-/// once: with a million names that would hold up the commits.
+/// Caches which names a subscription's filter matches under its rights. Each name is matched when it is first read:
+/// matching a million names at once would delay commits.
 struct FilterMatchCache {
     private enum Entry: UInt64 {
         case unknown
@@ -15,7 +15,7 @@ struct FilterMatchCache {
     let access: ReadAccess
     /// Two bits for each name id.
     private var entries: [UInt64] = []
-    /// How many names were matched so far.
+    /// How many names were looked up in the filter so far, matching or not.
     private(set) var count = 0
 
     init(filter: SubscriptionFilter, access: ReadAccess) {
@@ -25,7 +25,7 @@ struct FilterMatchCache {
 
     var byteCount: Int { entries.capacity * MemoryLayout<UInt64>.stride }
 
-    /// Whether the name `id`, which must be in `names`, is for the subscription.
+    /// Whether the subscription receives the name with this id, which must be in `names`.
     mutating func matches(_ id: UInt32, in names: borrowing NameTable) -> Bool {
         let word = Int(id >> 5)
         let shift = UInt64(id & 31) * 2

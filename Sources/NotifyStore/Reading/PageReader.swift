@@ -2,10 +2,10 @@ import NIOCore
 import NotifyLog
 import NotifyWire
 
-/// Reads one page: passes over segments without a wanted name, looks at the rows of the others.
+/// Reads one page: skips segments without a matching name, and scans the rows of the others.
 ///
-/// Everything that takes time is bounded (rows, bytes, segments, names matched), since commits wait meanwhile; each page
-/// gets at least one row or one segment further.
+/// All work is bounded (rows, bytes, segments, names matched), because commits wait meanwhile. Each page advances by at
+/// least one row or one segment.
 struct PageReader {
     private let log: Log
     private let statements: Statements
@@ -14,14 +14,14 @@ struct PageReader {
     private var matchCache: FilterMatchCache
 
     private var block = LogBlock()
-    /// Every sequence up to here is done with.
+    /// Every sequence up to this one was read or skipped.
     private var scannedThrough: UInt64
     private var rowsLeft: Int
     private var segmentsLeft: Int
     private var segmentBytesLeft = 1024 * 1024
     private var matchLimit = 16 * 1024
 
-    /// What a stretch of the log has for the subscription, by the names in it.
+    /// How many of a segment's names the subscription receives.
     private enum Interest {
         case none
         case some
@@ -39,7 +39,7 @@ struct PageReader {
         segmentsLeft = log.options.pageSegments
     }
 
-    /// The page, and the cache with the names that were matched on the way.
+    /// Reads the page. Returns it with the cache, which has the names matched meanwhile.
     consuming func read() throws -> (content: Page.Content, matchCache: FilterMatchCache) {
         let matched = matchCache.count
         matchLimit += matched
@@ -60,7 +60,7 @@ struct PageReader {
         _ = try read(through: log.persistedThrough, interest(in: &names))
     }
 
-    /// Goes on over the closed segments; false where the page ends before their end.
+    /// Reads the closed segments; returns false if the page ends before the last of them does.
     private mutating func readClosedSegments() throws -> Bool {
         let segments = statements.segmentsFrom
         defer { segments.reset() }
@@ -90,7 +90,7 @@ struct PageReader {
         return matchCache.matches(name, in: log.names)
     }
 
-    /// Reads on up to `last`; false where the page ends before it.
+    /// Reads up to `last`; returns false if the page ends before it.
     private mutating func read(through last: UInt64, _ interest: Interest) throws -> Bool {
         guard last > scannedThrough else { return true }
         guard hasRoom else { return false }
@@ -124,7 +124,8 @@ struct PageReader {
         return false
     }
 
-    /// Looks at names first: SQLite reads the whole of every column that a row is asked for, payloads too.
+    /// Scans names and objects first, and loads the other columns of matching rows only: SQLite would read every
+    /// selected column of each row, payloads included.
     private mutating func readMatchingRows(through last: UInt64) throws -> Bool {
         let rows = statements.scanMessages
         defer { rows.reset() }
@@ -154,7 +155,7 @@ struct PageReader {
         return try take(row)
     }
 
-    /// Encodes the row's message; false where it does not fit into the page any more.
+    /// Appends the row's message to the page; returns false if it does not fit.
     private mutating func take(_ row: PreparedStatement) throws -> Bool {
         let sequence = row.integer(0)
         let name = row.integer32(1)

@@ -1,4 +1,4 @@
-/// The ids of the names in a closed segment, as the database keeps them: rising, each as its distance from the one
+/// Encodes the name ids of a closed segment for the database: sorted, each as a varint of the difference to the one
 /// before.
 enum NameListEncoding {
     static func encode(_ names: [UInt32]) -> [UInt8] {
@@ -12,7 +12,7 @@ enum NameListEncoding {
         return bytes
     }
 
-    /// The ids one after another, without a list made of them.
+    /// Decodes the ids one at a time, without allocating an array.
     struct Reader: IteratorProtocol {
         private var numbers: Varint.Reader
         private var previous: UInt64 = 0

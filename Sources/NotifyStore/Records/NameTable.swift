@@ -1,18 +1,18 @@
 import NotifyCenter
 
-/// The interned names: id to bytes and bytes to id, ids counting from 1 without holes.
+/// The interned names: maps ids to bytes and bytes to ids. Ids are consecutive from 1.
 ///
-/// Bytes lie back to back, and an entry takes about 40 more, so that a million names cost about 65 MB; a look-up makes no
-/// string. Hashes are keyed, so that peers can't choose names that collide.
+/// The bytes of all names are contiguous, and each entry takes about 40 more, so that a million names take about 65 MB.
+/// Lookups allocate no string. Hashes are keyed, so that peers can't choose names that collide.
 struct NameTable: ~Copyable {
-    /// The entry of an id is the id less 1: the table numbers entries from 0, and removed ones from the last on are numbered
-    /// the same when they come again.
+    /// Entry `id - 1` has the name of `id`: the table numbers entries from 0. Names are removed only from the end, so
+    /// the next added name gets the next id again.
     private var names = ByteTable()
     private let hash = KeyedHash.ofProcess
 
     var count: Int { names.count }
 
-    /// The memory that the table occupies.
+    /// The memory that the table occupies, in bytes.
     var byteCount: Int { names.byteCount }
 
     /// The id of `name`, or nil if it has none yet.
@@ -20,12 +20,12 @@ struct NameTable: ~Copyable {
         names.find(name, hash: hash(name)).map { UInt32($0) + 1 }
     }
 
-    /// Gives `name`, which has none yet, the next id.
+    /// Adds `name`, which must not be in the table, and returns its id.
     mutating func add(_ name: UnsafeRawBufferPointer) -> UInt32 {
         UInt32(names.insert(name, hash: hash(name))) + 1
     }
 
-    /// Takes back all names but the first `kept`.
+    /// Removes all names but the first `kept`.
     mutating func truncate(to kept: Int) {
         while count > kept { names.remove(entry: Int32(count) - 1) }
     }
@@ -34,7 +34,7 @@ struct NameTable: ~Copyable {
         id >= 1 && id <= count
     }
 
-    /// Calls `body` with the name of `id`, which must be one that was given.
+    /// Calls `body` with the name of `id`, which must be in the table.
     func withBytes<Result>(of id: UInt32, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         precondition(contains(id: id), "the id was not given to a name")
         return body(names.bytes(ofEntry: Int32(id) - 1))

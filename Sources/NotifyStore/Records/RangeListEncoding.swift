@@ -1,8 +1,9 @@
 import NotifyWire
 
-/// Acknowledged ranges as the database keeps them: distance from the end of the one before, then length less one.
+/// Encodes acknowledged ranges for the database: for each range, the distance from the last sequence of the range
+/// before it (from 0 for the first range) and its length minus one, as varints.
 enum RangeListEncoding {
-    /// Nil where the ranges do not rise: they could not be read again.
+    /// Returns nil if the ranges are not in ascending order, which can't be decoded.
     static func encode(_ ranges: [SequenceRange]) -> [UInt8]? {
         var bytes: [UInt8] = []
         var previous: UInt64 = 0
@@ -15,7 +16,7 @@ enum RangeListEncoding {
         return bytes
     }
 
-    /// Nil where the bytes are none that `encode` gave.
+    /// Returns nil if the bytes are malformed.
     static func decode(_ bytes: UnsafeRawBufferPointer) -> [SequenceRange]? {
         var ranges: [SequenceRange] = []
         var reader = Varint.Reader(bytes)

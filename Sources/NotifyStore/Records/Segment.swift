@@ -1,4 +1,4 @@
-/// A stretch of 4,096 sequences, the unit in which reads pass over what they do not want.
+/// A range of 4,096 sequences: the unit in which reads skip messages that do not match.
 enum Segment {
     static let shift: UInt64 = 12
 
@@ -9,25 +9,25 @@ enum Segment {
     static func last(of segment: UInt64) -> UInt64 { segment << shift | (1 << shift - 1) }
 }
 
-/// The segment that messages are being added to: how many it has, and the ids of their names.
+/// The segment to which messages are being added: its number of messages, and the ids of their names.
 struct OpenSegment {
     private(set) var number: UInt64 = 0
     private(set) var messages: UInt64 = 0
     /// In order of first appearance.
     private(set) var names: [UInt32] = []
 
-    /// For each name id, the generation in which it was last added. A generation is never used again, so what a taken
-    /// back batch left here can't hide a name from a later one.
+    /// For each name id, the generation in which it was last added to `names`. A generation is never used again, so an
+    /// entry of a batch that was rolled back can't hide a name later.
     private var marks: [UInt64] = []
     private var generation: UInt64 = 1
     private var start: Start?
 
-    /// How the segment was before a batch.
+    /// The state of the segment before a batch.
     private struct Start {
         var number: UInt64
         var messages: UInt64
         var nameCount: Int
-        /// The names at the time of closing, where the batch has closed the segment.
+        /// The names when the segment was closed, if the batch has closed it.
         var names: [UInt32]?
     }
 
@@ -60,7 +60,7 @@ struct OpenSegment {
         names.append(name)
     }
 
-    /// Goes on to another segment, empty so far.
+    /// Begins another, empty segment.
     mutating func enter(_ number: UInt64) {
         if start != nil, start?.names == nil { start?.names = names }
         self.number = number

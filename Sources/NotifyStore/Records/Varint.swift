@@ -1,4 +1,5 @@
-/// Unsigned numbers in as many bytes as they need, seven bits to a byte, low bits first.
+/// Encodes unsigned integers in LEB128: seven bits per byte, low bits first; the high bit marks that another byte
+/// follows.
 enum Varint {
     static func append(_ value: UInt64, to bytes: inout [UInt8]) {
         var rest = value
@@ -9,7 +10,8 @@ enum Varint {
         bytes.append(UInt8(rest))
     }
 
-    /// Reads numbers one after another; nil at the end, and where the bytes stop within a number.
+    /// Decodes integers one after another; returns nil at the end, and for an incomplete integer or one of over ten
+    /// bytes.
     struct Reader {
         private let bytes: UnsafeRawBufferPointer
         private var offset = 0

@@ -1,15 +1,15 @@
 import CSQLite
 
-/// A connection to the database, through SQLite's C interface. To be used by one thread at a time.
+/// A connection to the database through SQLite's C interface. Must be used by one thread at a time.
 final class DatabaseConnection {
-    /// Nil once the connection is closed: SQLite then refuses every call.
+    /// Nil once the connection is closed; SQLite then rejects every call.
     private(set) var handle: OpaquePointer?
 
-    /// Opens the database file at `path`, which must exist. Reads nothing of it yet.
+    /// Opens the database file at `path`, which must exist. Does not read it yet.
     init(path: String) throws(SQLiteFailure) {
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX
         guard sqlite3_open_v2(path, &handle, flags, nil) == SQLITE_OK else {
-            // The handle of a failed call tells why, and is closed like any other.
+            // The handle of a failed call has the error, and must be closed like any other.
             defer { close() }
             throw SQLiteFailure(handle)
         }
@@ -19,13 +19,13 @@ final class DatabaseConnection {
         close()
     }
 
-    /// Closes the database's files, once every statement is finalized, and with them ends SQLite's locks.
+    /// Closes the connection. SQLite closes the files, which releases its locks, once every statement is finalized.
     func close() {
         sqlite3_close_v2(handle)
         handle = nil
     }
 
-    /// Has `close` leave the files as they are, the write-ahead log among them.
+    /// Makes `close` skip the checkpoint and keep the write-ahead log.
     func keepFilesOnClose() {
         guard let handle else { return }
         _ = notifyd_keep_files_on_close(handle, 1)
@@ -36,19 +36,19 @@ final class DatabaseConnection {
         guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw SQLiteFailure(handle) }
     }
 
-    /// The integer in the first column of the first row; 0 where there is no row.
+    /// The integer in the first column of the first row; 0 if there is no row.
     func integer(_ sql: String) throws(SQLiteFailure) -> Int64 {
         let query = try PreparedStatement(self, sql)
         return try query.step() ? Int64(bitPattern: query.integer(0)) : 0
     }
 
-    /// The text in the first column of the first row; empty where there is no row.
+    /// The text in the first column of the first row; empty if there is no row.
     func text(_ sql: String) throws(SQLiteFailure) -> String {
         let query = try PreparedStatement(self, sql)
         return try query.step() ? query.text(0) : ""
     }
 
-    /// The size of the write-ahead log that is open, wherever its path leads to; nil where there is none.
+    /// The size in bytes of the open write-ahead log, whatever file is at its path; nil if none is open.
     var walBytes: UInt64? {
         var file: UnsafeMutablePointer<sqlite3_file>?
         var size: Int64 = 0
@@ -58,10 +58,10 @@ final class DatabaseConnection {
         return UInt64(size)
     }
 
-    /// Whether a transaction has begun that neither was committed nor has SQLite rolled it back after a failure.
+    /// Whether a transaction is open. SQLite rolls some back by itself after a failure.
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-    /// Runs `body` in a transaction that is rolled back where it fails.
+    /// Runs `body` in a transaction, which is rolled back if it fails.
     func inTransaction(_ body: () throws -> Void) throws {
         try execute("BEGIN IMMEDIATE")
         do {

@@ -1,14 +1,14 @@
-/// The steps that bring a database from one version of the schema to the next.
+/// The steps that migrate a database from one version of the schema to the next.
 ///
-/// A step that has landed never changes, and uses nothing that may change, such as a constant or an encoding: databases
-/// exist that it has made. Another version is one more step and its test; new databases go through all steps, too.
+/// A released step must never change, nor use anything that may change, such as a constant or an encoding: databases
+/// exist that it has created. A new version needs one more step and its test. New databases run all steps, too.
 enum Migrations {
     typealias Step = @Sendable (DatabaseConnection) throws -> Void
 
-    /// The step at index n makes version n + 1 of version n.
+    /// The step at index n migrates from version n to version n + 1.
     static let steps: [Step] = [createTables, keepGenerationAndIdentity]
 
-    /// Runs the steps that the database lacks. Where one fails, the database stays as it was before all of them.
+    /// Runs the steps that the database lacks, in one transaction. If one fails, the database is unchanged.
     static func run(_ steps: [Step] = steps, on database: DatabaseConnection) throws {
         let version = Int(try database.integer("PRAGMA user_version"))
         guard version < steps.count else { return }
@@ -18,8 +18,8 @@ enum Migrations {
         }
     }
 
-    /// `messages` has no index beside its key: one by name would make appending fifteen times slower. `segments` has,
-    /// for every closed stretch of sequences, how many messages are stored in it and the ids of their names.
+    /// `messages` has no index besides its key: one by name would make appending fifteen times slower. `segments` has a
+    /// row for each closed segment: its number of messages and the ids of their names.
     @Sendable
     private static func createTables(_ database: DatabaseConnection) throws {
         try database.execute(
@@ -70,10 +70,10 @@ enum Migrations {
             """)
     }
 
-    /// Subscriptions get the generation of their cursor, and the identity with which they were attached last: the group is
-    /// unknown until the next attachment, for which (gid_t)-1 stands, which no process has. The log gets a random identity.
+    /// Adds to subscriptions the generation of their cursor and the identity that attached last. Its gid is unknown
+    /// until the next attachment and set to (gid_t)-1, which no process has. Adds the random id of the log.
     ///
-    /// The first databases of version 1 have no `flushes`. `grdb_migrations` listed the steps before `user_version` did.
+    /// The first databases of version 1 lack `flushes`, and have the table `grdb_migrations` of an earlier migrator.
     @Sendable
     private static func keepGenerationAndIdentity(_ database: DatabaseConnection) throws {
         try database.execute(

@@ -1,9 +1,9 @@
 import CSQLite
 
-/// A statement prepared once and run many times through SQLite's C interface.
+/// A statement that is prepared once and run many times through SQLite's C interface.
 ///
-/// Bytes are bound without a copy, unless the call says otherwise: they must stay where they are until the statement was
-/// reset or bound anew.
+/// Bytes are bound without a copy, except by `bindText(_:copying:)`: they must stay valid until the parameter is bound
+/// again or ``forgetBindings()`` is called.
 final class PreparedStatement {
     private let handle: OpaquePointer
 
@@ -18,7 +18,7 @@ final class PreparedStatement {
         sqlite3_finalize(handle)
     }
 
-    /// Runs to the end and makes ready for the next run.
+    /// Runs a statement whose rows, if any, are not needed, and resets it for the next run.
     func run() throws(SQLiteFailure) {
         let code = sqlite3_step(handle)
         guard code == SQLITE_DONE || code == SQLITE_ROW else {
@@ -29,7 +29,7 @@ final class PreparedStatement {
         sqlite3_reset(handle)
     }
 
-    /// Goes to the next row; false where there is none. `reset()` must follow in any case.
+    /// Steps to the next row; returns false if there is none. The caller must call ``reset()`` in any case.
     func step() throws(SQLiteFailure) -> Bool {
         switch sqlite3_step(handle) {
         case SQLITE_ROW: true
@@ -42,7 +42,7 @@ final class PreparedStatement {
         sqlite3_reset(handle)
     }
 
-    /// Lets go of the bytes that were bound.
+    /// Clears all bindings, so that bound bytes may be released.
     func forgetBindings() {
         sqlite3_clear_bindings(handle)
     }
@@ -59,22 +59,22 @@ final class PreparedStatement {
         try bind(index, Int64(value))
     }
 
-    /// Binds text, or NULL where there is none.
+    /// Binds text, or NULL if it is empty.
     func bindText(_ index: Int32, _ bytes: UnsafeRawBufferPointer) throws(SQLiteFailure) {
         guard let base = bytes.baseAddress, !bytes.isEmpty else { return try check(sqlite3_bind_null(handle, index)) }
         let text = base.assumingMemoryBound(to: CChar.self)
         try check(sqlite3_bind_text64(handle, index, text, UInt64(bytes.count), nil, UInt8(SQLITE_UTF8)))
     }
 
-    /// Binds a copy of text, or NULL where it is empty.
+    /// Binds a copy of text, or NULL if it is empty.
     func bindText(_ index: Int32, copying text: String) throws(SQLiteFailure) {
         guard !text.isEmpty else { return try check(sqlite3_bind_null(handle, index)) }
-        // SQLITE_TRANSIENT, an address that is no function's and that Swift does not import.
+        // SQLITE_TRANSIENT: a cast of -1 to a function pointer, which Swift does not import.
         let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
         try check(sqlite3_bind_text64(handle, index, text, UInt64(text.utf8.count), copies, UInt8(SQLITE_UTF8)))
     }
 
-    /// Binds a blob, or NULL where it is empty.
+    /// Binds a blob, or NULL if it is empty.
     func bindBlob(_ index: Int32, _ bytes: UnsafeRawBufferPointer) throws(SQLiteFailure) {
         guard let base = bytes.baseAddress, !bytes.isEmpty else { return try check(sqlite3_bind_null(handle, index)) }
         try check(sqlite3_bind_blob64(handle, index, base, UInt64(bytes.count), nil))
@@ -88,8 +88,8 @@ final class PreparedStatement {
         UInt32(truncatingIfNeeded: sqlite3_column_int64(handle, column))
     }
 
-    /// The bytes of a text or blob, empty for NULL. They last until the next step or reset, and no longer than the statement:
-    /// the caller keeps it alive.
+    /// The bytes of a text or blob, empty for NULL. Valid until the next step or reset; the caller must keep the
+    /// statement alive meanwhile.
     func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
         let base = sqlite3_column_blob(handle, column)
         return UnsafeRawBufferPointer(start: base, count: base == nil ? 0 : Int(sqlite3_column_bytes(handle, column)))

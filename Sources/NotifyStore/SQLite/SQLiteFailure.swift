@@ -3,7 +3,7 @@ import Glibc
 import NotifyLog
 import NotifyWire
 
-/// What SQLite said when a call of its C interface failed.
+/// The error of a failed call of SQLite's C interface.
 struct SQLiteFailure: Error, CustomStringConvertible {
     /// The extended result code.
     let code: Int32
@@ -18,10 +18,12 @@ struct SQLiteFailure: Error, CustomStringConvertible {
 
     var primaryCode: Int32 { code & 0xFF }
 
-    /// A flush failed: the kernel may have dropped what it could not write and says so only once.
+    /// Whether a flush failed (SQLITE_IOERR_FSYNC, SQLITE_IOERR_DIR_FSYNC). The kernel may have dropped the data and
+    /// reports that only once.
     var isFailedFlush: Bool { code == SQLITE_IOERR | (4 << 8) || code == SQLITE_IOERR | (5 << 8) }
 
-    /// SQLite reports only a write's ENOSPC as "full": not an exhausted quota, nor a file that can't be created.
+    /// Whether the disk is full or the quota exhausted. SQLite reports SQLITE_FULL only for ENOSPC of a write, not for
+    /// an exhausted quota or a file that can't be created.
     var isFull: Bool {
         primaryCode == SQLITE_FULL
             || ([SQLITE_IOERR, SQLITE_CANTOPEN].contains(primaryCode) && [ENOSPC, EDQUOT].contains(systemError))

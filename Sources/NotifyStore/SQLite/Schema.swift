@@ -1,16 +1,16 @@
-/// Tells a log from other databases, and brings an older one up to the present version.
+/// Distinguishes a log from other databases, and migrates an older one to the current version.
 enum Schema {
     /// "ntfd", in the database's header.
     static let applicationID: Int32 = 0x6E74_6664
     static var version: Int { Migrations.steps.count }
     static let pageSize = 4096
 
-    /// Opens the connection, refuses what is not ours, and brings an older log up to this version.
+    /// Opens the connection, refuses databases of other programs, and migrates an older log to this version.
     ///
-    /// - Throws: `noRoomForNew` where there is no log yet, and the disk has no room for one.
+    /// - Throws: `noRoomForNew` if there is no log yet and the disk is full.
     static func open(_ path: String) throws -> DatabaseConnection {
         let database = try DatabaseConnection(path: path)
-        // Before the first read: the index of the write-ahead log is then kept in memory, not in a shared file.
+        // Set before the first read, so that the index of the write-ahead log is in memory and not in a shared file.
         try database.execute("PRAGMA locking_mode = EXCLUSIVE")
         let isNew = try check(database, path: path)
         do {
@@ -27,11 +27,13 @@ enum Schema {
         guard try database.text("PRAGMA journal_mode = WAL") == "wal" else {
             throw StoreError(.inputOutput, "SQLite can't keep a write-ahead log here; use a local file system")
         }
-        // A write-ahead log that has grown for a large batch is cut back when it starts over.
+        // A write-ahead log that has grown for a large batch is truncated to 64 MiB when it restarts.
         try database.execute("PRAGMA journal_size_limit = \(64 * 1024 * 1024); PRAGMA synchronous = FULL")
     }
 
-    /// Refuses what this version must not write to. Changes nothing. Returns whether there is no log yet.
+    /// Refuses databases that this version must not write to, without changing anything.
+    ///
+    /// - Returns: Whether the database is empty, so that a new log is created in it.
     private static func check(_ database: DatabaseConnection, path: String) throws -> Bool {
         let applicationID = try database.integer("PRAGMA application_id")
         let version = try database.integer("PRAGMA user_version")
@@ -54,8 +56,8 @@ enum Schema {
         return false
     }
 
-    /// Whether the database has no tables, or only the one that a creation of version 1 made before all else. It was
-    /// interrupted where it is the only one.
+    /// Whether the database has no tables, or only an empty `grdb_migrations`, which version 1 created first: then its
+    /// creation was interrupted.
     private static func isEmpty(_ database: DatabaseConnection) throws -> Bool {
         guard try database.integer("SELECT count(*) FROM sqlite_schema WHERE tbl_name != 'grdb_migrations'") == 0
         else { return false }
