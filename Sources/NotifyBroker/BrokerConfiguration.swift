@@ -26,8 +26,8 @@ package struct BrokerConfiguration: Sendable, Equatable {
     package var subscriptionsPerConnection = 4096
     package var subscriptionsPerUser = 100_000
     package var durableSubscriptionsPerUser = 10_000
-    /// The memory of a user's subscriptions in the center. A table that grows is copied at once, which takes about 50
-    /// ms for this size.
+    /// The memory of a user's subscriptions in the center. A table that grows is copied at once, which at this size
+    /// takes about 50 ms.
     package var subscriptionBytesPerUser = 64 << 20
     /// The most work that resolving one name against a user's patterns may take: 1 for each registration visited, 16
     /// for each node of the trie.
