@@ -1,32 +1,34 @@
 import NotifyWire
 
 extension NotifyClient {
-    /// What can be chosen about a client. The defaults suit most programs.
+    /// The settings of a client. The defaults suit most programs.
     public struct Configuration: Sendable {
-        /// The daemon's socket; `nil` to look for it as ``NotifyClient/socketPath(explicit:environment:)`` describes, at
-        /// every attempt to connect.
+        /// The path of the daemon's socket. If it is `nil`, each attempt to connect searches for the socket as
+        /// ``NotifyClient/socketPath(explicit:environment:)`` does.
         public var socketPath: String?
 
-        /// How long posts and other requests wait for a connection before they fail with `notConnected`.
+        /// How long posts and other requests wait for a connection before they fail with `notConnected`. 5 seconds by
+        /// default.
         public var connectionWait = Duration.seconds(5)
 
-        /// How long to wait between attempts to connect.
+        /// The waits between attempts to connect.
         public var backoff = Backoff()
 
-        /// Whether the client ends with `noDaemon` if the first attempt to connect fails. Otherwise it tries on, as it
-        /// does where a daemon is there and only the queue of its socket is full.
+        /// Whether the client ends if the first attempt to connect fails, with `noDaemon` if no daemon listens. By
+        /// default it retries. It always retries if a daemon listens but the backlog of its socket is full.
         public var requiresFirstConnection = false
 
-        /// What the daemon does when volatile messages for this client outgrow what it keeps for it.
+        /// What the daemon does when its buffer for this connection is full of volatile messages.
         public var overflow = Overflow.dropOldest
 
-        /// How long leaving a subscription, or stopping the client, may take at most.
+        /// The time limit for leaving a subscription and for stopping the client. 5 seconds by default.
         public var closingTimeout = Duration.seconds(5)
 
-        /// Called when a connection comes or goes, on the thread that serves it: return at once.
+        /// Called when the client has connected, lost its connection, or failed to connect; not when the client ends.
+        /// It runs on the client's event loop, so it must not block.
         public var onConnectionChange: (@Sendable (ConnectionChange) -> Void)?
 
-        /// The defaults.
+        /// Makes a configuration with default settings.
         public init(socketPath: String? = nil) {
             self.socketPath = socketPath
         }
@@ -37,21 +39,21 @@ extension NotifyClient {
         }
     }
 
-    /// What the daemon does when it has more volatile messages for a connection than it keeps for it.
+    /// What the daemon does when its buffer for a connection is full of volatile messages.
     public enum Overflow: Hashable, Sendable, CaseIterable {
-        /// Drops the oldest, and says so in a ``Gap``.
+        /// Drops the oldest and reports them in a ``Gap``.
         case dropOldest
-        /// Keeps the latest message of each name and object, and says in a ``Gap`` how many it dropped.
+        /// Keeps the latest message of each name and object and reports the dropped ones in a ``Gap``.
         case keepLatest
-        /// Closes the connection. The client connects again, and subscriptions get a ``Gap``.
+        /// Closes the connection. The client reconnects, and volatile subscriptions get a ``Gap``.
         case disconnect
     }
 
-    /// A connection came or went.
+    /// A change of the client's connection.
     public enum ConnectionChange: Sendable {
-        /// There is a connection to a daemon of this version.
+        /// The client has connected to a daemon of this version.
         case connected(daemonVersion: String)
-        /// The connection was lost, or an attempt failed; the next one follows after the wait.
+        /// The connection was lost, or an attempt to connect failed. The next attempt follows after `retryIn`.
         case disconnected(NotifyError?, retryIn: Duration)
     }
 }

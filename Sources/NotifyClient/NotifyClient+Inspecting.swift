@@ -1,24 +1,24 @@
 import NotifyWire
 
 extension NotifyClient {
-    /// The durable subscriptions of this user; for root those of every user.
+    /// Lists the durable subscriptions of this user; for root, those of all users.
     ///
     /// - Throws: ``NotifyError``.
     public nonisolated(nonsending) func durableSubscriptions() async throws(NotifyError) -> [DurableSubscription] {
         try await ask { .list($0, soFar: []) }
     }
 
-    /// Creates a durable subscription without receiving from it: from then on the daemon keeps what matches.
+    /// Creates a durable subscription without receiving from it. The daemon keeps matching messages from then on.
     ///
-    /// One that exists already, with these patterns and this object, is left as it is.
+    /// An existing subscription with these patterns and this object is not changed.
     ///
     /// - Parameters:
     ///   - name: 1 to 64 of letters, digits, `.`, `_` and `-`; unique per user.
-    ///   - patterns: Which names; one message is kept once, however many of them match.
-    ///   - object: Where given, only messages with this object.
-    ///   - start: Where it begins.
-    /// - Throws: ``NotifyError``, such as `subscriptionMismatch` where it exists with other patterns, or
-    ///   `subscriptionHeld` where another client is attached to it.
+    ///   - patterns: The patterns of names to match, 1 to 64. A message that several of them match is kept once.
+    ///   - object: The object to match; `nil` for messages with any object or none.
+    ///   - start: Where the subscription begins.
+    /// - Throws: ``NotifyError``, such as `subscriptionMismatch` if it exists with other patterns or another object, or
+    ///   `subscriptionHeld` if another client is attached to it.
     public nonisolated(nonsending) func createDurableSubscription(
         _ name: String, to patterns: [String], object: String? = nil, from start: Start = .now
     ) async throws(NotifyError) {
@@ -26,20 +26,21 @@ extension NotifyClient {
         try await subscription.leave()
     }
 
-    /// Checks what ``createDurableSubscription(_:to:object:from:)`` would refuse without asking the daemon.
+    /// Checks the arguments of ``createDurableSubscription(_:to:object:from:)`` as far as that is possible without the
+    /// daemon.
     package static func validateDurableSubscription(
         _ name: String, to patterns: [String], object: String?
     ) throws(NotifyError) {
         _ = try SubscriptionSpec(patterns: patterns, object: object, kind: .durable(name), limit: 0)
     }
 
-    /// Ends a durable subscription for good. No client may be attached to it.
+    /// Removes a durable subscription and its cursor. No client may be attached to it.
     ///
     /// - Parameters:
     ///   - name: The subscription's name.
-    ///   - uid: Whose it is; `nil` for this user's. Only root may name another.
-    /// - Throws: ``NotifyError``; `unknownSubscription`, `subscriptionInUse` while a client is attached to it, or
-    ///   `invalidArgument` for 4,294,967,295, which is no user's uid.
+    ///   - uid: The uid of its owner; `nil` for this user. Only root may name another user.
+    /// - Throws: ``NotifyError``, such as `unknownSubscription`, `subscriptionInUse` while a client is attached to it,
+    ///   or `invalidArgument` for 4,294,967,295, which is no user's uid.
     public nonisolated(nonsending) func removeDurableSubscription(_ name: String, uid: UInt32? = nil)
         async throws(NotifyError)
     {
@@ -54,8 +55,9 @@ extension NotifyClient {
         try await ask { (slot: ReplySlot<Void>) in .remove(name: name, uid: uid ?? Remove.ownUID, slot) }
     }
 
-    /// Asks the daemon for a sign of life, and gives the time that took.
+    /// Checks that the daemon responds.
     ///
+    /// - Returns: The time until the answer. Without a connection it includes the wait for one.
     /// - Throws: ``NotifyError``.
     @discardableResult
     public nonisolated(nonsending) func ping() async throws(NotifyError) -> Duration {
@@ -65,14 +67,14 @@ extension NotifyClient {
         return clock.now - start
     }
 
-    /// The daemon's counters.
+    /// Reads the daemon's counters.
     ///
     /// - Throws: ``NotifyError``.
     public nonisolated(nonsending) func statistics() async throws(NotifyError) -> Statistics {
         try await ask { .statistics($0) }
     }
 
-    /// What your user holds of everything that the daemon limits; as root, what every user holds.
+    /// Reads how much of each limited resource this user holds; for root, how much every user holds.
     ///
     /// - Throws: ``NotifyError``.
     public nonisolated(nonsending) func resourceUse() async throws(NotifyError) -> [ResourceUse] {

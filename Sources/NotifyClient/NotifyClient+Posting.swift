@@ -1,15 +1,16 @@
 extension NotifyClient {
     /// Posts a message and waits for its receipt.
     ///
-    /// Any number of tasks may post at once: their messages share the connection, up to the window that the daemon allows,
-    /// and those of one task keep their order. To post many from one task, see ``postPipeline(capacity:)``.
+    /// Any number of tasks may post at once. Their messages share the connection and the daemon's post window, and
+    /// those of one task keep their order. To post many messages from one task, use ``postPipeline(capacity:)``.
     ///
     /// Without a connection the post waits for one, at most ``Configuration/connectionWait``. If the connection breaks
-    /// before the receipt comes, the post is *not* sent again, because it may have been carried out; it fails with
-    /// `outcomeUnknown`. Only what a daemon that shuts down said it had not carried out is sent again.
+    /// before the receipt arrives, the post fails with `outcomeUnknown`. It is *not* sent again, because the daemon may
+    /// have processed it; the exception is a post that the daemon, shutting down, reported as not processed.
     ///
-    /// - Throws: ``NotifyError``. In a task that is cancelled the post fails with `cancelled`; its message says whether it
-    ///   was under way already.
+    /// - Returns: The daemon's receipt, once the requested durability is reached.
+    /// - Throws: ``NotifyError``. In a cancelled task the post fails with `cancelled`; the message of the error says
+    ///   whether the post was already sent.
     @discardableResult
     public nonisolated(nonsending) func post(_ message: OutgoingMessage) async throws(NotifyError) -> Receipt {
         let slot = ReplySlot<Receipt>()
@@ -17,9 +18,9 @@ extension NotifyClient {
         return try await slot.wait { [core] in core.cancelPost(slot) }
     }
 
-    /// Posts any collection of bytes, or nothing, and waits for the receipt, as ``post(_:)`` does.
+    /// Posts bytes, by default none, and waits for the receipt, as ``post(_:)`` does.
     ///
-    /// An array is not copied; of other collections one copy is made.
+    /// An array is not copied; any other collection is copied once.
     ///
     /// - Throws: ``NotifyError``; `invalidName` if the name breaks a rule.
     @discardableResult
@@ -54,10 +55,10 @@ extension NotifyClient {
         try await post(name, encodeJSON(value), object: object, headers: headers, durability: durability)
     }
 
-    /// Posts without asking for a receipt: returns once the message is in the connection's buffer.
+    /// Posts without asking for a receipt. Returns once the message is in the connection's write buffer.
     ///
-    /// Whether it arrives is not known: it is lost with the connection, and a refusal only reaches the log. It waits while
-    /// there is no connection, at most ``Configuration/connectionWait``, and while the buffer is full.
+    /// The outcome is not reported: the message may be lost with the connection, and a refusal is only logged. Waits
+    /// while there is no connection, at most ``Configuration/connectionWait``, and while the buffer is full.
     ///
     /// - Throws: ``NotifyError`` with `notConnected`, `payloadTooLarge`, `cancelled` or `stopped`.
     public nonisolated(nonsending) func send(_ message: OutgoingMessage) async throws(NotifyError) {
@@ -66,7 +67,7 @@ extension NotifyClient {
         try await slot.wait { [core] in core.cancelPost(slot) }
     }
 
-    /// Posts any collection of bytes, or nothing, without asking for a receipt, as ``send(_:)`` does.
+    /// Posts bytes, by default none, without asking for a receipt, as ``send(_:)`` does.
     ///
     /// - Throws: ``NotifyError``; `invalidName` if the name breaks a rule.
     public nonisolated(nonsending) func send(
@@ -88,9 +89,10 @@ extension NotifyClient {
         try await send(name, Array(text.utf8), object: object, headers: headers, durability: durability)
     }
 
-    /// A way to post many messages from one task, at the full speed of the connection.
+    /// Makes a pipeline, which posts many messages from one task without waiting for each receipt.
     ///
-    /// - Parameter capacity: Posts that are under way, or whose result was not read yet, at most; at least 1.
+    /// - Parameter capacity: The maximum number of posts that wait for a receipt or whose result was not read yet; at
+    ///   least 1.
     public func postPipeline(capacity: Int = 16_384) -> PostPipeline {
         PostPipeline(core: core, capacity: max(1, capacity))
     }

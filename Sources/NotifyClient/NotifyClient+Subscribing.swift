@@ -1,18 +1,19 @@
 extension NotifyClient {
-    /// Subscribes, gives the subscription to `body`, and leaves it when `body` returns or throws.
+    /// Subscribes, passes the subscription to `body`, and leaves it when `body` returns or throws.
     ///
-    /// Leaving is confirmed by the daemon, also in a task that is cancelled: when this returns, what was acknowledged is
-    /// committed, and another client may attach. Where the confirmation does not come, the log says so.
+    /// This method waits for the daemon to confirm the leaving, even in a cancelled task. When it returns,
+    /// acknowledgements are committed, and another client may attach. If the confirmation does not arrive, that is
+    /// logged as a warning.
     ///
     /// - Parameters:
-    ///   - patterns: Which names; one message comes once, however many of them match.
-    ///   - kind: Whether messages may be missed; see ``SubscriptionKind``.
-    ///   - object: Where given, only messages with this object.
-    ///   - limit: Where given, how many messages are delivered at most; then the sequence ends.
+    ///   - patterns: The patterns of names to match, 1 to 64. A message that several of them match is delivered once.
+    ///   - kind: Volatile or durable; see ``SubscriptionKind``.
+    ///   - object: The object to match; `nil` for messages with any object or none.
+    ///   - limit: The number of messages after which the sequence ends; `nil` for no limit.
     ///   - isolation: The actor that `body` runs on, by default the caller's.
-    ///   - body: What to do with the subscription, which stands when this is called.
-    /// - Returns: What `body` returns.
-    /// - Throws: What `body` throws, and ``NotifyError`` where the subscription is refused.
+    ///   - body: Called once the daemon has confirmed the subscription.
+    /// - Returns: The result of `body`.
+    /// - Throws: The error of `body`, or ``NotifyError`` if the subscription is refused.
     public func withSubscription<Result>(
         to patterns: [String], as kind: SubscriptionKind = .volatile(), object: String? = nil, limit: Int? = nil,
         isolation: isolated (any Actor)? = #isolation, _ body: (Subscription) async throws -> sending Result
@@ -28,7 +29,7 @@ extension NotifyClient {
         }
     }
 
-    /// Subscribes to patterns that are written one after another; otherwise the form that takes an array.
+    /// Subscribes as the overload with an array of patterns does.
     public func withSubscription<Result>(
         to patterns: String..., as kind: SubscriptionKind = .volatile(), object: String? = nil, limit: Int? = nil,
         isolation: isolated (any Actor)? = #isolation, _ body: (Subscription) async throws -> sending Result
@@ -45,16 +46,16 @@ extension NotifyClient {
         }
     }
 
-    /// Subscribes. The subscription is left when it is let go of; to have that confirmed, call ``Subscription/leave()``, or
-    /// use ``withSubscription(to:as:object:limit:isolation:_:)``.
+    /// Subscribes. The subscription is left when its last reference is released; to wait for the daemon's confirmation,
+    /// call ``Subscription/leave()`` or use ``withSubscription(to:as:object:limit:isolation:_:)``.
     ///
     /// - Parameters:
-    ///   - patterns: Which names; one message comes once, however many of them match.
-    ///   - kind: Whether messages may be missed; see ``SubscriptionKind``.
-    ///   - object: Where given, only messages with this object.
-    ///   - limit: Where given, how many messages are delivered at most; then the sequence ends. 0 is for durable
-    ///     subscriptions, which are created then and nothing else.
-    /// - Returns: The subscription, once it stands.
+    ///   - patterns: The patterns of names to match, 1 to 64. A message that several of them match is delivered once.
+    ///   - kind: Volatile or durable; see ``SubscriptionKind``.
+    ///   - object: The object to match; `nil` for messages with any object or none.
+    ///   - limit: The number of messages after which the sequence ends; `nil` for no limit. 0 creates a durable
+    ///     subscription without receiving from it, and is invalid for a volatile one.
+    /// - Returns: The subscription, once the daemon has confirmed it.
     /// - Throws: ``NotifyError``, such as `invalidPattern`, `forbidden`, or for a durable one `subscriptionHeld` and
     ///   `subscriptionMismatch`.
     public nonisolated(nonsending) func subscribe(
@@ -63,7 +64,7 @@ extension NotifyClient {
         let spec = try SubscriptionSpec(patterns: patterns, object: object, kind: kind, limit: limit)
         let opener = ReplySlot<Void>()
         let (number, buffer) = core.subscribe(spec, opener: opener)
-        // If this fails, letting go of the subscription takes it back.
+        // If waiting fails, releasing the subscription leaves it.
         let subscription = Subscription(core: core, number: number, buffer: buffer)
         try await opener.wait { opener.answer(.failure(.cancelled)) }
         return subscription
@@ -71,26 +72,27 @@ extension NotifyClient {
 
     /// When ``subscribe(to:as:object:limit:acknowledging:onGap:_:)`` acknowledges.
     public enum Acknowledging: Hashable, Sendable {
-        /// Each message, once the closure has returned without throwing.
+        /// Acknowledges each message once the closure has returned without throwing.
         case automatically
-        /// Never: the closure calls ``Message/acknowledge()``.
+        /// Never acknowledges: the closure calls ``Message/acknowledge()``.
         case byClosure
     }
 
-    /// Subscribes and calls a closure with each message, one after another, until the task is cancelled, the client stops,
-    /// or the limit is reached; then leaves the subscription.
+    /// Subscribes and calls a closure with each message, one after another, until the task is cancelled, its service is
+    /// shut down, the client stops, or the limit is reached; then leaves the subscription.
     ///
-    /// Both closures run in the caller's task and on its actor, so they may use what belongs to that actor.
+    /// Both closures run in the caller's task and on its actor, so they may use state isolated to that actor.
     ///
     /// - Parameters:
-    ///   - patterns: Which names; one message comes once, however many of them match.
-    ///   - kind: Whether messages may be missed; see ``SubscriptionKind``.
-    ///   - object: Where given, only messages with this object.
-    ///   - limit: Where given, how many messages are delivered at most.
+    ///   - patterns: The patterns of names to match, 1 to 64. A message that several of them match is delivered once.
+    ///   - kind: Volatile or durable; see ``SubscriptionKind``.
+    ///   - object: The object to match; `nil` for messages with any object or none.
+    ///   - limit: The number of messages after which the method returns; `nil` for no limit.
     ///   - acknowledging: When messages of a durable subscription are acknowledged.
-    ///   - onGap: Called in the place of messages that were missed.
-    ///   - handler: Called with each message. If it throws, the message is not acknowledged and the subscription is left.
-    /// - Throws: What `handler` throws, and ``NotifyError`` where the subscription is refused or ended by the daemon.
+    ///   - onGap: Called with each gap, in the place of the missed messages.
+    ///   - handler: Called with each message. If it throws, the message is not acknowledged and the subscription is
+    ///     left.
+    /// - Throws: The error of `handler`, or ``NotifyError`` if the daemon refuses or ends the subscription.
     public nonisolated(nonsending) func subscribe(
         to patterns: [String], as kind: SubscriptionKind = .volatile(), object: String? = nil, limit: Int? = nil,
         acknowledging: Acknowledging = .automatically, onGap: (Gap) -> Void,
@@ -113,7 +115,7 @@ extension NotifyClient {
         await leave(subscription)
     }
 
-    /// Subscribes to patterns that are written one after another; otherwise the form that takes an array.
+    /// Subscribes as the overload with an array of patterns does.
     public nonisolated(nonsending) func subscribe(
         to patterns: String..., as kind: SubscriptionKind = .volatile(), object: String? = nil, limit: Int? = nil,
         acknowledging: Acknowledging = .automatically, onGap: (Gap) -> Void,

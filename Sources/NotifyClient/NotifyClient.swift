@@ -1,6 +1,6 @@
 public import Logging
 
-/// A connection to notifyd: posts messages, and gets those that others post.
+/// A client of notifyd, which posts messages and subscribes to them over one connection.
 ///
 /// ```swift
 /// try await withNotifyClient { client in
@@ -8,23 +8,24 @@ public import Logging
 /// }
 /// ```
 ///
-/// A client keeps its connection by itself: it connects when it is started, connects again with growing waits when the
-/// connection is lost, and takes its subscriptions up again. What that means for posts under way and for messages missed
-/// is told, never passed over in silence: see ``NotifyError/Code/outcomeUnknown`` and ``Gap``.
+/// The client connects when it is started. When the connection is lost, it reconnects with exponential backoff and
+/// subscribes again. Posts whose outcome is then unknown fail with ``NotifyError/Code/outcomeUnknown``, and a ``Gap``
+/// reports messages that a subscription may have missed.
 ///
-/// Start it in one of two ways: for a while with ``withNotifyClient(configuration:logger:isolation:_:)``, or for as long
-/// as a `ServiceGroup` runs by adding it there, which calls ``run()``. Everything may be called from any thread or task.
+/// Start a client in one of two ways: for the duration of a closure with
+/// ``withNotifyClient(configuration:logger:isolation:_:)``, or by adding it to a `ServiceGroup`, which calls ``run()``.
+/// All methods may be called from any thread or task.
 ///
-/// - Note: `Logger` of swift-log and `Service` of swift-service-lifecycle are the only types of other packages in this
-///   interface. Both are there to be shared by libraries; a type of our own would only have to be adapted to them.
+/// - Note: `Logger` of swift-log, `Service` of swift-service-lifecycle and `Date` of Foundation are the only types of
+///   other packages in this interface, besides this package's own `NotificationName`.
 public final class NotifyClient: Sendable {
     let core: ClientCore
 
-    /// Makes a client, which does nothing until it is started.
+    /// Makes a client, which does not connect until it is started.
     ///
     /// - Parameters:
-    ///   - configuration: What can be chosen.
-    ///   - logger: Where remarks go, such as on connections lost and regained; `nil` for nowhere.
+    ///   - configuration: The settings.
+    ///   - logger: Logs lost connections, gaps and other events; `nil` for no log.
     public init(configuration: Configuration = Configuration(), logger: Logger? = nil) {
         core = ClientCore(configuration: configuration, logger: logger)
     }
@@ -37,28 +38,28 @@ public final class NotifyClient: Sendable {
         core.stop()
     }
 
-    /// Leaves all subscriptions, waits for what is under way (at most ``Configuration/closingTimeout``), and closes the
-    /// connection. What is asked afterwards fails with `stopped`.
+    /// Leaves all subscriptions, waits for pending requests (at most ``Configuration/closingTimeout``), and closes the
+    /// connection. Later requests fail with `stopped`.
     ///
-    /// Also works in a task that is cancelled.
+    /// Completes even in a cancelled task.
     public nonisolated(nonsending) func stop() async {
         core.stop()
-        // Why it ended, if it did so by itself, is thrown by `run` and told to everybody who waited.
+        // The error with which the client ended by itself, if any, is thrown by `run` and by the pending requests.
         try? await core.waitForEnd()
     }
 }
 
-/// Makes a client, gives it to `body`, and stops it when `body` returns or throws.
+/// Makes and starts a client, passes it to `body`, and stops it when `body` returns or throws.
 ///
-/// `body` begins before there is a connection; what it asks for waits for one.
+/// `body` is called before there is a connection; its requests wait for one.
 ///
 /// - Parameters:
-///   - configuration: What can be chosen.
-///   - logger: Where remarks go; `nil` for nowhere.
+///   - configuration: The settings.
+///   - logger: Logs lost connections, gaps and other events; `nil` for no log.
 ///   - isolation: The actor that `body` runs on, by default the caller's.
-///   - body: What to do with the client.
-/// - Returns: What `body` returns.
-/// - Throws: What `body` throws.
+///   - body: Called with the client.
+/// - Returns: The result of `body`.
+/// - Throws: The error of `body`.
 public func withNotifyClient<Result>(
     configuration: NotifyClient.Configuration = .init(), logger: Logger? = nil,
     isolation: isolated (any Actor)? = #isolation, _ body: (NotifyClient) async throws -> sending Result

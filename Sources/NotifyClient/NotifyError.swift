@@ -1,31 +1,32 @@
 import NotifyWire
 
-/// Why something asked of a ``NotifyClient`` could not be done: a ``code`` for programs, a ``message`` for people.
+/// Why a request to a ``NotifyClient`` failed: a ``code`` to act on and a ``message`` to display.
 public struct NotifyError: Error, Sendable, CustomStringConvertible {
-    /// What went wrong. Switch over it with a default: later versions may know more.
+    /// The kinds of failure. Switch over them with a default case: later versions may add some.
     public enum Code: String, Hashable, Sendable, CaseIterable {
         // MARK: The connection
 
-        /// There is no connection, and none came within ``NotifyClient/Configuration/connectionWait``. Nothing was sent.
+        /// No connection was established within ``NotifyClient/Configuration/connectionWait``. Nothing was sent.
         case notConnected
-        /// The connection broke before the answer came. What was asked changes nothing, so ask again.
+        /// The connection broke before the answer arrived. The request changes nothing, so it can be repeated.
         case connectionLost
-        /// The connection broke before the answer came. It is not known whether the request was carried out.
+        /// The connection broke, or the client was stopped, before the answer arrived. The daemon may or may not have
+        /// processed the request.
         case outcomeUnknown
-        /// The first connection was required and no daemon answered.
+        /// No daemon could be reached at the socket.
         case noDaemon
-        /// The socket's path is too long or otherwise no path to a socket.
+        /// The path of the socket is empty or longer than 107 bytes.
         case invalidSocketPath
         /// The client was stopped.
         case stopped
-        /// The task was cancelled. A post that was under way may have been carried out.
+        /// The task was cancelled. The daemon may have processed a request that was already sent.
         case cancelled
-        /// The daemon's answer breaks the protocol.
+        /// The daemon or, according to the daemon, this client broke the protocol.
         case protocolViolation
         /// Daemon and client have no version of the protocol in common.
         case unsupportedVersion
 
-        // MARK: The request is wrong as it stands
+        // MARK: Invalid requests
 
         /// A name breaks a rule of `NotificationName`.
         case invalidName
@@ -41,50 +42,50 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
         case invalidArgument
         /// The payload is over the daemon's limit, which is the error's ``NotifyError/detail``.
         case payloadTooLarge
-        /// The daemon does not know how to do this.
+        /// The daemon does not support the request.
         case unsupported
         /// A value could not be encoded for, or decoded from, a payload.
         case coding
 
         // MARK: Refused by the daemon
 
-        /// This user may not do this.
+        /// This user lacks the right, or may not open the socket.
         case forbidden
         /// A limit of the daemon is reached, named in the message.
         case limitReached
         /// There is no such subscription.
         case unknownSubscription
-        /// The subscription is already open on this connection.
+        /// The durable subscription is already open in this client or, when removing it, a client is attached to it.
         case subscriptionInUse
-        /// The durable subscription has other patterns, or another object.
+        /// The durable subscription exists with other patterns or another object.
         case subscriptionMismatch
-        /// Another client holds the durable subscription; its pid is the error's ``NotifyError/detail``.
+        /// Another client is attached to the durable subscription; its pid is the error's ``NotifyError/detail``.
         case subscriptionHeld
-        /// The durable subscription was taken over.
+        /// The same client attached to the durable subscription on another connection.
         case takenOver
         /// A message was acknowledged that had not been delivered.
         case notDelivered
-        /// The log is full.
+        /// The daemon's log, or its disk, is full.
         case logFull
         /// The daemon could not write to its log.
         case storageFailed
-        /// The daemon is going down.
+        /// The daemon is shutting down.
         case daemonClosing
-        /// The connection did not keep up, and asked to be closed rather than to miss messages.
+        /// The client read too slowly, and ``NotifyClient/Overflow/disconnect`` was chosen for that case.
         case tooSlow
         /// The daemon refused with a code that this version does not know; it is the error's ``NotifyError/detail``.
         case refused
     }
 
-    /// What went wrong.
+    /// The kind of failure.
     public let code: Code
-    /// One line without a full stop: what is wrong and, where there is something to do, what.
+    /// One line without a full stop: what is wrong and, if possible, how to fix it.
     public let message: String
     /// The error behind this one, if there is one.
     public let cause: (any Error)?
-    /// A number that goes with the code, where ``Code`` says so: a pid, or a limit.
+    /// A pid, limit or code, for those cases of ``Code`` that mention it; no meaning otherwise.
     public let detail: UInt64?
-    /// Whether it was the daemon that said no.
+    /// Whether the daemon refused the request, or the client did by the payload limit that the daemon announced.
     public let isRefusal: Bool
 
     init(
@@ -101,7 +102,7 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
     public var description: String { message }
 }
 
-// MARK: - Errors that several places give
+// MARK: - Shared errors
 
 extension NotifyError {
     static let stopped = NotifyError(.stopped, "the client is stopped; make another one")
@@ -134,14 +135,14 @@ extension NotifyError {
 // MARK: - From the wire
 
 extension NotifyError {
-    /// What the daemon said.
+    /// The error that the daemon sent.
     init(_ frame: ErrorFrame) {
         let code = ErrorCode(rawValue: frame.code).map(Code.init)
         self.init(
             code ?? .refused, frame.message, detail: code == nil ? UInt64(frame.code) : frame.detail, isRefusal: true)
     }
 
-    /// What the local copy of the daemon's rules said.
+    /// An error of the daemon's rules, checked by the client.
     init(_ error: WireError) {
         self.init(Code(error.code), error.message, cause: error)
     }

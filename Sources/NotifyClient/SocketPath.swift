@@ -1,18 +1,20 @@
 import Glibc
 
 extension NotifyClient {
-    /// The path of the daemon's socket: the one given, else that in `NOTIFYD_SOCKET`, else the user's own where there is
-    /// one, else the system's at `/run/notifyd/notifyd.sock`.
+    /// Finds the path of the daemon's socket.
     ///
-    /// The user's own is `notifyd/notifyd.sock` in `$XDG_RUNTIME_DIR`, else in `/run/user/UID`, else
-    /// `/tmp/notifyd-UID/notifyd.sock`. In `/tmp` anybody can make that folder, so it only counts if it belongs to this user
-    /// or to root, and nobody else may write to it.
+    /// The path is, in this order: the argument; the variable `NOTIFYD_SOCKET`; the first existing socket of the user's
+    /// own daemon; the system's `/run/notifyd/notifyd.sock`.
+    ///
+    /// The user's own daemon listens at `notifyd/notifyd.sock` in `$XDG_RUNTIME_DIR` or `/run/user/UID`, or at
+    /// `/tmp/notifyd-UID/notifyd.sock`. Any user can create that directory in `/tmp`, so it is used only if it and the
+    /// socket belong to this user or root and only their owner may write to the directory.
     ///
     /// - Parameters:
-    ///   - path: A path that beats all others.
-    ///   - environment: Variables to look at instead of the process's own.
-    /// - Throws: ``NotifyError`` with `invalidSocketPath` if the path is empty or longer than the 107 bytes that a socket's
-    ///   path can have.
+    ///   - path: A path that takes precedence over all others.
+    ///   - environment: The variables to use instead of the environment of the process.
+    /// - Throws: ``NotifyError`` with `invalidSocketPath` if the path is empty or longer than 107 bytes, the limit for
+    ///   Unix sockets.
     public static func socketPath(
         explicit path: String? = nil, environment: [String: String]? = nil
     ) throws(NotifyError) -> String {
@@ -20,12 +22,12 @@ extension NotifyClient {
     }
 }
 
-/// Where a daemon's socket may be.
+/// The search for the daemon's socket.
 struct SocketSearch {
     static let systemPath = "/run/notifyd/notifyd.sock"
     static let maximumBytes = 107
 
-    /// Variables to look at instead of the process's own.
+    /// The variables to use instead of the environment of the process.
     var environment: [String: String]?
     var uid = getuid()
     var runtimeFolder = "/run/user"
@@ -49,7 +51,7 @@ struct SocketSearch {
         return value.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The first socket of the user's own that is there.
+    /// The first existing socket of the user's own daemon.
     private var usersPath: String? {
         if let runtime = variable("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") {
             let path = runtime + "/notifyd/notifyd.sock"
@@ -65,7 +67,7 @@ struct SocketSearch {
         return isSocket(socket) && isOurs(socket) ? fallback : nil
     }
 
-    /// Links are not followed: a link in a folder of everybody's could lead anywhere.
+    /// Does not follow symbolic links: any user can create one in a world-writable directory.
     private func status(_ path: String) -> stat? {
         var status = stat()
         return lstat(path, &status) == 0 ? status : nil

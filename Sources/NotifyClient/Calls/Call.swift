@@ -1,7 +1,7 @@
 import NIOCore
 import NotifyWire
 
-/// A question to the daemon, and where its answer goes.
+/// A request other than a post or subscription, with the slot for its answer.
 enum Call: Sendable {
     case list(ReplySlot<[NotifyClient.DurableSubscription]>, soFar: [NotifyClient.DurableSubscription])
     case remove(name: String, uid: UInt32, ReplySlot<Void>)
@@ -29,7 +29,7 @@ enum Call: Sendable {
         }
     }
 
-    /// What to say where the connection broke before the answer.
+    /// The error if the connection breaks before the answer arrives.
     var loss: NotifyError {
         if case .remove = self { .outcomeUnknown } else { .connectionLost }
     }

@@ -1,19 +1,19 @@
 import NotifyWire
 
 extension NotifyClient {
-    /// A durable subscription as the daemon keeps it.
+    /// A durable subscription, as listed by the daemon.
     public struct DurableSubscription: Hashable, Sendable {
-        /// Its name, unique for its user.
+        /// The name, unique per user.
         public let name: String
-        /// Whose it is.
+        /// The uid of the owner.
         public let uid: UInt32
-        /// What it is for.
+        /// The patterns of names that it matches.
         public let patterns: [String]
-        /// Where set, only messages with this object.
+        /// The object that it matches; `nil` if it matches messages with any object or none.
         public let object: String?
-        /// Every message up to this sequence is done with.
+        /// The sequence up to which every message is acknowledged.
         public let cursor: UInt64
-        /// The process that holds it; `nil` while nobody does.
+        /// The pid of the attached client; `nil` if none is attached.
         public let holderPID: UInt32?
 
         init(_ entry: ListEntry) {
@@ -26,13 +26,13 @@ extension NotifyClient {
         }
     }
 
-    /// How much of something limited is in use.
+    /// How much of a limited resource is in use.
     public struct ResourceUse: Hashable, Sendable {
-        /// What it is: `memory_bytes` in all, or for a user such as `user.1000.subscriptions`.
+        /// The resource: of the whole daemon, such as `memory_bytes`, or of a user, such as `user.1000.subscriptions`.
         public let name: String
-        /// How many there are, or bytes.
+        /// The amount in use, as a count or in bytes.
         public let used: UInt64
-        /// How many there may be now; nil if nothing but the memory limits it.
+        /// The present limit; `nil` if only the limit on memory applies.
         public let limit: UInt64?
 
         static func all(in report: StatisticsReport) -> [ResourceUse] {
@@ -46,17 +46,17 @@ extension NotifyClient {
         }
     }
 
-    /// The daemon's counters, and its version.
+    /// The daemon's counters and version.
     public struct Statistics: Hashable, Sendable {
-        /// One of them.
+        /// A named counter.
         public struct Counter: Hashable, Sendable {
-            /// What it counts, such as `messages_in`.
+            /// The name, such as `messages_in`.
             public let name: String
-            /// How many since the daemon's start, or at present.
+            /// The total since the daemon's start or, for a gauge, the present value.
             public let value: UInt64
         }
 
-        /// In the daemon's order.
+        /// The counters, in the daemon's order.
         public let counters: [Counter]
         /// The daemon's version.
         public let version: String
@@ -66,7 +66,7 @@ extension NotifyClient {
             self.version = version
         }
 
-        /// The value of a counter, if the daemon has it.
+        /// The value of a counter; `nil` if the daemon has none of this name.
         public subscript(name: String) -> UInt64? {
             counters.first { $0.name == name }?.value
         }

@@ -1,24 +1,26 @@
 import NotifyCenter
 import ServiceLifecycle
 
-/// The place where the answer to one request is put down and picked up.
+/// A one-shot promise for the answer to one request.
 ///
-/// The request is sent with its slot before anybody waits, so an answer, or a cancellation, that comes early is kept. The
-/// first answer counts; later ones are ignored.
+/// The request is sent before the task waits, so an answer or cancellation that arrives first is kept. Only the first
+/// answer counts; later ones are ignored.
 final class ReplySlot<Value: Sendable>: Sendable {
     typealias Answer = Result<Value, NotifyError>
 
     private enum State {
         case open
-        // Checked continuations cost an allocation per post. This one is resumed exactly once: it is only reachable in
-        // this state, and who takes it out puts `answered` in its place under the lock.
+        // A checked continuation would cost an allocation per post. This one is resumed exactly once: it is only
+        // reachable in this state, and the code that takes it sets the state to `answered` under the same lock.
         case waiting(UnsafeContinuation<Answer, Never>)
         case answered(Answer)
     }
 
     private let state = Lock<State>(.open)
 
-    /// Puts the answer down. Answers whether it is the first one.
+    /// Sets the answer and resumes the waiting task, if any.
+    ///
+    /// - Returns: Whether it is the first answer.
     @discardableResult
     func answer(_ answer: Answer) -> Bool {
         let (isFirst, waiter) = state.withLock { state in
@@ -37,14 +39,14 @@ final class ReplySlot<Value: Sendable>: Sendable {
         return isFirst
     }
 
-    /// Waits for the answer, also in a task that is cancelled. One task may wait.
+    /// Waits for the answer, even in a cancelled task. Only one task may wait.
     nonisolated(nonsending) func wait() async throws(NotifyError) -> Value {
         try await pickUp().get()
     }
 
-    /// Waits for the answer. `onCancel` must see to it that one comes.
+    /// Waits for the answer. `onCancel` must ensure that the slot is answered.
     ///
-    /// The caller's actor is not left meanwhile: going and coming back would cost more than the rest of a post.
+    /// Stays on the caller's actor: hopping to another executor and back would cost more than the rest of a post.
     func wait(
         isolation: isolated (any Actor)? = #isolation, onCancel: @escaping @Sendable () -> Void
     ) async throws(NotifyError) -> Value {
@@ -59,8 +61,8 @@ final class ReplySlot<Value: Sendable>: Sendable {
         return try answer.get()
     }
 
-    /// Waits for the answer as ``wait(isolation:onCancel:)`` does. `onGracefulShutdown` is called, maybe at once, when the
-    /// task's service is shut down, and need not see to it that an answer comes.
+    /// Waits for the answer as ``wait(isolation:onCancel:)`` does. `onGracefulShutdown` is called when the service of
+    /// the task is shut down, at once if that has already happened. It need not answer the slot.
     func wait(
         isolation: isolated (any Actor)? = #isolation, onCancel: @escaping @Sendable () -> Void,
         onGracefulShutdown: @escaping @Sendable () -> Void
@@ -79,7 +81,7 @@ final class ReplySlot<Value: Sendable>: Sendable {
         return try answer.get()
     }
 
-    /// The answer, if it is there already.
+    /// The answer, if it has already arrived.
     private var early: Answer? {
         state.withLock { state in
             if case .answered(let answer) = state { answer } else { nil }

@@ -1,26 +1,26 @@
 import DequeModule
 
-/// What was sent on the connection and has no answer yet, by request number.
+/// The requests that were sent on the connection and not answered yet, by request number.
 ///
-/// Numbers rise by one, so the place of an entry follows from its number. An entry that stays while later ones come and
-/// go keeps their places; whoever adds posts bounds that by `span`.
+/// Numbers rise by one, so the index of an entry follows from its number. While an entry is pending, the places of
+/// later entries that were answered stay allocated; `ClientMachine` bounds `span` before it sends a post.
 struct RequestTable<Entry> {
     private var entries: Deque<Entry?> = []
-    /// The number of the first place.
+    /// The request number of the first place.
     private var base: UInt64 = 1
     private(set) var count = 0
 
     var isEmpty: Bool { count == 0 }
 
-    /// Places between the oldest entry and the newest.
+    /// The number of places from the oldest entry to the newest.
     var span: Int { entries.count }
 
-    /// Every request below this number was answered.
+    /// All requests below this number have been answered.
     var answeredBelow: UInt64 { base }
 
     var nextRequest: UInt64 { base + UInt64(entries.count) }
 
-    /// Takes a number for a request that gets no answer.
+    /// Uses the next number for a request that gets no answer.
     mutating func skip() -> UInt64 {
         let request = nextRequest
         if entries.isEmpty {
@@ -39,13 +39,13 @@ struct RequestTable<Entry> {
         return request
     }
 
-    /// The entry of a request, if it is still there.
+    /// The entry of a request; nil if there is none.
     subscript(request: UInt64) -> Entry? {
         guard request >= base, request - base < UInt64(entries.count) else { return nil }
         return entries[Int(request - base)]
     }
 
-    /// Changes the entry of a request in place, if it is still there.
+    /// Changes the entry of a request in place, if there is one.
     mutating func update(_ request: UInt64, _ body: (inout Entry) -> Void) {
         guard var entry = self[request] else { return }
         let index = Int(request - base)
@@ -54,7 +54,7 @@ struct RequestTable<Entry> {
         entries[index] = entry
     }
 
-    /// Takes the entry of a request out, if it is still there.
+    /// Removes and returns the entry of a request; nil if there is none.
     mutating func take(_ request: UInt64) -> Entry? {
         guard request >= base, request - base < UInt64(entries.count) else { return nil }
         let index = Int(request - base)
@@ -70,7 +70,7 @@ struct RequestTable<Entry> {
         return entry
     }
 
-    /// Takes everything out, in order. Numbers go on rising.
+    /// Removes and returns all entries, in order. Later numbers continue from there.
     mutating func takeAll() -> [(request: UInt64, entry: Entry)] {
         var all: [(request: UInt64, entry: Entry)] = []
         all.reserveCapacity(count)

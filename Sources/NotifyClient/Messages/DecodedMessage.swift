@@ -1,10 +1,10 @@
 extension NotifyClient {
-    /// A message whose payload was decoded, or could not be.
+    /// A message with its decoded payload, or the error of decoding it.
     public struct DecodedMessage<Value: Decodable> {
         /// The message as it arrived.
         public let message: Message
 
-        /// The decoded payload, or the error ``value`` throws.
+        /// The decoded payload, or the error that ``value`` throws.
         public let result: Result<Value, NotifyError>
 
         init(decoding message: Message) {
@@ -14,16 +14,16 @@ extension NotifyClient {
 
         /// The decoded payload.
         ///
-        /// - Throws: ``NotifyError`` with `coding` if the payload is not the JSON of a `Value`; its message has the sequence
-        ///   and the name.
+        /// - Throws: ``NotifyError`` with `coding` if the payload is not the JSON of a `Value`; its message names the
+        ///   sequence and the name.
         public var value: Value {
             get throws(NotifyError) { try result.get() }
         }
 
         /// Acknowledges the message, decoded or not, as ``Message/acknowledge()`` does.
         ///
-        /// A durable subscription delivers a message until it is acknowledged. Acknowledge also what cannot be decoded, once
-        /// it is logged or set aside.
+        /// A durable subscription delivers a message again until it is acknowledged. So acknowledge messages that
+        /// cannot be decoded, too, once they are logged or stored elsewhere.
         public func acknowledge() {
             message.acknowledge()
         }

@@ -1,27 +1,28 @@
 extension NotifyClient {
-    /// A notice that a subscription missed messages, or may have.
+    /// A notice that a subscription missed messages or may have missed some.
     public struct Gap: Hashable, Sendable {
-        /// Where they were lost.
+        /// Why messages were missed.
         public enum Reason: String, Hashable, Sendable {
-            /// This connection did not read fast enough, so the daemon dropped them.
+            /// The client did not read from the connection fast enough, so the daemon dropped messages.
             case connectionTooSlow
-            /// The consumer did not take them out of the subscription's buffer fast enough.
+            /// The consumer did not read from the subscription's buffer fast enough, so the client dropped messages.
             case consumerTooSlow
-            /// There was no connection for a while, and messages posted meanwhile are missed.
+            /// The client was disconnected; messages posted until it had subscribed again are missed.
             case reconnected
-            /// The durable subscription was removed and created again, or its cursor was reset, while there was no
-            /// connection.
+            /// While the client was disconnected, the durable subscription was removed and created again, or its cursor
+            /// was reset.
             case recreated
         }
 
-        /// Where they were lost.
+        /// Why messages were missed.
         public let reason: Reason
-        /// The number of messages; `nil` where it is unknown.
+        /// The number of missed messages; `nil` if it is unknown.
         public let missed: UInt64?
-        /// Whether ``missed`` is the highest possible number. The daemon does not know which of the messages that were posted
-        /// without a connection matched the subscription, so that fewer, or none, may be missed.
+        /// Whether ``missed`` is only an upper bound: it then counts all messages posted while the client was
+        /// disconnected, whether or not they match the subscription.
         public let isUpperBound: Bool
-        /// The range of sequences that holds the missed messages, where it is known. Not all messages in it are missed.
+        /// A range of sequences that includes all missed messages; `nil` if it is unknown. It may include other
+        /// messages.
         public let sequences: ClosedRange<UInt64>?
 
         init(reason: Reason, missed: UInt64?, isUpperBound: Bool = false, sequences: ClosedRange<UInt64>?) {
@@ -36,7 +37,7 @@ extension NotifyClient {
 extension NotifyClient.Gap {
     static var recreated: Self { Self(reason: .recreated, missed: nil, sequences: nil) }
 
-    /// The gap of a volatile subscription after a reconnect; nil where no message was posted meanwhile.
+    /// The gap of a volatile subscription after a reconnect; nil if no message was posted meanwhile.
     ///
     /// - Parameters:
     ///   - earlier: The daemon's sequence up to which the subscription had received its messages.
@@ -49,7 +50,7 @@ extension NotifyClient.Gap {
             reason: .reconnected, missed: sequence - earlier, isUpperBound: true, sequences: earlier + 1...sequence)
     }
 
-    /// One gap in place of two for the same reason with no message between them.
+    /// Merges two gaps with the same reason and no message between them.
     func joined(with other: Self) -> Self {
         var joined = sequences ?? other.sequences
         if let mine = sequences, let others = other.sequences {
@@ -63,7 +64,7 @@ extension NotifyClient.Gap {
 }
 
 extension NotifyClient.Gap: CustomStringConvertible {
-    /// One line for people.
+    /// One line to display.
     public var description: String {
         let count =
             missed.map { "\(isUpperBound ? "up to " : "")\($0) \($0 == 1 ? "message" : "messages")" } ?? "messages"

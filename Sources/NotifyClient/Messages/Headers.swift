@@ -1,9 +1,10 @@
 import NotifyWire
 
 extension NotifyClient {
-    /// A message's headers: keys with values, each key once, in the poster's order.
+    /// A message's headers: key-value pairs with unique keys, in the poster's order.
     ///
-    /// At most 64 of them with 16 KiB in all. Keys are 1 to 255 bytes without control characters.
+    /// A message has at most 64 headers, with at most 16 KiB in total when encoded. Keys are 1 to 255 bytes of UTF-8
+    /// without control characters, compared by their bytes.
     public struct Headers: Sendable, RandomAccessCollection, ExpressibleByDictionaryLiteral {
         private var entries: [(key: String, value: String)]
 
@@ -12,12 +13,12 @@ extension NotifyClient {
             entries = []
         }
 
-        /// Headers in the order given. Rules are checked when a message is made of them.
+        /// Makes headers in the order given. ``OutgoingMessage`` checks them against the rules.
         public init(_ entries: [(key: String, value: String)]) {
             self.entries = entries
         }
 
-        /// Headers in the order given. Rules are checked when a message is made of them.
+        /// Makes headers in the order given. ``OutgoingMessage`` checks them against the rules.
         public init(dictionaryLiteral elements: (String, String)...) {
             entries = elements.map { (key: $0.0, value: $0.1) }
         }
@@ -30,7 +31,8 @@ extension NotifyClient {
         /// The header at a position.
         public subscript(position: Int) -> (key: String, value: String) { entries[position] }
 
-        /// The value of a key; `nil` without it. Setting replaces in place or appends; setting `nil` removes.
+        /// The value of a key; `nil` if there is none. Setting a value replaces the old one in place or appends the
+        /// header; setting `nil` removes the header.
         public subscript(key: String) -> String? {
             get { entries.first { $0.key.utf8.elementsEqual(key.utf8) }?.value }
             set {
@@ -44,7 +46,7 @@ extension NotifyClient {
             }
         }
 
-        /// The headers as they travel.
+        /// The headers in the encoding of the protocol.
         func encoded() throws(NotifyError) -> [UInt8] {
             guard !entries.isEmpty else { return [] }
             do {

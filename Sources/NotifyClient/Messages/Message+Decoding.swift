@@ -1,9 +1,10 @@
 public import FoundationEssentials
 
 extension NotifyClient.Message {
-    /// The content as the JSON of a value, which is how ``NotifyClient/post(_:json:object:headers:durability:)`` encodes.
+    /// Decodes the payload from JSON, as ``NotifyClient/post(_:json:object:headers:durability:)`` encodes it.
     ///
-    /// - Throws: ``NotifyError`` with `coding`, and the decoder's error as its cause.
+    /// - Throws: ``NotifyError`` with `coding` if the payload is not the JSON of a `Value`; the decoder's error is its
+    ///   cause.
     public func decode<Value: Decodable>(as type: Value.Type = Value.self) throws(NotifyError) -> Value {
         do {
             return try JSONDecoder().decode(type, from: Data(payload))
@@ -14,13 +15,13 @@ extension NotifyClient.Message {
         }
     }
 
-    /// When the daemon took the message.
+    /// The time at which the daemon accepted the message.
     public var date: Date {
         Date(timeIntervalSince1970: Double(timeMicroseconds) / 1_000_000)
     }
 }
 
-/// The JSON of a value, as bytes.
+/// Encodes a value as JSON.
 func encodeJSON(_ value: some Encodable) throws(NotifyError) -> [UInt8] {
     do {
         return Array(try JSONEncoder().encode(value))

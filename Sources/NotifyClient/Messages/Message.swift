@@ -1,10 +1,10 @@
 import NotifyWire
 
 extension NotifyClient {
-    /// A message that a subscription got, with the daemon's stamp.
+    /// A received message, with the sequence, time and poster's ids that the daemon added.
     ///
-    /// It refers to the bytes it arrived in, together with what arrived around it; keep its ``payload`` rather than the
-    /// message where you keep something for long.
+    /// It shares the bytes of the read it arrived in, and keeps them alive. To keep something for long, keep a copy
+    /// such as ``payload`` rather than the message.
     public struct Message: Sendable {
         private let batch: MessageBatch
         private let index: Int
@@ -18,54 +18,54 @@ extension NotifyClient {
             batch.withDelivery(index, body)
         }
 
-        /// The message's place in the daemon's order. Rises with every message, is never used twice, and has holes.
+        /// The message's position in the daemon's order. Rises with every message, is never reused, and skips numbers.
         public var sequence: UInt64 { batch.sequence(index) }
 
-        /// What the message is about, such as `orders.created`.
+        /// The name that the message was posted under, such as `orders.created`.
         public var name: String { read { String(decoding: $0.parts.name, as: UTF8.self) } }
 
-        /// What the poster gave to filter by, beside the name.
+        /// The object, by which subscribers may filter in addition to the name; `nil` for none.
         public var object: String? {
             read { $0.parts.object.isEmpty ? nil : String(decoding: $0.parts.object, as: UTF8.self) }
         }
 
-        /// When the daemon took the message, in microseconds since 1970-01-01T00:00:00Z.
+        /// The time at which the daemon accepted the message, in microseconds since 1970-01-01T00:00:00Z.
         public var timeMicroseconds: UInt64 { read { $0.stamp.timeMicroseconds } }
 
-        /// The user who posted it, as the kernel named it to the daemon.
+        /// The uid of the poster, as reported by the kernel to the daemon.
         public var uid: UInt32 { read { $0.stamp.uid } }
 
-        /// The group of the process that posted it, as the kernel named it to the daemon.
+        /// The gid of the poster, as reported by the kernel to the daemon.
         public var gid: UInt32 { read { $0.stamp.gid } }
 
-        /// The process that posted it, as the kernel named it to the daemon when that process connected.
+        /// The pid of the poster, as reported by the kernel when that process connected to the daemon.
         public var pid: UInt32 { read { $0.stamp.pid } }
 
-        /// Keys with values, in the poster's order.
+        /// The headers, in the poster's order.
         public var headers: Headers {
             read { delivery in
                 guard !delivery.parts.headers.isEmpty else { return Headers() }
-                // The daemon takes no post whose headers break the rules, so there is nothing to lose here.
+                // The daemon refuses posts with invalid headers, so decoding does not fail.
                 return Headers((try? HeaderList.decode(delivery.parts.headers)) ?? [])
             }
         }
 
-        /// Whether this message *may* have been seen before by this durable subscription; without it, it certainly was not.
+        /// Whether the durable subscription *may* have delivered this message before; if false, it certainly did not.
         public var isRedelivered: Bool { batch.entries[index].isRedelivered }
 
-        /// Whether this message belongs to a snapshot: older messages that the daemon hands over when a subscription begins,
-        /// ahead of the live ones. Acknowledging it has no effect.
+        /// Whether this message belongs to a snapshot: older messages that the daemon delivers when a subscription
+        /// begins, ahead of the live ones. Acknowledging it has no effect.
         public var isSnapshot: Bool { batch.entries[index].isSnapshot }
 
-        /// The content, copied out.
+        /// A copy of the payload.
         public var payload: [UInt8] { read { Array($0.parts.payload) } }
 
-        /// The content where it is UTF-8, else `nil`.
+        /// The payload as text; `nil` if it is not valid UTF-8.
         public var text: String? { read { String(validating: $0.parts.payload, as: UTF8.self) } }
 
-        /// Hands out the content without copying it. The bytes are only valid during the call.
+        /// Calls `body` with the payload, without copying it. The bytes are valid only during the call.
         public func withPayload<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-            // Reading gives the place of the payload; the batch, which the message holds, keeps it there.
+            // Only the range of the payload is computed here; the batch keeps the bytes alive.
             let range = read { delivery in
                 let end = Int(batch.entries[index].offset) + Int(batch.entries[index].length)
                 return end - delivery.parts.payload.count..<end
@@ -73,11 +73,11 @@ extension NotifyClient {
             return try batch.bytes.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[range])) }
         }
 
-        /// Says that the message is done with, so that this durable subscription never gets it again.
+        /// Acknowledges the message, so that the durable subscription does not deliver it again.
         ///
-        /// Acknowledgements are gathered and sent together at once; any thread may call this, in any order of messages.
-        /// Does nothing for volatile subscriptions, for what is acknowledged already, and after the subscription was left:
-        /// then the message comes again.
+        /// May be called from any thread and in any order of messages. Returns at once: acknowledgements are batched
+        /// and sent with the next write. Has no effect on volatile subscriptions, on messages already acknowledged, and
+        /// after the subscription was left; an unacknowledged message is then delivered again at the next attachment.
         public func acknowledge() {
             batch.acknowledge(index)
         }

@@ -1,11 +1,11 @@
 import NotifyWire
 
-/// Messages that arrived together for one subscription: the bytes of their deliver frames and the position of each.
+/// Messages that arrived in one read for one subscription: the bytes of their deliver frames and the range of each.
 ///
 /// Several subscriptions may share the bytes. A batch keeps at most twice the bytes of its own messages alive.
 final class MessageBatch: Sendable {
     struct Entry: Sendable {
-        /// Of the frame's body in `bytes`.
+        /// The offset of the frame's body in `bytes`.
         var offset: UInt32
         var length: UInt32
         var isRedelivered: Bool
@@ -17,9 +17,9 @@ final class MessageBatch: Sendable {
 
     let bytes: [UInt8]
     let entries: [Entry]
-    /// Bytes of the frames of these messages.
+    /// The size of these messages' frames, in bytes.
     let byteCount: Int
-    /// For a durable subscription: where its messages are acknowledged, and the life in which they were delivered.
+    /// For a durable subscription, its ledger and the value of `AcknowledgementState.life` at the time of delivery.
     private let acknowledgements: Acknowledgements?
 
     struct Acknowledgements: Sendable {
@@ -48,7 +48,7 @@ final class MessageBatch: Sendable {
                 return try body(
                     Deliver(reading: UnsafeRawBufferPointer(rebasing: bytes[start..<start + Int(entry.length)])))
             } catch {
-                // Only frames that could be read are taken into a batch, and its bytes never change.
+                // Frames are decoded before they are added to a batch, and its bytes never change.
                 preconditionFailure("a frame in a batch is not readable: \(error)")
             }
         }

@@ -1,16 +1,16 @@
 extension NotifyClient.Subscription {
-    /// The messages alone, without the gaps between them.
+    /// The messages of the subscription, without the gaps.
     ///
-    /// - Parameter onGap: Called with each gap in its place between the messages, by the task that reads them and on its
-    ///   actor. Without it, gaps are logged as warnings by the client's logger.
+    /// - Parameter onGap: Called with each gap in its place between the messages, in the task that reads them and on
+    ///   its actor. If it is nil, gaps are logged as warnings by the client's logger.
     public func messages(onGap: ((NotifyClient.Gap) -> Void)? = nil) -> Messages {
         Messages(batches: batches, onGap: onGap ?? { [core] in core.log($0) })
     }
 
-    /// The messages, with their payloads decoded from JSON.
+    /// The messages of the subscription, with their payloads decoded from JSON.
     ///
-    /// A payload that cannot be decoded does not end the sequence. Its element throws when ``NotifyClient/DecodedMessage/value``
-    /// is read, and can be acknowledged like any other:
+    /// A payload that cannot be decoded does not end the sequence. Its element throws when
+    /// ``NotifyClient/DecodedMessage/value`` is read, and can be acknowledged like any other:
     ///
     /// ```swift
     /// for try await order in subscription.messages(as: Order.self) {
@@ -37,7 +37,7 @@ extension NotifyClient.Subscription {
         let batches: Batches
         let onGap: (NotifyClient.Gap) -> Void
 
-        /// Begins to read.
+        /// Makes an iterator. Only one task at a time may read a subscription.
         public func makeAsyncIterator() -> Iterator {
             Iterator(batches: batches.makeAsyncIterator(), onGap: onGap)
         }
@@ -76,7 +76,7 @@ extension NotifyClient.Subscription {
     public struct DecodedMessages<Value: Decodable>: AsyncSequence {
         let messages: Messages
 
-        /// Begins to read.
+        /// Makes an iterator. Only one task at a time may read a subscription.
         public func makeAsyncIterator() -> Iterator {
             Iterator(messages: messages.makeAsyncIterator())
         }
@@ -87,7 +87,8 @@ extension NotifyClient.Subscription {
 
             /// The next message; `nil` at the end.
             ///
-            /// - Throws: ``NotifyError`` where the subscription ended, not where a payload cannot be decoded.
+            /// - Throws: ``NotifyError`` if the daemon or a failed client ended the subscription; not if a payload
+            ///   cannot be decoded.
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(NotifyError) -> NotifyClient.DecodedMessage<Value>? {
@@ -96,7 +97,8 @@ extension NotifyClient.Subscription {
 
             /// The next message; `nil` at the end.
             ///
-            /// - Throws: ``NotifyError`` where the subscription ended, not where a payload cannot be decoded.
+            /// - Throws: ``NotifyError`` if the daemon or a failed client ended the subscription; not if a payload
+            ///   cannot be decoded.
             public mutating nonisolated(nonsending) func next()
                 async throws(NotifyError) -> NotifyClient.DecodedMessage<Value>?
             {

@@ -3,15 +3,15 @@ import NIOCore
 import NotifyWire
 
 extension NotifyClient {
-    /// A message ready to be posted: checked once, to be posted any number of times.
+    /// A checked message, which can be posted any number of times.
     public struct OutgoingMessage: Sendable {
-        /// What the message is about.
+        /// The name, such as `orders.created`.
         public var name: String { checkedName.string }
-        /// What subscribers may filter by, beside the name.
+        /// The object, by which subscribers may filter in addition to the name.
         public let object: String?
-        /// The message's content; any bytes.
+        /// The content; any bytes.
         public let payload: [UInt8]
-        /// What the daemon is asked to promise before it answers.
+        /// The durability to reach before the daemon sends the receipt.
         public let durability: Durability
 
         private let checkedName: NotificationName
@@ -20,12 +20,12 @@ extension NotifyClient {
         /// Makes a message.
         ///
         /// - Parameters:
-        ///   - name: What it is about.
-        ///   - payload: Its content: any collection of bytes, of which an array is not copied. The daemon's limit (by
-        ///     default 1 MiB) is checked when it is posted.
-        ///   - object: What subscribers may filter by, at most 255 bytes; the empty string counts as none.
-        ///   - headers: Keys with values.
-        ///   - durability: What the daemon is asked to promise.
+        ///   - name: The name to post under.
+        ///   - payload: The content, as any collection of bytes; an array is not copied. The daemon's size limit (by
+        ///     default 1 MiB) is checked when the message is posted.
+        ///   - object: The object, by which subscribers may filter; at most 255 bytes. The empty string means none.
+        ///   - headers: The headers.
+        ///   - durability: The durability to reach before the daemon sends the receipt.
         /// - Throws: ``NotifyError`` with `invalidObject` or `invalidHeaders`.
         public init(
             name: NotificationName, payload: some Collection<UInt8> = [UInt8](), object: String? = nil,
@@ -42,7 +42,7 @@ extension NotifyClient {
             self.durability = durability
         }
 
-        /// Makes a message whose name is a string, which is checked.
+        /// Makes a message, checking its name.
         ///
         /// - Throws: ``NotifyError`` with `invalidName`, `invalidObject` or `invalidHeaders`.
         public init(
@@ -54,7 +54,7 @@ extension NotifyClient {
                 durability: durability)
         }
 
-        /// The same message with another payload.
+        /// Returns a copy of the message with another payload.
         public func with(payload: some Collection<UInt8>) -> OutgoingMessage {
             OutgoingMessage(copying: self, payload: [UInt8](payload))
         }
@@ -67,7 +67,7 @@ extension NotifyClient {
             self.payload = payload
         }
 
-        /// Bytes of the whole post frame.
+        /// The size of the whole post frame, in bytes.
         var frameBytes: Int {
             FrameHeader.size + Post.fixedSize + name.utf8.count + (object?.utf8.count ?? 0) + headers.count
                 + payload.count
@@ -94,7 +94,7 @@ extension NotifyClient {
 }
 
 extension NotificationName {
-    /// The name that a string spells, with this library's error where it spells none.
+    /// Checks a string as a name, throwing this library's error.
     init(checking string: String) throws(NotifyError) {
         do {
             try self.init(string)
@@ -105,7 +105,7 @@ extension NotificationName {
 }
 
 extension NamePattern {
-    /// The pattern that a string spells, with this library's error where it spells none.
+    /// Checks a string as a pattern, throwing this library's error.
     init(checking string: String) throws(NotifyError) {
         do {
             try self.init(string)

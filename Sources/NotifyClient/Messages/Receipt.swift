@@ -1,27 +1,27 @@
 import NotifyWire
 
 extension NotifyClient {
-    /// What the daemon promises of a posted message.
+    /// How durable a posted message is.
     public enum Durability: String, Hashable, Sendable, CaseIterable {
-        /// ``stored`` where a durable subscription matches, else ``volatile``. Only in a post, never in a receipt.
+        /// ``stored`` if a durable subscription matches, otherwise ``volatile``. Only in a post, never in a receipt.
         case automatic
         /// Never stored; durable subscriptions do not get it.
         case volatile
-        /// Committed to the log: survives the daemon's death.
+        /// Committed to the log: survives a crash of the daemon.
         case stored
-        /// Flushed to disk: survives the loss of power.
+        /// Flushed to disk: survives a loss of power.
         case synced
     }
 
-    /// What became of a post.
+    /// The daemon's confirmation of a post.
     public struct Receipt: Hashable, Sendable {
-        /// The message's place in the daemon's order. Rises with every message, and is never used twice.
+        /// The message's position in the daemon's order. Rises with every message and is never reused.
         public let sequence: UInt64
-        /// How many connections with volatile subscriptions that match got it, each once.
+        /// The number of connections with matching volatile subscriptions; the message is sent once to each.
         public let subscribers: Int
-        /// How many durable subscriptions the message was stored for.
+        /// The number of durable subscriptions that the message was stored for.
         public let stored: Int
-        /// What was reached; never `automatic`.
+        /// The durability that was reached; never `automatic`.
         public let durability: Durability
 
         init(_ frame: NotifyWire.Receipt) {

@@ -1,22 +1,22 @@
 import DequeModule
 
-/// Posts that wait for a connection, for room in the daemon's window, or for room in the write buffer; and how much of the
-/// window is taken. First come, first sent.
+/// The FIFO of posts that wait for a connection, for room in the daemon's post window, or for room in the write buffer;
+/// and the use of the window.
 struct PendingPosts {
     struct Waiting {
         var message: NotifyClient.OutgoingMessage
         var waiter: PostWaiter
-        /// Set while there is no connection.
+        /// When the post fails with `notConnected`; nil while there is a connection.
         var deadline: Duration?
     }
 
-    /// Places in the request table that posts may stretch over: one unanswered request must not make it grow for ever.
+    /// The span of the request table above which no post is sent: bounds its growth while one request is unanswered.
     static let maximumSpan = 65_536
 
     private(set) var waiting: Deque<Waiting> = []
-    /// Sent, and waiting for a receipt.
+    /// The number of posts that were sent and wait for a receipt.
     var inFlight = 0
-    /// The daemon's, from its welcome.
+    /// The daemon's post window, from its welcome.
     var window = 1
 
     var isEmpty: Bool { waiting.isEmpty }
@@ -29,11 +29,11 @@ struct PendingPosts {
         waiting.popFirst()
     }
 
-    /// Whether the first one needs a place in the window.
+    /// Whether the first post needs a place in the window.
     var firstWantsReceipt: Bool { waiting.first?.waiter.wantsReceipt ?? false }
 
-    /// The connection is gone: what waits is given until `deadline`, and `unprocessed`, which the daemon certainly did not
-    /// carry out, is put back in front.
+    /// The connection was lost: waiting posts get `deadline`, and those that the daemon certainly did not process are
+    /// put back in front.
     mutating func connectionLost(
         unprocessed: [(message: NotifyClient.OutgoingMessage, waiter: PostWaiter)], deadline: Duration
     ) {
@@ -46,18 +46,18 @@ struct PendingPosts {
         }
     }
 
-    /// There is a connection again: nothing that waits has to hurry.
+    /// There is a connection again: removes the deadlines.
     mutating func connected() {
         for index in waiting.indices { waiting[index].deadline = nil }
     }
 
-    /// The earliest moment at which something waits too long.
+    /// The earliest deadline.
     var nextDeadline: Duration? {
-        // Deadlines rise along the queue: all are set together when the connection goes, and later ones are later.
+        // Deadlines rise along the queue: the loss of the connection sets one for all, and later posts get later ones.
         waiting.first?.deadline
     }
 
-    /// Takes out what has waited too long.
+    /// Removes the posts whose deadline has passed, and returns their waiters.
     mutating func expire(now: Duration) -> [PostWaiter] {
         var expired: [PostWaiter] = []
         while let deadline = waiting.first?.deadline, deadline <= now, let first = waiting.popFirst() {
@@ -66,7 +66,9 @@ struct PendingPosts {
         return expired
     }
 
-    /// Takes out what waits for the task behind `slot`; answers whether it was still waiting.
+    /// Removes the post of a cancelled task, identified by its slot.
+    ///
+    /// - Returns: Whether the post was still waiting, that is, not sent.
     mutating func cancel(_ slot: AnyObject) -> Bool {
         !takeOut { $0.waiter.isTask(slot) }.isEmpty
     }

@@ -1,18 +1,18 @@
 import DequeModule
 import NotifyCenter
 
-/// What became of a pipeline's posts, put back into the order in which they were posted.
+/// The outcomes of a pipeline's posts, reordered into the order of posting.
 ///
-/// One producer and one consumer. At most `capacity` posts are between them, so neither runs away from the other.
+/// Has one producer and one consumer. Bounds the posts whose outcome was not consumed yet to `capacity`.
 final class PipelineBuffer: Sendable {
     typealias Outcome = Result<NotifyClient.Receipt, NotifyError>
 
     private struct State {
-        /// Of posts `taken` and on; `nil` where it is not known yet.
+        /// The outcomes of the posts from index `taken` on; nil if not known yet.
         var outcomes: Deque<Outcome?> = []
-        /// How many outcomes the consumer has taken.
+        /// The number of outcomes that the consumer has taken.
         var taken: UInt64 = 0
-        /// How many outcomes from the first on are known.
+        /// The number of known outcomes before the first unknown one.
         var ready = 0
         var isFinished = false
         var producer: ReplySlot<Int>?
@@ -30,7 +30,9 @@ final class PipelineBuffer: Sendable {
 
     // MARK: - The producer
 
-    /// Waits for room and takes places for at most `count` posts; answers how many, and the first one's index.
+    /// Waits for room and reserves places for at most `count` posts.
+    ///
+    /// - Returns: The index of the first reserved post, and how many were reserved.
     nonisolated(nonsending) func reserve(_ count: Int) async throws(NotifyError) -> (first: UInt64, count: Int) {
         while true {
             let slot = ReplySlot<Int>()
@@ -53,7 +55,7 @@ final class PipelineBuffer: Sendable {
         }
     }
 
-    /// No post follows.
+    /// Ends the outcomes after the last post's.
     func finish() {
         let (producer, consumer, batch) = state.withLock { state in
             state.isFinished = true
@@ -70,7 +72,7 @@ final class PipelineBuffer: Sendable {
 
     // MARK: - The client
 
-    /// Puts down what became of some posts of this pipeline.
+    /// Records the outcomes of some posts of this pipeline.
     func fill(_ outcomes: ArraySlice<(waiter: PostWaiter, outcome: Outcome)>) {
         let (producer, consumer, batch) = state.withLock { state in
             for (waiter, outcome) in outcomes {
@@ -90,7 +92,7 @@ final class PipelineBuffer: Sendable {
 
     // MARK: - The consumer
 
-    /// Waits for the next outcomes, all that are known in order; empty at the end.
+    /// Waits for the next outcomes: all that are known in order; empty at the end.
     nonisolated(nonsending) func next() async throws(NotifyError) -> [Outcome] {
         let slot = ReplySlot<[Outcome]>()
         let (batch, producer) = state.withLock { state in
@@ -105,7 +107,7 @@ final class PipelineBuffer: Sendable {
         return try await slot.wait { self.cancelNext(slot) }
     }
 
-    /// The consumer gives up, unless a batch is on its way to it: that must not be lost.
+    /// Cancels the waiting consumer, unless a batch is already being passed to it, which must not be lost.
     private func cancelNext(_ slot: ReplySlot<[Outcome]>) {
         let wasWaiting = state.withLock { state in
             guard state.consumer === slot else { return false }
@@ -115,14 +117,14 @@ final class PipelineBuffer: Sendable {
         if wasWaiting { slot.answer(.failure(.cancelled)) }
     }
 
-    /// The producer, if it waits and there is room enough to be worth its while.
+    /// The waiting producer, if at least half of the capacity is free, so that it is woken rarely.
     private func takeProducer(_ state: inout State) -> ReplySlot<Int>? {
         guard capacity - state.outcomes.count >= (capacity + 1) / 2 else { return nil }
         defer { state.producer = nil }
         return state.producer
     }
 
-    /// What can be taken now; nil where there is something to wait for.
+    /// Takes the outcomes known in order; nil if the consumer has to wait, empty at the end.
     private static func takeReady(_ state: inout State) -> [Outcome]? {
         guard state.ready > 0 else { return state.isFinished && state.outcomes.isEmpty ? [] : nil }
         let batch = state.outcomes.prefix(state.ready).compactMap(\.self)

@@ -1,8 +1,8 @@
 extension NotifyClient {
-    /// Posts one after another without waiting for each receipt, and gives what became of them in the same order.
+    /// Posts messages without waiting for each receipt, and yields the outcomes in the order of posting.
     ///
-    /// One task posts while another reads ``results``. Both run within bounds: posting waits while as many posts as the
-    /// pipeline's capacity are under way or not read yet, so always read the results.
+    /// One task posts while another reads ``results``. Posting waits while as many posts as the pipeline's capacity are
+    /// pending or have outcomes that were not read, so always read the results.
     ///
     /// ```swift
     /// let pipeline = client.postPipeline()
@@ -16,7 +16,7 @@ extension NotifyClient {
     /// print("refused: \(try await refused)")
     /// ```
     public final class PostPipeline: Sendable {
-        /// What became of one post.
+        /// The outcome of one post.
         public typealias Outcome = Result<Receipt, NotifyError>
 
         private let core: ClientCore
@@ -31,17 +31,16 @@ extension NotifyClient {
             buffer.finish()
         }
 
-        /// Posts a message, once there is room for it.
+        /// Posts a message, once there is room for it. Its outcome is yielded by ``results``.
         ///
-        /// - Throws: ``NotifyError`` with `cancelled`, or with `invalidArgument` after ``finish()``. What becomes of the
-        ///   post is among the ``results``.
+        /// - Throws: ``NotifyError`` with `cancelled`, or with `invalidArgument` after ``finish()``.
         public nonisolated(nonsending) func post(_ message: OutgoingMessage) async throws(NotifyError) {
             try await post(contentsOf: CollectionOfOne(message))
         }
 
-        /// Posts messages in order, as far as there is room at a time.
+        /// Posts messages in order, waiting for room as needed.
         ///
-        /// - Throws: As ``post(_:)``; some of the messages may have been posted then.
+        /// - Throws: As ``post(_:)``; some of the messages may already have been posted.
         public nonisolated(nonsending) func post(contentsOf messages: some Collection<OutgoingMessage>)
             async throws(NotifyError)
         {
@@ -53,25 +52,25 @@ extension NotifyClient {
             }
         }
 
-        /// Says that no post follows: ``results`` end after the last one's.
+        /// Ends the pipeline: no further posts are accepted, and ``results`` end after the last outcome.
         public func finish() {
             buffer.finish()
         }
 
-        /// What became of the posts, in their order. One task may read them.
+        /// The outcomes, in the order of posting. Only one task may read them.
         public var results: Results { Results(batches: batches) }
 
-        /// The same in batches, as they become known. One task may read them.
+        /// The outcomes in batches, as they become known. Only one task may read them.
         public var batches: Batches { Batches(buffer: buffer) }
     }
 }
 
 extension NotifyClient.PostPipeline {
-    /// Outcomes in batches, none of them empty.
+    /// The outcomes in batches, none of them empty.
     public struct Batches: AsyncSequence, Sendable {
         let buffer: PipelineBuffer
 
-        /// Begins to read.
+        /// Makes an iterator.
         public func makeAsyncIterator() -> Iterator { Iterator(buffer: buffer) }
 
         /// Reads the batches.
@@ -80,7 +79,7 @@ extension NotifyClient.PostPipeline {
 
             /// The next batch; `nil` at the end.
             ///
-            /// - Throws: ``NotifyError`` with `cancelled` in a task that is.
+            /// - Throws: ``NotifyError`` with `cancelled` in a cancelled task.
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(NotifyError) -> [Outcome]? {
@@ -90,18 +89,18 @@ extension NotifyClient.PostPipeline {
 
             /// The next batch; `nil` at the end.
             ///
-            /// - Throws: ``NotifyError`` with `cancelled` in a task that is.
+            /// - Throws: ``NotifyError`` with `cancelled` in a cancelled task.
             public mutating nonisolated(nonsending) func next() async throws(NotifyError) -> [Outcome]? {
                 try await next(isolation: #isolation)
             }
         }
     }
 
-    /// Outcomes one by one.
+    /// The outcomes, one by one.
     public struct Results: AsyncSequence, Sendable {
         let batches: Batches
 
-        /// Begins to read.
+        /// Makes an iterator.
         public func makeAsyncIterator() -> Iterator { Iterator(batches: batches.makeAsyncIterator()) }
 
         /// Reads the outcomes.
@@ -111,7 +110,7 @@ extension NotifyClient.PostPipeline {
 
             /// The next outcome; `nil` at the end.
             ///
-            /// - Throws: ``NotifyError`` with `cancelled` in a task that is.
+            /// - Throws: ``NotifyError`` with `cancelled` in a cancelled task.
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(NotifyError) -> Outcome? {
@@ -124,7 +123,7 @@ extension NotifyClient.PostPipeline {
 
             /// The next outcome; `nil` at the end.
             ///
-            /// - Throws: ``NotifyError`` with `cancelled` in a task that is.
+            /// - Throws: ``NotifyError`` with `cancelled` in a cancelled task.
             public mutating nonisolated(nonsending) func next() async throws(NotifyError) -> Outcome? {
                 try await next(isolation: #isolation)
             }

@@ -1,10 +1,10 @@
-/// Who learns what became of a post.
+/// The receiver of a post's outcome.
 enum PostWaiter: Sendable {
     /// The task that posted it.
     case task(ReplySlot<NotifyClient.Receipt>)
     /// A pipeline, which keeps the order of its posts.
     case pipeline(PipelineBuffer, index: UInt64)
-    /// A task that wants no receipt, and goes on once the post is on its way.
+    /// A task that asked for no receipt, and continues once the post is in the write buffer.
     case sender(ReplySlot<Void>)
 
     var wantsReceipt: Bool {
@@ -20,7 +20,7 @@ enum PostWaiter: Sendable {
     }
 }
 
-/// What became of posts, to be told once no lock is held.
+/// The outcomes of posts, reported after the lock is released.
 struct PostOutcomes {
     typealias Outcome = Result<NotifyClient.Receipt, NotifyError>
 
@@ -30,7 +30,7 @@ struct PostOutcomes {
         list.append((waiter, outcome))
     }
 
-    /// Tells them. Outcomes of one pipeline that stand together are told together.
+    /// Reports the outcomes. Consecutive ones of the same pipeline are reported together.
     func tell() {
         var index = 0
         while index < list.count {
