@@ -1,12 +1,12 @@
 import TestSupport
 
-/// Something that one user does to the daemon within the limits of the protocol.
+/// An attack of one user on the daemon, with valid use of the protocol.
 protocol Attack: AnyObject {
-    /// Connects, subscribes, and sets up what the attack needs.
+    /// Connects, subscribes and makes other preparations.
     init(_ target: Target) throws
-    /// Does a bounded piece of work, and waits a little where there is nothing to do.
+    /// Does a bounded amount of work; waits briefly if there is nothing to do.
     func step()
-    /// What came of it, for the verdict.
+    /// Results of the attack by name, for the checks of its row.
     var figures: [String: Int] { get }
 }
 
@@ -14,10 +14,10 @@ extension Attack {
     var figures: [String: Int] { [:] }
 }
 
-/// What an attack is aimed at, and how large it is.
+/// The daemon that is attacked, and the parameters of the attack.
 struct Target {
     let socket: String
-    /// Connections or the like; what it counts is the attack's.
+    /// The number of connections or subscriptions; each attack defines its meaning.
     let size: Int
     let seed: UInt64
 
@@ -48,7 +48,7 @@ enum AttackKind: String, CaseIterable {
         }
     }
 
-    /// The size with which it is measured.
+    /// The default size, used by the row of the attack.
     var size: Int {
         switch self {
         case .names: 10_000

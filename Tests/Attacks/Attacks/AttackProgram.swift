@@ -1,7 +1,7 @@
 import ArgumentParser
 import Glibc
 
-/// The process of one attack: it prints "ready" once it is set up, begins upon "go", and goes on until "stop".
+/// The process of one attack: prints "ready" once it is set up, and attacks from "go" on standard input until "stop".
 struct AttackProgram: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "attack", shouldDisplay: false)
 
@@ -14,11 +14,11 @@ struct AttackProgram: ParsableCommand {
     func run() throws {
         guard let kind = AttackKind(rawValue: kind) else { throw HarnessError("there is no attack \(kind)") }
         Descriptors.raiseLimit()
-        // Many attackers would otherwise leave the daemon no processor, which is the kernel's to prevent.
+        // Low priority: many attackers could otherwise take all CPU time, which the daemon can't prevent.
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 15)
         try User(rawValue: user)?.become()
         var orders = Orders()
-        // One that the daemon does not let in has failed, as it should.
+        // An attack whose connections the daemon refuses has failed, and is reported as refused.
         let attack: (any Attack)?
         do {
             attack = try kind.begin(Target(socket: socket, size: size, seed: seed))

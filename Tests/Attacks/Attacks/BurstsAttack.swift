@@ -1,6 +1,7 @@
 import NotifyWire
 
-/// Connections that all send large messages at once: 686 MB, by as many as measured, and then again.
+/// Connections that all send large messages at once, repeatedly: 686 kB each, so 686 MB with the default 1,000
+/// connections.
 final class BurstsAttack: Attack {
     private let links: [Link]
     private var block = PostBlock(names: [String](repeating: "burst", count: 10), payload: 68_600)

@@ -1,6 +1,6 @@
 import NotifyWire
 
-/// A few connections with very many subscriptions on everything, which are read. Others post.
+/// 25 connections that together have very many subscriptions to '>' and read their deliveries. The innocents post.
 final class FanOutAttack: Attack {
     static let connections = 25
 

@@ -1,6 +1,7 @@
 import NotifyWire
 
-/// Subscriptions on everything, and posts under many names: what each name resolves to is as large as possible.
+/// Many subscriptions to '>' and posts under many names, so that the cached resolution of each name is as large as
+/// possible.
 final class NamesAttack: Attack {
     private static let names = 16_000
     private static let perConnection = 4000

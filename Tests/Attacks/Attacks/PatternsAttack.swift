@@ -1,6 +1,6 @@
 import NotifyWire
 
-/// As many patterns as one connection may have, as long as they may be, with no beginning in common.
+/// The most patterns that one connection may have, each with 32 tokens and without a common prefix.
 final class PatternsAttack: Attack {
     private static let tokens = 32
 
@@ -9,7 +9,7 @@ final class PatternsAttack: Attack {
 
     init(_ target: Target) throws {
         let link = try Link(target.socket)
-        // A wildcard, as a pattern without one is but a name.
+        // With a wildcard, because a pattern without one is stored as a name.
         let rest = (["*"] + (2..<Self.tokens).map { "t\($0)" }).joined(separator: ".")
         subscriptions = link.subscribe(target.size) { number in
             (0..<Limits.patternsPerSubscription).map { "p\(number)-\($0).\(rest)" }
@@ -21,7 +21,7 @@ final class PatternsAttack: Attack {
         Link.serve([link])
     }
 
-    /// No two patterns begin with the same token, so each token of each has a place of its own.
+    /// The number of tokens that are stored: no two patterns begin with the same token, so they share none.
     var figures: [String: Int] {
         ["tokens": subscriptions * Limits.patternsPerSubscription * Self.tokens]
     }

@@ -1,7 +1,7 @@
 import NotifyWire
 import WireTestSupport
 
-/// Many connections that each send as many small requests at once as a socket takes. Their answers are read.
+/// Many connections that each send 200 kB of small requests at once and read the answers.
 final class RequestsAttack: Attack {
     private static let bytes = 200_000
     private static let unknownKind: UInt8 = 0x3F
@@ -22,7 +22,7 @@ final class RequestsAttack: Attack {
         for (index, link) in links.enumerated() where link.isFlushed {
             link.write(shared: requests[index % requests.count])
         }
-        // All at once, so that the daemon finds them in one turn.
+        // Flushed together, so that the daemon receives them in one turn of its event loop.
         for link in links { link.flush() }
         Link.serve(links)
     }

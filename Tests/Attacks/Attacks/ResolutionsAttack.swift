@@ -1,8 +1,8 @@
 import NotifyWire
 import TestSupport
 
-/// Many patterns that share all their beginnings, so that a new name follows all of them, and writes of nothing but posts
-/// under new names.
+/// Many patterns of "a" and "*" tokens that share their prefixes, so that resolving a new name follows all of them, and
+/// batches of posts that each have a new name.
 final class ResolutionsAttack: Attack {
     private static let tokens = 18
     private static let posts = 400

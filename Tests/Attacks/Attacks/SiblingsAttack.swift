@@ -1,6 +1,7 @@
 import NotifyWire
 
-/// Connections whose answers are not read. It is measured with a fast subscriber of the same user.
+/// Connections that send requests and do not read the answers, beside a fast subscriber of the same user (the innocents
+/// run as the attacker).
 final class SiblingsAttack: Attack {
     private static let bytes = 64 << 10
 

@@ -1,7 +1,7 @@
 import NotifyWire
 
-/// Durable subscribers that stop to read, one after another so that each keeps messages of its own, and stored messages
-/// for them.
+/// Posts stored messages to durable subscribers that stop reading one after another, so that different messages are in
+/// flight to each.
 final class StoppedDurableAttack: Attack {
     private static let window: UInt32 = 16_384
     private static let messagesBetweenStops = 400
@@ -30,7 +30,7 @@ final class StoppedDurableAttack: Attack {
     }
 }
 
-/// Volatile subscribers that stop to read, one after another, and messages for them.
+/// Posts messages to volatile subscribers that stop reading one after another.
 final class StoppedVolatileAttack: Attack {
     private static let messagesBetweenStops = 6000
 
@@ -54,7 +54,7 @@ final class StoppedVolatileAttack: Attack {
     }
 }
 
-/// Subscribers that read nothing and want the latest message of each name, and messages under very many names.
+/// Posts under very many names to subscribers that never read and have the overflow policy `keepLatest`.
 final class KeepLatestAttack: Attack {
     private static let names = 20_000
 
@@ -79,7 +79,7 @@ final class KeepLatestAttack: Attack {
 }
 
 extension [Link] {
-    /// Reads no more of each connection once it has had so many messages more than the one before.
+    /// Stops reading from the connection with index n once it has received n times this many messages.
     fileprivate func stop(oneAfterAnother messages: Int) {
         for (number, link) in enumerated() where link.scanner.count(.deliver) >= number * messages {
             link.isReading = false

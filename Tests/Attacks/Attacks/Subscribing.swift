@@ -1,16 +1,16 @@
 import NotifyWire
 
 extension Link {
-    /// Opens subscriptions, and waits until each has its answer.
+    /// Opens subscriptions with the patterns for each index, and waits until each is answered.
     ///
-    /// - Returns: How many the daemon opened.
+    /// - Returns: How many subscriptions the daemon has confirmed on this connection.
     @discardableResult
     func subscribe(_ count: Int, to patterns: (Int) -> [String]) -> Int {
         var next = 0
         let answers = { self.scanner.count(.subscribed) + self.scanner.count(.error) }
         let before = answers()
         Link.serve([self], within: .seconds(120)) {
-            // A window, so that neither side gathers all of it.
+            // At most 1,024 requests are unanswered, so that neither side buffers all of them.
             while next < count, next - (answers() - before) < 1024, isFlushed || next == 0 {
                 write(Subscribe(request: newRequest(), subscription: UInt32(next + 1), patterns: patterns(next)))
                 next += 1
@@ -21,7 +21,7 @@ extension Link {
         return scanner.count(.subscribed)
     }
 
-    /// Opens one subscription, and waits for the answer.
+    /// Opens one subscription, durable if a name is given, and waits for the answer.
     func subscribe(to patterns: String..., durable: String = "", window: UInt32 = 0) {
         write(
             Subscribe(

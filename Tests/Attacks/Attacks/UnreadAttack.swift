@@ -1,6 +1,6 @@
 import NotifyWire
 
-/// Connections that ask and ask, and read no answers.
+/// Connections that keep sending requests and posts with receipts, and do not read the answers.
 final class UnreadAttack: Attack {
     private static let durables = 500
     private static let bytes = 1 << 20
@@ -13,7 +13,7 @@ final class UnreadAttack: Attack {
     private var posts = PostBlock(names: [String](repeating: "unread.post", count: 4096), payload: 0, receipt: true)
 
     init(_ target: Target) throws {
-        // Lists are long where there is much to list.
+        // Many durable subscriptions, so that the answer to a list request is long.
         let owner = try Link(target.socket)
         for number in 0..<Self.durables {
             owner.write(

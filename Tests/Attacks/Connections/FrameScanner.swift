@@ -1,11 +1,11 @@
 import NotifyWire
 
-/// Takes whole frames from received bytes, and counts them by kind.
+/// Splits received bytes into frames, and counts these by kind.
 struct FrameScanner {
     typealias Handler = (_ kind: UInt8, _ body: UnsafeRawBufferPointer) -> Void
 
     private(set) var counts = [Int](repeating: 0, count: 256)
-    /// The beginning of a frame whose rest has not arrived.
+    /// The received part of an incomplete frame.
     private var rest: [UInt8] = []
 
     mutating func scan(_ bytes: UnsafeRawBufferPointer, _ handler: Handler?) {
@@ -20,7 +20,7 @@ struct FrameScanner {
         }
     }
 
-    /// - Returns: How many bytes whole frames took.
+    /// - Returns: How many bytes the complete frames took.
     private mutating func scanWhole(_ bytes: UnsafeRawBufferPointer, _ handler: Handler?) -> Int {
         var offset = 0
         while bytes.count - offset >= FrameHeader.size {

@@ -15,12 +15,14 @@ struct SystemError: Error, CustomStringConvertible {
     var description: String { "\(call): \(String(cString: strerror(code)))" }
 }
 
-/// A connection that never blocks. What is written waits in it; what arrives is counted, and handed over if that is wanted.
+/// A client connection that is non-blocking after connecting. It buffers written frames, counts received ones, and
+/// passes them to `onFrame` if that is set.
 ///
-/// The daemon may close it at any time, as it may refuse an attack: then it takes everything and gives nothing.
+/// The daemon may close it at any time, for example to refuse an attack. After that, writes are discarded and nothing
+/// is received.
 final class Link {
     let descriptor: Int32
-    /// Whether what arrives is read at all.
+    /// Whether `serve` reads from the connection.
     var isReading = true
     var onFrame: FrameScanner.Handler?
     private(set) var scanner = FrameScanner()
@@ -29,7 +31,7 @@ final class Link {
     private var written = 0
     private var lastRequest: UInt64 = 0
 
-    /// Connects, waiting for its turn in the queue of the socket, and sends a greeting.
+    /// Connects, which blocks while the socket's backlog is full, and sends a greeting.
     init(_ path: String, overflow: OverflowPolicy = .dropOldest) throws {
         descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SystemError("socket") }
@@ -60,7 +62,7 @@ final class Link {
         return lastRequest
     }
 
-    /// Takes so many request numbers, and returns the first.
+    /// Reserves consecutive request numbers, and returns the first.
     func newRequests(_ count: Int) -> UInt64 {
         lastRequest += UInt64(count)
         return lastRequest - UInt64(count) + 1
@@ -74,7 +76,7 @@ final class Link {
         if isOpen { outgoing.append(contentsOf: bytes) }
     }
 
-    /// Writes bytes that several connections may share, once everything before is written.
+    /// Writes bytes without copying them, so that connections can share them. Everything before must be flushed.
     func write(shared bytes: [UInt8]) {
         if isOpen { outgoing = bytes }
     }
@@ -91,14 +93,14 @@ final class Link {
             if count < 0 { return end() }
             written += count
         }
-        // Not its capacity, as the bytes may be shared.
+        // Keeps no capacity, because the bytes may be shared with other connections.
         outgoing = []
         written = 0
     }
 
     // MARK: Reading
 
-    /// Reads everything that is there.
+    /// Reads everything that is available.
     func receive() {
         while isOpen {
             let count = withUnsafeTemporaryAllocation(byteCount: 1 << 18, alignment: 16) { buffer in
@@ -126,10 +128,10 @@ final class Link {
 }
 
 extension Link {
-    /// Waits until one of them is ready, and serves those that are.
+    /// Waits until a connection is ready, and reads from and flushes those that are.
     static func serve(_ links: [Link], waitingMilliseconds wait: Int32 = 10) {
         var entries = links.map { link in
-            // Negative descriptors are passed over.
+            // `poll` ignores negative descriptors.
             pollfd(fd: link.interest == 0 ? -1 : link.descriptor, events: link.interest, revents: 0)
         }
         guard poll(&entries, nfds_t(entries.count), wait) > 0 else { return }
@@ -139,9 +141,9 @@ extension Link {
         }
     }
 
-    /// Serves them until the condition holds, a minute at most.
+    /// Serves the connections until the condition is true.
     ///
-    /// - Returns: Whether it holds.
+    /// - Returns: Whether it is true; false if the time is over or all connections are closed.
     @discardableResult
     static func serve(_ links: [Link], within limit: Duration = .seconds(60), until condition: () -> Bool) -> Bool {
         let deadline = ContinuousClock.now + limit
@@ -154,6 +156,6 @@ extension Link {
 }
 
 extension [Link] {
-    /// Frames of a kind that they have received.
+    /// How many frames of a kind the connections have received together.
     func count(_ kind: FrameKind) -> Int { reduce(0) { $0 + $1.scanner.count(kind) } }
 }

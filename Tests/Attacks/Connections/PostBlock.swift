@@ -1,15 +1,15 @@
 import NotifyWire
 import WireTestSupport
 
-/// Posts without receipts, encoded once; only their numbers are written anew.
+/// A block of posts that are encoded once; only their numbers are overwritten each time.
 struct PostBlock {
     private var bytes: [UInt8] = []
     private var offsets: [Int] = []
     private let payloadOffsets: [Int]
 
-    /// One post of each name.
+    /// Encodes one post for each name.
     ///
-    /// - Parameter payload: Bytes of each; the first eight hold the number that `numbered` is given.
+    /// - Parameter payload: The payload size in bytes. The first eight bytes can have the number given to `numbered`.
     init(names: [String], payload: Int, durability: Durability = .volatile, receipt: Bool = false) {
         var payloadOffsets: [Int] = []
         for name in names {
@@ -24,11 +24,12 @@ struct PostBlock {
 
     var count: Int { offsets.count }
 
-    /// The bytes of the first so many posts.
+    /// The encoded bytes of the first `count` posts.
     ///
     /// - Parameters:
-    ///   - request: That of the first; the others follow.
-    ///   - number: What the payload of the first begins with, likewise; nil where payloads are shorter.
+    ///   - request: The request number of the first post; those of the others are consecutive.
+    ///   - number: The number at the start of the first payload; those of the others are consecutive. `nil` if payloads
+    ///     have fewer than eight bytes.
     mutating func numbered(_ count: Int, request: UInt64, number: UInt64? = nil) -> ArraySlice<UInt8> {
         let offsets = offsets
         let payloadOffsets = payloadOffsets
@@ -45,13 +46,13 @@ struct PostBlock {
         return bytes[..<(count == offsets.count ? bytes.count : offsets[count])]
     }
 
-    /// Writes all of it to a connection.
+    /// Writes all posts to a connection.
     mutating func write(to link: Link) {
         link.write(numbered(count, request: link.newRequests(count)))
     }
 }
 
-/// The same frame over and over.
+/// Repeats one frame, up to a size in bytes.
 enum Batch {
     static func of(_ frame: some ControlFrame, bytes: Int) -> [UInt8] { of(frame.encoded, bytes: bytes) }
 

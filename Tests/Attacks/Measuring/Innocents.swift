@@ -1,12 +1,12 @@
 import NotifyWire
 
-/// A poster and a subscriber that use the daemon as they should.
+/// Two well-behaved clients whose service must not suffer from the attacks: a poster and a subscriber.
 ///
-/// The poster posts at a rate; the subscriber checks that each message comes once, in order. Both are served by one loop.
+/// The subscriber checks that each message arrives once and in order. One loop serves both connections.
 final class Innocents {
     private static let name = "innocent.news"
     private static let payload = 64
-    /// Posts that were not delivered yet, at most: about what the daemon keeps for the subscriber.
+    /// The most posts that are not delivered yet: about as many as the subscriber's outbox in the daemon can hold.
     private static let window = 8192
 
     let poster: Link
@@ -16,7 +16,7 @@ final class Innocents {
     private(set) var delivered = 0
     private(set) var lost = 0
     private(set) var disordered = 0
-    /// What the daemon refused last.
+    /// The message of the last error from the daemon.
     private(set) var refusal: String?
     private var last: UInt64 = 0
     private var expected: UInt64 = 0
@@ -39,7 +39,8 @@ final class Innocents {
 
     var links: [Link] { [poster, subscriber] }
 
-    /// Sequence u64 at 0, the lengths of headers, name, object and id at 28 to 32, the parts at 36.
+    /// Checks a delivery. Body: sequence (u64) at 0, the lengths of headers (u16), name, object and id (u8 each) at 28
+    /// to 32, these parts and the payload from 36.
     private func received(_ body: UnsafeRawBufferPointer) {
         let sequence = UInt64(littleEndian: body.loadUnaligned(as: UInt64.self))
         let headers = Int(UInt16(littleEndian: body.loadUnaligned(fromByteOffset: 28, as: UInt16.self)))
@@ -57,7 +58,7 @@ final class Innocents {
         if let error = try? ErrorFrame(flags: 0, reading: &cursor) { refusal = error.message }
     }
 
-    /// Posts so many at most, as far as the window and the socket allow.
+    /// Posts at most `limit` messages, as far as the window and the socket allow.
     func post(atMost limit: Int) {
         poster.flush()
         var left = min(limit, Self.window - (posted - delivered - lost))
@@ -71,9 +72,9 @@ final class Innocents {
         }
     }
 
-    /// Posts as fast as possible for so long.
+    /// Measures the throughput by posting as fast as possible for the given time.
     ///
-    /// - Returns: Deliveries a second.
+    /// - Returns: Deliveries per second.
     func measureCapacity(for time: Duration = .seconds(3)) -> Double {
         let begin = ContinuousClock.now
         let before = delivered
@@ -87,7 +88,7 @@ final class Innocents {
         return rate
     }
 
-    /// Waits until everything posted has been delivered, or it is clear that it will not be.
+    /// Waits until everything posted is delivered. Messages still missing after `limit` count as lost.
     func settle(within limit: Duration = .seconds(30)) {
         Link.serve(links, within: limit) { poster.isFlushed && delivered + lost >= posted }
         lost += posted - delivered - lost

@@ -1,10 +1,10 @@
 import ArgumentParser
 import Glibc
 
-/// The process of the innocent pair.
+/// The process of the innocents.
 ///
-/// It measures the daemon's capacity and prints it; upon "go" it posts at a share of it until "stop", and prints what
-/// became of that. With the share 0 it posts as fast as possible.
+/// It measures the daemon's capacity and prints it, posts at a share of that rate from "go" until "stop", and prints
+/// the results. With the share 0 it posts as fast as possible.
 struct InnocentsProgram: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "innocents", shouldDisplay: false)
 
@@ -14,7 +14,7 @@ struct InnocentsProgram: ParsableCommand {
     @Option var share: Double
 
     func run() throws {
-        // What is measured is the daemon, not how the kernel shares processors between these processes.
+        // High priority: the daemon is measured, not how the kernel schedules these processes.
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, -10)
         guard let loop = LoopThread(daemon: daemon) else { throw HarnessError("notifyd has no event loop") }
         try User(rawValue: user)?.become()

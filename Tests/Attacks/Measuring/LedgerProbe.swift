@@ -1,6 +1,7 @@
 import NotifyWire
 
-/// Asks for statistics now and then, and keeps what they say about memory, beside what the kernel says at that moment.
+/// Requests the daemon's statistics every 100 ms, and records the peak of the charged memory together with the daemon's
+/// resident memory at that moment.
 final class LedgerProbe {
     private static let interval = Duration.milliseconds(100)
 
@@ -10,9 +11,9 @@ final class LedgerProbe {
     private var isWaiting = false
     /// The latest counters.
     private(set) var counters: [String: UInt64] = [:]
-    /// The most that was charged; nil where the daemon does not say.
+    /// The most bytes charged; nil if the daemon does not report `memory_bytes`.
     private(set) var peakCharged: Int?
-    /// Resident memory at the moment when the most was charged.
+    /// Resident memory in bytes when the most was charged.
     private(set) var residentAtPeak = 0
 
     init(_ daemon: DaemonUnderAttack) throws {
@@ -41,7 +42,7 @@ final class LedgerProbe {
         residentAtPeak = daemon.residentBytes
     }
 
-    /// Waits until the counter has a value.
+    /// Waits until the counter has the value; returns false if it does not within `limit`.
     func wait(for counter: String, toBe value: UInt64, within limit: Duration = .seconds(20)) -> Bool {
         let deadline = ContinuousClock.now + limit
         while counters[counter] != value {

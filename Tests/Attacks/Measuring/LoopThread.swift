@@ -1,6 +1,6 @@
 import Foundation
 
-/// The thread of notifyd on which its event loop runs.
+/// The event-loop thread of notifyd.
 struct LoopThread {
     private let path: String
 
@@ -14,7 +14,7 @@ struct LoopThread {
         path = "\(tasks)/\(loop)/schedstat"
     }
 
-    /// How long it has run on a processor.
+    /// The CPU time of the thread.
     var processorTime: Duration {
         let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
         return .nanoseconds(text.split(separator: " ").first.flatMap { Int64($0) } ?? 0)

@@ -1,10 +1,10 @@
 import NotifyWire
 
-/// Pings the daemon, one ping after another.
+/// Pings the daemon, one ping at a time.
 ///
-/// Two times are kept of each: that on the clock, and how long the daemon's event loop ran on a processor meanwhile. The
-/// latter is what the daemon did before it answered. It does not grow when other processes, such as those of other tests,
-/// take the processors away, so limits are about it.
+/// Two durations of each ping are measured: the elapsed time, and the CPU time that the daemon's event-loop thread used
+/// until the answer. Limits apply to the CPU time, because it does not grow when other processes, such as other tests,
+/// use the CPUs.
 final class Pinger {
     private static let interval = Duration.milliseconds(10)
 
@@ -42,7 +42,7 @@ final class Pinger {
         worstOfProcessor = max(worstOfProcessor, loop.processorTime - processorBegin)
     }
 
-    /// Counts a ping that has no answer yet, as it has waited for so long already.
+    /// Counts a ping that is still unanswered, with its duration so far.
     func finish() {
         if isWaiting { answered() }
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A process that the harness started: what it prints is read line by line, and its input tells it to end.
+/// A child process: its standard output is read line by line, and commands are written to its standard input.
 final class Child {
     private let process = Process()
     private let input = Pipe()
@@ -19,7 +19,7 @@ final class Child {
         _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
     }
 
-    /// Starts this very program.
+    /// Starts this program again, with other arguments.
     convenience init(own arguments: [String]) throws {
         try self.init(try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"), arguments)
     }
@@ -30,7 +30,7 @@ final class Child {
 
     var pid: pid_t { process.processIdentifier }
     var isRunning: Bool { process.isRunning }
-    /// Its status, negative for the signal that ended it.
+    /// The exit status; if a signal ended the process, the negated signal number.
     var status: Int32 {
         process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
     }
@@ -49,7 +49,7 @@ final class Child {
 
     func waitForExit() { process.waitUntilExit() }
 
-    /// Reads what it has printed.
+    /// Reads the available output, without blocking.
     func receive() {
         var buffer = [UInt8](repeating: 0, count: 4096)
         while true {
@@ -63,7 +63,7 @@ final class Child {
         }
     }
 
-    /// The numbers of the last line that begins with the word: `word key=value key=value`.
+    /// The numbers in the last line that begins with the word, in the form `word key=value key=value`.
     func fields(_ word: String) -> [String: Double]? {
         guard let line = lines.last(where: { $0.hasPrefix(word + " ") }) else { return nil }
         let pairs = line.split(separator: " ").dropFirst().compactMap { pair -> (String, Double)? in

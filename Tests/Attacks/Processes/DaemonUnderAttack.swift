@@ -2,9 +2,10 @@ import Foundation
 import NotifyWire
 import TestSupport
 
-/// A fresh notifyd with files of its own that every user may connect to.
+/// A new notifyd process with its own files and a socket that all users may connect to.
 final class DaemonUnderAttack {
-    /// What it may use, and what the harness allows beside it: code, stacks, and memory that malloc keeps.
+    /// The daemon's memory limit in bytes, and how far resident memory may exceed it: for code, stacks, and freed
+    /// memory that malloc keeps.
     static let budget = 256 << 20
     static let allowance = 64 << 20
 
@@ -13,7 +14,7 @@ final class DaemonUnderAttack {
     private let process: Child
     private var hangFile: String { folder.file("hang") }
 
-    /// - Parameter canHang: Whether `hang` is to work, for which a C compiler is needed.
+    /// - Parameter canHang: Whether ``hang(_:)`` can be used, which needs clang.
     init(_ program: DaemonProgram, canHang: Bool = false) throws {
         folder = try TemporaryFolder()
         socket = folder.file("socket")
@@ -26,7 +27,7 @@ final class DaemonUnderAttack {
             environment["LD_PRELOAD"] = try Self.makeLibrary(in: folder)
             environment["HANGING_DISK"] = folder.file("hang")
         }
-        // It does not outlive the harness, however that ends, and has the innocents' priority.
+        // Ends with the harness, even if that is killed, and has the priority of the innocents.
         let launcher = ["nice", "--adjustment=-10", "setpriv", "--pdeathsig", "KILL"]
         process = try Child(
             "/usr/bin/env", launcher + [program.path, "--socket", socket, "--database", folder.file("notifyd.db")],
@@ -55,12 +56,12 @@ final class DaemonUnderAttack {
         }
     }
 
-    /// Lets all writes to the disk wait, or go on.
+    /// Makes the daemon's writes to its database block, or resumes them.
     func hang(_ isHanging: Bool) {
         if isHanging { close(open(hangFile, O_CREAT | O_WRONLY | O_CLOEXEC, 0o644)) } else { unlink(hangFile) }
     }
 
-    /// SIGTERM. Returns the status that it ends with.
+    /// Ends the daemon with SIGTERM, and returns its exit status.
     func stop() -> Int32 {
         process.signal(SIGTERM)
         process.waitForExit()
@@ -76,7 +77,7 @@ final class DaemonUnderAttack {
     /// Resident memory in bytes.
     var residentBytes: Int { status("VmRSS:") }
 
-    /// The most since the last `resetPeak`.
+    /// Peak resident memory in bytes since the last ``resetPeak()``.
     var peakBytes: Int { status("VmHWM:") }
 
     func resetPeak() {
@@ -90,7 +91,7 @@ final class DaemonUnderAttack {
     }
 }
 
-/// Why a measurement could not be made.
+/// The reason that a measurement failed.
 struct HarnessError: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

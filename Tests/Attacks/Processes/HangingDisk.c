@@ -1,4 +1,4 @@
-// Preloaded into notifyd: writes wait while the file that HANGING_DISK names exists, as they do on a disk that hangs.
+// Preloaded into notifyd: simulates a hanging disk. Writes block while the file named by HANGING_DISK exists.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,17 +1,17 @@
 import Glibc
 
-/// What the harness tells a child over its standard input, one word a line.
+/// The commands that a child process receives from the harness on standard input, one word per line.
 struct Orders {
     private let parent = getppid()
     private var unread: [UInt8] = []
-    /// Words that have come.
+    /// The commands received so far.
     private(set) var given: Set<String> = []
 
     init() {
         _ = fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK)
     }
 
-    /// Whether the word has come, or the harness has died.
+    /// Whether the command was received, or the harness has ended.
     mutating func contains(_ word: String) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 256)
         let count = read(STDIN_FILENO, &buffer, buffer.count)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Standard output, each line of it at once.
+/// Writes lines to standard output without buffering.
 enum Output {
     static func say(_ line: some CustomStringConvertible) {
         var rest = Array("\(line)\n".utf8)[...]

@@ -1,12 +1,12 @@
 import Glibc
 
-/// Users that no machine has, so that they own nothing else.
+/// The users that processes run as. Their uids are unused on normal machines, so they own no other files or processes.
 enum User: UInt32, CaseIterable {
     case attacker = 60_001
     case accomplice = 60_002
     case innocent = 60_003
 
-    /// Becomes this user for good; a process of root's may.
+    /// Switches this process permanently to the user. Needs root.
     func become() throws {
         guard setgroups(0, nil) == 0, setgid(rawValue) == 0, setuid(rawValue) == 0 else {
             throw SystemError("becoming uid \(rawValue)")
@@ -15,7 +15,7 @@ enum User: UInt32, CaseIterable {
 }
 
 enum Descriptors {
-    /// Lets this process, and those that it starts, open as many files as it may.
+    /// Raises the soft limit of open files of this process and its children to the hard limit.
     static func raiseLimit() {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)

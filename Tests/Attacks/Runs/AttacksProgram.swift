@@ -16,12 +16,12 @@ struct DaemonProgram: Sendable {
     var path: String
     var isOptimized: Bool
 
-    /// How much work the event loop may do before it answers a ping, in milliseconds. Without the optimizer, most work takes
-    /// 10 to 60 times as long.
+    /// The limit of the CPU time of the event loop before it answers a ping, in milliseconds. In a debug build, most
+    /// work takes 10 to 60 times as long.
     var workLimit: Double { isOptimized ? 100 : 3000 }
 
-    /// How much may wait for a connection. To find the latest of each name in it is one piece of work, so there is less of it
-    /// without the optimizer.
+    /// The outbox limit per connection in bytes. Finding the latest message of each name in an outbox is one
+    /// uninterrupted piece of work, so the limit is lower for a debug build.
     var outboxBytes: Int { isOptimized ? 4 << 20 : 1 << 20 }
 }
 
@@ -52,7 +52,7 @@ struct DaemonOptions: ParsableArguments {
 
     /// Prints the outcome.
     ///
-    /// - Returns: Whether nothing was broken.
+    /// - Returns: Whether no limit was exceeded.
     func report(_ outcome: Outcome) -> Bool {
         Output.say(outcome)
         return outcome.broken.isEmpty

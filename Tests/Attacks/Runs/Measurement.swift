@@ -1,29 +1,31 @@
-/// What was measured while attacks ran.
+/// The measurements of one run of attacks.
 struct Measurement {
     /// Resident memory before the attacks, and its peak. In bytes.
     var residentBefore = 0
     var peak = 0
-    /// The most that the ledger charged, and resident memory at that moment; nil where the daemon does not say.
+    /// The most bytes that the ledger charged, and resident memory in bytes at that moment; nil if the daemon does not
+    /// report it.
     var charged: Int?
     var residentWhenCharged = 0
-    /// How much work the event loop may do before it answers a ping, in milliseconds.
+    /// The limit of ``work`` in milliseconds.
     var workLimit = 0.0
-    /// Of the innocents: what `InnocentsProgram` prints.
+    /// The results of the innocents, as printed by `InnocentsProgram`.
     var innocents: [String: Double] = [:]
-    /// Of the attacks.
+    /// The results of the attacks: the sums of ``Attack/figures``.
     var figures: [String: Double] = [:]
-    /// Whether everything of the attacks was gone from the daemon after them, and the daemon ended in order.
+    /// Whether the daemon had released all connections and subscriptions of the attacks.
     var isCleanedUp = true
+    /// Why the daemon did not stop with status 0; empty if it did.
     var ending = ""
-    /// What it is compared with, if anything.
+    /// Additions to the description: the last refusal, and the reference run that the run is compared with.
     var remark = ""
 
     var lost: Int { Int(innocents["lost"] ?? 1e9) }
     var disordered: Int { Int(innocents["disordered"] ?? 1e9) }
-    /// Of innocents' deliveries a second, beside what they were to be.
+    /// Deliveries to the innocents per second, and their share of the rate wanted.
     var rate: Double { innocents["rate"] ?? 0 }
     var rateShare: Double { rate / (innocents["wanted"] ?? .infinity) }
-    /// The worst ping on the clock, and what the daemon did meanwhile. In milliseconds.
+    /// The longest elapsed time of a ping, and the most CPU time of the event loop during one, both in milliseconds.
     var ping: Double { innocents["ping"] ?? .infinity }
     var work: Double { innocents["work"] ?? .infinity }
 

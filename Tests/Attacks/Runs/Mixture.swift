@@ -1,11 +1,11 @@
 import TestSupport
 
-/// Several attacks at once by two users, while a pair of a third user posts at a fifth of the daemon's capacity.
+/// Several attacks at once by two users, while the innocents, a third user, post at a fifth of the daemon's capacity.
 struct Mixture {
     let title: String
     let attackers: [World.Attacker]
 
-    /// Every attack there is, each by one of two users.
+    /// All attacks, distributed over two users.
     static let everything = Mixture(
         title: "all attacks together",
         attackers: AttackKind.allCases.enumerated().map { index, kind in
@@ -17,7 +17,7 @@ struct Mixture {
         self.attackers = attackers
     }
 
-    /// A random one.
+    /// Creates a random mixture of one to six attacks, the same for the same seed.
     init(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         attackers = (0..<Int.random(in: 1...6, using: &generator)).map { _ in

@@ -1,13 +1,13 @@
-/// A row of the table of attacks: how it is run, and what must be true of it.
+/// A row of the table of attacks: how the attack is run, and the limits that must hold.
 struct Row: Sendable {
     let kind: AttackKind
     let title: String
-    /// What was broken; empty if nothing was.
+    /// Runs the attack. Returns the measurement and the limits that were exceeded.
     let verdict: @Sendable (_ program: DaemonProgram, _ seconds: Int) throws -> (Measurement, broken: [String])
 
     /// A row whose attack is run once.
     ///
-    /// - Parameter rule: What is broken beside what holds for every row.
+    /// - Parameter rule: Returns exceeded limits of this row, in addition to those of every row.
     init(
         _ kind: AttackKind, _ title: String, canHang: Bool = false, innocent: User = .innocent,
         _ rule: @escaping @Sendable (Measurement) -> [String]
@@ -22,7 +22,12 @@ struct Row: Sendable {
         }
     }
 
-    /// A row whose attack is run twice: as it is, and at another size that it is compared with.
+    /// A row whose attack is run twice: at another size as the reference, and at its own size.
+    ///
+    /// - Parameters:
+    ///   - share: The share of the daemon's capacity at which the innocents post; 0 for as fast as possible.
+    ///   - size: The size of the reference run.
+    ///   - rule: Returns exceeded limits of this row, in addition to those of every row.
     init(
         _ kind: AttackKind, _ title: String, share: Double, comparedWith size: Int,
         _ rule: @escaping @Sendable (_ measurement: Measurement, _ reference: Measurement) -> [String]
@@ -43,7 +48,7 @@ struct Row: Sendable {
         }
     }
 
-    /// What attacks may do to the daemon.
+    /// Limits of the effect that attacks may have. Each function returns descriptions of those that were exceeded.
     enum Limits {
         static let rateShare = 0.8
 
@@ -61,7 +66,7 @@ struct Row: Sendable {
             return measurement.peak <= limit ? [] : ["over \(limit >> 20) MB resident"]
         }
 
-        /// An attack that the daemon did not let in shows nothing.
+        /// An attack that the daemon refused proves nothing, so it counts as broken.
         static func effect(_ measurement: Measurement) -> [String] {
             measurement.figures["refused"] == nil ? [] : ["the attack was not let in"]
         }
@@ -75,7 +80,7 @@ struct Row: Sendable {
             measurement.rateShare >= rateShare ? [] : ["less than \(Int(rateShare * 100)) % of the rate"]
         }
 
-        /// The ledger and resident memory agree within 20 % or 16 MB.
+        /// The growth of resident memory and the charged memory agree within 20 % or 16 MiB, whichever is more.
         static func agreement(_ measurement: Measurement) -> [String] {
             guard let charged = measurement.charged else { return ["the daemon reports no memory_bytes"] }
             let grown = measurement.residentWhenCharged - measurement.residentBefore
@@ -118,7 +123,7 @@ extension Row {
         all.first { $0.kind.rawValue == name } ?? Int(name).flatMap { all.indices.contains($0 - 1) ? all[$0 - 1] : nil }
     }
 
-    /// Runs it. Errors of the harness, such as that the daemon died, count as broken.
+    /// Runs the row. Errors of the harness, such as a crash of the daemon, count as broken.
     func run(_ program: DaemonProgram, seconds: Int) -> Outcome {
         do {
             let (measurement, broken) = try verdict(program, seconds)
@@ -129,7 +134,7 @@ extension Row {
     }
 }
 
-/// What came of a row or a mixture.
+/// The result of a row or a mixture.
 struct Outcome: CustomStringConvertible {
     var title: String
     var measurement: Measurement?

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A daemon, the innocents, and attacks on it: each a process of its own.
+/// One run: a daemon, the innocents and the attackers, each in its own process.
 final class World {
     struct Attacker {
         var kind: AttackKind
@@ -18,8 +18,9 @@ final class World {
     /// Starts the daemon and the innocents.
     ///
     /// - Parameters:
-    ///   - share: Of the daemon's capacity, that innocents post at; 0 for all of it.
-    ///   - innocent: The user that innocents are.
+    ///   - share: The share of the daemon's capacity at which the innocents post; 0 for as fast as possible.
+    ///   - innocent: The user of the innocents.
+    ///   - canHang: Whether `whileDiskHangs` can be requested.
     init(_ program: DaemonProgram, share: Double = 0.2, innocent: User = .innocent, canHang: Bool = false) throws {
         daemon = try DaemonUnderAttack(program, canHang: canHang)
         measurement.workLimit = program.workLimit
@@ -35,9 +36,11 @@ final class World {
         daemon.kill()
     }
 
-    /// Lets the attacks run for so long, from when all are set up, and measures memory from before they begin.
+    /// Runs the attacks for the given time after all are set up. Memory is measured from before their set-up.
     ///
-    /// - Parameter isSetUpMeasured: Whether innocents post while the attacks are set up, too.
+    /// - Parameters:
+    ///   - isSetUpMeasured: Whether the innocents also post while the attacks are set up.
+    ///   - whileDiskHangs: Whether the daemon's disk writes block until the attacks have ended.
     func measure(
         _ attacks: [Attacker], for time: Duration, isSetUpMeasured: Bool = true, whileDiskHangs: Bool = false
     ) throws -> Measurement {
@@ -51,7 +54,7 @@ final class World {
                 "\($0.size)", "--seed", "\($0.seed)",
             ])
         }
-        // One that has begun would keep the others of its user from being set up.
+        // All start together: an attack that is running could prevent the set-up of others of the same user.
         for attacker in attackers { try wait(for: attacker, "ready") }
         for attacker in attackers { attacker.say("go") }
         if !isSetUpMeasured { innocents.say("go") }
