@@ -13,7 +13,7 @@ struct LogFiles {
         case writeAheadLog
     }
 
-    /// What is wrong with a file.
+    /// A problem with one of the files.
     struct Damage: Error, Equatable {
         enum Kind: Equatable {
             /// No file is at the path.
