@@ -1,10 +1,10 @@
 import NIOCore
 
-/// Where the client has the time from, and who wakes it.
+/// The client's source of time and timers.
 protocol ClientClock: Sendable {
-    /// Since some fixed moment.
+    /// The time since a fixed but arbitrary moment; monotonic.
     var now: Duration { get }
-    /// Calls `work` at that moment or soon after, on any thread.
+    /// Calls `work` at `moment` or soon after, on any thread.
     func wake(at moment: Duration, _ work: @escaping @Sendable () -> Void)
 }
 

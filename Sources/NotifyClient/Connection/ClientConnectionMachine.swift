@@ -1,12 +1,12 @@
-/// Whether there is a connection, and what to do about it. Decides only; time comes in as an argument.
+/// The state of the client's connection. A pure state machine: events return actions, and time is an argument.
 struct ClientConnectionMachine: ~Copyable {
     struct Settings: Sendable {
         var backoff = NotifyClient.Backoff()
-        /// From the connect to the welcome.
+        /// The time limit from the connect to the welcome.
         var greetingTimeout = Duration.seconds(10)
-        /// From the daemon's `closing`, or from the wish to stop, to the end of the connection.
+        /// The time limit from the daemon's `closing`, or from `stop`, to the end of the connection.
         var closingTimeout = Duration.seconds(5)
-        /// Give up where the first attempt fails.
+        /// Whether a failure of the first attempt ends the client.
         var requiresFirstConnection = false
     }
 
@@ -15,10 +15,10 @@ struct ClientConnectionMachine: ~Copyable {
         case connecting(failures: Int)
         case greeting(failures: Int, deadline: Duration)
         case ready
-        /// The daemon has said that it goes.
+        /// The daemon has announced its shutdown.
         case leaving(deadline: Duration)
         case waiting(failures: Int, until: Duration)
-        /// Asked to stop: nothing new is begun, what is under way may end.
+        /// The client is stopping: no new requests are accepted, and pending ones may complete.
         case draining(deadline: Duration)
         /// The channel is being closed.
         case closing(Afterwards)
@@ -33,21 +33,21 @@ struct ClientConnectionMachine: ~Copyable {
     private let settings: Settings
     private var state = State.idle
     private var wasEverReady = false
-    /// Why there is no connection, as far as it is known.
+    /// The last failure to connect or loss of the connection; nil while there is a connection.
     private(set) var lastFailure: NotifyError?
-    /// The last request that the daemon processed, once it has said so.
+    /// The last request that the daemon processed, once it has announced its shutdown.
     private(set) var lastProcessed: UInt64?
 
     init(_ settings: Settings) {
         self.settings = settings
     }
 
-    /// Requests may be sent.
+    /// Whether requests may be sent.
     var isReady: Bool {
         if case .ready = state { true } else { false }
     }
 
-    /// Nothing has been asked of it yet.
+    /// Whether the client was not started yet.
     var isIdle: Bool {
         if case .idle = state { true } else { false }
     }
@@ -56,7 +56,7 @@ struct ClientConnectionMachine: ~Copyable {
         if case .draining = state { true } else { false }
     }
 
-    /// Nothing new is taken.
+    /// Whether new requests are refused.
     var isEnding: Bool {
         switch state {
         case .draining, .stopped, .closing(.stop): true
@@ -64,7 +64,7 @@ struct ClientConnectionMachine: ~Copyable {
         }
     }
 
-    /// What comes is of no use any more.
+    /// Whether received bytes are discarded.
     var isDeaf: Bool {
         switch state {
         case .closing, .stopped: true
@@ -72,12 +72,12 @@ struct ClientConnectionMachine: ~Copyable {
         }
     }
 
-    /// Set once it is over; with the reason, where there is one.
+    /// Non-nil once the client has ended, with the error that ended it, if any.
     var stopped: NotifyError?? {
         if case .stopped(let error) = state { .some(error) } else { nil }
     }
 
-    /// When `timeReached` has something to do.
+    /// When `timeReached` is to be called; nil for never.
     var deadline: Duration? {
         switch state {
         case .greeting(_, let deadline), .leaving(let deadline), .draining(let deadline): deadline
@@ -86,7 +86,7 @@ struct ClientConnectionMachine: ~Copyable {
         }
     }
 
-    /// What to do about the channel.
+    /// What to do with the channel.
     enum CloseAction: Equatable { case close, none }
 }
 
@@ -120,7 +120,7 @@ extension ClientConnectionMachine {
         case none
     }
 
-    /// - Parameter queueIsFull: Whether a daemon is there, and cannot have more connections wait for it.
+    /// - Parameter queueIsFull: Whether a daemon listens but the backlog of its socket is full. Always retried.
     mutating func connectFailed(
         _ error: NotifyError, queueIsFull: Bool = false, now: Duration, jitter: Double
     ) -> LossAction {
@@ -173,7 +173,7 @@ extension ClientConnectionMachine {
 // MARK: - The connection's end
 
 extension ClientConnectionMachine {
-    /// The daemon said what is wrong, and closes the connection.
+    /// The daemon sent a fatal error and closes the connection.
     mutating func fatalErrorReceived(_ error: NotifyError) {
         switch state {
         case .greeting(let failures, _):
@@ -189,7 +189,7 @@ extension ClientConnectionMachine {
         }
     }
 
-    /// What came is not this protocol.
+    /// The received bytes violate the protocol.
     mutating func protocolBroken(_ error: NotifyError) -> CloseAction {
         switch state {
         case .greeting, .ready, .leaving, .draining:
@@ -212,7 +212,7 @@ extension ClientConnectionMachine {
         }
     }
 
-    /// The channel is closed; with the error that did it, where there is one.
+    /// The channel was closed, by `error` if there is one.
     mutating func disconnected(_ error: NotifyError?, now: Duration, jitter: Double) -> LossAction {
         switch state {
         case .idle, .connecting, .waiting, .stopped:
@@ -261,7 +261,7 @@ extension ClientConnectionMachine {
 extension ClientConnectionMachine {
     enum StopAction: Equatable { case drain, close, end, none }
 
-    /// Ends the connection, until the deadline at the latest, and makes no other.
+    /// Ends the connection, at the deadline at the latest, and does not reconnect.
     mutating func stop(deadline: Duration) -> StopAction {
         switch state {
         case .ready:
@@ -278,7 +278,7 @@ extension ClientConnectionMachine {
         }
     }
 
-    /// Everything that was under way when the client was stopped has its answer.
+    /// All requests that were pending when the client was stopped are answered.
     mutating func drained() -> CloseAction {
         guard case .draining = state else { return .none }
         state = .closing(.stop(nil))
@@ -287,7 +287,7 @@ extension ClientConnectionMachine {
 }
 
 extension NotifyError.Code {
-    /// Trying again would give the same.
+    /// Whether reconnecting cannot succeed, so that the client ends.
     fileprivate var endsClient: Bool {
         switch self {
         case .unsupportedVersion, .forbidden, .invalidSocketPath: true

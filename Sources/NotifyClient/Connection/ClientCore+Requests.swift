@@ -1,10 +1,10 @@
-// The requests of the program, from any thread.
+// The program's requests; may be called from any thread.
 extension ClientCore {
     func submit(_ message: NotifyClient.OutgoingMessage, _ waiter: PostWaiter) {
         process { $0.submit(message, waiter, now: clock.now, &$1) }
     }
 
-    /// Posts of a pipeline, under one lock.
+    /// Submits posts of a pipeline, taking the lock once for all of them.
     func submit(
         _ messages: some Collection<NotifyClient.OutgoingMessage>, to buffer: PipelineBuffer, from first: UInt64
     ) {

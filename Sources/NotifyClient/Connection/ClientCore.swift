@@ -5,15 +5,16 @@ import NIOPosix
 import NotifyCenter
 import NotifyWire
 
-/// Processes events from any thread: one lock guards the machine, and its effects are carried out after the lock is released.
+/// Processes events from any thread. One lock guards the machine; its effects are carried out after the lock is
+/// released.
 final class ClientCore: Sendable {
     private struct Guarded: ~Copyable {
         var machine: ClientMachine
         var channel: (any Channel)?
         var pacing = FlushPacing()
-        /// Whether the channel is to be read from.
+        /// Whether reading from the channel is enabled.
         var isReading = true
-        /// The earliest moment at which the clock wakes us.
+        /// The earliest scheduled wake-up.
         var wakeAt: Duration?
     }
 
@@ -39,7 +40,7 @@ final class ClientCore: Sendable {
     ) {
         self.configuration = configuration
         self.logger = logger
-        // The process's shared event loops: they are there for as long as the process.
+        // The shared event loops live as long as the process.
         loop = MultiThreadedEventLoopGroup.singleton.next()
         self.clock = clock ?? EventLoopClock(loop: loop)
         guarded = Lock(Guarded(machine: ClientMachine(configuration, instance: instance)))
@@ -138,14 +139,14 @@ extension ClientCore {
         process { $0.shutDownGracefully(now: clock.now, &$1) }
     }
 
-    /// Returns when the client has ended; throws the reason, where there is one.
+    /// Waits for the end of the client; throws the error that ended it, if any.
     func waitForEnd() async throws(NotifyError) {
         let slot = ReplySlot<Void>()
         process { $0.awaitEnd(slot, &$1) }
         try await slot.wait {}
     }
 
-    /// Returns when the client has ended as a service; throws the reason, where there is one.
+    /// Waits for the end of the client as a service; throws the error that ended it, if any.
     func waitForServiceEnd(onCancel: @escaping @Sendable () -> Void) async throws(NotifyError) {
         let slot = ReplySlot<Void>()
         process { $0.awaitServiceEnd(slot, now: clock.now, &$1) }
@@ -202,7 +203,7 @@ extension ClientCore {
         process { $0.disconnected(error, now: clock.now, jitter: jitter, &$1) }
     }
 
-    /// Answers how many bytes were used up.
+    /// Processes received bytes and returns how many of them were consumed.
     func received(_ bytes: UnsafeRawBufferPointer) -> Int {
         process(fromDaemon: true) { $0.received(bytes, now: { self.clock.now }, &$1) }
     }
@@ -214,9 +215,9 @@ extension ClientCore {
             channel.eventLoop.execute { self.updateReading(channel) }
             return
         }
-        // Several changes may be on their way from different threads: the last one to arrive applies the latest state.
+        // Several threads may have scheduled this concurrently: each call applies the latest state.
         let isReading = guarded.withLock { $0.channel !== channel || $0.isReading }
-        // Fails on a channel that has just closed, and nothing is read from that.
+        // Fails only on a channel that was just closed, which is not read from anyway.
         try? channel.syncOptions?.setOption(.autoRead, value: isReading)
     }
 
@@ -230,7 +231,7 @@ extension ClientCore {
         }
     }
 
-    /// Hands over what has gathered, as far as the channel takes it. On the event loop.
+    /// Writes the gathered bytes while the channel is writable. Called on the event loop.
     func flush(_ channel: any Channel) {
         while let buffer = nextBuffer(channel) {
             channel.writeAndFlush(buffer, promise: nil)

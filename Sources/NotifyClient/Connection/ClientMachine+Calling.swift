@@ -20,7 +20,9 @@ extension ClientMachine {
         waitingCalls.removeAll()
     }
 
-    /// The task that asked was cancelled. What was not sent yet will not be.
+    /// The calling task was cancelled. A call that is still waiting is not sent.
+    ///
+    /// - Returns: The error for the caller, which says whether the call was already sent.
     mutating func cancelCall(_ slot: AnyObject) -> NotifyError {
         let waiting = waitingCalls.count
         waitingCalls.removeAll { $0.call.isAnswered(by: slot) }
@@ -32,7 +34,7 @@ extension ClientMachine {
     mutating func listEntryReceived(_ entry: ListEntry) {
         requests.update(entry.request) { request in
             guard case .call(.list(let slot, var soFar)) = request else { return }
-            // The table's copy goes first, so that appending copies nothing.
+            // Release the table's reference first, so that appending does not copy the array.
             request = .call(.list(slot, soFar: []))
             soFar.append(NotifyClient.DurableSubscription(entry))
             request = .call(.list(slot, soFar: soFar))
@@ -67,7 +69,7 @@ extension ClientMachine {
         }
     }
 
-    /// What the daemon answers, taken out of the table.
+    /// Removes and returns the request that the daemon answers.
     mutating func takeRequest(_ request: UInt64) throws(WireError) -> PendingRequest {
         guard let entry = requests.take(request) else { throw .unexpected }
         return entry

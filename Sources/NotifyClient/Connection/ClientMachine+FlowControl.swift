@@ -1,15 +1,15 @@
 import NotifyWire
 
 extension ClientMachine {
-    /// Whether the connection is read from. Where it is not, the daemon keeps messages, and drops them beyond its own limit.
+    /// Whether to read from the connection. While it is not read from, the daemon buffers messages up to its own limit,
+    /// and then follows the overflow policy.
     ///
-    /// Reading goes on while a detach or the end of the client waits for the daemon's confirmation, which is behind the
-    /// messages that were held back.
+    /// Reading continues during a detach or shutdown, because the daemon's confirmation follows the messages held back.
     var readsConnection: Bool {
         !flow.holdsBack || !link.isReady || subscriptions.isAnyDetaching || shutdown != nil
     }
 
-    /// The buffer of a subscription began or ceased to hold back, or dropped messages.
+    /// The buffer of a subscription started or stopped holding back, or dropped messages.
     mutating func bufferChanged(_ buffer: DeliveryBuffer, now: Duration) {
         guard let entry = subscriptions[buffer.number], entry.buffer === buffer, entry.phase == .live else { return }
         flow.changed(buffer, now: now)
@@ -22,7 +22,7 @@ extension ClientMachine {
         }
     }
 
-    /// Reports the messages that a buffer dropped since the last report. The daemon has to know the subscription.
+    /// Reports the messages that a buffer dropped since the last report. The subscription must be attached.
     mutating func writeDropReport(of buffer: DeliveryBuffer) {
         let count = buffer.takeUnreportedDrops()
         if count > 0 { Dropped(subscription: buffer.number, messages: count).write(to: &outgoing) }

@@ -2,7 +2,7 @@ import NIOCore
 import NotifyWire
 
 extension ClientMachine {
-    /// A post came from the program. Answers whether one without receipt is on its way already.
+    /// Sends a post from the program or, without a connection or room for it, queues it.
     mutating func submit(
         _ message: NotifyClient.OutgoingMessage, _ waiter: PostWaiter, now: @autoclosure () -> Duration,
         _ effects: inout Effects
@@ -40,7 +40,7 @@ extension ClientMachine {
         }
     }
 
-    /// Sends what waits, as far as there is room.
+    /// Sends waiting posts while there is room.
     mutating func sendWaitingPosts(_ effects: inout Effects) {
         while maySend(wantsReceipt: posts.firstWantsReceipt), let next = posts.popFirst() {
             send(next.message, next.waiter, &effects)
@@ -53,7 +53,9 @@ extension ClientMachine {
         effects.outcomes.append(waiter, .success(NotifyClient.Receipt(receipt)))
     }
 
-    /// The task that posted was cancelled. What was not sent yet will not be.
+    /// The posting task was cancelled. A post that is still waiting is not sent.
+    ///
+    /// - Returns: The error for the caller, which says whether the post was already sent.
     mutating func cancelPost(_ slot: AnyObject) -> NotifyError {
         posts.cancel(slot) ? .cancelled : .cancelledUnderWay
     }

@@ -2,8 +2,9 @@ import NIOCore
 import NotifyWire
 
 extension ClientMachine {
-    /// Bytes came. Answers how many of them were used up: the rest is the beginning of a frame, to be given again with
-    /// what follows it. `bytes` is not kept.
+    /// Processes received bytes, without keeping them.
+    ///
+    /// - Returns: How many bytes were consumed. The rest is an incomplete frame, to be passed again with the next read.
     mutating func received(_ bytes: UnsafeRawBufferPointer, now: () -> Duration, _ effects: inout Effects) -> Int {
         let decoder = FrameDecoder(maximumBodyBytes: terms.maximumPayloadBytes + Limits.frameOverheadBytes)
         var used = 0
@@ -14,7 +15,7 @@ extension ClientMachine {
             }
             takeStaged(from: bytes, &effects)
         } catch {
-            // What was read before stands; what follows can't be told apart.
+            // The frames before the error are valid; those after it cannot be delimited.
             takeStaged(from: bytes, &effects)
             if link.protocolBroken(.protocolViolation(error)) == .close { effects.channel = .close }
             used = bytes.count
@@ -29,7 +30,7 @@ extension ClientMachine {
         router.takeStaged(from: bytes) { effects.deliveries.append(($0, $1)) }
     }
 
-    /// Deliveries and receipts are many; everything else is rare.
+    /// The fast path for deliveries and receipts; other frames are rare.
     private mutating func frameReceived(
         _ frame: FrameDecoder.Frame, at offset: Int, in bytes: UnsafeRawBufferPointer, now: () -> Duration,
         _ effects: inout Effects
@@ -44,7 +45,8 @@ extension ClientMachine {
         case .run, .redelivery:
             router.begin(try Run(frame))
         case let kind?:
-            // These may end a subscription or say something between two of its messages.
+            // These may end a subscription or belong between two of its messages, so staged messages are passed on
+            // first.
             takeStaged(from: bytes, &effects)
             try controlReceived(kind, frame, now: now, &effects)
         case nil:
@@ -99,7 +101,7 @@ extension ClientMachine {
         } else if frame.subscription != 0 {
             finishSubscription(frame.subscription, error, left: .success(()), &effects)
         } else {
-            // A post without receipt was refused, or an acknowledgement.
+            // The refusal of a post without a receipt or of an acknowledgement.
             effects.remarks.append("notifyd refused: \(error.message)")
         }
     }
@@ -110,11 +112,11 @@ extension ClientMachine {
             posts.inFlight -= 1
             effects.outcomes.append(waiter, .failure(error))
         case .subscribe(let number):
-            // One that is being left is answered twice.
+            // While it is being left, the answer to the detach ends it.
             guard subscriptions[number]?.isDetaching == false else { break }
             finishSubscription(number, error, left: .success(()), &effects)
         case .detach(let number):
-            // What the daemon does not know is left; what it could not commit may come again.
+            // An unknown subscription counts as left; with other errors, acknowledgements may not be committed.
             let isLeft = error.code == .unknownSubscription
             finishSubscription(number, nil, left: isLeft ? .success(()) : .failure(error), &effects)
         case .call(let call):

@@ -1,14 +1,14 @@
 /// A graceful shutdown of the client as a service, while subscriptions are open.
 ///
-/// The group shuts its services down one after another and takes it for an error when another one ends meanwhile. So where
-/// the client is shut down before the services that consume its subscriptions, it must end as a service first, and serve
-/// them until they have left: their own shutdown ends their subscriptions. The client then stops by itself.
+/// The group shuts its services down one after another and treats it as an error if another one ends meanwhile. So if
+/// the client is shut down before the services that consume its subscriptions, its `run()` returns first, but the
+/// client serves them until their own shutdown has ended their subscriptions. The client then stops by itself.
 struct GracefulShutdown {
-    /// The last request that was sent before.
+    /// The last request that was sent before the shutdown.
     let lastRequest: UInt64
-    /// When the subscriptions of consumers that were not shut down end.
+    /// When remaining subscriptions, of consumers that were not shut down, are ended; nil once that is done.
     private var endOfSubscriptions: Duration?
-    /// When the connection is closed, whatever is open.
+    /// When the connection is closed, even with open subscriptions.
     let endOfConnection: Duration
 
     init(lastRequest: UInt64, now: Duration, closingTimeout: Duration) {
@@ -30,8 +30,8 @@ struct GracefulShutdown {
 }
 
 extension ClientMachine {
-    /// The client's service was shut down. Without subscriptions the client stops. Otherwise it stops when the last one was
-    /// left, and ends as a service when what was sent so far is answered.
+    /// The client's service is being shut down. Without subscriptions the client stops at once. Otherwise it stops when
+    /// the last one was left, and ends as a service when all requests sent so far are answered.
     mutating func shutDownGracefully(now: Duration, _ effects: inout Effects) {
         guard shutdown == nil, refusal == nil else { return }
         shutdown = GracefulShutdown(
@@ -39,7 +39,7 @@ extension ClientMachine {
         continueShutdown(now: now, &effects)
     }
 
-    /// Answers once the client has ended as a service.
+    /// Answers `slot` once the client has ended as a service.
     mutating func awaitServiceEnd(_ slot: ReplySlot<Void>, now: Duration, _ effects: inout Effects) {
         switch link.stopped {
         case .some(let error): effects.answer(slot, error.map { .failure($0) } ?? .success(()))
@@ -49,7 +49,7 @@ extension ClientMachine {
         }
     }
 
-    /// Does what a change of requests or subscriptions makes possible.
+    /// Continues the shutdown after a change of requests or subscriptions.
     mutating func continueShutdown(now: @autoclosure () -> Duration, _ effects: inout Effects) {
         guard let shutdown else { return }
         guard !subscriptions.isEmpty else {

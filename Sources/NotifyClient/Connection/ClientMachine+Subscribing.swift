@@ -1,7 +1,9 @@
 import NotifyWire
 
 extension ClientMachine {
-    /// A subscription was asked for. Its opener learns when it stands, or why it does not.
+    /// Adds a subscription, and requests it if there is a connection. The entry's opener gets the outcome.
+    ///
+    /// - Returns: The subscription's number; 0 if it was refused.
     mutating func subscribe(
         _ entry: SubscriptionTable.Entry, now: Duration, _ effects: inout Effects
     ) -> UInt32 {
@@ -17,8 +19,8 @@ extension ClientMachine {
         return number
     }
 
-    /// A client opens a durable subscription once. The daemon takes a second attachment for the same client on a new
-    /// connection, and would end the first.
+    /// Refuses a second attachment to a durable subscription. The daemon would take it for the same client on a new
+    /// connection and end the first one.
     private func refusal(of spec: SubscriptionSpec) -> NotifyError? {
         guard let name = spec.durableName, subscriptions.hasDurable(name) else { return nil }
         return NotifyError(
@@ -43,11 +45,11 @@ extension ClientMachine {
         guard case .subscribe(let number) = try takeRequest(frame.request), number == frame.subscription else {
             throw .unexpected
         }
-        // One that is being left already has no use for what comes.
+        // A subscription that is already being left does not become live.
         guard let entry = subscriptions[number], entry.phase == .requested else { return }
         if let opener = entry.opener { effects.answer(opener, .success(())) }
         let attachment = entry.ledger.map { attach($0, to: entry, frame) }
-        // A snapshot that was cut off by the end of the last connection starts again, if there still is one.
+        // If the lost connection interrupted a snapshot and no new one follows, release the live messages behind it.
         if !frame.hasSnapshot, entry.lastSequence != nil {
             effects.deliveries.append((entry.buffer, .snapshotEnded))
         }
@@ -71,8 +73,8 @@ extension ClientMachine {
     private struct Attachment {
         var acknowledgements: MessageBatch.Acknowledgements
         var isNewLife: Bool
-        /// All messages up to the limit were delivered, but not all of their acknowledgements arrived. One extra credit makes
-        /// the daemon deliver those messages again.
+        /// All messages up to the limit were delivered, but not all of their acknowledgements arrived. One extra credit
+        /// makes the daemon deliver those messages again.
         var needsExtraCredit: Bool
     }
 
@@ -98,7 +100,7 @@ extension ClientMachine {
 
     // MARK: Deliveries
 
-    /// Keeps account of what a durable subscription was handed.
+    /// Updates credit and acknowledgements after a delivery to a durable subscription.
     mutating func account(for delivery: DeliveryRouter.DurableDelivery) throws(WireError) {
         let number = delivery.number
         switch delivery.verdict {
@@ -118,7 +120,7 @@ extension ClientMachine {
         }
     }
 
-    /// A repeat took credit that was meant for a new message.
+    /// Returns the credit that a repeated delivery used up.
     private mutating func returnCredit(_ delivery: DeliveryRouter.DurableDelivery) {
         guard let entry = subscriptions[delivery.number], entry.creditLeft != nil, let ledger = entry.ledger else {
             return
@@ -132,13 +134,13 @@ extension ClientMachine {
 
     // MARK: Acknowledging
 
-    /// A ledger has something to send, and had not before.
+    /// A ledger has acknowledgements to send, and had none before.
     mutating func acknowledgementsPending(_ ledger: AcknowledgementLedger) {
         guard link.isReady || link.isDraining else { return }
         pendingLedgers.append(ledger)
     }
 
-    /// Puts all acknowledgements that are waiting into what is to be written.
+    /// Appends all pending acknowledgements to `outgoing`.
     mutating func writeAcknowledgements() {
         guard !pendingLedgers.isEmpty else { return }
         let ledgers = pendingLedgers
@@ -159,7 +161,7 @@ extension ClientMachine {
 
     // MARK: Leaving
 
-    /// The program has no more use for the subscription. `slot` learns when the daemon has confirmed it.
+    /// Leaves a subscription. `slot` is answered when the daemon has confirmed it.
     mutating func leave(_ number: UInt32, _ slot: ReplySlot<Void>?, now: Duration, _ effects: inout Effects) {
         guard let entry = subscriptions[number] else {
             if let slot { effects.answer(slot, .success(())) }
@@ -196,7 +198,7 @@ extension ClientMachine {
         finishSubscription(number, nil, left: .success(()), &effects)
     }
 
-    /// The connection is gone. Those that stand are asked for again; those that were being left are.
+    /// The connection was lost. A live or requested subscription is requested again later; one being left has ended.
     mutating func loseSubscription(_ number: UInt32, now: Duration, _ effects: inout Effects) {
         guard let entry = subscriptions[number] else { return }
         entry.ledger?.update { $0.connectionLost() }
@@ -214,7 +216,8 @@ extension ClientMachine {
         case .waiting:
             break
         case .detaching:
-            // The daemon detaches what it loses; only its last acknowledgements may not have been heard.
+            // The daemon detaches by itself when the connection breaks, but may not have received the last
+            // acknowledgements.
             finishSubscription(number, nil, left: .failure(.detachUnconfirmed), &effects)
         }
     }
@@ -225,7 +228,7 @@ extension ClientMachine {
             number, isLeaving ? nil : error, left: isLeaving ? .failure(.detachUnconfirmed) : .success(()), &effects)
     }
 
-    /// The subscription is over for the program.
+    /// Removes a subscription and reports its end to the program.
     mutating func finishSubscription(
         _ number: UInt32, _ error: NotifyError?, left: Result<Void, NotifyError>, _ effects: inout Effects
     ) {

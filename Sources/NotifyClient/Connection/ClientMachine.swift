@@ -2,29 +2,29 @@ import DequeModule
 import NIOCore
 import NotifyWire
 
-/// Everything that the client decides: the connection, what is asked over it, what comes from it.
+/// The client's state machine: its connection, requests, posts and subscriptions.
 ///
-/// Each event changes the machine, appends what is to be written to `outgoing`, and puts the rest of what follows into
-/// `Effects`. It does no I/O, takes no lock and reads no clock.
+/// Each event changes the machine, appends frames to `outgoing`, and adds all other actions to `Effects`. The machine
+/// does no I/O, takes no lock for itself and reads no clock.
 struct ClientMachine: ~Copyable {
-    /// What was sent and waits for its answer.
+    /// A request that was sent and waits for its answer.
     enum PendingRequest {
         case post(NotifyClient.OutgoingMessage, PostWaiter)
         case subscribe(UInt32)
         case detach(UInt32)
         case call(Call)
-        /// The last question before the client goes.
+        /// The ping that is the last request before the client closes the connection.
         case farewell
     }
 
-    /// What the welcome said.
+    /// The limits and version in the welcome.
     struct Terms {
         var maximumPayloadBytes = Limits.defaultPayloadBytes
         var maximumWindow = Limits.maximumWindow
         var daemonVersion = ""
     }
 
-    /// Posts are encoded while less than this waits to be written.
+    /// Posts are encoded only while fewer bytes than this wait to be written.
     static let outgoingBytes = 1 << 20
 
     let settings: NotifyClient.Configuration
@@ -38,9 +38,9 @@ struct ClientMachine: ~Copyable {
     var router = DeliveryRouter()
     var flow = FlowControl()
     var terms = Terms()
-    /// Frames to write.
+    /// Encoded frames to write.
     var outgoing = ByteBuffer()
-    /// Those with acknowledgements to send.
+    /// Ledgers with acknowledgements to send.
     var pendingLedgers: [AcknowledgementLedger] = []
     /// Callers that wait for the end of the client.
     var endWaiters: [ReplySlot<Void>] = []
@@ -55,7 +55,7 @@ struct ClientMachine: ~Copyable {
         link = ClientConnectionMachine(settings.linkSettings)
     }
 
-    /// When `timeReached` has something to do.
+    /// When `timeReached` is to be called; nil for never.
     var deadline: Duration? {
         var earliest = link.deadline
         for other in [
@@ -150,7 +150,7 @@ extension ClientMachine {
         }
     }
 
-    /// What was under way is answered or put back; what stays waits for the next connection.
+    /// Fails or requeues the pending requests of the lost connection. Subscriptions and waiting requests remain.
     private mutating func forgetConnection(now: Duration, _ effects: inout Effects) {
         outgoing.clear()
         pendingLedgers.removeAll()
@@ -174,7 +174,7 @@ extension ClientMachine {
         for number in subscriptions.numbers { loseSubscription(number, now: now, &effects) }
     }
 
-    /// The client is over: everybody who waits is told.
+    /// Ends the client: answers all waiting callers.
     private mutating func end(_ error: NotifyError?, _ effects: inout Effects) {
         let reason = error ?? .stopped
         for waiter in posts.takeAll() { effects.outcomes.append(waiter, .failure(reason)) }
@@ -209,7 +209,7 @@ extension ClientMachine {
         closeIfDrained(&effects)
     }
 
-    /// Ends the client: subscriptions are left, what is under way may end, the connection is closed.
+    /// Stops the client: leaves subscriptions, lets pending requests complete, then closes the connection.
     mutating func stop(now: Duration, _ effects: inout Effects) {
         stop(now: now, deadline: now + settings.closingTimeout, &effects)
     }
@@ -229,7 +229,7 @@ extension ClientMachine {
     private mutating func drain(now: Duration, _ effects: inout Effects) {
         for waiter in posts.takeAll() { effects.outcomes.append(waiter, .failure(.stopped)) }
         for number in subscriptions.numbers { leave(number, nil, now: now, &effects) }
-        // Its answer says that the daemon has everything that was sent before, also posts without receipt.
+        // The pong confirms that the daemon has read everything sent before, including posts without a receipt.
         let request = requests.append(.farewell)
         Ping(request: request).write(to: &outgoing)
     }
@@ -239,7 +239,7 @@ extension ClientMachine {
         effects.channel = .close
     }
 
-    /// Answers once the client is over.
+    /// Answers `slot` once the client has ended.
     mutating func awaitEnd(_ slot: ReplySlot<Void>, _ effects: inout Effects) {
         switch link.stopped {
         case .some(let error): effects.answer(slot, error.map { .failure($0) } ?? .success(()))
@@ -247,7 +247,7 @@ extension ClientMachine {
         }
     }
 
-    /// Why nothing new is taken; nil where it is.
+    /// The error for new requests; nil while they are accepted.
     var refusal: NotifyError? {
         guard link.isEnding else { return nil }
         if case .some(.some(let error)) = link.stopped { return error }
@@ -256,7 +256,7 @@ extension ClientMachine {
 }
 
 extension ClientConnectionMachine {
-    /// For those who have waited in vain.
+    /// The cause to report to requests whose wait for a connection timed out.
     fileprivate var waitingReason: NotifyError? {
         isIdle ? NotifyError(.notConnected, "the client is not running; call run()") : lastFailure
     }
@@ -265,12 +265,12 @@ extension ClientConnectionMachine {
 // MARK: - Writing
 
 extension ClientMachine {
-    /// Takes what is to be written, and fills up with what waited for room.
+    /// Takes the frames to write, then encodes posts that waited for room.
     mutating func takeOutgoing(_ effects: inout Effects) -> ByteBuffer {
         writeAcknowledgements()
         writeDropReports()
         let taken = outgoing
-        // What is handed over is not written to again; the next one will need about as much.
+        // A fresh buffer, because appending to the taken one would copy it; the next write will need about as much.
         outgoing = ByteBuffer()
         outgoing.reserveCapacity(min(taken.readableBytes, Self.outgoingBytes))
         sendWaitingPosts(&effects)

@@ -1,18 +1,18 @@
-/// What the machine has decided, to be carried out once no lock is held: carrying out may come back to the machine.
+/// The machine's actions, carried out after the lock is released because they may re-enter the machine.
 struct Effects: Sendable {
-    /// What is to become of the channel.
+    /// What to do with the channel.
     enum ChannelEffect: Equatable { case none, connect, close }
 
     var channel = ChannelEffect.none
-    /// What arrived, in order.
+    /// Items for the subscriptions' buffers, in order of arrival.
     var deliveries: [(buffer: DeliveryBuffer, item: DeliveryBuffer.Item)] = []
-    /// What became of posts.
+    /// The outcomes of posts.
     var outcomes = PostOutcomes()
-    /// Answers to everything else; they only fill reply slots.
+    /// Answers to all other requests; they only set reply slots.
     var answers: [@Sendable () -> Void] = []
-    /// Changes to tell the owner of the client.
+    /// Changes of the connection to report to the program.
     var changes: [NotifyClient.ConnectionChange] = []
-    /// Things for the log.
+    /// Warnings to log.
     var remarks: [String] = []
 
     mutating func answer<Value>(_ slot: ReplySlot<Value>, _ answer: ReplySlot<Value>.Answer) {

@@ -1,8 +1,8 @@
-/// When to write out what has gathered.
+/// Decides when to write the outgoing bytes, batching small writes.
 ///
-/// Each write costs both sides a wake-up, so a program that posts one message after another must not cause one for each.
-/// What comes first is written at once. What follows gathers until the daemon has said something, enough is there, or a
-/// short time is over; so a lone post never waits, and a stream of them is written in pieces.
+/// Each write wakes up both sides, so a stream of posts must not cause one write each. The first bytes are written at
+/// once. Later ones gather until the daemon has sent something, 16 KiB are there, or 100 µs have passed since the last
+/// write. So a single post never waits, and a stream of posts is batched.
 struct FlushPacing {
     enum Action: Equatable {
         case none
@@ -12,9 +12,9 @@ struct FlushPacing {
 
     private enum Plan {
         case none
-        /// After the time that lets more gather.
+        /// A write is scheduled for the end of the interval.
         case later
-        /// The event loop has been asked to, or the channel must become writable first.
+        /// A write is scheduled on the event loop, or follows when the channel becomes writable.
         case soon
     }
 
@@ -25,12 +25,12 @@ struct FlushPacing {
     private var lastFlush: Duration?
     private var hasReceived = true
 
-    /// The daemon said something.
+    /// The daemon sent something.
     mutating func received() {
         hasReceived = true
     }
 
-    /// There is something to write; so many bytes of it.
+    /// A number of bytes is waiting to be written.
     mutating func gathered(_ bytes: Int, now: @autoclosure () -> Duration) -> Action {
         switch plan {
         case .soon: return .none
@@ -49,7 +49,7 @@ struct FlushPacing {
         return .now
     }
 
-    /// What was there is written; nil where there was nothing.
+    /// All bytes were written at `now`; nil if there were none.
     mutating func flushed(now: Duration?) {
         plan = .none
         guard let now else { return }
@@ -57,7 +57,7 @@ struct FlushPacing {
         hasReceived = false
     }
 
-    /// The channel does not take more at present.
+    /// The channel is not writable at present.
     mutating func held() {
         plan = .soon
     }

@@ -6,7 +6,7 @@ import Synchronization
 final class AcknowledgementLedger: Sendable {
     private let state: Lock<AcknowledgementState>
     private let numberStorage = Atomic<UInt32>(0)
-    /// Called, without a lock held, when there is something to send and was not before.
+    /// Called without the lock held when there are acknowledgements to send and were none before.
     private let onPending: @Sendable (AcknowledgementLedger) -> Void
 
     init(window: Int, onPending: @escaping @Sendable (AcknowledgementLedger) -> Void) {
@@ -14,18 +14,18 @@ final class AcknowledgementLedger: Sendable {
         self.onPending = onPending
     }
 
-    /// The subscription's number, once it has one.
+    /// The subscription's number; 0 before it has one.
     var number: UInt32 {
         get { numberStorage.load(ordering: .relaxed) }
         set { numberStorage.store(newValue, ordering: .relaxed) }
     }
 
-    /// Acknowledges a message for the consumer. `life` is that of the subscription when the message was delivered.
+    /// Acknowledges a message for the consumer. `life` is the value of `AcknowledgementState.life` at its delivery.
     func acknowledge(_ sequence: UInt64, life: UInt32) {
         if state.withLock({ $0.acknowledge(sequence, life: life) }) { onPending(self) }
     }
 
-    /// Updates the state for the connection, which looks for pending acknowledgements by itself.
+    /// Updates the state for the connection, without calling `onPending`.
     func update<Result: Sendable>(_ body: (inout AcknowledgementState) -> Result) -> Result {
         state.withLock { body(&$0) }
     }

@@ -2,51 +2,52 @@ import Algorithms
 import DequeModule
 import NotifyWire
 
-/// The messages that a durable subscription was handed and which of them are acknowledged, across all of its attachments.
+/// The messages delivered to a durable subscription and which of them are acknowledged, across all of its attachments.
 ///
-/// First deliveries rise; redeliveries come in any order, and with several members of a group some sequences go to another
-/// client. So this is a set: nothing follows for a sequence from those around it. An acknowledgement names only messages
-/// that were handed over on the present attachment, since the daemon knows no others.
+/// The sequences of first deliveries rise. Redeliveries arrive in any order, and with several members of a group some
+/// sequences go to another client. So the state of each sequence is tracked separately. Acknowledgements name only
+/// messages delivered on the present attachment, because the daemon accepts no others.
 struct AcknowledgementState {
     /// What to do with a delivery.
     enum Verdict: Equatable {
-        /// Give it to the consumer.
+        /// Pass it to the consumer.
         case new
-        /// The consumer has it, or will find it in the buffer, and has not acknowledged it.
+        /// Discard it: the consumer already has it, or it is in the buffer, and it is not acknowledged.
         case held
-        /// The consumer acknowledged it and the daemon had not heard of that: it is acknowledged again.
+        /// Discard it and acknowledge it again: the consumer acknowledged it, but the daemon did not receive that.
         case acknowledged
-        /// The daemon handed over more than the window allows.
+        /// The daemon delivered more messages than the window allows.
         case overrun
     }
 
-    /// Ranges of acknowledged sequences that are remembered at most; the lowest are forgotten first.
+    /// The maximum number of remembered ranges of acknowledged sequences; the lowest are evicted first.
     ///
-    /// While a daemon lives it has processed all but the last `window` acknowledgements of a connection, or it would not have
-    /// handed over more. A daemon that crashed may also have lost those of the last moments before, which its log had not
-    /// flushed. A message whose acknowledgement was forgotten is given to the consumer again, marked as redelivered.
+    /// A running daemon has processed all but the last `window` acknowledgements of a connection, or it would not have
+    /// delivered more. A daemon that crashed may also have lost recent ones that its log had not flushed. A message
+    /// whose acknowledgement was evicted is passed to the consumer again, marked as redelivered.
     static let rememberedRanges = Int(Limits.maximumWindow)
 
-    /// Handed over on this attachment and not acknowledged, in rising order.
+    /// Delivered on this attachment and not acknowledged, in rising order.
     private var held: Deque<UInt64> = []
-    /// Handed over on an earlier attachment but not on this one, and not acknowledged, in rising order.
+    /// Delivered on an earlier attachment but not on this one, and not acknowledged, in rising order.
     private var carried: Deque<UInt64> = []
     /// Acknowledgements to send on this attachment.
     private var pending = SequenceSet()
-    /// Acknowledgements that were sent, or not yet possible to send, and that the daemon may not know.
+    /// Acknowledgements that were sent, or cannot be sent yet, and that the daemon may not have processed.
     private var remembered = SequenceSet()
-    /// The highest sequence handed over in this life, or the cursor at an attachment.
+    /// The highest sequence delivered in this `life`, or the cursor at an attachment if that is higher.
     private(set) var deliveredThrough: UInt64 = 0
     /// The daemon's generation at the last attachment; nil before the first.
     private var generation: UInt64?
-    /// Distinguishes the lives of the subscription: an acknowledgement of a message from an earlier life has no effect.
+    /// Counts the generations of the cursor that this client has seen. Acknowledgements of messages delivered under an
+    /// earlier one have no effect.
     private(set) var life: UInt32 = 0
     private var isClosed = false
     private let maximumUnacknowledged: Int
 
     init(window: Int) {
-        // What the consumer still holds from before a reconnect may have been passed by the cursor meanwhile, if another
-        // client had the subscription.
+        // Messages carried over a reconnect do not count towards the daemon's window, for example if another client
+        // acknowledged them meanwhile.
         maximumUnacknowledged = 2 * window
     }
 
@@ -60,11 +61,11 @@ extension AcknowledgementState {
     /// The subscription was attached.
     ///
     /// - Parameters:
-    ///   - cursor: Every message up to here is done with.
-    ///   - generation: The daemon's number for this life of the cursor.
-    ///   - isResumed: Whether the durable subscription existed before.
-    /// - Returns: Whether a new life began: the subscription had been removed, or its cursor was reset. Everything
-    ///   remembered of the earlier one is discarded.
+    ///   - cursor: The sequence up to which every message is acknowledged.
+    ///   - generation: The generation of the daemon's cursor.
+    ///   - isResumed: Whether the durable subscription already existed.
+    /// - Returns: Whether the generation is new: the subscription was removed and created again, or its cursor was
+    ///   reset. Everything remembered of the earlier one is then discarded.
     mutating func attached(cursor: UInt64, generation: UInt64, isResumed: Bool) -> Bool {
         let isNewLife = self.generation.map { $0 != generation || !isResumed } ?? false
         self.generation = generation
@@ -82,7 +83,8 @@ extension AcknowledgementState {
         return isNewLife
     }
 
-    /// The connection was lost. What was not sent, or not processed, is sent again when the message is delivered again.
+    /// The connection was lost. Acknowledgements that the daemon has not processed are sent again when it redelivers
+    /// the message.
     mutating func connectionLost() {
         remember(pending)
         pending.removeAll()
@@ -91,7 +93,7 @@ extension AcknowledgementState {
         held.removeAll()
     }
 
-    /// The subscription is left: nothing can be acknowledged any more.
+    /// The subscription was left: later acknowledgements have no effect.
     mutating func close() {
         isClosed = true
         held.removeAll()
@@ -117,7 +119,7 @@ extension AcknowledgementState {
         return .new
     }
 
-    /// A redelivery, or the first delivery of a message that another member of the group was handed before.
+    /// A redelivery, or the first delivery here of a message that another member of the group received before.
     private mutating func deliveredOutOfOrder(_ sequence: UInt64) -> Verdict {
         if carried.removeSorted(sequence) {
             held.insertSorted(sequence)
@@ -134,9 +136,9 @@ extension AcknowledgementState {
         return .new
     }
 
-    /// Acknowledges a message that was delivered in the given life.
+    /// Acknowledges a message that was delivered in the given `life`.
     ///
-    /// - Returns: Whether there is something to send now and was not before.
+    /// - Returns: Whether there are acknowledgements to send now and were none before.
     mutating func acknowledge(_ sequence: UInt64, life: UInt32) -> Bool {
         guard !isClosed, life == self.life else { return false }
         if held.removeSorted(sequence) {
@@ -151,7 +153,7 @@ extension AcknowledgementState {
         return false
     }
 
-    /// Takes out the acknowledgements to be sent.
+    /// Takes the acknowledgements to send, and remembers them.
     mutating func takePending() -> [SequenceRange] {
         defer { pending.removeAll() }
         remember(pending)
@@ -171,7 +173,7 @@ extension Deque<UInt64> {
 
     /// Returns whether the sequence was there.
     fileprivate mutating func removeSorted(_ sequence: UInt64) -> Bool {
-        // Consumers acknowledge the oldest first.
+        // Fast path: consumers usually acknowledge the oldest message first.
         if first == sequence {
             removeFirst()
             return true

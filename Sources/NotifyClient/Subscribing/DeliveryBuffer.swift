@@ -2,13 +2,13 @@ import NotifyCenter
 import ServiceLifecycle
 import Synchronization
 
-/// Messages that have arrived for a subscription and were not taken by its consumer.
+/// The messages that have arrived for a subscription and that its consumer has not taken yet.
 final class DeliveryBuffer: Sendable {
     struct Bounds: Sendable {
         var messages: Int
         var bytes: Int
 
-        /// Of a subscription that chose none.
+        /// The default bounds.
         static let standard = Bounds(messages: 65_536, bytes: 32 << 20)
     }
 
@@ -16,27 +16,27 @@ final class DeliveryBuffer: Sendable {
     enum Policy: Sendable {
         /// Drops the oldest messages and puts a gap in their place.
         case dropOldest(Bounds)
-        /// Asks for a pause in reading from the connection. Messages that were read before are kept, so that the buffer may
-        /// exceed its bounds by them.
+        /// Pauses reading from the connection. Messages that were already read are kept, so the buffer may exceed its
+        /// bounds by them.
         case holdBack(Bounds)
-        /// Needs no bound: the daemon hands over no more than the subscription's window before acknowledgements. Asks for a
-        /// pause only while a snapshot, which has no window, exceeds the standard bounds.
+        /// Bounded by the window of a durable subscription, which the daemon enforces. Pauses reading only while a
+        /// snapshot, which has no window, exceeds the standard bounds.
         case windowed
     }
 
     enum Item: Sendable {
         case batch(MessageBatch)
         case gap(NotifyClient.Gap)
-        /// Batches and gaps are live from here on, and follow the snapshot.
+        /// A snapshot begins: later batches and gaps are live, and are held until the snapshot has ended.
         case snapshotBegan
         /// Messages of the snapshot.
         case snapshot(MessageBatch)
         case snapshotEnded
-        /// Nothing follows; with the reason, where there is one.
+        /// The end of the subscription, with the error that ended it, if any.
         case end(NotifyError?)
     }
 
-    /// What a consumer takes at a time. Empty at the end.
+    /// The items that a consumer takes at once: gaps, then messages of one batch. Empty at the end.
     struct Taken: Sendable {
         var gaps: [NotifyClient.Gap] = []
         var batch: MessageBatch?
@@ -47,7 +47,7 @@ final class DeliveryBuffer: Sendable {
 
     private let state: Lock<DeliveryBufferState>
     private let numberStorage = Atomic<UInt32>(0)
-    /// Called, without a lock held, when `holdsBack` has changed or messages were dropped since the last report.
+    /// Called without the lock held when `holdsBack`, or whether there are unreported drops, has changed.
     private let onChange: @Sendable (DeliveryBuffer) -> Void
 
     init(policy: Policy, limit: Int?, onChange: @escaping @Sendable (DeliveryBuffer) -> Void = { _ in }) {
@@ -55,13 +55,13 @@ final class DeliveryBuffer: Sendable {
         self.onChange = onChange
     }
 
-    /// The subscription's number, once it has one.
+    /// The subscription's number; 0 before it has one.
     var number: UInt32 {
         get { numberStorage.load(ordering: .relaxed) }
         set { numberStorage.store(newValue, ordering: .relaxed) }
     }
 
-    /// All messages that were ever dropped.
+    /// The total number of messages dropped.
     var droppedCount: UInt64 { state.withLock(\.droppedCount) }
 
     /// Whether reading from the connection should pause until the consumer has taken messages.
@@ -69,7 +69,7 @@ final class DeliveryBuffer: Sendable {
 
     var hasUnreportedDrops: Bool { state.withLock { $0.unreportedDrops > 0 } }
 
-    /// Takes the number of messages that were dropped since the last call.
+    /// Returns the number of messages dropped since the last call.
     func takeUnreportedDrops() -> UInt64 {
         state.withLock { state in
             defer { state.unreportedDrops = 0 }
@@ -89,7 +89,7 @@ final class DeliveryBuffer: Sendable {
         if let answer { consumer?.answer(answer) }
     }
 
-    /// Changes the state, and reports a change that concerns the connection.
+    /// Changes the state, and calls `onChange` if needed.
     private func update<Value: Sendable>(_ body: (inout DeliveryBufferState) -> Value) -> Value {
         let (result, hasChanged) = state.withLock { state in
             let (heldBack, hadDrops) = (state.holdsBack, state.unreportedDrops > 0)
@@ -104,9 +104,9 @@ final class DeliveryBuffer: Sendable {
 // MARK: - Taking
 
 extension DeliveryBuffer {
-    /// Waits for messages or gaps; empty at the end and in a task that is cancelled.
+    /// Waits for messages or gaps; empty at the end and in a cancelled task.
     ///
-    /// In a task that is shut down gracefully the buffer ends after what it holds.
+    /// When the task is shut down gracefully, the buffer ends after the items it holds.
     nonisolated(nonsending) func next() async throws(NotifyError) -> Taken {
         if Task.isShuttingDownGracefully { put(.end(nil)) }
         if let answer = update({ $0.take() }) { return try answer.get() }

@@ -1,14 +1,14 @@
-/// A delivery buffer without its lock.
+/// The state of a `DeliveryBuffer`, which guards it with a lock.
 struct DeliveryBufferState {
     private let policy: DeliveryBuffer.Policy
-    /// Messages that may still be taken.
+    /// The number of messages that may still be taken; nil for no limit.
     private var limit: Int?
-    /// To be taken, in this order.
+    /// The items to take, in order.
     private var ready = DeliveryQueue()
-    /// Arrived before the end of the snapshot, which they follow.
+    /// Live items that arrived before the end of the snapshot, and follow it.
     private var live = DeliveryQueue()
     private var awaitsSnapshot = false
-    /// Messages of the snapshot in `ready`, and their bytes.
+    /// The number of the snapshot's messages in `ready`, and their bytes.
     private var snapshotCount = 0
     private var snapshotBytes = 0
     private(set) var holdsBack = false
@@ -48,7 +48,7 @@ struct DeliveryBufferState {
         enforceBounds()
     }
 
-    /// Takes what is there; nil where the caller has to wait.
+    /// Takes the next items, or the end; nil if the caller has to wait.
     mutating func take() -> ReplySlot<DeliveryBuffer.Taken>.Answer? {
         var taken = ready.popFirst()
         if let batch = taken.batch, batch.entries[taken.range.lowerBound].isSnapshot {
@@ -76,7 +76,7 @@ struct DeliveryBufferState {
             drop { $0.ready.dropOldest(beyond: bounds) }
             drop { $0.live.dropOldest(beyond: bounds) }
         case .holdBack(let bounds):
-            // The end of the snapshot comes over the connection, so live messages cannot hold that back.
+            // Pausing for live messages would also keep the rest of the snapshot from arriving: a deadlock.
             drop { $0.live.dropOldest(beyond: bounds) }
             holdBack(messages: ready.messageCount, bytes: ready.byteCount, bounds)
         case .windowed:
@@ -90,7 +90,7 @@ struct DeliveryBufferState {
         unreportedDrops += count
     }
 
-    /// Begins to hold back at the bounds, and ends at half of them, so that reading does not change with every message.
+    /// Starts holding back at the bounds and stops at half of them; the hysteresis avoids toggling at every message.
     private mutating func holdBack(messages: Int, bytes: Int, _ bounds: DeliveryBuffer.Bounds) {
         let part = holdsBack ? 2 : 1
         holdsBack = end == nil && (messages >= max(1, bounds.messages / part) || bytes >= max(1, bounds.bytes / part))

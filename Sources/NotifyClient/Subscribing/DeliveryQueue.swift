@@ -3,13 +3,13 @@ import DequeModule
 /// A FIFO of message batches and the gaps between them, which can drop its oldest messages.
 struct DeliveryQueue {
     enum Element {
-        /// The messages of a batch that are still to be taken; never an empty range.
+        /// The messages of a batch that were not taken yet; never an empty range.
         case messages(MessageBatch, Range<Int>)
         case gap(NotifyClient.Gap)
     }
 
     private var elements: Deque<Element> = []
-    /// Gaps of dropped messages, and those among them: at most one for each reason. They precede the first element.
+    /// The gaps before the first element, merged to at most one for each reason.
     private var headGaps: [NotifyClient.Gap] = []
     private(set) var messageCount = 0
     private(set) var byteCount = 0
@@ -42,7 +42,7 @@ struct DeliveryQueue {
             byteCount += batch.frameBytes(range)
             elements.append(element)
         case .gap(let gap):
-            // Gaps with no message between them become one, so that they cannot fill the memory.
+            // Consecutive gaps are merged, so that their number stays bounded.
             if case .gap(let last)? = elements.last, last.reason == gap.reason {
                 elements[elements.count - 1] = .gap(last.joined(with: gap))
             } else {
@@ -51,7 +51,7 @@ struct DeliveryQueue {
         }
     }
 
-    /// Takes out the first batch and the gaps before it.
+    /// Removes and returns the first batch and the gaps before it.
     mutating func popFirst() -> DeliveryBuffer.Taken {
         var taken = DeliveryBuffer.Taken(gaps: headGaps)
         headGaps.removeAll()
@@ -82,8 +82,8 @@ struct DeliveryQueue {
 // MARK: - Dropping
 
 extension DeliveryQueue {
-    /// Drops the oldest messages beyond the bounds and puts a gap in their place. The newest message stays, even if it is
-    /// over the bounds by itself.
+    /// Drops the oldest messages beyond the bounds and puts a gap in their place. The newest message stays, even if it
+    /// is over the bounds by itself.
     ///
     /// - Returns: How many messages were dropped.
     mutating func dropOldest(beyond bounds: DeliveryBuffer.Bounds) -> UInt64 {
@@ -105,7 +105,7 @@ extension DeliveryQueue {
         of batch: MessageBatch, _ range: Range<Int>, beyond bounds: DeliveryBuffer.Bounds
     ) {
         var rest = range
-        // Nothing is assumed about the order of the sequences, which a daemon could get wrong.
+        // Do not rely on rising sequences, so that a faulty daemon cannot cause an invalid range.
         var (lowest, highest) = (UInt64.max, UInt64.min)
         while isOver(bounds), let index = rest.popFirst() {
             remove(batch, index..<index + 1)
@@ -127,7 +127,7 @@ extension DeliveryQueue {
 }
 
 extension MessageBatch {
-    /// Bytes of the frames of some of its messages.
+    /// The size of the frames of some of the batch's messages, in bytes.
     func frameBytes(_ range: Range<Int>) -> Int {
         if range.count == entries.count { return byteCount }
         return range.reduce(0) { $0 + Int(entries[$1].length) + Self.headerBytes }

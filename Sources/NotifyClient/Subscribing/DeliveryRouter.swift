@@ -1,24 +1,24 @@
 import NotifyCenter
 import NotifyWire
 
-/// Routes each delivery of a read to the subscriptions that it is for.
+/// Routes each delivery of a read to its subscriptions.
 ///
 /// The header of a run or snapshot announces deliveries of one subscription. Any other delivery is for the volatile
 /// subscriptions that match: the daemon sends it once, whatever their number.
 struct DeliveryRouter: ~Copyable {
-    /// A subscription as far as deliveries are concerned.
+    /// The data of a subscription that routing needs.
     struct Target {
         var number: UInt32
         var buffer: DeliveryBuffer
-        /// For a durable one.
+        /// Set for a durable subscription.
         var acknowledgements: MessageBatch.Acknowledgements?
         /// The sequence after which its live messages begin.
         var after: UInt64
         /// The last live message that was delivered to it, or `after`.
         var last: UInt64
-        /// Whether every delivery is reported to the caller.
+        /// Whether every delivery is reported to the caller, to count credit.
         var isCounted: Bool
-        /// Of a volatile one in the center.
+        /// The registration of a volatile subscription in the center.
         fileprivate var registration: UInt64 = 0
         /// Live messages of the present read.
         fileprivate var staged = StagedMessages()
@@ -72,10 +72,10 @@ struct DeliveryRouter: ~Copyable {
     private var center = CenterCore(resolutionCacheBytes: 128 << 10, reservedFirstToken: ReservedNames.daemonToken)
     private var touched: [Int] = []
     private var stagedSnapshot: StagedSnapshot?
-    /// Up to this sequence every volatile subscription has received its messages, or a gap in their place.
+    /// The sequence up to which every volatile subscription has received its messages, or gaps in their place.
     private var sharedThrough: UInt64 = 0
     private var announced = Announced()
-    /// The part of the read that holds what is staged.
+    /// The range of the read that holds the staged messages.
     private var region: Range<Int>?
 
     // MARK: - Subscriptions
@@ -97,15 +97,15 @@ struct DeliveryRouter: ~Copyable {
 
     /// The daemon dropped messages up to a sequence.
     ///
-    /// - Returns: The buffers of the subscription, or where its number is 0 of all volatile ones.
+    /// - Returns: The buffer of the subscription or, for number 0, those of all volatile ones.
     mutating func dropped(from number: UInt32, through sequence: UInt64) -> [DeliveryBuffer] {
         guard number == 0 else { return slots[number].map { [targets[$0].buffer] } ?? [] }
         sharedThrough = max(sharedThrough, sequence)
         return targets.values.filter { $0.acknowledgements == nil }.map(\.buffer)
     }
 
-    /// Removes all subscriptions when the connection is lost, and reports the sequence that each one had reached. Staged
-    /// messages must have been taken before.
+    /// Removes all subscriptions when the connection is lost, and reports the sequence that each one had reached.
+    /// Staged messages must have been taken before.
     mutating func removeAll(_ body: (_ number: UInt32, _ last: UInt64) -> Void) {
         for target in targets.values {
             body(target.number, target.acknowledgements == nil ? max(target.last, sharedThrough) : target.last)
@@ -124,8 +124,8 @@ extension DeliveryRouter {
             kind: run.isRedelivery ? .redelivery : .run, slot: slot, number: run.subscription, remaining: run.count)
     }
 
-    /// Begins a part of a snapshot: the next `count` deliveries are those of one subscription. Staged messages must have
-    /// been taken before.
+    /// Begins a part of a snapshot: the next `count` deliveries are those of one subscription. Staged messages must
+    /// have been taken before.
     mutating func begin(_ snapshot: Snapshot) {
         let slot = slots[snapshot.subscription]
         announced = Announced(
@@ -139,7 +139,7 @@ extension DeliveryRouter {
     /// - Parameters:
     ///   - body: The body of the frame.
     ///   - offset: Its position in the read.
-    /// - Returns: The verdict on a delivery to a durable subscription, unless it is the usual one and not counted.
+    /// - Returns: For a delivery to a durable subscription its verdict, unless that is `new` and not counted.
     mutating func deliver(_ body: UnsafeRawBufferPointer, at offset: Int) throws(WireError) -> DurableDelivery? {
         let delivery = try Deliver(reading: body)
         var entry = MessageBatch.Entry(offset: UInt32(offset), length: UInt32(body.count), isRedelivered: false)
@@ -208,14 +208,14 @@ extension DeliveryRouter {
 // MARK: - Taking
 
 extension DeliveryRouter {
-    /// Takes staged messages out of the read, copied once for all subscriptions that have most of it.
+    /// Takes the staged messages of a read. Subscriptions with at least half of its bytes share one copy of them.
     mutating func takeStaged(
         from read: UnsafeRawBufferPointer, _ body: (DeliveryBuffer, DeliveryBuffer.Item) -> Void
     ) {
         guard region != nil || stagedSnapshot != nil else { return }
         let region = self.region ?? 0..<0
         let shared = StagedMessages.Region(bytes: [UInt8](read[region]), start: region.lowerBound)
-        // The snapshot first: where it ends in this read, live messages follow it.
+        // The snapshot first: if it ends in this read, live messages follow it.
         if var snapshot = stagedSnapshot.take(), let target = targets.value(at: snapshot.slot) {
             if !snapshot.messages.isEmpty {
                 body(target.buffer, .snapshot(snapshot.messages.takeBatch(shared, read, target.acknowledgements)))

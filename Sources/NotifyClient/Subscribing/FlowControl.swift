@@ -1,19 +1,19 @@
 /// Back-pressure and drop reports of the subscriptions' buffers.
 struct FlowControl {
-    /// Drops are reported with other writes, and else after this time.
+    /// Drops are reported with the next write, or after this time at the latest.
     static let reportInterval = Duration.milliseconds(100)
 
-    /// Subscriptions whose buffers ask for a pause in reading.
+    /// Subscriptions whose buffers hold back, that is, pause reading.
     private var holding: Set<UInt32> = []
-    /// Subscriptions with drops that were not reported.
+    /// Subscriptions with unreported drops.
     private(set) var dropping: Set<UInt32> = []
-    /// When they are to be reported at the latest.
+    /// When drops must be reported at the latest.
     private(set) var reportDeadline: Duration?
     private var isReportLate = false
 
     var holdsBack: Bool { !holding.isEmpty }
 
-    /// Whether a report cannot wait for other writes any more.
+    /// Whether a report is due even without other writes.
     var isReportDue: Bool { isReportLate && !dropping.isEmpty }
 
     /// The buffer of an attached subscription has changed.
@@ -24,7 +24,7 @@ struct FlowControl {
         if reportDeadline == nil { reportDeadline = now + Self.reportInterval }
     }
 
-    /// The subscription is left: its consumer takes nothing any more.
+    /// Removes a subscription, which is being left.
     mutating func remove(_ number: UInt32) {
         holding.remove(number)
         dropping.remove(number)
@@ -36,7 +36,7 @@ struct FlowControl {
         isReportLate = true
     }
 
-    /// Takes the subscriptions whose drops are to be reported now.
+    /// Returns the subscriptions whose drops are to be reported now, and resets the deadline.
     mutating func takeReports() -> Set<UInt32> {
         reportDeadline = nil
         isReportLate = false

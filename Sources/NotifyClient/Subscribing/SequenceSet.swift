@@ -4,8 +4,8 @@ import NotifyWire
 
 /// A set of sequences, kept as sorted ranges that neither overlap nor touch.
 ///
-/// The standard library's `RangeSet` has the same shape, but is not specialized for its bound: inserting one sequence takes
-/// 250 ns there and 3 ns here, and every acknowledged message inserts one.
+/// The standard library's `RangeSet` has the same shape, but is not specialized for its bound: inserting one sequence
+/// takes 250 ns there and 3 ns here, and every acknowledged message inserts one.
 struct SequenceSet {
     private(set) var ranges: Deque<SequenceRange> = []
 
@@ -20,7 +20,7 @@ struct SequenceSet {
         insert(SequenceRange(first: sequence, last: sequence))
     }
 
-    /// Inserts all sequences of a range; in constant time where they are above all others.
+    /// Inserts all sequences of a range; in constant time if they are above all others.
     mutating func insert(_ range: SequenceRange) {
         guard let highest = ranges.last, range.first <= highest.last else {
             append(range)
@@ -62,7 +62,7 @@ struct SequenceSet {
         }
     }
 
-    /// Removes the lowest ranges beyond a number of ranges.
+    /// Removes the lowest ranges until at most `count` are left.
     mutating func keepHighest(_ count: Int) {
         if ranges.count > count { ranges.removeFirst(ranges.count - count) }
     }

@@ -1,9 +1,9 @@
-/// Messages of one subscription within a read.
+/// The messages of one subscription within a read, before they are copied out of it.
 struct StagedMessages {
     /// A copy of the part of a read that holds the staged messages of all subscriptions.
     struct Region {
         var bytes: [UInt8]
-        /// Its position in the read.
+        /// The offset of the copied part in the read.
         var start: Int
     }
 
@@ -18,7 +18,8 @@ struct StagedMessages {
         byteCount += Int(entry.length) + MessageBatch.headerBytes
     }
 
-    /// Takes the messages as a batch: it shares the copied region where they are most of that, and has a copy of its own else.
+    /// Takes the messages as a batch, which shares the copied region if they make up at least half of it, and otherwise
+    /// has a copy of its own.
     mutating func takeBatch(
         _ shared: Region, _ read: UnsafeRawBufferPointer, _ acknowledgements: MessageBatch.Acknowledgements?
     ) -> MessageBatch {

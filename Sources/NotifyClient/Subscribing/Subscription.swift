@@ -1,5 +1,5 @@
 extension NotifyClient {
-    /// A subscription that stands: messages and gaps, as an asynchronous sequence that one task reads.
+    /// An open subscription: an asynchronous sequence of messages and gaps, which one task at a time may read.
     ///
     /// ```swift
     /// try await client.withSubscription(to: "orders.>", as: .durable("billing")) { subscription in
@@ -15,20 +15,20 @@ extension NotifyClient {
     /// }
     /// ```
     ///
-    /// It stands through lost connections. A volatile one gets a ``Gap`` then. A durable one goes on where it was, and
-    /// yields no message twice: repeats of what was acknowledged are acknowledged again, and what was yielded and not
-    /// acknowledged is still the consumer's to acknowledge.
+    /// It survives lost connections. A volatile subscription then yields a ``Gap`` if messages were posted meanwhile. A
+    /// durable one continues where it was and does not yield a message twice: the client acknowledges repeats of
+    /// acknowledged messages again, and the consumer can still acknowledge messages yielded before.
     ///
-    /// The sequence ends when the subscription is left, when the client stops, when the limit is reached, and in a task
-    /// that is cancelled. In a service that is shut down gracefully it ends after the messages that have arrived; they can
-    /// be acknowledged until the subscription is left. It throws where the daemon ends the subscription, for example with `takenOver`, or with
-    /// `subscriptionHeld` when another client took a durable one while the connection was away.
+    /// The sequence ends when the subscription is left, the client stops, the limit is reached, or the reading task is
+    /// cancelled. In a service that is shut down gracefully it ends after the messages that have arrived; they can be
+    /// acknowledged until the subscription is left. It throws if the daemon ends the subscription, for example with
+    /// `subscriptionHeld` if another client attached to a durable one while this client was disconnected.
     public final class Subscription: AsyncSequence, Sendable {
-        /// What a subscription yields.
+        /// An element of the sequence.
         public enum Event: Sendable {
             /// A message.
             case message(Message)
-            /// Messages that would have stood here, or may have, are missed.
+            /// At this position messages are missing, or may be.
             case gap(Gap)
         }
 
@@ -46,27 +46,29 @@ extension NotifyClient {
             core.leave(number, nil)
         }
 
-        /// How many messages were dropped from this subscription's buffer because its consumer was slow.
+        /// The number of messages dropped from this subscription's buffer because its consumer was too slow.
         public var droppedCount: UInt64 { buffer.droppedCount }
 
-        /// Ends a volatile subscription; leaves a durable one, which stays with the daemon. Returns when the daemon has
-        /// confirmed that and committed the acknowledgements. What is not acknowledged comes again to whoever attaches next.
+        /// Ends a volatile subscription, or detaches from a durable one, for which the daemon continues to keep
+        /// messages.
         ///
-        /// Also works in a task that is cancelled.
+        /// Returns when the daemon has confirmed it and committed the acknowledgements. Unacknowledged messages are
+        /// delivered again to the next client that attaches. Completes even in a cancelled task.
         ///
-        /// - Throws: ``NotifyError`` with `outcomeUnknown` where the confirmation did not come, because the connection broke
-        ///   or within ``Configuration/closingTimeout``: then what was acknowledged last may come again.
+        /// - Throws: ``NotifyError`` with `outcomeUnknown` if the connection broke or ``Configuration/closingTimeout``
+        ///   passed before the confirmation, or the daemon's error if it could not write its log. Messages acknowledged
+        ///   last may then be delivered again.
         public nonisolated(nonsending) func leave() async throws(NotifyError) {
             let slot = ReplySlot<Void>()
             core.leave(number, slot)
             try await slot.wait()
         }
 
-        /// Begins to read.
+        /// Makes an iterator. Only one task at a time may read a subscription.
         public func makeAsyncIterator() -> Iterator { Iterator(batches: batches.makeAsyncIterator()) }
 
-        /// What arrives in batches, as it arrives: for consumers that do something once for many messages, such as writing
-        /// them out before waiting again.
+        /// Messages and gaps in batches, as they arrive: for consumers that process many messages at once, for example
+        /// with one write.
         public var batches: Batches { Batches(subscription: self) }
     }
 }
@@ -74,11 +76,11 @@ extension NotifyClient {
 // MARK: - Reading
 
 extension NotifyClient.Subscription {
-    /// What arrived together: gaps first, then messages.
+    /// Gaps and messages that arrived together; the gaps precede the messages.
     public struct Batch: Sendable {
-        /// What was missed before the messages.
+        /// The gaps before the messages.
         public let gaps: [NotifyClient.Gap]
-        /// Messages, in order.
+        /// The messages, in order.
         public let messages: MessageSlice
 
         init(_ taken: DeliveryBuffer.Taken) {
@@ -109,7 +111,7 @@ extension NotifyClient.Subscription {
     public struct Batches: AsyncSequence, Sendable {
         let subscription: NotifyClient.Subscription
 
-        /// Begins to read.
+        /// Makes an iterator. Only one task at a time may read a subscription.
         public func makeAsyncIterator() -> Iterator { Iterator(subscription: subscription) }
 
         /// Reads the batches.

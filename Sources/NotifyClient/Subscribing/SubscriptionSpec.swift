@@ -1,12 +1,12 @@
 import NotifyCenter
 import NotifyWire
 
-/// What a subscription asks for, checked against the protocol's rules.
+/// The parameters of a subscription, checked against the protocol's rules.
 struct SubscriptionSpec: Sendable {
     var patterns: [NamePattern]
     var object: String?
     var kind: NotifyClient.SubscriptionKind.Storage
-    /// Messages after which it ends.
+    /// The number of messages after which it ends; nil for no limit.
     var limit: Int?
 
     init(
@@ -27,7 +27,7 @@ struct SubscriptionSpec: Sendable {
     }
 
     private func checkBounds() throws(NotifyError) {
-        // With a limit of 0 a durable subscription is created, and nothing is handed over.
+        // With a limit of 0 a durable subscription is created, and nothing is delivered.
         if let limit, limit < (isDurable ? 0 : 1) {
             throw NotifyError(.invalidArgument, "the limit of \(limit) messages leaves nothing to get")
         }
@@ -62,7 +62,7 @@ struct SubscriptionSpec: Sendable {
         return name
     }
 
-    /// The frame that asks for it. `maximumWindow` is the daemon's.
+    /// The frame that requests the subscription. `maximumWindow` is the daemon's limit.
     func frame(request: UInt64, number: UInt32, credit: UInt32, maximumWindow: UInt32) -> Subscribe {
         var frame = Subscribe(
             request: request, subscription: number, patterns: patterns.map(\.string), object: object ?? "",

@@ -1,11 +1,11 @@
 import NotifyWire
 
-/// The client's subscriptions through all of its connections.
+/// The client's subscriptions, kept across connections.
 struct SubscriptionTable {
     enum Phase: Equatable {
-        /// For a connection; until the deadline the first time, else for as long as it takes.
+        /// Waits for a connection: until the deadline before it was first attached, afterwards without limit.
         case waiting(deadline: Duration?)
-        /// Asked for, not answered yet.
+        /// Requested, not answered yet.
         case requested
         case live
         /// Being left.
@@ -17,15 +17,15 @@ struct SubscriptionTable {
         let buffer: DeliveryBuffer
         let ledger: AcknowledgementLedger?
         var phase: Phase
-        /// Whoever opened it and waits for that.
+        /// The task that opened it and waits for the confirmation.
         var opener: ReplySlot<Void>?
-        /// Whoever waits for its end.
+        /// The tasks that wait for its end.
         var leavers: [ReplySlot<Void>] = []
-        /// Where it stood when the connection was lost; nil before it was ever live.
+        /// The last sequence received when the connection was lost; nil if it was never live before.
         var lastSequence: UInt64?
-        /// Messages that a bounded durable subscription may still be handed.
+        /// The number of messages that may still be delivered; nil without a limit or for a volatile subscription.
         var creditLeft: UInt32?
-        /// One extra credit was given, to find out which acknowledgements did not arrive.
+        /// Whether one extra credit was granted, to detect acknowledgements that never arrived.
         var hasExtraCredit = false
 
         init(spec: SubscriptionSpec, buffer: DeliveryBuffer, ledger: AcknowledgementLedger?, opener: ReplySlot<Void>) {
@@ -44,7 +44,7 @@ struct SubscriptionTable {
 
     private var entries: [UInt32: Entry] = [:]
     private var lastNumber: UInt32 = 0
-    /// How many have a deadline, so that the usual answer, that none has, costs nothing.
+    /// The number of entries with a deadline: usually 0, which makes the checks for deadlines cheap.
     private var timedCount = 0
 
     var numbers: [UInt32] { entries.keys.sorted() }
@@ -53,7 +53,9 @@ struct SubscriptionTable {
         entries[number]
     }
 
-    /// Calls `body` with an entry to change it in place, if it is there.
+    /// Changes an entry in place.
+    ///
+    /// - Returns: The result of `body`; nil if there is no such entry.
     mutating func update<Result>(_ number: UInt32, _ body: (inout Entry) -> Result) -> Result? {
         guard let index = entries.index(forKey: number) else { return nil }
         timedCount -= entries.values[index].deadline == nil ? 0 : 1
@@ -61,7 +63,7 @@ struct SubscriptionTable {
         return body(&entries.values[index])
     }
 
-    /// Adds an entry under a number that is free.
+    /// Adds an entry under an unused number, and returns that number.
     mutating func add(_ entry: Entry) -> UInt32 {
         repeat { lastNumber = lastNumber == .max ? 1 : lastNumber + 1 } while entries[lastNumber] != nil
         entries[lastNumber] = entry
@@ -77,7 +79,7 @@ struct SubscriptionTable {
         return entry
     }
 
-    /// Whether a durable subscription of this name is open, and not being left.
+    /// Whether a durable subscription of this name is open and not being left.
     func hasDurable(_ name: String) -> Bool {
         entries.values.contains { $0.spec.durableName == name && !$0.isDetaching }
     }
@@ -87,12 +89,12 @@ struct SubscriptionTable {
 
     var isEmpty: Bool { entries.isEmpty }
 
-    /// The earliest moment at which something has waited too long.
+    /// The earliest deadline.
     var nextDeadline: Duration? {
         timedCount == 0 ? nil : entries.values.compactMap(\.deadline).min()
     }
 
-    /// Those that have waited too long.
+    /// The numbers of the entries whose deadline has passed.
     func expired(now: Duration) -> [UInt32] {
         timedCount == 0 ? [] : numbers.filter { entries[$0]?.deadline.map { $0 <= now } ?? false }
     }
