@@ -1,13 +1,13 @@
 import ArgumentParser
 import NotifyClient
 
-/// What every command that talks to the daemon takes.
+/// The options of every command that connects to the daemon.
 struct ConnectionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("The daemon's socket, instead of looking for it.", valueName: "path"), completion: .file())
     var socket: String?
 
-    /// A client that gives up where there is no daemon at the start.
+    /// The configuration of a client that ends if its first attempt to connect fails.
     func configuration() -> NotifyClient.Configuration {
         var configuration = NotifyClient.Configuration(socketPath: socket)
         configuration.requiresFirstConnection = true

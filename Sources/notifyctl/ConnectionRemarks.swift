@@ -1,7 +1,8 @@
 import NotifyClient
 import Synchronization
 
-/// Reports on standard error when the connection to the daemon is lost, and when it is back; not the attempts in between.
+/// Reports on standard error when the connection to the daemon is lost and when it is restored, but not failed
+/// attempts.
 final class ConnectionRemarks: Sendable {
     private enum State {
         case new, connected, away

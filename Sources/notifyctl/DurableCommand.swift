@@ -13,6 +13,6 @@ struct DurableCommand: ParsableCommand {
             """,
         subcommands: [DurableListCommand.self, DurableCreateCommand.self, DurableRemoveCommand.self])
 
-    /// Completes names of durable subscriptions from those that the daemon has.
+    /// Completes the names of the daemon's durable subscriptions.
     static let nameCompletion = CompletionKind.shellCommand("notifyctl durable list 2>/dev/null | cut -d ' ' -f 1")
 }

@@ -34,7 +34,7 @@ struct DurableCreateCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        // Before the daemon is asked, so that wrong usage is reported as such where there is none.
+        // Check before connecting, so that wrong usage is reported as such even without a daemon.
         try NotifyClient.validateDurableSubscription(name, to: patterns, object: object)
         let wasThere = try await withNotifyClient(configuration: connection.configuration()) { client in
             if try await client.durableSubscriptions().contains(where: isMeant) { return true }
@@ -46,7 +46,7 @@ struct DurableCreateCommand: AsyncParsableCommand {
         try output.flush()
     }
 
-    /// Whether a subscription is the one to create. Root is shown those of every user.
+    /// Whether a listed subscription is the one to create. For root the list has those of all users.
     private func isMeant(_ subscription: NotifyClient.DurableSubscription) -> Bool {
         subscription.name == name && subscription.uid == geteuid() && Set(subscription.patterns) == Set(patterns)
             && subscription.object ?? "" == object ?? ""

@@ -1,7 +1,7 @@
 import ArgumentParser
 import NotifyClient
 
-/// Where a durable subscription begins, as an argument.
+/// The argument for where a durable subscription begins.
 enum DurableStart: String, ExpressibleByArgument, CaseIterable {
     case now
     case oldest

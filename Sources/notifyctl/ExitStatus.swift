@@ -1,6 +1,6 @@
 import NotifyClient
 
-/// How notifyctl ends.
+/// The exit statuses of notifyctl.
 enum ExitStatus: Int32 {
     case done = 0
     case failure = 1
@@ -23,7 +23,7 @@ enum ExitStatus: Int32 {
     }
 }
 
-/// An end other than the usual; with the line to say, where there is something to say.
+/// An error that ends the command with a status and, if set, one line on standard error.
 struct CommandFailure: Error {
     var status: ExitStatus
     var message: String?

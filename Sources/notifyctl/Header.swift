@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// A header as an argument: a key, a colon and a value. White space around either is dropped.
+/// A header as an argument: a key, a colon and a value. White space around key and value is removed.
 struct Header: Equatable {
     var key: String
     var value: String

@@ -1,13 +1,13 @@
 import NotifyClient
 
-/// Posts one message for each line, pipelined, and prints what became of them in the order of the lines.
+/// Posts one message for each line, pipelined, and prints the receipts and errors in the order of the lines.
 struct LinePoster {
     let template: NotifyClient.OutgoingMessage
     let input: Int32
     let printer: ReceiptPrinter
 
     func run(_ configuration: NotifyClient.Configuration) async throws {
-        // Input such as that of `tail -f` outlives the daemon, and may then say nothing for long.
+        // Input such as that of `tail -f` may outlive the daemon. Report the loss even while no lines arrive.
         var configuration = configuration
         configuration.onConnectionChange = ConnectionRemarks().handler
         let failure = try await withNotifyClient(configuration: configuration) { client in
@@ -21,11 +21,11 @@ struct LinePoster {
                     do {
                         return try await printOutcomes(of: pipeline)
                     } catch is StandardOutput.Failure {
-                        // Lines may be left to post.
+                        // An error, because some lines may not have been posted.
                         throw CommandFailure(.failure)
                     }
                 }
-                // The printer decides, whichever ends first: it has seen every outcome, or has given up.
+                // Only the printing task returns a status; wait for both tasks.
                 var failure: ExitStatus?
                 for try await status in group { failure = failure ?? status }
                 return failure
@@ -35,7 +35,7 @@ struct LinePoster {
     }
 
     private func post(to pipeline: NotifyClient.PostPipeline) async throws {
-        // One byte more than any daemon takes, so that a longer line is refused in its turn.
+        // One byte over the largest limit of any daemon, so that longer lines are refused in their turn.
         var splitter = LineSplitter(maximumBytes: NotifyClient.maximumPayloadBytes + 1)
         let reader = InputReader(descriptor: input)
         while true {

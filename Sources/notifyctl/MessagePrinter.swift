@@ -1,10 +1,11 @@
 import NotifyClient
 
-/// Prints a subscription, and acknowledges what was written out.
+/// Prints the messages of a subscription, and acknowledges those that were written.
 struct MessagePrinter {
     let format: MessageFormat
 
-    /// Returns at the end of the subscription, or in a task that is cancelled.
+    /// Prints messages until the end of the subscription or the cancellation of the task. Throws if a write fails or is
+    /// interrupted.
     func print(_ subscription: NotifyClient.Subscription, until interruption: Interruption) async throws {
         var output = StandardOutput()
         for try await batch in subscription.batches {
@@ -14,9 +15,9 @@ struct MessagePrinter {
         }
     }
 
-    /// Prints as many messages as make one large write.
+    /// Prints messages, up to one large write.
     ///
-    /// - Returns: The others.
+    /// - Returns: The remaining messages.
     private func printSome(
         of messages: Slice<NotifyClient.Subscription.MessageSlice>, to output: inout StandardOutput,
         until interruption: Interruption
@@ -30,7 +31,8 @@ struct MessagePrinter {
         do {
             try await output.flush(until: interruption)
         } catch {
-            // Messages that were written whole are done with; the others are delivered again at the next attachment.
+            // Messages that were written completely are acknowledged; the others are delivered again at the next
+            // attachment.
             let written = output.writtenBytes
             for (message, end) in zip(messages, ends) where end <= written { message.acknowledge() }
             throw error

@@ -28,13 +28,13 @@ struct Notifyctl: AsyncParsableCommand {
             PostCommand.self, SubscribeCommand.self, DurableCommand.self, PingCommand.self, StatsCommand.self,
         ])
 
-    /// So that it may stand before the command, too.
+    /// Also declared here, so that the options may precede the subcommand.
     @OptionGroup var connection: ConnectionOptions
 
-    /// On the main actor, so that nothing runs before its first lines.
+    /// Runs on the main actor, so that no other code runs before the descriptors are reserved.
     @MainActor static func main() async {
         StandardDescriptors.reserve()
-        // A reader that has closed its end is reported by the write that fails.
+        // If the reader has closed its end, the failing write reports it instead.
         signal(SIGPIPE, SIG_IGN)
         let arguments = CommandArguments.process
         do {
@@ -42,7 +42,7 @@ struct Notifyctl: AsyncParsableCommand {
             var command = try parseAsRoot(arguments.strings)
             let post = command as? PostCommand
             try arguments.check(except: post?.body)
-            // Before anything is posted or created, as it could not be reported.
+            // Before anything is posted or created, as the result could not be printed.
             if post?.quiet != true { try StandardOutput.checkIsOpen() }
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
@@ -54,14 +54,15 @@ struct Notifyctl: AsyncParsableCommand {
         }
     }
 
-    /// Help and versions were asked for; everything else is one line that says what is wrong, and a status.
+    /// Exits with the status for an error, after one line on standard error. Requested help and versions are printed in
+    /// full.
     private static func end(with error: any Error) -> Never {
         switch error {
         case let failure as CommandFailure:
             if let message = failure.message { StandardError.say(message) }
             Glibc.exit(failure.status.rawValue)
         case is StandardOutput.Failure:
-            // The work is done; only the report of it is not read.
+            // The work is done; only its output is not read.
             Glibc.exit(ExitStatus.done.rawValue)
         case let error as NotifyError:
             StandardError.say(error.message)
@@ -75,7 +76,7 @@ struct Notifyctl: AsyncParsableCommand {
         }
     }
 
-    /// The command that explains the one that was meant.
+    /// The command that prints the help of the subcommand in the arguments.
     private static var helpCommand: String {
         var command: any ParsableCommand.Type = Self.self
         var words = [command._commandName]

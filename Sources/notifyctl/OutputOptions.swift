@@ -30,7 +30,7 @@ struct OutputOptions: ParsableArguments {
         if raw, null { throw ValidationError("give --raw or --null, not both") }
     }
 
-    /// What the options ask for.
+    /// The format that the options select.
     var messageFormat: MessageFormat {
         MessageFormat(
             content: template.map { .template($0) } ?? (json ? .json : verbose ? .nameAndPayload : .payload),

@@ -1,6 +1,6 @@
 import NotifyClient
 
-/// How `post` shows what became of a message.
+/// Prints the receipts of `post`.
 struct ReceiptPrinter: Sendable {
     enum Format: Sendable {
         case nothing

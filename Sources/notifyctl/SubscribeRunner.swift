@@ -4,7 +4,7 @@ import Synchronization
 
 /// Carries out `subscribe`: prints messages until the subscription ends or an interruption comes.
 struct SubscribeRunner: Sendable {
-    /// How much longer than its time a command waits for the daemon to confirm a durable subscription.
+    /// How long a command waits after its timeout for the daemon to confirm a durable subscription.
     private static let openingTime = Duration.seconds(5)
 
     let configuration: NotifyClient.Configuration
@@ -16,9 +16,9 @@ struct SubscribeRunner: Sendable {
     let timeoutSeconds: Double?
     let format: MessageFormat
 
-    /// Prints until the end.
+    /// Prints messages until the subscription ends or the command is interrupted.
     ///
-    /// - Throws: `CommandFailure` with `timeout` at the end of the time, and what the client throws.
+    /// - Throws: `CommandFailure` with `timeout` after the timeout, and errors of the client.
     func run() async throws {
         let begin = ContinuousClock.now
         let signals = await Interruption.trapSignals()
@@ -30,7 +30,7 @@ struct SubscribeRunner: Sendable {
             if let timeoutSeconds {
                 group.addTask {
                     await interruption.watchTime(until: begin + .seconds(timeoutSeconds)) {
-                        // The daemon keeps a durable subscription: it is not left half created.
+                        // Do not leave it unknown whether the daemon has created the durable subscription.
                         if durable != nil { await opening.wait(atMost: Self.openingTime) }
                     }
                 }
@@ -43,12 +43,12 @@ struct SubscribeRunner: Sendable {
         throw CommandFailure(.timeout, "\(Self.timeoutMessage(seconds: timeoutSeconds))\(remark)")
     }
 
-    /// Whole seconds are shown without decimals.
+    /// The error for a timeout. Whole seconds have no decimals.
     static func timeoutMessage(seconds: Double) -> String {
         "timed out after \(Int(exactly: seconds).map(String.init) ?? "\(seconds)") s"
     }
 
-    /// Whether there is only time to create the subscription.
+    /// Whether the timeout of 0 only leaves the durable subscription to be created.
     private var isCreationOnly: Bool { durable != nil && timeoutSeconds == 0 }
 
     private func show(until interruption: Interruption, _ opening: Opening) async throws -> Interruption.Reason? {
@@ -56,13 +56,13 @@ struct SubscribeRunner: Sendable {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await print(until: interruption, opening) }
                 group.addTask { _ = await interruption.wait() }
-                // Either the subscription has ended, or it is to end.
+                // The first task to end means that the subscription has ended or is to be ended.
                 try await group.next()
                 group.cancelAll()
                 try await group.waitForAll()
             }
         } catch is StandardOutput.Failure {
-            // The reader may be found gone by a write before it is by the watch.
+            // A write may find that the reader has closed the pipe before `watchReader` does.
         } catch  where interruption.reason != nil && Self.isCancellation(error) {
         }
         return interruption.reason ?? (isCreationOnly ? .timeout : nil)
@@ -82,7 +82,7 @@ struct SubscribeRunner: Sendable {
             do {
                 try await MessagePrinter(format: format).print(subscription, until: interruption)
             } catch {
-                // The daemon must know what was printed before another client attaches.
+                // The daemon must have the acknowledgements of printed messages before another client attaches.
                 try await subscription.leave()
                 throw error
             }
@@ -95,7 +95,7 @@ struct SubscribeRunner: Sendable {
     }
 }
 
-/// The moment at which the daemon has confirmed a subscription.
+/// The event that the daemon has confirmed the subscription.
 private final class Opening: Sendable {
     private let stream: AsyncStream<Never>
     private let continuation: AsyncStream<Never>.Continuation
@@ -112,7 +112,7 @@ private final class Opening: Sendable {
         continuation.finish()
     }
 
-    /// Returns when it has come, when the time is over, or in a task that is cancelled.
+    /// Waits for the event, at most for `time`. Returns early in a cancelled task.
     func wait(atMost time: Duration) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { [stream] in for await _ in stream {} }

@@ -1,9 +1,9 @@
 import ArgumentParser
 import Glibc
 
-/// Users in names and on the command line.
+/// Checks and converts users in message names and arguments.
 enum UserNames {
-    /// Refuses names and patterns such as `user.alice.mail`: the part behind `user.` is a uid.
+    /// Refuses names and patterns such as `user.alice.mail`, in which the token after `user` is not a uid.
     ///
     /// - Throws: `ValidationError` that says what to write.
     static func check(_ names: [String]) throws {
@@ -21,10 +21,10 @@ enum UserNames {
         }
     }
 
-    /// The uid of a user who is named, or given as a uid.
+    /// The uid of a user given by name or uid.
     ///
-    /// - Throws: `ValidationError` if there is no user of that name. Its message follows ArgumentParser's, which names the
-    ///   value and the option.
+    /// - Throws: `ValidationError` if there is no user of that name. Its message follows ArgumentParser's, which names
+    ///   the value and the option.
     static func uid(argument: String) throws -> UInt32 {
         guard let uid = uid(decimal: argument) ?? uid(of: argument) else {
             throw ValidationError("expected the name of a user, or a uid up to \(highestUID)")
@@ -32,7 +32,7 @@ enum UserNames {
         return uid
     }
 
-    /// The kernel's `(uid_t) -1` stands for "unchanged" and is no user's uid.
+    /// The highest valid uid: for the kernel, `(uid_t) -1` means "unchanged".
     private static let highestUID = UInt32.max - 1
 
     /// A uid of decimal digits; nil for anything else, signs included.

@@ -1,9 +1,10 @@
 import Glibc
 import NIOPosix
 
-/// System calls that block run on threads of NIO's pool, so that they hold up no task.
+/// Runs blocking system calls on a thread pool, so that they do not block Swift's cooperative threads.
 enum Blocking {
-    /// Two calls may block at once: one that waits for input or for the reader to go away, and one that waits to write.
+    /// Two threads, as two calls may block at once: one waits for input or for the output's reader to close, and one
+    /// waits until the output is writable.
     private static let pool = {
         let pool = NIOThreadPool(numberOfThreads: 2)
         pool.start()
@@ -17,11 +18,11 @@ enum Blocking {
         try await pool.runIfActive(body)
     }
 
-    /// Polls descriptors until one has an event or the time is over. Negative descriptors are ignored.
+    /// Polls descriptors. Negative descriptors are ignored.
     ///
     /// - Parameters:
     ///   - entries: Descriptors, with the events to wait for.
-    ///   - isWaiting: Whether to wait; otherwise what is known already counts.
+    ///   - isWaiting: Whether to block until a descriptor has an event; otherwise the call returns at once.
     /// - Returns: The events of each descriptor.
     static func poll(_ entries: [(descriptor: Int32, events: Int32)], isWaiting: Bool) -> [Int32] {
         var descriptors = entries.map { pollfd(fd: $0.descriptor, events: Int16($0.events), revents: 0) }

@@ -1,16 +1,16 @@
 import Glibc
 
-/// The arguments of the command line as the bytes that were given: in Swift's own strings, what is not UTF-8 is replaced.
+/// The arguments of the command line as raw bytes. `CommandLine.arguments` replaces bytes that are not UTF-8.
 ///
-/// The parser reads a placeholder for each argument that is not UTF-8. The content of `post` may be one, and no other.
+/// The parser reads a placeholder for each argument that is not UTF-8. Only the content of `post` may be one.
 struct CommandArguments: Sendable {
-    /// Those of this process.
+    /// The arguments of this process.
     static let process = CommandArguments(
         UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc)).dropFirst().map {
             $0.map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) } ?? []
         })
 
-    /// What the parser reads.
+    /// The arguments for the parser.
     let strings: [String]
     private let arguments: [[UInt8]]
     /// The index of each argument that is not UTF-8, by its placeholder.
@@ -21,7 +21,7 @@ struct CommandArguments: Sendable {
         var placeholders: [String: Int] = [:]
         strings = arguments.enumerated().map { index, bytes in
             if let text = String(validating: bytes, as: UTF8.self) { return text }
-            // Random, so that no other argument is the same.
+            // Random, so that no other argument equals it.
             let placeholder = "argument \(index + 1) \(UInt64.random(in: 0...(.max)))"
             placeholders[placeholder] = index
             return placeholder
@@ -34,7 +34,7 @@ struct CommandArguments: Sendable {
         placeholders[value].map { arguments[$0] } ?? Array(value.utf8)
     }
 
-    /// Refuses options that are not UTF-8, for which no placeholder can stand.
+    /// Refuses options that are not UTF-8: the parser would not recognize a placeholder as an option.
     func checkOptions() throws(CommandFailure) {
         let options = arguments.prefix { $0 != Array("--".utf8) }
         for index in placeholders.values.sorted() where index < options.count && options[index].first == 0x2D {
@@ -47,7 +47,7 @@ struct CommandArguments: Sendable {
         if let index = placeholders.filter({ $0.key != content }).values.min() { throw failure(index) }
     }
 
-    /// The failure that a parser's message is about if it quotes a placeholder.
+    /// The failure to report instead of a parser's message that quotes a placeholder; nil if it quotes none.
     func failure(quotedIn message: String) -> CommandFailure? {
         placeholders.filter { message.contains($0.key) }.values.min().map(failure)
     }

@@ -12,10 +12,10 @@ final class InputReader: Sendable {
         self.descriptor = descriptor
     }
 
-    /// The next bytes; empty at the end. One task may ask at a time.
+    /// Reads the next bytes; empty at the end of the input. Only one task at a time may read.
     ///
-    /// - Throws: `CommandFailure` where the descriptor cannot be read, `CancellationError` in a task that is cancelled,
-    ///   also while it waits for input.
+    /// - Throws: `CommandFailure` if the descriptor cannot be read; `CancellationError` in a cancelled task, even while
+    ///   it waits for input.
     func next() async throws -> [UInt8] {
         try await withTaskCancellationHandler {
             try await Blocking.run { try self.read() }
@@ -24,7 +24,7 @@ final class InputReader: Sendable {
         }
     }
 
-    /// All bytes, up to one chunk more than `limit`.
+    /// Reads all bytes, but stops once there are more than `limit`.
     func all(limit: Int) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count <= limit {

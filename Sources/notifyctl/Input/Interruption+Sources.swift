@@ -1,9 +1,9 @@
 import Glibc
 import UnixSignals
 
-/// The sources of an interruption. Each runs as a task of its own until it is cancelled.
+/// The sources of an interruption. Each method runs in a task of its own until that is cancelled.
 extension Interruption {
-    /// Interrupts at the first SIGINT or SIGTERM. A second one ends the process as if it were not handled.
+    /// Interrupts at the first SIGINT or SIGTERM. A second one ends the process by the signal's default action.
     func watchSignals(_ signals: UnixSignalsSequence) async {
         var isSecond = false
         for await signal in signals {
@@ -13,31 +13,31 @@ extension Interruption {
         }
     }
 
-    /// Interrupts at the end of the time, or once `precondition` has come if that is later.
+    /// Interrupts at the deadline or, if that is later, when `precondition` returns.
     func watchTime(until deadline: ContinuousClock.Instant, after precondition: () async -> Void = {}) async {
         guard (try? await Task.sleep(until: deadline)) != nil else { return }
         await precondition()
         if !Task.isCancelled { interrupt(.timeout) }
     }
 
-    /// Interrupts when the reader of a pipe or socket is gone, also while nothing is written.
+    /// Interrupts when the reader of a pipe or socket has closed it, even while nothing is written.
     func watchReader(of output: Int32) async {
         let cancellation = WakeupPipe()
         let events = await withTaskCancellationHandler {
             try? await Blocking.run {
-                // Asked for no events, poll still reports that the reader is gone.
+                // With no events requested, poll still reports errors and hang-ups.
                 Blocking.poll([(output, 0), (cancellation.descriptor, POLLIN)], isWaiting: true)
             }
         } onCancel: {
             cancellation.raise()
         }
-        // A descriptor that is closed is found by the first write.
+        // If the descriptor itself is closed, the first write reports that.
         if let events, events[0] & (POLLERR | POLLHUP) != 0 { interrupt(.readerGone) }
     }
 
-    /// SIGINT and SIGTERM, trapped from here on.
+    /// Traps SIGINT and SIGTERM from now on.
     ///
-    /// A shell without job control has its background commands ignore SIGINT; that is kept.
+    /// A shell without job control starts background commands with SIGINT ignored; it then stays ignored.
     static func trapSignals() async -> UnixSignalsSequence {
         var earlier = sigaction()
         let isIgnored =

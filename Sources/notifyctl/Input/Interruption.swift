@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The first event that ends a command from outside: SIGINT or SIGTERM, the end of its time, or the loss of its reader.
+/// The first external event that ends a command: SIGINT or SIGTERM, its timeout, or the end of its output's reader.
 final class Interruption: Sendable {
     enum Reason: Sendable {
         case signal
@@ -17,13 +17,13 @@ final class Interruption: Sendable {
     private let pipe = WakeupPipe()
     private let state = Mutex(State())
 
-    /// Readable once the interruption has come.
+    /// A descriptor that becomes readable at the interruption, and stays readable.
     var descriptor: Int32 { pipe.descriptor }
 
-    /// Why it came; nil before it has.
+    /// The reason of the interruption; nil before it.
     var reason: Reason? { state.withLock(\.reason) }
 
-    /// Interrupts the command. The first reason counts.
+    /// Interrupts the command. Only the first reason is kept.
     func interrupt(_ reason: Reason) {
         let waiter = state.withLock { state in
             state.reason = state.reason ?? reason
@@ -33,7 +33,9 @@ final class Interruption: Sendable {
         waiter?.resume(returning: reason)
     }
 
-    /// Waits for the interruption; nil in a task that is cancelled. One task may wait.
+    /// Waits for the interruption. Only one task may wait.
+    ///
+    /// - Returns: The reason; nil in a cancelled task.
     func wait() async -> Reason? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -1,8 +1,8 @@
-/// Cuts input into lines, however it arrives. A newline ends a line, and so does the end where something stands before it.
+/// Splits input that arrives in chunks into lines. The last line need not end with a newline.
 struct LineSplitter {
     private static let newline = UInt8(ascii: "\n")
 
-    /// Bytes that are kept of a line. A longer one is cut there, which leaves it too long to be posted.
+    /// The maximum length of a line in bytes. Longer lines are truncated, to a length that is still too long to post.
     private let maximumBytes: Int
     private var partial: [UInt8] = []
 
@@ -10,7 +10,7 @@ struct LineSplitter {
         self.maximumBytes = maximumBytes
     }
 
-    /// The lines that end in `chunk`, without their newlines.
+    /// Returns the lines that end in `chunk`, without their newlines.
     mutating func split(_ chunk: [UInt8]) -> [[UInt8]] {
         var lines: [[UInt8]] = []
         var start = 0
@@ -28,7 +28,7 @@ struct LineSplitter {
         return lines
     }
 
-    /// The last line, where it has no newline.
+    /// Returns the last line if it has no newline, otherwise nil.
     mutating func finish() -> [UInt8]? {
         guard !partial.isEmpty else { return nil }
         defer { partial = [] }

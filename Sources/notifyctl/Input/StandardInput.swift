@@ -2,8 +2,7 @@ import Glibc
 
 /// What standard input is connected to.
 enum StandardInput {
-    /// Whether a descriptor is one that `post` reads by default: a pipe, a file or a socket, but neither a
-    /// terminal nor `/dev/null`, and not one that is closed.
+    /// Whether `post` reads the descriptor by default: it is open and neither a terminal nor `/dev/null`.
     static func hasContent(_ descriptor: Int32 = STDIN_FILENO) -> Bool {
         var status = stat()
         guard fstat(descriptor, &status) == 0, isatty(descriptor) == 0 else { return false }

@@ -1,7 +1,7 @@
 import Glibc
 import SystemPackage
 
-/// A pipe that becomes readable when it is raised, to end a `poll`.
+/// A pipe that ends a `poll`: it becomes readable when it is raised.
 final class WakeupPipe: Sendable {
     /// The end to poll.
     let descriptor: Int32
@@ -11,7 +11,7 @@ final class WakeupPipe: Sendable {
         var ends: [Int32] = [-1, -1]
         precondition(pipe(&ends) == 0, "no descriptor can be opened: \(Errno(rawValue: errno))")
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        // A full pipe is readable already.
+        // Writing never blocks: a full pipe is readable anyway.
         _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
         (descriptor, writeEnd) = (ends[0], ends[1])
     }
@@ -21,7 +21,7 @@ final class WakeupPipe: Sendable {
         close(writeEnd)
     }
 
-    /// Makes it readable for good.
+    /// Makes the pipe readable. It stays so, because nothing reads from it.
     func raise() {
         var byte: UInt8 = 1
         _ = write(writeEnd, &byte, 1)

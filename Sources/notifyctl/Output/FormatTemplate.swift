@@ -13,7 +13,7 @@ struct FormatTemplate: Sendable, Equatable {
             ("redelivered", .redelivered), ("snapshot", .snapshot), ("json", .json),
         ]
 
-        /// Every name, for people.
+        /// All field names, for help and error messages.
         static let names = named.map(\.name).joined(separator: ", ") + " or header:KEY"
 
         init?(_ name: String) {
@@ -36,8 +36,8 @@ struct FormatTemplate: Sendable, Equatable {
 
     /// Reads a template.
     ///
-    /// - Throws: `ValidationError` for an unknown name or escape, and for a brace that is not closed. Its message follows
-    ///   ArgumentParser's, which names the template and the option.
+    /// - Throws: `ValidationError` for an unknown name or escape, and for a brace that is not closed. Its message
+    ///   follows ArgumentParser's, which names the template and the option.
     init(_ text: String) throws {
         var literal: [UInt8] = []
         var rest = text[...]
@@ -54,7 +54,7 @@ struct FormatTemplate: Sendable, Equatable {
         if !literal.isEmpty { parts.append(.literal(literal)) }
     }
 
-    /// What an escape stands for; its backslash has been read.
+    /// Parses an escape after its backslash, and returns the bytes that it stands for.
     private static func escape(_ rest: inout Substring) throws -> [UInt8] {
         switch rest.popFirst() {
         case "n": [UInt8(ascii: "\n")]
@@ -68,7 +68,7 @@ struct FormatTemplate: Sendable, Equatable {
         }
     }
 
-    /// The field that a name in braces stands for; its opening brace has been read.
+    /// Parses a field after its opening brace.
     private static func field(_ rest: inout Substring) throws -> Field {
         guard let end = rest.firstIndex(of: "}") else {
             throw ValidationError("expected a closing brace after '{\(rest)'; write \\{ for a brace")
@@ -81,7 +81,7 @@ struct FormatTemplate: Sendable, Equatable {
         return field
     }
 
-    /// Appends a message.
+    /// Appends the template, filled in for a message.
     func append(_ message: NotifyClient.Message, to bytes: inout [UInt8]) {
         for part in parts {
             switch part {

@@ -1,4 +1,4 @@
-/// JSON written by hand, as bytes: keys come in the order in which they are written, and a line is one object.
+/// Writes JSON as bytes on one line, with the keys in the order in which they are added.
 struct JSONText {
     private(set) var bytes: [UInt8] = []
     private var needsComma = false
@@ -8,7 +8,7 @@ struct JSONText {
         needsComma = false
     }
 
-    /// One object, the members of which `body` writes.
+    /// Writes an object, whose members `body` writes.
     mutating func object(_ body: (inout JSONText) -> Void) {
         separate()
         bytes.append(UInt8(ascii: "{"))
@@ -18,7 +18,7 @@ struct JSONText {
         needsComma = true
     }
 
-    /// One array, the elements of which `body` writes.
+    /// Writes an array, whose elements `body` writes.
     mutating func array(_ body: (inout JSONText) -> Void) {
         separate()
         bytes.append(UInt8(ascii: "["))
@@ -62,7 +62,7 @@ struct JSONText {
         value.withUTF8 { string(UnsafeRawBufferPointer($0)) }
     }
 
-    /// A string of bytes that are valid UTF-8.
+    /// Writes a string, given as valid UTF-8.
     mutating func string(_ utf8: UnsafeRawBufferPointer) {
         separate()
         bytes.append(UInt8(ascii: "\""))

@@ -10,7 +10,7 @@ struct MessageFormat: Sendable {
         case nameAndPayload
         /// One JSON object.
         case json
-        /// What the user wrote, with fields filled in.
+        /// The template of `--format`, filled in.
         case template(FormatTemplate)
     }
 
@@ -18,7 +18,7 @@ struct MessageFormat: Sendable {
     /// The byte that ends a message, if any.
     var terminator: UInt8?
 
-    /// Appends the message and what ends it.
+    /// Appends the message and the terminator.
     func append(_ message: NotifyClient.Message, to bytes: inout [UInt8]) {
         switch content {
         case .payload:
@@ -35,7 +35,7 @@ struct MessageFormat: Sendable {
         if let terminator { bytes.append(terminator) }
     }
 
-    /// One JSON object with everything that is known of a message.
+    /// One JSON object with all fields of a message.
     static func json(_ message: NotifyClient.Message) -> [UInt8] {
         var json = JSONText()
         json.object { json in

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Remarks and errors, each one line that is written at once.
+/// Prints remarks and errors, each as one line in one write.
 enum StandardError {
     static func say(_ message: String) {
         let oneLine = message.split(whereSeparator: \.isNewline).joined(separator: " ")

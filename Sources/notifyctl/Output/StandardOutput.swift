@@ -1,33 +1,33 @@
 import Glibc
 import SystemPackage
 
-/// Standard output, gathered into large writes.
+/// Standard output, buffered for large writes. Nothing is written before a flush.
 struct StandardOutput: ~Copyable {
     enum Failure: Error {
-        /// The reader of the pipe is gone.
+        /// The reader has closed the pipe.
         case readerGone
-        /// The interruption came first.
+        /// The command was interrupted while waiting for the reader.
         case interrupted
     }
 
-    /// Flush once this much has gathered.
+    /// The size at which the buffer counts as full, in bytes.
     static let flushBytes = 256 << 10
 
-    /// A pipe that is writable at all takes this much without blocking (PIPE_BUF).
+    /// The bytes that a writable pipe accepts without blocking (`PIPE_BUF`).
     private static let portion = 4096
 
     private let descriptor: Int32
     private(set) var buffer: [UInt8] = []
-    /// How much of the buffer was written by a flush that failed.
+    /// The bytes of the buffer that were written by a flush that failed.
     private(set) var writtenBytes = 0
 
     init(descriptor: Int32 = STDOUT_FILENO) {
         self.descriptor = descriptor
     }
 
-    /// Fails where nothing can be written, because standard output was closed or opened for reading.
+    /// Throws if standard output was closed at the start or is open only for reading.
     static func checkIsOpen(_ descriptor: Int32 = STDOUT_FILENO) throws(CommandFailure) {
-        // StandardDescriptors has put something to read in the place of one that was closed.
+        // `StandardDescriptors.reserve` has replaced a closed descriptor by one that is open for reading.
         let mode = fcntl(descriptor, F_GETFL)
         guard mode < 0 || mode & O_ACCMODE == O_RDONLY else { return }
         throw CommandFailure(.failure, "standard output can't be written: it is closed")
@@ -43,22 +43,22 @@ struct StandardOutput: ~Copyable {
         buffer.append(contentsOf: bytes)
     }
 
-    /// Lets a writer of bytes add to what has gathered.
+    /// Lets `body` append to the buffer.
     mutating func gather(_ body: (inout [UInt8]) -> Void) {
         body(&buffer)
     }
 
-    /// Writes out everything that has gathered, and blocks while the reader does not read.
+    /// Writes the whole buffer. Blocks while the reader does not read.
     mutating func flush() throws {
         writtenBytes = 0
         while writtenBytes < buffer.count { try write(atMost: .max) }
         buffer.removeAll(keepingCapacity: true)
     }
 
-    /// Writes out everything that has gathered, until the interruption comes, so that neither a signal nor a timeout waits
-    /// for a reader that has stopped reading.
+    /// Writes the whole buffer unless interrupted, so that neither a signal nor a timeout has to wait for a reader that
+    /// has stopped reading.
     ///
-    /// - Throws: ``Failure``; ``writtenBytes`` says then how much was written.
+    /// - Throws: ``Failure`` or `CommandFailure`; ``writtenBytes`` is then the number of bytes written.
     mutating func flush(until interruption: Interruption) async throws {
         writtenBytes = 0
         while writtenBytes < buffer.count {
@@ -77,7 +77,7 @@ struct StandardOutput: ~Copyable {
         } catch Errno.brokenPipe {
             throw Failure.readerGone
         } catch Errno.resourceTemporarilyUnavailable {
-            // Another process has made it non-blocking.
+            // Another process has made the descriptor non-blocking.
             _ = Blocking.poll([(descriptor, Int32(POLLOUT))], isWaiting: true)
         } catch {
             throw CommandFailure(.failure, "standard output can't be written: \(error)")
@@ -88,7 +88,7 @@ struct StandardOutput: ~Copyable {
         let entries = [(descriptor, POLLOUT), (interruption.descriptor, POLLIN)].map { ($0.0, Int32($0.1)) }
         var events = Blocking.poll(entries, isWaiting: false)
         if events == [0, 0] { events = try await Blocking.run { Blocking.poll(entries, isWaiting: true) } }
-        // What the reader takes is written first; only waiting for it ends.
+        // While the output is writable, writing continues even after an interruption; only waiting is interrupted.
         if events[0] == 0 { throw Failure.interrupted }
     }
 }

@@ -1,4 +1,4 @@
-/// Moments as ISO 8601 in UTC, to the microsecond.
+/// Formats times as ISO 8601 in UTC, to the microsecond.
 enum Timestamp {
     static func text(microseconds: UInt64) -> String {
         let (seconds, fraction) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
