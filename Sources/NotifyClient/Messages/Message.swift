@@ -75,7 +75,7 @@ extension NotifyClient {
 
         /// Acknowledges the message, so that the durable subscription does not deliver it again.
         ///
-        /// May be called from any thread and in any order of messages. Returns at once: acknowledgements are batched
+        /// May be called from any thread and in any order of messages. Does not block: acknowledgements are batched
         /// and sent at once. Has no effect on volatile subscriptions, on messages already acknowledged, and
         /// after the subscription was left; an unacknowledged message is then delivered again at the next attachment.
         public func acknowledge() {
