@@ -65,6 +65,14 @@ extension IntegrationTests {
             #expect(result.output == "0\n" && result.errors == "", "\(result)")
         }
 
+        @Test(arguments: ["ping", "stats", "stats --json", "durable list"])
+        func aClosedOutputFailsAtOnce(command: String) async throws {
+            let daemon = try await Daemon.start()
+            let result = try await Notifyctl(daemon).shell("notifyctl \(command) >&-")
+            #expect(result.status == .status(1))
+            #expect(result.errors == "notifyctl: standard output can't be written: it is closed\n")
+        }
+
         @Test func listsAndRemovesDurableSubscriptions() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
