@@ -87,7 +87,7 @@ extension Broker {
         if isStored { try checkStorage(of: post, from: slot) }
         let sequence = try commits.takeSequence()
         statistics.messagesIn += 1
-        turns.spend(resolution.count &* Turns.Cost.delivery)
+        turns.spend((volatileCount &+ durableCount) &* Turns.Cost.delivery)
         let stamp = Stamp(
             sequence: sequence, timeMicroseconds: now.wallMicroseconds, uid: connections[slot].uid,
             gid: connections[slot].gid, pid: connections[slot].pid)

@@ -189,7 +189,7 @@ extension CenterCore {
     package mutating func remove(_ links: Int, of ended: EndedRegistration) -> Bool {
         let nodes = scopes[ended.scope].index.nodeCount
         let isWhole = scopes[ended.scope].index.remove(links, ofEnded: ended.record)
-        work &+= NameTrie.work(ofNodes: nodes - scopes[ended.scope].index.nodeCount) + links
+        countRemoval(of: links, nodesBefore: nodes, ended.scope)
         return isWhole
     }
 
@@ -256,7 +256,12 @@ extension CenterCore {
             // The bytes that are passed belong to the index; the cache is another field.
             scopes[scope].index.unlink(shared: link.number) { cache.invalidate($0, object: $1, hash: hash) }
         }
-        work &+= NameTrie.work(ofNodes: nodes - scopes[scope].index.nodeCount + links.count)
+        countRemoval(of: links.count, nodesBefore: nodes, scope)
+    }
+
+    /// Counts the work of removing links, and the nodes that no pattern needs any more.
+    private mutating func countRemoval(of links: Int, nodesBefore: Int, _ scope: Int) {
+        work &+= NameTrie.work(ofNodes: nodesBefore - scopes[scope].index.nodeCount + links)
     }
 
     private mutating func link(

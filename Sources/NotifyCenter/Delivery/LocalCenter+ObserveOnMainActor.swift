@@ -24,11 +24,9 @@ extension LocalCenter {
         on actor: MainActor, buffering: Buffering = .dropOldest(), fileID: StaticString = #fileID, line: UInt = #line,
         using body: @escaping @MainActor @Sendable (LocalNotification) async throws -> Void
     ) throws(Names.Failure) -> ObservationToken {
-        let delivery = ObserverDelivery(on: .serially, buffering, isolation: actor) { try await body($0) }
-        return ObservationToken(
-            register(
-                try names.observedNames, object: object, options: options,
-                place: SourcePlace(fileID: fileID, line: line), delivery))
+        try observe(
+            names, object: object, options: options, on: ObserverExecutor.serially, buffering: buffering,
+            fileID: fileID, line: line, using: body)
     }
 
     /// Observes a type of message on the main actor until the token is released. See
@@ -38,13 +36,9 @@ extension LocalCenter {
         on actor: MainActor, buffering: Buffering = .dropOldest(), fileID: StaticString = #fileID, line: UInt = #line,
         using body: @escaping @MainActor @Sendable (Message) async throws -> Void
     ) -> ObservationToken {
-        let delivery = ObserverDelivery(on: .serially, buffering, isolation: actor) { notification in
-            if let message = notification.payload as? Message { try await body(message) }
-        }
-        return ObservationToken(
-            register(
-                type.notificationName.observedNames, object: object, options: options,
-                place: SourcePlace(fileID: fileID, line: line), delivery.accepting(type)))
+        observe(
+            type, object: object, options: options, on: ObserverExecutor.serially, buffering: buffering,
+            fileID: fileID, line: line, using: body)
     }
 
     /// Observes names on the main actor for as long as the owner lives.
@@ -71,12 +65,9 @@ extension LocalCenter {
         on actor: MainActor, buffering: Buffering = .dropOldest(), fileID: StaticString = #fileID, line: UInt = #line,
         using body: @escaping @MainActor @Sendable (Owner, LocalNotification) async throws -> Void
     ) throws(Names.Failure) -> Observation {
-        let delivery = ObserverDelivery(on: .serially, buffering, isolation: actor, owner: owner) {
-            try await body($0, $1)
-        }
-        return register(
-            try names.observedNames, object: object, owner: owner, options: options,
-            place: SourcePlace(fileID: fileID, line: line), delivery)
+        try observe(
+            names, object: object, owner: owner, options: options, on: ObserverExecutor.serially, buffering: buffering,
+            fileID: fileID, line: line, using: body)
     }
 
     /// Observes a type of message on the main actor for as long as the owner lives. See
@@ -88,11 +79,8 @@ extension LocalCenter {
         on actor: MainActor, buffering: Buffering = .dropOldest(), fileID: StaticString = #fileID, line: UInt = #line,
         using body: @escaping @MainActor @Sendable (Owner, Message) async throws -> Void
     ) -> Observation {
-        let delivery = ObserverDelivery(on: .serially, buffering, isolation: actor, owner: owner) {
-            if let message = $1.payload as? Message { try await body($0, message) }
-        }
-        return register(
-            type.notificationName.observedNames, object: object, owner: owner, options: options,
-            place: SourcePlace(fileID: fileID, line: line), delivery.accepting(type))
+        observe(
+            type, object: object, owner: owner, options: options, on: ObserverExecutor.serially, buffering: buffering,
+            fileID: fileID, line: line, using: body)
     }
 }
