@@ -17,7 +17,7 @@ extension IntegrationTests {
 
         // MARK: The queue
 
-        @Test func manyClientsWaitForADaemonThatStandsStill() async throws {
+        @Test func `connecting clients wait for a stopped daemon`() async throws {
             let daemon = try await Daemon.start()
             daemon.process.send(SIGSTOP)
             try daemon.process.waitUntilStopped()
@@ -26,7 +26,7 @@ extension IntegrationTests {
             for client in clients { try RawClient(client).greet() }
         }
 
-        @Test func theQueueOfAPassedSocketStaysLong() async throws {
+        @Test func `the backlog of a passed socket is not shortened`() async throws {
             let path = folder.file("passed.sock")
             let listener = try Listener(path: path, backlog: SOMAXCONN)
             let run = try NotifydRun(
@@ -41,7 +41,8 @@ extension IntegrationTests {
             #expect(try await run.stop() == .status(0))
         }
 
-        @Test(.enabled(if: Requirements.canTrace)) func notifyctlWaitsWhileTheQueueIsFull() async throws {
+        @Test(.enabled(if: Requirements.canTrace))
+        func `notifyctl waits while the listen backlog is full`() async throws {
             let path = folder.file("full.sock")
             let listener = try Listener(path: path, backlog: 1)
             let waiting = try listener.fill(path)
@@ -58,7 +59,7 @@ extension IntegrationTests {
             #expect(try await run.stop() == .status(0))
         }
 
-        @Test func notifyctlGivesUpOnAQueueThatStaysFull() async throws {
+        @Test func `notifyctl gives up if the listen backlog stays full`() async throws {
             let path = folder.file("full.sock")
             let listener = try Listener(path: path, backlog: 1)
             let waiting = try listener.fill(path)
@@ -82,7 +83,7 @@ extension IntegrationTests {
         @Test(
             .enabled(if: Requirements.canTrace),
             arguments: ["EPERM", "EPROTO", "ENOMEM", "EMFILE", "ENFILE", "ECONNABORTED", "ENOBUFS", "EIO"])
-        func acceptingGoesOnAfterAnError(error: String) async throws {
+        func `accepting resumes after an error`(error: String) async throws {
             let run = try start(failingWith: error, when: "1..3")
             let path = try await run.ready()
             for _ in 0..<3 { try RawClient(path: path).ping() }
@@ -91,7 +92,8 @@ extension IntegrationTests {
             #expect(try await run.stop() == .status(0))
         }
 
-        @Test(.enabled(if: Requirements.canTrace)) func aShutdownEndsThePauseAfterAnError() async throws {
+        @Test(.enabled(if: Requirements.canTrace))
+        func `a shutdown ends the pause after an accept error`() async throws {
             let run = try start(failingWith: "EPERM", when: "1+")
             let client = try RawSocket(path: try await run.ready())
             _ = try await run.process.standardError.wait("a warning") { $0.text.contains("have to wait") ? $0 : nil }
@@ -100,7 +102,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: Requirements.canTrace))
-        func aSocketThatIsGoneForGoodEndsTheDaemonWithAnError() async throws {
+        func `an unusable listening socket ends the daemon with an error`() async throws {
             let run = try start(failingWith: "EINVAL", when: "5+")
             let path = try await run.ready()
             let client = try RawClient(path: path)

@@ -73,7 +73,7 @@ extension IntegrationTests {
         ]
 
         @Test(arguments: cases)
-        func isAnsweredWithACodeAndClosed(_ it: Case) async throws {
+        func `a malformed frame is answered with an error code and closes the connection`(_ it: Case) async throws {
             let daemon = try await Daemon.start()
             let bystander = try Bystander(daemon)
             let client = RawClient(try RawSocket(path: daemon.socket))
@@ -94,7 +94,7 @@ extension IntegrationTests {
             try bystander.waitForOtherConnections(0)
         }
 
-        @Test func aFrameThatIsCutShortLeavesNothingBehind() async throws {
+        @Test func `a connection closed within a frame leaves no state behind`() async throws {
             let daemon = try await Daemon.start()
             let bystander = try Bystander(daemon)
             let payload = [UInt8](repeating: 7, count: 100_000)
@@ -113,7 +113,7 @@ extension IntegrationTests {
             #expect(try daemon.descriptorCount == descriptors)
         }
 
-        @Test func noiseOfAnyKindDoesNotBringItDown() async throws {
+        @Test func `random bytes do not stop the daemon`() async throws {
             let daemon = try await Daemon.start()
             let bystander = try Bystander(daemon)
             let seed = UInt64.random(in: .min ... .max)
@@ -136,7 +136,7 @@ extension IntegrationTests {
             try bystander.noticesNothing()
         }
 
-        @Test func anUnknownKindIsAnsweredAndTheConnectionGoesOn() async throws {
+        @Test func `an unknown frame kind is answered and the connection stays open`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             for kind: UInt8 in [0, 0x0D, 0x3F, 0x41, 0x50, 0x62, 0xFF] {
@@ -149,7 +149,7 @@ extension IntegrationTests {
             try client.ping()
         }
 
-        @Test func framesMayComeByteByByte() async throws {
+        @Test func `frames may arrive byte by byte`() async throws {
             let daemon = try await Daemon.start()
             let client = RawClient(try RawSocket(path: daemon.socket))
             for byte in Self.hello({ _ in }) { try client.send([byte]) }

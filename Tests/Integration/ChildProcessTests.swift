@@ -5,7 +5,7 @@ import Testing
 extension IntegrationTests {
     /// The harness itself: a test that trusts it must not wait for ever or signal a stranger.
     @Suite struct ChildProcessTests {
-        @Test func outputErrorsAndStatusAreCaught() async throws {
+        @Test func `output, errors and exit status are captured`() async throws {
             let process = try ChildProcess("sh", ["-c", "echo out; echo err >&2; cat; exit 3"], input: .text("in"))
             #expect(try await process.waitForExit() == .status(3))
             let output = try await process.standardOutput.wait("the end") { $0.isAtEnd ? $0 : nil }
@@ -13,7 +13,7 @@ extension IntegrationTests {
             #expect(try await process.standardError.wait("the end") { $0.isAtEnd ? $0.text : nil } == "err\n")
         }
 
-        @Test func linesCanBeWaitedForWhileItRuns() async throws {
+        @Test func `lines can be awaited while the process runs`() async throws {
             let process = try ChildProcess(
                 "sh", ["-c", "echo $GREETING; read line; echo $line; exec sleep 600"],
                 environment: ["GREETING": "hello"],
@@ -27,7 +27,7 @@ extension IntegrationTests {
             process.send(SIGKILL)
         }
 
-        @Test func itGetsNothingThatTheTestsHaveOpen() async throws {
+        @Test func `a child process inherits no descriptors of the tests`() async throws {
             // Both ends would go to a program that is started plainly.
             let pipe = Pipe()
             let process = try ChildProcess("ls", ["/proc/self/fd"])
@@ -38,13 +38,13 @@ extension IntegrationTests {
             withExtendedLifetime(pipe) {}
         }
 
-        @Test func waitsAreBounded() async throws {
+        @Test func `waits have a time limit`() async throws {
             let process = try ChildProcess("sleep", ["600"])
             await #expect(throws: TimedOut.self) { try await process.waitForExit(within: .milliseconds(50)) }
             await #expect(throws: TimedOut.self) { try await process.waitForLines(1, within: .milliseconds(50)) }
         }
 
-        @Test func aProgramThatIsNotThereIsAnError() {
+        @Test func `a missing program is an error`() {
             #expect(throws: Errno.self) { try ChildProcess("/nonexistent/program", []) }
         }
     }

@@ -11,7 +11,7 @@ extension IntegrationTests {
         /// How many posts have their receipts before each kill, or else the rounds show nothing.
         private static let leastPosts = 60
 
-        @Test func aDurableReaderGetsEveryReceiptedPostOnceAndInOrder() async throws {
+        @Test func `a durable reader receives every receipted post once and in order`() async throws {
             let seed = UInt64.random(in: .min ... .max)
             print("client kill rounds: seed \(seed)")
             var random = SeededGenerator(seed: seed)

@@ -16,7 +16,7 @@ extension IntegrationTests {
             return configuration
         }
 
-        @Test func aPostUnderWayWhenTheDaemonDiesHasAnUnknownOutcome() async throws {
+        @Test func `a post in flight when the daemon dies has an unknown outcome`() async throws {
             let daemon = try await Daemon.start()
             try await withNotifyClient(configuration: configuration(daemon)) { client in
                 try await client.post("before", "1", durability: .stored)
@@ -36,7 +36,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func withoutADaemonAPostWaitsForAWhile() async throws {
+        @Test func `a post waits a limited time for a daemon`() async throws {
             let daemon = try await Daemon.start()
             try await daemon.kill()
             try await withNotifyClient(configuration: configuration(daemon, wait: .milliseconds(300))) { client in
@@ -51,7 +51,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func whatADrainingDaemonDidNotProcessIsSentAgainAndOnlyThat() async throws {
+        @Test func `exactly the posts that a draining daemon did not process are sent again`() async throws {
             let daemon = try await Daemon.start()
             let count = 20_000
             try await withNotifyClient(configuration: configuration(daemon)) { client in
@@ -77,7 +77,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func subscriptionsGoOnOverAKill() async throws {
+        @Test func `subscriptions resume after the daemon is killed`() async throws {
             let daemon = try await Daemon.start()
             try await withNotifyClient(configuration: configuration(daemon)) { client in
                 let durable = try await client.subscribe(to: ["news.>"], as: .durable("mine"))
@@ -113,7 +113,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func leavingADurableSubscriptionKeepsWhatWasNotAcknowledged() async throws {
+        @Test func `ending a durable subscription keeps unacknowledged messages`() async throws {
             let daemon = try await Daemon.start()
             try await withNotifyClient(configuration: configuration(daemon)) { client in
                 try await client.withSubscription(to: "a", as: .durable("mine")) { _ in }
@@ -132,7 +132,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func whoHoldsADurableSubscriptionIsNamed() async throws {
+        @Test func `the error names the holder of a durable subscription`() async throws {
             let daemon = try await Daemon.start()
             let holder = try RawClient(daemon)
             try holder.subscribe("a", durable: "mine")
@@ -146,7 +146,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func aClientOfTheSameKindTakesItsOwnPlaceOver() async throws {
+        @Test func `a client with the same instance takes over its own attachment`() async throws {
             let daemon = try await Daemon.start()
             let instance = ClientInstance.random()
             let first = try RawClient(daemon, instance: instance)

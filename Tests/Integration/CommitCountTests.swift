@@ -6,7 +6,7 @@ import Testing
 extension IntegrationTests {
     /// Storing is shared work: counted, not believed.
     @Suite struct CommitCountTests {
-        @Test func tenThousandStoredPostsShareCommits() async throws {
+        @Test func `ten thousand stored posts share commits`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             let before = try client.statistics()
@@ -21,7 +21,7 @@ extension IntegrationTests {
             #expect(after["log_messages"] == 10_000)
         }
 
-        @Test func volatilePostsCommitNothing() async throws {
+        @Test func `volatile posts commit nothing`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             let before = try client.statistics()

@@ -8,7 +8,7 @@ import WireTestSupport
 extension IntegrationTests {
     /// Connections that only take up room.
     @Suite struct ConnectionLimitTests {
-        @Test func aGreetingThatDripsInTakesNoLongerThanItMay() async throws {
+        @Test func `a slow greeting does not extend the greeting timeout`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_TIMEOUTS_GREETING_SECONDS": "3"])
             let bystander = try Bystander(daemon)
             let silent = RawClient(try RawSocket(path: daemon.socket))
@@ -31,7 +31,7 @@ extension IntegrationTests {
             try bystander.noticesNothing()
         }
 
-        @Test func fourThousandIdleConnectionsAreNoBurden() async throws {
+        @Test func `four thousand idle connections do not slow other clients`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_LIMITS_PER_USER_CONNECTIONS": "4096"])
             let bystander = try Bystander(daemon)
             let before = try daemon.descriptorCount
@@ -58,7 +58,7 @@ extension IntegrationTests {
             #expect(try daemon.descriptorCount == before)
         }
 
-        @Test func descriptorsThatAreSentAlongAreNotTaken() async throws {
+        @Test func `descriptors sent with a frame are not received`() async throws {
             let daemon = try await Daemon.start()
             let bystander = try Bystander(daemon)
             let client = try RawClient(daemon)
@@ -71,7 +71,7 @@ extension IntegrationTests {
             try bystander.noticesNothing()
         }
 
-        @Test func halfFramesAreChargedToTheirUser() async throws {
+        @Test func `partial frames are charged to their user`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_LIMITS_PER_USER_HALF_RECEIVED_BYTES": "4000000"])
             let bystander = try Bystander(daemon)
             let payload = [UInt8](repeating: 7, count: 1_000_000)
@@ -93,7 +93,7 @@ extension IntegrationTests {
             #expect(try clients[0].receipt(of: 1).durability == .volatile)
         }
 
-        @Test func withoutDescriptorsConnectionsWaitAndNobodyElseNotices() async throws {
+        @Test func `connections wait while descriptors are exhausted, without effect on other clients`() async throws {
             let daemon = try await Daemon.start()
             let bystander = try Bystander(daemon)
             try await Self.limitDescriptors(of: daemon, to: daemon.descriptorCount + 8)

@@ -8,7 +8,7 @@ import WireTestSupport
 extension IntegrationTests {
     /// Who posted is what the kernel says, and some names are not everybody's.
     @Suite struct CredentialsTests {
-        @Test func messagesBearTheIDsOfTheProcessThatConnected() async throws {
+        @Test func `messages carry the uid, gid and pid of the process that connected`() async throws {
             let daemon = try await Daemon.start()
             let client = RawClient(try RawSocket(path: daemon.socket))
             let welcome = try client.greet()
@@ -23,7 +23,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: Requirements.canBecomeOthers))
-        func anotherUserIsStampedAsThat() async throws {
+        func `messages of another user carry that user's uid`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_SOCKET_MODE": "0666"])
             chmod(daemon.folder.path, 0o755)
             let mine = try RawClient(daemon)
@@ -37,7 +37,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: Requirements.canBecomeOthers))
-        func aUsersNamesAreThatUsersAndRoots() async throws {
+        func `names of a user are open to that user and root only`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_SOCKET_MODE": "0666"])
             chmod(daemon.folder.path, 0o755)
             let root = try RawClient(daemon)
@@ -71,7 +71,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: Requirements.canBecomeOthers))
-        func durableSubscriptionsBelongToTheirUser() async throws {
+        func `durable subscriptions belong to their user`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_SOCKET_MODE": "0666"])
             chmod(daemon.folder.path, 0o755)
             let root = try RawClient(daemon)
@@ -89,7 +89,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func theDaemonsOwnNamesAreNobodysToPost() async throws {
+        @Test func `names of the daemon can't be posted`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             for name in ["notifyd.x", "notifyd", "notifyd.a.b"] {
@@ -100,7 +100,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: Requirements.canBecomeOthers))
-        func aSocketForItsOwnerLetsNobodyElseIn() async throws {
+        func `a socket with mode 0600 rejects other users`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_SOCKET_MODE": "0600"])
             chmod(daemon.folder.path, 0o755)
             await #expect(throws: Errno.self) { try await OtherUser(54_321).connect(to: daemon) }

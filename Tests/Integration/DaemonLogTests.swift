@@ -39,7 +39,7 @@ extension IntegrationTests {
             log.filter { line in (parts + Self.peer).allSatisfy { line.contains($0) } }
         }
 
-        @Test func debugShowsConnectionsSubscriptionsAndRefusals() async throws {
+        @Test func `the debug level shows connections, subscriptions and refusals`() async throws {
             let log = try await log(level: "debug")
             for parts in Self.events {
                 #expect(lines(log, with: [" debug notifyd: "] + parts).count == 1, "\(parts): \(log)")
@@ -48,7 +48,7 @@ extension IntegrationTests {
             #expect(lines(log, with: [" post "]).isEmpty && lines(log, with: [" ping "]).isEmpty)
         }
 
-        @Test func traceShowsEachRequestAsWell() async throws {
+        @Test func `the trace level also shows each request`() async throws {
             let log = try await log(level: "trace")
             for parts in Self.events {
                 #expect(lines(log, with: [" debug notifyd: "] + parts).count == 1, "\(parts): \(log)")
@@ -58,12 +58,12 @@ extension IntegrationTests {
             }
         }
 
-        @Test func otherwiseClientsAreNotLogged() async throws {
+        @Test func `the info level does not log clients`() async throws {
             let log = try await log(level: "info")
             #expect(lines(log, with: []).isEmpty, "\(log)")
         }
 
-        @Test func theHelpSaysWhatTheyShow() async throws {
+        @Test func `the help describes the log levels`() async throws {
             let help = try ChildProcess(Programs.notifyd, ["--help"])
             #expect(try await help.waitForExit() == .status(0))
             let text = try await help.standardOutput.wait("the end") { $0.isAtEnd ? $0.text : nil }

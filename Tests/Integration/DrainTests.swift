@@ -7,7 +7,7 @@ extension IntegrationTests {
     /// A daemon that is told to go finishes what it took on, and says where it stopped.
     @Suite struct DrainTests {
         @Test(arguments: [SIGTERM, SIGINT])
-        func whatWasTakenIsCommittedAndReceipted(signal: Int32) async throws {
+        func `posts received before a drain are committed and receipted`(signal: Int32) async throws {
             let daemon = try await Daemon.start()
             let reader = try RawClient(daemon)
             try reader.subscribe("load.>", durable: "reader")
@@ -43,7 +43,7 @@ extension IntegrationTests {
             #expect(try after.statistics()["log_messages"] == UInt64(receipts.count))
         }
 
-        @Test func everyClientIsToldWhereItStood() async throws {
+        @Test func `a drain reports each client's position`() async throws {
             let daemon = try await Daemon.start()
             let idle = try RawClient(daemon)
             let busy = try RawClient(daemon)
@@ -59,7 +59,7 @@ extension IntegrationTests {
             #expect(try await daemon.process.waitForExit() == .status(0))
         }
 
-        @Test func acknowledgementsOfTheLastMomentAreKept() async throws {
+        @Test func `acknowledgements received just before a shutdown are kept`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             try client.subscribe("a", durable: "mine")
@@ -77,7 +77,7 @@ extension IntegrationTests {
             #expect(rest.allSatisfy { $0.isRedelivery })
         }
 
-        @Test func aClientThatDoesNotReadDoesNotHoldItUp() async throws {
+        @Test func `a client that does not read does not delay the shutdown`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_TIMEOUTS_DRAIN_SECONDS": "1"])
             let deaf = try RawClient(daemon)
             try deaf.subscribe("flood")
@@ -96,7 +96,7 @@ extension IntegrationTests {
             withExtendedLifetime(deaf) {}
         }
 
-        @Test func aSecondSignalOrAPostMeanwhileDoesNotHurt() async throws {
+        @Test func `a second signal and a post during the shutdown have no effect`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             try client.post("a", durability: .stored)

@@ -36,7 +36,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func withoutALogItStartsAndCreatesItLater() async throws {
+        @Test func `a daemon without room for its log starts and creates the log later`() async throws {
             let run = try start(Self.fill)
             try await run.ready()
             try await waitForStatus(run, "degraded: the database '\(folder.file("disk"))/n.db' can't be created")
@@ -55,7 +55,7 @@ extension IntegrationTests {
             #expect(try await run.stop() == .status(0))
         }
 
-        @Test func aLogThatIsThereIsServedOnceThereIsRoom() async throws {
+        @Test func `an existing log is served once there is disk space`() async throws {
             let daemon = try await Daemon.start(folder: folder)
             var client = try RawClient(daemon)
             try client.subscribe("a", durable: "reader")
@@ -83,7 +83,7 @@ extension IntegrationTests {
             get throws { Set(try FileManager.default.contentsOfDirectory(atPath: "/dev/shm")) }
         }
 
-        @Test func onAFullDiskItStopsInOrder() async throws {
+        @Test func `a daemon on a full disk shuts down cleanly`() async throws {
             let earlier = try marks
             let run = try start("true")
             try await run.ready()

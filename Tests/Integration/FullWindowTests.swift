@@ -16,7 +16,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: [(count: 20_000, size: 16), (count: 2000, size: 20_000), (count: 60, size: 1_000_000)])
-        func twoClientsDoNotLockEachOtherUp(count: Int, size: Int) async throws {
+        func `two clients that post before they read do not deadlock`(count: Int, size: Int) async throws {
             let daemon = try await Daemon.start()
             let outcomes = try await onThreads(2) { number in
                 try Self.exchange(daemon, as: number, count: count, payload: [UInt8](repeating: 7, count: size))
@@ -32,7 +32,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func aClientThatWritesAWholeWindowBeforeItReadsIsServed() async throws {
+        @Test func `a client that writes a whole window before it reads is served`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             try client.subscribe("all.>", as: 1, durable: "mine")
@@ -52,7 +52,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func moreThanTheWindowIsRefusedPostByPost() async throws {
+        @Test func `posts beyond the window are refused one by one`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_LIMITS_PER_CONNECTION_POST_WINDOW": "10"])
             let client = try RawClient(daemon)
             var posts: [UInt8] = []

@@ -7,7 +7,7 @@ extension IntegrationTests {
     /// notifyd killed at each of the calls by which its first start changes files.
     @Suite(.enabled(if: Requirements.canTrace)) struct InterruptedFirstStartTests {
         @Test(arguments: ["pwrite64", "fdatasync", "fsync", "ftruncate", "unlink", "fchmod"])
-        func theNextStartFinishesIt(call: String) async throws {
+        func `the next start completes an interrupted first start`(call: String) async throws {
             var deaths = 0
             while true {
                 let folder = try TemporaryFolder()
@@ -31,7 +31,7 @@ extension IntegrationTests {
         }
 
         /// The start that created the file may have ended before the folder was flushed.
-        @Test func theNameOfAnEmptyDatabaseIsFlushed() async throws {
+        @Test func `the folder of an empty database is flushed`() async throws {
             let folder = try TemporaryFolder()
             _ = try folder.write("", to: "notifyd.db")
             let trace = folder.file("trace")

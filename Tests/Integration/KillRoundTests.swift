@@ -12,7 +12,7 @@ extension IntegrationTests {
         /// How many a slow machine may need beyond that, until there was a load to speak of.
         private static let mostRounds = 200
 
-        @Test func nothingReceiptedIsLostNorOutOfOrderNorNumberedTwice() async throws {
+        @Test func `receipted posts are neither lost, nor reordered, nor numbered twice`() async throws {
             let seed = UInt64.random(in: .min ... .max)
             print("kill rounds: seed \(seed)")
             var random = SeededGenerator(seed: seed)

@@ -3,7 +3,7 @@ import TestSupport
 
 extension IntegrationTests {
     @Suite struct LogLimitTests {
-        @Test func beyondItsLargestSizeTheLogTakesNoMore() async throws {
+        @Test func `a log at its maximum size refuses posts`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_LOG_MAX_BYTES": "1MiB"])
             let notifyctl = Notifyctl(daemon)
             let body = String(repeating: "x", count: 400_000)

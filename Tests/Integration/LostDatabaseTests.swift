@@ -20,7 +20,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func noReceiptIsGivenUntilItIsBack() async throws {
+        @Test func `no receipt is sent while the database is missing`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             try client.subscribe("volatile")
@@ -77,7 +77,7 @@ extension IntegrationTests {
             return outcomes
         }
 
-        @Test func movedAwayUnderLoadItHasWhatHasAReceiptAndNothingElse() async throws {
+        @Test func `a database moved away under load has exactly the receipted messages`() async throws {
             let daemon = try await Daemon.start()
             let outcomes = try post(to: daemon)
             for _ in 0..<8 {
@@ -105,7 +105,7 @@ extension IntegrationTests {
             #expect(try client.statistics()["log_messages"] == UInt64(found.count))
         }
 
-        @Test func aReloadMakesANewLogThatGoesOn() async throws {
+        @Test func `a reload after the loss of the database creates a log that continues the sequences`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             try client.subscribe("a", as: 1, durable: "reader")
@@ -136,7 +136,7 @@ extension IntegrationTests {
             #expect(try later.post("b").sequence > second)
         }
 
-        @Test func aReloadLeavesAnotherFile() async throws {
+        @Test func `a reload does not replace another file in the database's place`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             try move(daemon, to: ".away")

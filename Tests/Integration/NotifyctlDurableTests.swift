@@ -25,7 +25,7 @@ extension IntegrationTests {
             return try #require(Notifyctl.Result(status: .status(0), output: output, errors: "").objects.first)
         }
 
-        @Test func createKeepsWhatIsPostedFromThenOn() async throws {
+        @Test func `a new durable subscription keeps messages posted after its creation`() async throws {
             try poster.post("a.b", "old", durability: .stored)
             let created = try await notifyctl.run("durable", "create", "mine", "a.*", "c", "--object", "o")
             #expect(created.status == .status(0) && created.output == "created mine\n" && created.errors == "")
@@ -40,7 +40,7 @@ extension IntegrationTests {
             #expect(result.output == "new\n")
         }
 
-        @Test func createdFromTheOldestItHasAllThatIsKeptAndNothingWasSeen() async throws {
+        @Test func `a subscription created from the oldest message gets all messages as new`() async throws {
             for number in 1...3 { try poster.post("a", "\(number)", durability: .stored) }
             let created = try await notifyctl.run("durable", "create", "mine", "a", "--from", "oldest")
             #expect(created.output == "created mine\n")
@@ -49,7 +49,7 @@ extension IntegrationTests {
             #expect(message["redelivered"] as? Bool == false)
         }
 
-        @Test func createLeavesOneThatIsThereAndRefusesAnother() async throws {
+        @Test func `create accepts an equal subscription and refuses a different one`() async throws {
             for expected in ["created mine\n", "exists mine\n"] {
                 let result = try await notifyctl.run("durable", "create", "mine", "a", "b")
                 #expect(result.status == .status(0) && result.output == expected)
@@ -66,7 +66,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: ["0", "0.000001"])
-        func subscribingWithoutTimeCreates(timeout: String) async throws {
+        func `subscribe with a zero timeout creates the durable subscription`(timeout: String) async throws {
             let result = try await notifyctl.run("subscribe", "a", "--durable", "mine", "--timeout", timeout)
             #expect(result.status == .status(124), "\(result.errors)")
             #expect(try poster.list().map(\.durableName) == ["mine"])
@@ -74,7 +74,7 @@ extension IntegrationTests {
             #expect(try await first("mine", "a")["payload"] as? String == "kept")
         }
 
-        @Test func subscribingWithoutTimeHandsNothingOver() async throws {
+        @Test func `subscribe with a zero timeout delivers no messages`() async throws {
             try poster.post("a", "1", durability: .stored)
             let result = try await notifyctl.run(
                 "subscribe", "a", "--durable", "mine", "--from", "oldest", "--timeout", "0")
@@ -84,7 +84,7 @@ extension IntegrationTests {
             #expect(message["redelivered"] as? Bool == false)
         }
 
-        @Test func subscribingWithoutTimeEndsWhereTheDaemonDoesNotAnswer() async throws {
+        @Test func `subscribe with a zero timeout ends if the daemon does not answer`() async throws {
             daemon.process.send(SIGSTOP)
             try daemon.process.waitUntilStopped()
             let result = try await notifyctl.run("subscribe", "a", "--durable", "mine", "--timeout", "0")
@@ -94,7 +94,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: Requirements.canBecomeOthers))
-        func rootRemovesAnotherUsersAndOthersDoNot() async throws {
+        func `only root removes durable subscriptions of other users`() async throws {
             let launcher = Requirements.asUser(54_321).joined(separator: " ")
             #expect(try await notifyctl.run("durable", "create", "roots", "a").status == .status(0))
             let created = try await notifyctl.shell("\(launcher) notifyctl durable create theirs a")
@@ -108,7 +108,7 @@ extension IntegrationTests {
             #expect(try poster.list().isEmpty)
         }
 
-        @Test func namesOfUsersAreRefusedWithTheUIDToWrite() async throws {
+        @Test func `names with a user name are refused with the uid to write`() async throws {
             let commands = [
                 ["post", "user.root.x", "y"], ["subscribe", "a", "user.root.x"],
                 ["durable", "create", "d", "user.root.x"],

@@ -18,7 +18,7 @@ extension IntegrationTests {
             notifyctl = Notifyctl(daemon)
         }
 
-        @Test func printsTheReceipt() async throws {
+        @Test func `post prints the receipt`() async throws {
             let result = try await notifyctl.run("post", "a.b", "hello")
             #expect(result.status == .status(0))
             let message = try reader.message()
@@ -31,7 +31,7 @@ extension IntegrationTests {
             #expect(second.output == "posted b sequence=\(try reader.message().sequence) subscribers=1 stored=0\n")
         }
 
-        @Test func printsTheReceiptAsJSON() async throws {
+        @Test func `post prints the receipt as JSON`() async throws {
             for (durability, reached) in [("automatic", "stored"), ("volatile", "volatile"), ("synced", "synced")] {
                 let result = try await notifyctl.run("post", "a.b", "x", "--json", "--durability", durability)
                 let object = try #require(try result.objects.first)
@@ -47,7 +47,7 @@ extension IntegrationTests {
             #expect(quiet.status == .status(0) && quiet.output == "")
         }
 
-        @Test func takesItsBodyFromWhereItIsTold() async throws {
+        @Test func `the payload is read from the argument, a file or standard input`() async throws {
             let file = daemon.folder.file("body")
             try "from a file\n".write(toFile: file, atomically: false, encoding: .utf8)
             let cases: [(arguments: [String], input: ChildProcess.Input, payload: String)] = [
@@ -69,7 +69,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func withoutABodyAClosedInputIsEmpty() async throws {
+        @Test func `a closed standard input is an empty payload`() async throws {
             let closed = try await notifyctl.shell("notifyctl post a.b <&-")
             #expect(closed.status == .status(0), "\(closed.errors)")
             #expect(try reader.message().text == "")
@@ -78,7 +78,7 @@ extension IntegrationTests {
             #expect(try reader.message().text == "a\nb")
         }
 
-        @Test func aClosedOutputFailsBeforeAnythingIsPosted() async throws {
+        @Test func `a closed standard output fails before anything is posted`() async throws {
             for command in ["post a.b x", "post a.b --lines", "durable create new a", "subscribe a --durable new"] {
                 let result = try await notifyctl.shell("echo x | notifyctl \(command) >&-")
                 #expect(result.status == .status(1), "\(command)")
@@ -91,7 +91,7 @@ extension IntegrationTests {
             #expect(try reader.message().text == "y")
         }
 
-        @Test func aReaderThatIsGoneEndsItQuietly() async throws {
+        @Test func `a closed pipe ends post silently`() async throws {
             for command in ["post a.b x", "post a.b x --json"] {
                 let result = try await notifyctl.shellWithoutReader("notifyctl \(command)")
                 #expect(result.output == "0\n" && result.errors == "", "\(command): \(result)")
@@ -101,7 +101,7 @@ extension IntegrationTests {
             #expect(lines.output == "1\n" && lines.errors == "", "\(lines)")
         }
 
-        @Test func takesAContentOfAnyBytesAsItIs() async throws {
+        @Test func `a payload argument may have any bytes`() async throws {
             let bytes: [UInt8] = [0xFF, 0x61, 0xC3, 0x28, 0xE2, 0x82]
             for options in ["", "--", "--object o --"] {
                 let result = try await notifyctl.shell(
@@ -117,7 +117,7 @@ extension IntegrationTests {
             #"subscribe "$x""#, #"subscribe a --format "$x""#, #"durable remove "$x""#, #"ping "$x""#, #""$x""#,
             #"ping --socket "$x""#,
         ])
-        func refusesOtherArgumentsThatAreNotUTF8(command: String) async throws {
+        func `other arguments must be UTF-8`(command: String) async throws {
             let result = try await notifyctl.shell(#"x=$(printf 'a\377'); notifyctl \#(command)"#)
             #expect(result.status == .status(64), "\(result)")
             #expect(result.errors.split(separator: "\n").count == 1)
@@ -126,7 +126,7 @@ extension IntegrationTests {
             #expect(reader.isQuiet)
         }
 
-        @Test func sendsObjectAndHeaders() async throws {
+        @Test func `post sends the object and headers`() async throws {
             let result = try await notifyctl.run(
                 "post", "a.b", "x", "--object", "o 1", "-H", "one:1", "--header", " two : 2:3", "-H", "empty: ")
             #expect(result.status == .status(0))
@@ -139,7 +139,7 @@ extension IntegrationTests {
 
         // MARK: Lines
 
-        @Test func postsEachLine() async throws {
+        @Test func `post sends each line as a message`() async throws {
             let result = try await notifyctl.run("post", "a.b", "--lines", input: .text("one\n\ncarriage\r\n end "))
             #expect(result.status == .status(0))
             let messages = try (0..<4).map { _ in try reader.message() }
@@ -149,7 +149,7 @@ extension IntegrationTests {
             #expect(reader.isQuiet)
         }
 
-        @Test func postsTheLinesOfAFile() async throws {
+        @Test func `post sends the lines of a file`() async throws {
             let file = daemon.folder.file("lines")
             try "1\n2\n".write(toFile: file, atomically: false, encoding: .utf8)
             let result = try await notifyctl.run("post", "a.b", "-l", "-f", file, "--json")
@@ -158,7 +158,7 @@ extension IntegrationTests {
             #expect(none.status == .status(0) && none.output == "")
         }
 
-        @Test func aRefusedLineIsNamedAndTheRestGoOn() async throws {
+        @Test func `a refused line is reported and the others are posted`() async throws {
             let long = String(repeating: "x", count: 1001)
             let result = try await notifyctl.run("post", "a.b", "--lines", input: .text("1\n\(long)\n3\n\(long)\n5\n"))
             #expect(result.status == .status(77))
@@ -169,14 +169,14 @@ extension IntegrationTests {
             #expect(errors.first?.contains("line 2") == true && errors.last?.contains("line 4") == true)
         }
 
-        @Test func receiptsThatAreNotReadEndItQuietly() async throws {
+        @Test func `a closed pipe ends posting of lines silently`() async throws {
             let result = try await notifyctl.shell(
                 "{ yes | notifyctl post b --lines; echo status $? >&2; } | head -n 1")
             #expect(result.output.hasPrefix("posted b sequence="))
             #expect(result.errors == "status 1\n")
         }
 
-        @Test func linesEndWithTheDaemonAlthoughTheInputDoesNot() async throws {
+        @Test func `posting of lines ends with the daemon, although the input does not end`() async throws {
             let process = try notifyctl.start(["post", "a.b", "--lines"], input: .pipe)
             try process.write("1\n")
             #expect(try await process.waitForLines(1).count == 1)
@@ -188,7 +188,7 @@ extension IntegrationTests {
             #expect(try await process.waitForExit() == .status(69))
         }
 
-        @Test func manyLinesAreShared() async throws {
+        @Test func `many lines share commits`() async throws {
             let count = 20_000
             let before = try reader.statistics()
             let text = (0..<count).map { "\($0)\n" }.joined()
@@ -211,7 +211,7 @@ extension IntegrationTests {
             (["a.b", String(repeating: "x", count: 1001)], 77), (["a.b", "--file", "/nowhere/body"], 1),
         ]
 
-        @Test func whatIsWrongHasItsStatusAndOneLine() async throws {
+        @Test func `each error has its exit status and one line`() async throws {
             for (arguments, status) in Self.refused {
                 let process = try notifyctl.start(["post"] + arguments)
                 #expect(try await process.waitForExit() == .status(status), "\(arguments)")

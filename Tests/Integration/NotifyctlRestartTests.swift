@@ -7,7 +7,7 @@ import Testing
 extension IntegrationTests {
     /// notifyctl over daemons that die, and a durable subscriber that dies itself.
     @Suite struct NotifyctlRestartTests {
-        @Test func aDaemonThatGoesIsWaitedForAndTold() async throws {
+        @Test func `subscribe reports the loss of the daemon and reconnects`() async throws {
             let daemon = try await Daemon.start()
             let process = try Notifyctl(daemon).start(["subscribe", "a"])
             try daemon.waitForSubscriptions(1)
@@ -23,7 +23,7 @@ extension IntegrationTests {
             #expect(try await process.waitForLines(2) == ["1", "2"])
         }
 
-        @Test func aSubscriberThatIsKilledHasEveryMessageInOrderOverKillsOfTheDaemonToo() async throws {
+        @Test func `a killed subscriber gets every message in order, also when the daemon is killed`() async throws {
             let seed = UInt64.random(in: .min ... .max)
             print("killed subscribers: seed \(seed)")
             var random = SeededGenerator(seed: seed)

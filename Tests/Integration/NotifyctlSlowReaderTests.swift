@@ -7,7 +7,7 @@ extension IntegrationTests {
     @Suite struct NotifyctlSlowReaderTests {
         /// A few stay in the tool and in the daemon; of many the daemon drops some, and counts them.
         @Test(arguments: [(50_000, false), (200_000, true)])
-        func whatArrivesAndWhatIsReportedMissedIsWhatWasPosted(count: Int, isDropping: Bool) async throws {
+        func `printed messages and reported drops add up to all posts`(count: Int, isDropping: Bool) async throws {
             let daemon = try await Daemon.start()
             let notifyctl = Notifyctl(daemon)
             let (gate, errors) = (daemon.folder.file("gate"), daemon.folder.file("errors"))

@@ -26,7 +26,7 @@ extension IntegrationTests {
 
         // MARK: What it prints
 
-        @Test func printsPayloadsAsTheyCome() async throws {
+        @Test func `subscribe prints payloads as they arrive`() async throws {
             let process = try subscribe("a.*", "a.b")
             try poster.post("a.b", "one")
             #expect(try await process.waitForLines(1) == ["one"])
@@ -40,14 +40,14 @@ extension IntegrationTests {
             try daemon.waitForSubscriptions(0)
         }
 
-        @Test func verboseNamesThem() async throws {
+        @Test func `verbose output prints names`() async throws {
             let process = try subscribe(">", "-v", "--object", "mine")
             try poster.post("a.b", "theirs", object: "theirs")
             try poster.post("a.b", "one two", object: "mine")
             #expect(try await process.waitForLines(1) == ["a.b one two"])
         }
 
-        @Test func jsonHasItAll() async throws {
+        @Test func `JSON output has all fields`() async throws {
             let process = try notifyctl.start(["subscribe", "a.>", "--json", "-c", "2"])
             try daemon.waitForSubscriptions(1)
             let headers = try HeaderList.encode([("k", "v\"\n")])
@@ -80,7 +80,7 @@ extension IntegrationTests {
             #expect(time.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z/) != nil)
         }
 
-        @Test func messagesEndWithWhatIsChosen() async throws {
+        @Test func `messages end with the chosen separator`() async throws {
             for (option, expected) in [("--raw", "one2\n"), ("--null", "one\u{0}2\n\u{0}"), ("-0", "one\u{0}2\n\u{0}")]
             {
                 let process = try subscribe("a", option, "-c", "2")
@@ -92,7 +92,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func formatsHaveEveryField() async throws {
+        @Test func `a format can use every field`() async throws {
             let process = try subscribe(
                 "a", "-c", "1", "--format",
                 #"{sequence}\t{uid} {gid} {pid} {name} {object} {text} {header:k} \{{redelivered}"#)
@@ -108,7 +108,7 @@ extension IntegrationTests {
 
         // MARK: How it ends
 
-        @Test func aSecondSignalEndsItAtOnce() async throws {
+        @Test func `a second signal ends subscribe immediately`() async throws {
             let process = try subscribe("a", "--durable", "mine")
             daemon.process.send(SIGSTOP)
             try daemon.process.waitUntilStopped()
@@ -120,7 +120,7 @@ extension IntegrationTests {
             daemon.process.send(SIGCONT)
         }
 
-        @Test func anIgnoredInterruptionStaysIgnored() async throws {
+        @Test func `an ignored SIGINT stays ignored`() async throws {
             let file = daemon.folder.file("pid")
             let script = "echo $$ > \(file); trap '' INT; exec notifyctl subscribe a -c 1"
             let notifyctl = notifyctl
@@ -132,7 +132,7 @@ extension IntegrationTests {
             #expect(try await result.output == "after\n")
         }
 
-        @Test func endsAfterAsManyAsItWasTold() async throws {
+        @Test func `subscribe ends after the given count`() async throws {
             let process = try subscribe("a", "--count", "3")
             for number in 1...5 { try poster.post("a", "\(number)") }
             #expect(try await process.waitForExit() == .status(0))
@@ -140,7 +140,7 @@ extension IntegrationTests {
             #expect(output == ["1", "2", "3"])
         }
 
-        @Test func theTimeoutIsTheWholeTime() async throws {
+        @Test func `messages do not extend the timeout`() async throws {
             let began = ContinuousClock.now
             let process = try notifyctl.start(["subscribe", "a", "-t", "5"])
             // Messages do not prolong it, or else this would go on for ever.
@@ -159,7 +159,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: ["", "--durable mine"])
-        func endsQuietlyAsSoonAsItsReaderGoes(durable: String) async throws {
+        func `subscribe ends silently as soon as its output pipe is closed`(durable: String) async throws {
             // No message comes: it must notice by itself.
             let result = try await notifyctl.shell("notifyctl subscribe a \(durable) | true")
             #expect(result.status == .status(0))
@@ -167,7 +167,7 @@ extension IntegrationTests {
             try daemon.waitForSubscriptions(0)
         }
 
-        @Test func endsQuietlyInTheMiddleOfMessages() async throws {
+        @Test func `subscribe ends silently if its output pipe is closed between messages`() async throws {
             let notifyctl = notifyctl
             async let result = notifyctl.shell("notifyctl subscribe a | head -n 1")
             try daemon.waitForSubscriptions(1)
@@ -180,7 +180,7 @@ extension IntegrationTests {
 
         // MARK: Durable
 
-        @Test func twoRunsOfOneNeverPrintTheSame() async throws {
+        @Test func `two runs on one durable subscription never print the same message`() async throws {
             let created = try subscribe("a", "--durable", "mine")
             created.send(SIGTERM)
             #expect(try await created.waitForExit() == .status(0))
@@ -197,7 +197,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: [SIGINT, SIGTERM])
-        func everyWayOutKeepsWhatWasPrinted(signal: Int32) async throws {
+        func `a signal acknowledges the printed messages`(signal: Int32) async throws {
             let process = try subscribe("a", "--durable", "mine")
             for number in 1...3 { try poster.post("a", "\(number)") }
             #expect(try await process.waitForLines(3) == ["1", "2", "3"])
@@ -209,7 +209,7 @@ extension IntegrationTests {
             #expect(try next.objects.first?["redelivered"] as? Bool == false)
         }
 
-        @Test func beginsWhereItIsTold() async throws {
+        @Test func `subscribe begins at the given start`() async throws {
             try poster.post("a", "old", durability: .stored)
             let all = try await notifyctl.run("subscribe", "a", "--durable", "all", "--from", "oldest", "-c", "1")
             #expect(all.output == "old\n")
@@ -222,7 +222,7 @@ extension IntegrationTests {
 
         // MARK: Wrong
 
-        @Test func whatIsWrongHasItsStatusAndOneLine() async throws {
+        @Test func `each error has its exit status and one line`() async throws {
             let holder = try RawClient(daemon)
             try holder.subscribe("a", durable: "held")
             try holder.subscribe("a", as: 2, durable: "free")

@@ -7,14 +7,14 @@ import TestSupport
 extension IntegrationTests {
     /// `notifyctl` itself, and its smaller commands.
     @Suite struct NotifyctlTests {
-        @Test func pings() async throws {
+        @Test func `ping prints one line`() async throws {
             let daemon = try await Daemon.start()
             let result = try await Notifyctl(daemon).run("ping")
             #expect(result.status == .status(0))
             #expect(result.lines.count == 1)
         }
 
-        @Test func showsTheCounters() async throws {
+        @Test func `stats prints the counters`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             try client.subscribe("a", as: 1)
@@ -41,7 +41,7 @@ extension IntegrationTests {
             #expect(text.lines.map { $0.prefix { $0 != " " } } == names.map { $0[...] })
         }
 
-        @Test func showsWhatIsUsedOfTheLimits() async throws {
+        @Test func `stats prints the use of each limit`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_LIMITS_MEMORY_BYTES": "64MiB"])
             let client = try RawClient(daemon)
             try client.subscribe("a")
@@ -58,7 +58,7 @@ extension IntegrationTests {
         @Test(arguments: [
             "ping", "stats", "stats --json", "durable list", "durable create new a", "durable remove mine",
         ])
-        func aReaderThatIsGoneEndsItQuietly(command: String) async throws {
+        func `a closed pipe ends each command silently`(command: String) async throws {
             let daemon = try await Daemon.start()
             try RawClient(daemon).subscribe("a", durable: "mine")
             let result = try await Notifyctl(daemon).shellWithoutReader("notifyctl \(command)")
@@ -66,14 +66,14 @@ extension IntegrationTests {
         }
 
         @Test(arguments: ["ping", "stats", "stats --json", "durable list"])
-        func aClosedOutputFailsAtOnce(command: String) async throws {
+        func `a closed standard output fails immediately`(command: String) async throws {
             let daemon = try await Daemon.start()
             let result = try await Notifyctl(daemon).shell("notifyctl \(command) >&-")
             #expect(result.status == .status(1))
             #expect(result.errors == "notifyctl: standard output can't be written: it is closed\n")
         }
 
-        @Test func listsAndRemovesDurableSubscriptions() async throws {
+        @Test func `durable subscriptions are listed and removed`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             try client.subscribe("a.>", "b", as: 1, durable: "held", object: "o")
@@ -95,7 +95,7 @@ extension IntegrationTests {
             #expect(try client.list().map(\.durableName) == ["held"])
         }
 
-        @Test func withoutADaemonTheStatusIs69() async throws {
+        @Test func `the exit status without a daemon is 69`() async throws {
             let folder = try TemporaryFolder()
             let notifyctl = Notifyctl(socket: folder.file("nobody"))
             let commands = [
@@ -112,7 +112,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func withoutADaemonWrongUsageIs64AllTheSame() async throws {
+        @Test func `the exit status of wrong usage is 64, also without a daemon`() async throws {
             let folder = try TemporaryFolder()
             let notifyctl = Notifyctl(socket: folder.file("nobody"))
             let commands = [
@@ -129,7 +129,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func theSocketIsFoundInTheOrderThatIsSaid() async throws {
+        @Test func `the socket is found in the documented order`() async throws {
             let daemon = try await Daemon.start()
             let folder = try TemporaryFolder()
             let nobody = folder.file("nobody")
@@ -157,7 +157,7 @@ extension IntegrationTests {
             #expect(long.errors.contains("107"))
         }
 
-        @Test func everyCommandHelpsWithAnExample() async throws {
+        @Test func `the help of every command has an example`() async throws {
             let notifyctl = Notifyctl(socket: nil)
             let commands = [
                 [], ["post"], ["subscribe"], ["durable"], ["durable", "list"], ["durable", "create"],

@@ -15,12 +15,12 @@ extension IntegrationTests {
             return try await process.standardOutput.wait("the end of output") { $0.isAtEnd ? $0.text : nil }
         }
 
-        @Test func agreesWithTheVectors() async throws {
+        @Test func `the Python client agrees with the vectors`() async throws {
             let vectors = Programs.repository + "/Sources/NotifyWire/NotifyWire.docc/vectors.json"
             #expect(try await python("check_vectors.py", vectors).hasSuffix("vectors agree\n"))
         }
 
-        @Test func postsSubscribesAndAcknowledges() async throws {
+        @Test func `the Python client posts, subscribes and acknowledges`() async throws {
             let daemon = try await Daemon.start()
             #expect(try await python("try_client.py", daemon.socket) == "the client works\n")
             #expect(try await daemon.stop() == .status(0))

@@ -8,7 +8,7 @@ extension IntegrationTests {
     @Suite struct RefusedRequestTests {
         private static let longName = String(repeating: "n", count: 256)
 
-        @Test func namesThatBreakARule() async throws {
+        @Test func `invalid names are refused`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             let bystander = try Bystander(daemon)
@@ -28,7 +28,7 @@ extension IntegrationTests {
             try bystander.noticesNothing()
         }
 
-        @Test func patternsThatBreakARule() async throws {
+        @Test func `invalid patterns are refused`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             for pattern in ["", ".", "a.", "a..*", "a.>.b", ">.", "> ", "a b", "a.\u{1}"] {
@@ -45,7 +45,7 @@ extension IntegrationTests {
             #expect(try client.subscribe("*", "a.>", "*.b").isResumed == false)
         }
 
-        @Test func partsOfAMessageThatBreakARule() async throws {
+        @Test func `invalid parts of a message are refused`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             let limit = Limits.defaultPayloadBytes
@@ -62,7 +62,7 @@ extension IntegrationTests {
             try client.post(object: Array(repeating: 0x6F, count: 255))
         }
 
-        @Test func requestsThatDoNotRise() async throws {
+        @Test func `request numbers that do not increase are refused`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             try client.post("a")
@@ -75,7 +75,7 @@ extension IntegrationTests {
             try client.post("a")
         }
 
-        @Test func fieldsThatThisVersionDoesNotKnow() async throws {
+        @Test func `unknown flags and values are refused`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             var flagged = postFrame(client.newRequest(), name: [0x61])
@@ -89,7 +89,7 @@ extension IntegrationTests {
             try client.ping()
         }
 
-        @Test func subscriptionsThatCannotBe() async throws {
+        @Test func `invalid subscriptions are refused`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             let other = try RawClient(daemon)
@@ -115,7 +115,7 @@ extension IntegrationTests {
             #expect(try other.subscribe("b.*", "a", durable: "mine").isResumed)
         }
 
-        @Test func acknowledgingWhatWasNeverDelivered() async throws {
+        @Test func `acknowledging an undelivered message is refused`() async throws {
             let daemon = try await Daemon.start()
             let bystander = try Bystander(daemon)
             let client = try RawClient(daemon)

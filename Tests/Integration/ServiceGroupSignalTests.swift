@@ -41,21 +41,21 @@ extension IntegrationTests {
             }
         }
 
-        @Test func sigtermEndsItWithStatus0AndEveryAcknowledgementIsCommitted() async throws {
+        @Test func `SIGTERM ends the service with status 0 and commits every acknowledgement`() async throws {
             let (process, sequence) = try await start("returns")
             process.send(SIGTERM)
             #expect(try await process.waitForExit(within: Self.bound) == .status(0))
             #expect(try subscription().cursor == sequence)
         }
 
-        @Test func aStuckHandlerIsCancelledAfterTheLimitOfTheShutdown() async throws {
+        @Test func `a blocked handler is cancelled after the shutdown timeout`() async throws {
             let (process, sequence) = try await start("waits", shutdown: 100)
             process.send(SIGTERM)
             #expect(try await process.waitForExit(within: Self.bound) == .status(1))
             #expect(try subscription().cursor < sequence)
         }
 
-        @Test func aStuckHandlerIsCancelledByTheSignalForThat() async throws {
+        @Test func `a blocked handler is cancelled by the cancellation signal`() async throws {
             let (process, sequence) = try await start("waits")
             // The group reacts to the first alone.
             process.send(SIGTERM)
@@ -65,7 +65,7 @@ extension IntegrationTests {
             #expect(try subscription().cursor < sequence)
         }
 
-        @Test func aHandlerThatIgnoresCancellationIsEndedWithTheProcess() async throws {
+        @Test func `a handler that ignores cancellation ends with the process`() async throws {
             let (process, sequence) = try await start("hangs", shutdown: 100, cancellation: 100)
             process.send(SIGTERM)
             let exit = try await process.waitForExit(within: Self.bound)

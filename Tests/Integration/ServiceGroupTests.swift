@@ -48,7 +48,7 @@ extension IntegrationTests {
             return consumer.processed.withLock { $0 }
         }
 
-        @Test func inBothOrdersTheGroupEndsAndEveryAcknowledgementIsCommitted() async throws {
+        @Test func `the group ends in either service order with every acknowledgement committed`() async throws {
             let daemon = try await Daemon.start()
             let poster = try RawClient(daemon)
             try poster.subscribe("a", durable: "d")

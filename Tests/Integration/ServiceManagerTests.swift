@@ -14,7 +14,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: [SIGTERM, SIGINT])
-        func itSaysThatItIsReadyAndThatItStops(signal: Int32) async throws {
+        func `the daemon notifies the service manager when ready and when stopping`(signal: Int32) async throws {
             let daemon = try await Daemon.start()
             #expect(daemon.manager.messages.current.contains("STATUS=listening on \(daemon.socket)"))
             #expect(!daemon.manager.messages.current.contains("STOPPING=1"))
@@ -24,7 +24,7 @@ extension IntegrationTests {
             #expect(!FileFacts.exists(daemon.socket))
         }
 
-        @Test func theWatchdogIsFedWhileItWorks() async throws {
+        @Test func `watchdog notifications are sent while the daemon works`() async throws {
             let daemon = try await Daemon.start(environment: ["WATCHDOG_USEC": "100000"])
             _ = try await daemon.manager.messages.wait("the watchdog's food") { messages in
                 messages.count { $0 == "WATCHDOG=1" } >= 5 ? true : nil
@@ -37,14 +37,14 @@ extension IntegrationTests {
             _ = try await daemon.manager.messages.wait("more of it") { $0.count > fed ? true : nil }
         }
 
-        @Test func withoutAWatchdogNothingIsFed() async throws {
+        @Test func `no watchdog notifications are sent without a watchdog`() async throws {
             let daemon = try await Daemon.start()
             try RawClient(daemon).ping()
             try await daemon.stop()
             #expect(!daemon.manager.messages.current.contains("WATCHDOG=1"))
         }
 
-        @Test func aPassedSocketIsServedAndLeft() async throws {
+        @Test func `a passed socket is served and not removed`() async throws {
             // As systemd does: the socket listens first, and clients wait in it until there is somebody to serve them.
             let path = folder.file("passed.sock")
             let listener = try Listener(path: path)
@@ -61,14 +61,14 @@ extension IntegrationTests {
             #expect(FileFacts(path)?.kind == S_IFSOCK)
         }
 
-        @Test func aPromisedSocketThatIsNotThereIsRefused() async throws {
+        @Test func `a missing passed socket is refused`() async throws {
             let launcher = ["sh", "-c", "LISTEN_FDS=1 LISTEN_PID=$$ exec \"$@\" 3<&-", "sh"]
             let run = try NotifydRun(
                 ["--database", folder.file("n.db")], launcher: launcher, managerPath: folder.file("manager"))
             expectText(try await run.refusal(), "systemd")
         }
 
-        @Test func whatIsPassedMustListen() async throws {
+        @Test func `a passed descriptor must be a listening socket`() async throws {
             let run = try NotifydRun(
                 ["--database", folder.file("n.db")], launcher: NotifydRun.passingSocket,
                 managerPath: folder.file("manager"))

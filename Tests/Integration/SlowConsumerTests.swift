@@ -62,7 +62,7 @@ extension IntegrationTests {
             return (delivered, missed)
         }
 
-        @Test func oneThatHoldsBackLosesNothing() async throws {
+        @Test func `a subscriber that holds back drops nothing`() async throws {
             let statistics = try await consume(outboxBytes: 256 << 20, .holdBack) { subscription, _ in
                 let (delivered, missed) = try await read(subscription)
                 #expect(delivered == Self.count && missed == 0)
@@ -72,7 +72,7 @@ extension IntegrationTests {
             #expect(statistics["dropped_by_clients"] == 0)
         }
 
-        @Test func oneThatHoldsBackLongerThanTheDaemonKeepsIsToldWhatItMissed() async throws {
+        @Test func `a subscriber that holds back beyond the daemon's buffer is told the dropped count`() async throws {
             let statistics = try await consume(outboxBytes: 1 << 20, .holdBack) { subscription, _ in
                 let (delivered, missed) = try await read(subscription)
                 #expect(delivered + missed == Self.count && missed > 0)
@@ -82,7 +82,7 @@ extension IntegrationTests {
             #expect(statistics["dropped_by_clients"] == 0)
         }
 
-        @Test func oneThatDropsIsCountedByTheDaemon() async throws {
+        @Test func `messages dropped by a subscriber are counted by the daemon`() async throws {
             let statistics = try await consume(outboxBytes: 256 << 20, .dropOldest) { subscription, client in
                 // The answer comes behind all messages.
                 try await client.ping()

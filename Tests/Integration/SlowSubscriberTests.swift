@@ -8,7 +8,7 @@ extension IntegrationTests {
     @Suite struct SlowSubscriberTests {
         private let payload = String(repeating: "x", count: 50_000)
 
-        @Test func aVolatileOneIsToldHowManyItMissed() async throws {
+        @Test func `a slow volatile subscriber is told the dropped count`() async throws {
             let daemon = try await Daemon.start()
             let bystander = try Bystander(daemon)
             let deaf = try RawClient(daemon)
@@ -48,7 +48,7 @@ extension IntegrationTests {
             #expect(try deaf.message().sequence == receipt.sequence)
         }
 
-        @Test func oneThatWantsTheLatestGetsThat() async throws {
+        @Test func `a subscriber that keeps the latest gets the latest message of each name`() async throws {
             let daemon = try await Daemon.start()
             let deaf = try RawClient(daemon, overflow: .keepLatest)
             try deaf.subscribe("state.*")
@@ -76,7 +76,7 @@ extension IntegrationTests {
             #expect(got == latest)
         }
 
-        @Test func oneThatAskedForItIsClosed() async throws {
+        @Test func `a subscriber with the disconnect policy is closed on overflow`() async throws {
             let daemon = try await Daemon.start()
             let bystander = try Bystander(daemon)
             let deaf = try RawClient(daemon, overflow: .disconnect)
@@ -92,7 +92,7 @@ extension IntegrationTests {
             #expect(error.isFatal)
         }
 
-        @Test func aDurableOneKeepsItsPlace() async throws {
+        @Test func `a slow durable subscriber keeps its position`() async throws {
             let daemon = try await Daemon.start()
             let bystander = try Bystander(daemon)
             let deaf = try RawClient(daemon)
@@ -111,7 +111,7 @@ extension IntegrationTests {
             #expect(statistics["pages_read", default: 0] > 0)
         }
 
-        @Test func noMoreIsInFlightThanTheWindowAllows() async throws {
+        @Test func `messages in flight do not exceed the window`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             try client.subscribe("a", durable: "mine", window: 3)
@@ -127,7 +127,7 @@ extension IntegrationTests {
             #expect(seen == sequences)
         }
 
-        @Test func noMoreIsHandedOverThanThereIsCreditFor() async throws {
+        @Test func `deliveries do not exceed the credit`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             try client.subscribe("a", as: 5, durable: "mine", credit: 2)

@@ -27,7 +27,7 @@ extension IntegrationTests {
 
         // MARK: The socket
 
-        @Test func aSocketThatAnotherNotifydServes() async throws {
+        @Test func `a socket served by another notifyd is refused`() async throws {
             let daemon = try await Daemon.start()
             let message = try await refusal(socket: daemon.socket)
             #expect(message.contains("another notifyd (pid \(daemon.process.pid)) holds the socket \(daemon.socket)"))
@@ -35,7 +35,7 @@ extension IntegrationTests {
             try RawClient(daemon).ping()
         }
 
-        @Test func aSocketThatAnotherProgramServes() async throws {
+        @Test func `a socket served by another program is refused`() async throws {
             let path = folder.file("theirs.sock")
             let listener = try Listener(path: path)
             let message = try await refusal(socket: path)
@@ -43,7 +43,7 @@ extension IntegrationTests {
             #expect(try RawSocket.connect(listener.probe(), to: path) == 0)
         }
 
-        @Test func aPathThatIsNoSocket() async throws {
+        @Test func `a path that is not a socket is refused`() async throws {
             let file = folder.file("letter")
             try "dear reader".write(toFile: file, atomically: false, encoding: .utf8)
             expectText(try await refusal(socket: file), "\(file) exists and is not a socket")
@@ -55,7 +55,7 @@ extension IntegrationTests {
             #expect(FileFacts(inner)?.kind == S_IFDIR)
         }
 
-        @Test func aPathOver107Bytes() async throws {
+        @Test func `a path over 107 bytes is refused`() async throws {
             let longest = folder.file(String(repeating: "x", count: 107 - folder.path.utf8.count - 1))
             #expect(longest.utf8.count == 107)
             expectText(try await refusal(socket: longest + "x"), "has 108 bytes")
@@ -68,7 +68,7 @@ extension IntegrationTests {
 
         // MARK: The database
 
-        @Test func aDatabaseThatAnotherNotifydHolds() async throws {
+        @Test func `a database in use by another notifyd is refused`() async throws {
             let daemon = try await Daemon.start()
             let message = try await refusal(database: daemon.database)
             #expect(message.contains("the database '\(daemon.database)' is held by another notifyd"))
@@ -77,7 +77,7 @@ extension IntegrationTests {
             try RawClient(daemon).post("still.there", durability: .stored)
         }
 
-        @Test func aDatabaseOfANewerSchema() async throws {
+        @Test func `a database of a newer schema is refused`() async throws {
             let daemon = try await Daemon.start()
             try RawClient(daemon).post("kept", durability: .stored)
             #expect(try await daemon.stop() == .status(0))
@@ -88,7 +88,7 @@ extension IntegrationTests {
             #expect(try Data(contentsOf: URL(filePath: daemon.database)) == before)
         }
 
-        @Test func aDatabaseOfAnotherProgram() async throws {
+        @Test func `a database of another application is refused`() async throws {
             let daemon = try await Daemon.start()
             #expect(try await daemon.stop() == .status(0))
             // The application's id stands at offset 68.
@@ -99,7 +99,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: [1, 15, 100, 4096, 100_000])
-        func aFileThatIsNoDatabase(size: Int) async throws {
+        func `a file that is not a database is refused`(size: Int) async throws {
             let noise = Data((0..<size).map { _ in UInt8.random(in: 0...255) })
             let path = folder.file("noise")
             try noise.write(to: URL(filePath: path))
@@ -110,7 +110,7 @@ extension IntegrationTests {
             #expect(!FileFacts.exists(folder.file("n.sock")))
         }
 
-        @Test func aDatabaseThatIsAFolder() async throws {
+        @Test func `a database path that is a folder is refused`() async throws {
             let inner = folder.file("folder")
             try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
             let message = try await refusal(database: inner)
@@ -120,7 +120,7 @@ extension IntegrationTests {
 
         // MARK: Folders
 
-        @Test func foldersThatAreNotThere() async throws {
+        @Test func `missing folders are refused`() async throws {
             let message = try await refusal(socket: folder.file("none/n.sock"))
             #expect(message.contains("the folder \(folder.file("none")) of the socket does not exist"))
             expectText(try await refusal(database: folder.file("none/n.db")), folder.file("none/n.db"))
@@ -128,7 +128,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: Requirements.canBecomeOthers))
-        func foldersThatCannotBeWritten() async throws {
+        func `folders without write permission are refused`() async throws {
             // The service manager's socket stands in it, too, so it can be passed but not written.
             chmod(folder.path, 0o755)
             let other = try TemporaryFolder()
@@ -146,7 +146,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: Requirements.canBecomeOthers), arguments: ["n.sock.lock", "n.db.lock", "n.db"])
-        func filesOfAnotherUser(name: String) async throws {
+        func `files of another user are refused`(name: String) async throws {
             chmod(folder.path, 0o1777)
             let file = folder.file(name)
             #expect(FileManager.default.createFile(atPath: file, contents: nil, attributes: [.posixPermissions: 0o600]))
@@ -158,7 +158,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: Requirements.canBecomeOthers))
-        func aWriteAheadLogOfAnotherUser() async throws {
+        func `a write-ahead log of another user is refused`() async throws {
             chmod(folder.path, 0o1777)
             let user = Requirements.asUser(54_321)
             let run = try NotifydRun(
@@ -178,7 +178,7 @@ extension IntegrationTests {
         // MARK: What other users may change
 
         @Test(.enabled(if: Requirements.isRoot), arguments: ["n.sock.lock", "n.db.lock", "n.db", "n.db-wal"])
-        func asRootAFileOfAnotherUser(name: String) async throws {
+        func `root is refused a file of another user`(name: String) async throws {
             let run = try NotifydRun(
                 ["--socket", folder.file("n.sock"), "--database", folder.file("n.db")],
                 managerPath: folder.file("manager"))
@@ -195,7 +195,8 @@ extension IntegrationTests {
             #expect(FileFacts(file)?.owner == 54_321)
         }
 
-        @Test(.enabled(if: Requirements.isRoot)) func asRootAFolderOfAnotherUser() async throws {
+        @Test(.enabled(if: Requirements.isRoot))
+        func `root is refused a folder of another user`() async throws {
             let other = try TemporaryFolder()
             #expect(chown(other.path, 54_321, 54_321) == 0)
             for message in [
@@ -207,7 +208,7 @@ extension IntegrationTests {
             #expect(try FileManager.default.contentsOfDirectory(atPath: other.path) == [])
         }
 
-        @Test func foldersThatOthersMayWriteTo() async throws {
+        @Test func `folders that other users may write to are refused`() async throws {
             let shared = try TemporaryFolder()
             #expect(chmod(shared.path, 0o770) == 0)
             for message in [
@@ -233,7 +234,7 @@ extension IntegrationTests {
         ]
 
         @Test(arguments: wrongFiles)
-        func aConfigurationFileThatIsWrong(text: String, line: Int, parts: [String]) async throws {
+        func `an invalid configuration file is refused`(text: String, line: Int, parts: [String]) async throws {
             let path = folder.file("n.yaml")
             try text.write(toFile: path, atomically: false, encoding: .utf8)
             // Options that overrule what is wrong do not excuse it.
@@ -243,7 +244,7 @@ extension IntegrationTests {
             #expect(!FileFacts.exists(folder.file("n.db")))
         }
 
-        @Test func aConfigurationFileThatIsNotThere() async throws {
+        @Test func `a missing configuration file is refused`() async throws {
             let message = try await refusal(["--config", folder.file("none.yaml")])
             #expect(message.contains("the configuration file \(folder.file("none.yaml")) cannot be read"))
         }

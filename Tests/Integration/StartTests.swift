@@ -13,7 +13,7 @@ extension IntegrationTests {
             folder = try TemporaryFolder()
         }
 
-        @Test func theSocketOfOneThatWasKilledIsReplaced() async throws {
+        @Test func `the socket of a killed daemon is replaced`() async throws {
             let daemon = try await Daemon.start()
             try RawClient(daemon).post("kept", durability: .stored)
             try await daemon.kill()
@@ -22,7 +22,7 @@ extension IntegrationTests {
             #expect(try RawClient(daemon).statistics()["log_messages"] == 1)
         }
 
-        @Test func aStaleSocketThatNobodyLockedIsReplaced() async throws {
+        @Test func `a stale socket without a lock is replaced`() async throws {
             let gone = try Listener(path: folder.file("socket"))
             // Closing is not enough where a program that another test just starts still has a copy of the descriptor.
             shutdown(gone.descriptor, Int32(SHUT_RDWR))
@@ -32,7 +32,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: 1...5)
-        func ofSeveralThatStartTogetherOneWins(round: Int) async throws {
+        func `exactly one of several simultaneous starts succeeds`(round: Int) async throws {
             let runs = try (0..<4).map { number in
                 try NotifydRun(
                     ["--socket", folder.file("n.sock"), "--database", folder.file("n.db")],
@@ -54,7 +54,7 @@ extension IntegrationTests {
             #expect(!FileFacts.exists(folder.file("n.sock")))
         }
 
-        @Test func optionsBeatTheEnvironmentAndThatBeatsTheFile() async throws {
+        @Test func `options override the environment, which overrides the file`() async throws {
             let file = folder.file("n.yaml")
             try """
             socket: \(folder.file("by-file.sock"))
@@ -84,7 +84,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func theDatabaseIsItsOwnersAlone() async throws {
+        @Test func `only the owner may read the database`() async throws {
             let daemon = try await Daemon.start()
             try RawClient(daemon).post("kept", durability: .stored)
             for name in [daemon.database, daemon.database + "-wal", daemon.database + ".lock"] {
@@ -99,7 +99,7 @@ extension IntegrationTests {
         // MARK: The defaults
 
         @Test(.enabled(if: Requirements.canMount))
-        func asRootItServesEverybodyFromTheSystemsFolders() async throws {
+        func `a daemon of root serves all users from the system folders`() async throws {
             let mount = "mount -t tmpfs none /run && mount -t tmpfs none /var/lib && umask 077 && exec \"$@\""
             let run = try NotifydRun(
                 [], environment: ["HOME": folder.path], launcher: ["unshare", "--mount", "sh", "-c", mount, "sh"],
@@ -122,7 +122,7 @@ extension IntegrationTests {
         ]
 
         @Test(.enabled(if: Requirements.canBecomeOthers), arguments: userPlaces)
-        func asAUserItServesThatUserFromItsOwnFolders(
+        func `a daemon of a user serves that user from the user's folders`(
             variables: [String: String?], runtime: String?, state: String
         ) async throws {
             let uid: UInt32 = 54_321

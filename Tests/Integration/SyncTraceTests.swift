@@ -18,7 +18,7 @@ extension IntegrationTests {
         private static let receiptBytes = 40
         private static let pongBytes = 16
 
-        @Test func everySyncedReceiptFollowsAFlush() async throws {
+        @Test func `every synced receipt follows a flush`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             let calls = try await trace(daemon, by: client) {
@@ -42,7 +42,7 @@ extension IntegrationTests {
             #expect(receipts == 20)
         }
 
-        @Test func everyBatchOfReceiptsFollowsAFlush() async throws {
+        @Test func `every batch of receipts follows a flush`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             let before = try client.statistics()
@@ -62,7 +62,7 @@ extension IntegrationTests {
             #expect(bytes == 5000 * Self.receiptBytes)
         }
 
-        @Test func storedPostsDoNotWaitForTheDisk() async throws {
+        @Test func `stored posts do not wait for the disk`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             // The sequences for these are reserved, and flushed, by now.

@@ -6,7 +6,7 @@ import Testing
 extension IntegrationTests {
     /// What a subscriber is told after the daemon was killed and started again.
     @Suite struct UncleanStartTests {
-        @Test func theGapAfterAKillIsAsWideAsWhatWasPosted() async throws {
+        @Test func `the gap after a kill equals the number of posts`() async throws {
             let daemon = try await Daemon.start()
             var configuration = NotifyClient.Configuration(socketPath: daemon.socket)
             configuration.connectionWait = .seconds(300)
