@@ -3,8 +3,8 @@ import Testing
 @testable import NotifyBroker
 
 struct SlotTableTests {
-    @Test("A freed place is used again, and its earlier id names nothing any more")
-    func generations() {
+    @Test
+    func `a freed slot is reused, and its earlier id is invalid`() {
         var table = SlotTable<ConnectionID, String>()
         let first = table.insert { _ in "first" }
         let second = table.insert { _ in "second" }
@@ -22,8 +22,8 @@ struct SlotTableTests {
         #expect(table.indices == [0, 1])
     }
 
-    @Test("Removing twice frees once")
-    func doubleRemoval() {
+    @Test
+    func `removing twice frees once`() {
         var table = SlotTable<ConnectionID, Int>()
         let id = table.insert { _ in 1 }
         table.remove(id.index)
@@ -33,15 +33,15 @@ struct SlotTableTests {
         #expect(places == [0, 1])
     }
 
-    @Test("What was never there is not there")
-    func unknownIDs() {
+    @Test
+    func `unknown ids are not contained`() {
         let table = SlotTable<ConnectionID, Int>()
         #expect(!table.contains(ConnectionID(index: 0, generation: 0)))
         #expect(!table.isUsed(5))
     }
 
-    @Test("Values are changed in place")
-    func changes() {
+    @Test
+    func `values are changed in place`() {
         var table = SlotTable<ConnectionID, [Int]>()
         let id = table.insert { _ in [1] }
         table[id.index].append(2)

@@ -6,7 +6,7 @@ import Testing
 @testable import NotifyBroker
 
 struct IdentityTableTests {
-    @Test func equalIdentitiesAreKeptOnce() {
+    @Test func `equal identities are stored once`() {
         var table = IdentityTable()
         let first = table.retain(Identity(uid: 1, gid: 2, groups: [3]))
         let second = table.retain(Identity(uid: 1, gid: 2, groups: [3]))
@@ -24,7 +24,7 @@ struct IdentityTableTests {
 }
 
 struct AccessControlTests {
-    @Test func everyConnectionAndDurableSubscriptionReleasesItsIdentity() {
+    @Test func `closed connections and removed durable subscriptions release their identities`() {
         let shell = Shell()
         let client = shell.connect(groups: [5])
         client.subscribe(1, ["a"], durable: "inbox")
@@ -40,7 +40,7 @@ struct AccessControlTests {
         #expect(shell.core.broker.access.identityCount == 0)
     }
 
-    @Test func theIdentityIsKeptWithADurableSubscriptionWhenItIsAttached() {
+    @Test func `attaching stores the identity with the durable subscription`() {
         let shell = Shell()
         let client = shell.connect(groups: [5])
         client.subscribe(1, ["a"], durable: "inbox")

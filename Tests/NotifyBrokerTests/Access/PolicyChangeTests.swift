@@ -11,7 +11,7 @@ import Testing
 /// The rules are the default's under every generation, so what may be received changes here with the identity that a
 /// subscription was attached with, and what is counted is that decisions are made anew.
 struct PolicyChangeTests {
-    @Test func resolutionsAreMadeAnew() {
+    @Test func `a policy change invalidates resolutions`() {
         let shell = Shell()
         let client = shell.connect()
         client.subscribe(1, ["user.>"])
@@ -29,7 +29,7 @@ struct PolicyChangeTests {
         #expect(client.takeMessages().count == 2)
     }
 
-    @Test func aMessageInFlightIsResolvedAgainAtItsCommit() {
+    @Test func `a message in flight is resolved again at its commit`() {
         let shell = Shell()
         let client = shell.connect()
         client.subscribe(1, ["a"], durable: "inbox")
@@ -42,7 +42,7 @@ struct PolicyChangeTests {
         #expect(client.takeMessages().count == 1)
     }
 
-    @Test func aPageReadUnderEarlierRightsIsRequestedAgain() {
+    @Test func `a page read under earlier rights is requested again`() {
         var configuration = BrokerConfiguration()
         configuration.tailRingBytes = 0
         let shell = Shell(configuration)
@@ -77,7 +77,7 @@ struct PolicyChangeTests {
     }
 
     /// What a durable subscription of another user's names does not receive, it passes for good.
-    @Test func aStoredMessageThatMayNotBeReceivedIsPassedOver() {
+    @Test func `a durable subscription passes stored messages that it may not receive`() {
         for ringBytes in [0, 1 << 20] {
             var configuration = BrokerConfiguration()
             configuration.tailRingBytes = ringBytes

@@ -11,7 +11,7 @@ struct LedgerTests {
         return Ledger(configuration)
     }
 
-    @Test func eachUserHasItsOwnLimitAndTheErrorNamesIt() throws {
+    @Test func `each user has its own limit, named by the error`() throws {
         var ledger = ledger()
         for _ in 0..<3 { try ledger.take(.subscriptions, uid: 7) }
         let error = #expect(throws: WireError.self) { try ledger.take(.subscriptions, uid: 7) }
@@ -21,7 +21,7 @@ struct LedgerTests {
         try ledger.take(.subscriptions, uid: 8)
     }
 
-    @Test func whatIsGivenBackCanBeTakenAgain() throws {
+    @Test func `released amounts can be taken again`() throws {
         var ledger = ledger(1)
         try ledger.take(.subscriptions, uid: 1)
         ledger.change(.subscriptions, by: -1, uid: 1)
@@ -31,14 +31,14 @@ struct LedgerTests {
     }
 
     @Test(arguments: [2, 3, 4])
-    func bytesAreCheckedAfterTheChange(_ bytes: Int) {
+    func `bytes are checked after the change`(_ bytes: Int) {
         var ledger = ledger()
         ledger.change(.receivedBytes, by: bytes, uid: 1)
         #expect(ledger.amount(of: .receivedBytes, uid: 1) == bytes)
         #expect((try? ledger.check(.receivedBytes, uid: 1)) == nil ? bytes > 3 : bytes <= 3)
     }
 
-    @Test func resourcesAreCountedApart() {
+    @Test func `resources are counted separately`() {
         var ledger = ledger()
         for (index, resource) in Ledger.Resource.allCases.enumerated() {
             ledger.change(resource, by: index + 1, uid: 1)
@@ -51,7 +51,7 @@ struct LedgerTests {
 }
 
 struct StoredNamesTests {
-    @Test func namesCountOnceForEachUserAndKnownOnesPassAtTheLimit() throws {
+    @Test func `a user's names count once, and known names are accepted at the limit`() throws {
         var names = StoredNames(limit: 2)
         try note("a", &names)
         try note("b", &names)

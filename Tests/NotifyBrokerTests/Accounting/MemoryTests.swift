@@ -16,7 +16,7 @@ struct MemoryTests {
 
     // MARK: Shares
 
-    @Test func aUserMayHoldHalfOfWhatOthersLeave() throws {
+    @Test func `a user may hold half of the memory that others leave`() throws {
         var ledger = Ledger(configuration(memory: 1_000_000))
         #expect(ledger.room(of: 7) == 475_000)
         #expect(ledger.room(of: 0) == 1_000_000, "root may have it all")
@@ -31,7 +31,7 @@ struct MemoryTests {
         #expect(ledger.room(of: 0) == 287_500)
     }
 
-    @Test func countsAreNoMemory() {
+    @Test func `counts do not use memory`() {
         var ledger = Ledger(configuration(memory: 1_000_000))
         for resource in [
             Ledger.Resource.connections, .subscriptions, .durableSubscriptions, .slowConnections, .outboxBytes,
@@ -43,7 +43,7 @@ struct MemoryTests {
         #expect(ledger.totalBytes == 5 && ledger.bytes(of: 1) == 5)
     }
 
-    @Test func whatCannotBeDroppedMayTakeHalfOfTheShare() {
+    @Test func `undroppable data may take half of the user's share`() {
         var ledger = Ledger(configuration(memory: 1_000_000))
         ledger.change(.answerBytes, by: 237_500, uid: 1)
         #expect(!ledger.isTight(1))
@@ -57,7 +57,7 @@ struct MemoryTests {
         #expect(ledger.outboxLimitPerConnection(uid: 1) == 50_000)
     }
 
-    @Test func connectionsReadLessTheMoreThereAreAndWhileMuchWaits() {
+    @Test func `the read limit shrinks with more connections and more pending data`() {
         var ledger = Ledger(BrokerConfiguration())
         ledger.change(.connections, by: 1, uid: 1)
         #expect(ledger.readLimit(of: 1) == 256 << 10)
@@ -71,7 +71,7 @@ struct MemoryTests {
 
     // MARK: Subscribers that are stopped
 
-    @Test func aStoppedDurableSubscriberCostsLessThanAMegabyte() {
+    @Test func `a stopped durable subscriber costs less than a megabyte`() {
         let shell = Shell()
         let (poster, stopped) = (shell.connect(uid: 1), shell.connect(uid: 2))
         stopped.subscribe(1, ["a"], durable: "d", window: 16_384)
@@ -89,7 +89,7 @@ struct MemoryTests {
         #expect(stopped.takeMessages().count == 10_000)
     }
 
-    @Test func whatTheHostHoldsForASocketIsCharged() {
+    @Test func `bytes that the host holds for a socket are charged`() {
         let shell = Shell()
         let (poster, stopped) = (shell.connect(uid: 1), shell.connect(uid: 2))
         stopped.subscribe(1, ["a"])
@@ -105,7 +105,7 @@ struct MemoryTests {
         #expect(shell.amount(of: .blockBytes, 2) == 0)
     }
 
-    @Test func whatASocketHasSentIsChargedNoLonger() {
+    @Test func `bytes that a socket has sent are no longer charged`() {
         let shell = Shell()
         let (poster, slow) = (shell.connect(uid: 1), shell.connect(uid: 2))
         slow.subscribe(1, ["a"])
@@ -120,7 +120,7 @@ struct MemoryTests {
         #expect((100_000..<250_000).contains(shell.core.broker.ledger.bytes(of: 2)))
     }
 
-    @Test func aFastSubscriberLosesNothingToItsStoppedSiblings() {
+    @Test func `a fast subscriber is unaffected by stopped connections of the same user`() {
         var configuration = BrokerConfiguration()
         configuration.outboxBytesPerUser = 1 << 20
         configuration.answerBytesPerConnection = 64 << 10
@@ -151,7 +151,7 @@ struct MemoryTests {
         #expect(shell.amount(of: .outboxBytes, 2) <= 1 << 20)
     }
 
-    @Test func aMessageForManyConnectionsOfAUserIsChargedOnce() {
+    @Test func `a message for many connections of a user is charged once`() {
         let shell = Shell(configuration(memory: 32 << 20))
         let poster = shell.connect(uid: 1)
         let stopped = (0..<60).map { _ in shell.connect(uid: 2) }
@@ -176,7 +176,7 @@ struct MemoryTests {
 
     // MARK: Requests
 
-    @Test func subscriptionsAreRefusedOverTheShareAndSayWhy() throws {
+    @Test func `subscriptions over the memory share are refused with the limit's name`() throws {
         let shell = Shell(configuration(memory: 2 << 20))
         let client = shell.connect()
         for number in 1...2_000 as ClosedRange<UInt32> {
@@ -200,7 +200,7 @@ struct MemoryTests {
         #expect(next.takeErrors() == [])
     }
 
-    @Test func patternsCostAtMost300BytesForEachToken() throws {
+    @Test func `patterns cost at most 300 bytes per token`() throws {
         var subscriptions = Subscriptions(maximumOverlap: .max)
         var registration: UInt64?
         var tokens = 0
@@ -215,7 +215,7 @@ struct MemoryTests {
         #expect(bytes / tokens <= 300)
     }
 
-    @Test func attachesAndDetachesAreHeldBackWhileTheDiskHangs() {
+    @Test func `attach and detach requests are paused while the disk hangs`() {
         var configuration = BrokerConfiguration()
         configuration.pendingLogBytes = 64 << 10
         let shell = Shell(configuration)
@@ -235,7 +235,7 @@ struct MemoryTests {
         #expect(client.isRead)
     }
 
-    @Test func answersThatAreNotReadAreBounded() {
+    @Test func `unread answers are bounded`() {
         let shell = Shell(configuration(memory: 4 << 20))
         let clients = (0..<100).map { _ in shell.connect() }
         for client in clients {
@@ -250,7 +250,7 @@ struct MemoryTests {
         #expect(clients.allSatisfy { $0.take().count == 500 })
     }
 
-    @Test func cachesAreGivenUpFirst() {
+    @Test func `caches are evicted first`() {
         let shell = Shell(configuration(memory: 8 << 20))
         let poster = shell.connect(uid: 0)
         for _ in 0..<3 {

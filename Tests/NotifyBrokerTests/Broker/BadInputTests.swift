@@ -6,7 +6,7 @@ import WireTestSupport
 
 struct BadInputTests {
     @Test(arguments: [0x00, 0x0D, 0x3F, 0x40, 0x41, 0x50, 0x60, 0xFF] as [UInt8])
-    func anUnknownKindIsAnsweredAndTheConnectionGoesOn(_ kind: UInt8) {
+    func `an unknown frame kind is answered and the connection stays open`(_ kind: UInt8) {
         let shell = Shell()
         let client = shell.connect()
         client.send(rawFrame(kind, [1, 2, 3]))
@@ -37,7 +37,7 @@ struct BadInputTests {
         rawFrame(FrameKind.detach.rawValue, [1, 0, 0, 0, 0, 0, 0, 0]),
         rawFrame(FrameKind.remove.rawValue, [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0xFF, 0xFF, 0xFF]),
     ])
-    func aBrokenFrameIsFatal(_ bytes: [UInt8]) {
+    func `a malformed frame closes the connection`(_ bytes: [UInt8]) {
         let shell = Shell()
         let client = shell.connect()
         client.send(bytes + Ping(request: 99).encoded)
@@ -53,7 +53,7 @@ struct BadInputTests {
     }
 
     @Test(arguments: [-1, 0, 1])
-    func aFrameOverTheLimitIsFatalAsSoonAsItIsAnnounced(_ over: Int) {
+    func `a frame over the limit closes the connection as soon as its length is read`(_ over: Int) {
         let shell = Shell()
         let client = shell.connect()
         let length = UInt32(shell.configuration.maximumPayloadBytes + Limits.frameOverheadBytes + over)
@@ -63,7 +63,7 @@ struct BadInputTests {
         #expect(client.takeErrors().map(\.code) == (over > 0 ? [ErrorCode.frameTooLarge.rawValue] : []))
     }
 
-    @Test func requestsMustRise() {
+    @Test func `request numbers must increase`() {
         let shell = Shell()
         let client = shell.connect()
         for request in [0, 5, 5, 3, 6] as [UInt64] { client.send(Ping(request: request)) }
@@ -75,7 +75,7 @@ struct BadInputTests {
         #expect(received.contains(.pong(Pong(request: 5))) && received.contains(.pong(Pong(request: 6))))
     }
 
-    @Test func flagsOfLaterVersionsAreRefused() {
+    @Test func `flags of later versions are refused`() {
         let shell = Shell()
         let client = shell.connect()
         client.send(rawFrame(FrameKind.ping.rawValue, flags: 1, [1, 0, 0, 0, 0, 0, 0, 0]))
@@ -87,7 +87,7 @@ struct BadInputTests {
         #expect(shell.counter("messages_in") == 0)
     }
 
-    @Test func whatComesAfterAnErrorThatClosesIsNotLookedAt() {
+    @Test func `frames after a fatal error are ignored`() {
         let shell = Shell()
         let client = shell.connect()
         client.stopTaking()
@@ -103,7 +103,7 @@ struct BadInputTests {
         #expect(client.isClosed)
     }
 
-    @Test func whoVanishesInTheMiddleOfAFrameLeavesNothing() {
+    @Test func `a connection closed within a frame leaves no state behind`() {
         let shell = Shell()
         let client = shell.connect()
         client.send(
@@ -122,7 +122,7 @@ struct BadInputTests {
     }
 
     @Test(arguments: [-1, 0, 1])
-    func unfinishedFramesAreLimitedPerUser(_ over: Int) {
+    func `partial frames are limited per user`(_ over: Int) {
         var configuration = BrokerConfiguration()
         configuration.partialBytesPerUser = 10_000
         let shell = Shell(configuration)

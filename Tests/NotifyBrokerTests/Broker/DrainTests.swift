@@ -5,7 +5,7 @@ import NotifyWire
 import Testing
 
 struct DrainTests {
-    @Test func whatCameIsCommittedAndEverybodyIsTold() {
+    @Test func `a drain commits received posts and notifies all connections`() {
         let shell = Shell()
         let (poster, idle) = (shell.connect(), shell.connect())
         let silent = shell.connect(greets: false)
@@ -34,7 +34,7 @@ struct DrainTests {
         #expect(shell.store.subscription(named: "inbox")?.progress.isAttached == false)
     }
 
-    @Test func everyRequestBeforeItHasItsAnswer() {
+    @Test func `every request before a drain is answered`() {
         let shell = Shell()
         let client = shell.connect()
         client.subscribe(1, ["a"], durable: "inbox")
@@ -55,7 +55,7 @@ struct DrainTests {
         #expect(received.last == .closing(Closing(lastRequest: 3)))
     }
 
-    @Test func whoComesMeanwhileIsToldOnce() {
+    @Test func `a connection opened during a drain is notified once`() {
         let shell = Shell()
         shell.drain()
         let early = shell.connect(greets: false)
@@ -67,7 +67,7 @@ struct DrainTests {
         for client in [early, late] { #expect(client.take() == [.closing(Closing(lastRequest: 0))]) }
     }
 
-    @Test func askingTwiceIsAskingOnce() {
+    @Test func `a second drain request has no effect`() {
         let shell = Shell()
         let client = shell.connect()
         shell.drain()
@@ -78,7 +78,7 @@ struct DrainTests {
         #expect(client.take() == [.closing(Closing(lastRequest: 0))])
     }
 
-    @Test func aStoreThatFailsDoesNotHoldItUp() {
+    @Test func `a failing store does not delay the drain`() {
         let shell = Shell()
         let client = shell.connect()
         client.post("a", .stored)
@@ -92,7 +92,7 @@ struct DrainTests {
         #expect(received.last == .closing(Closing(lastRequest: 1)))
     }
 
-    @Test func itWaitsForTheBatchAtWork() {
+    @Test func `a drain waits for the batch in flight`() {
         let shell = Shell()
         let client = shell.connect()
         client.post("a", .stored)
@@ -108,7 +108,7 @@ struct DrainTests {
         #expect(shell.isDrained)
     }
 
-    @Test func aCleanStopGoesOnWithTheExactSequence() {
+    @Test func `a restart after a drain continues with the exact sequence`() {
         let store = FakeStore()
         var shell = Shell(store: store)
         let client = shell.connect()

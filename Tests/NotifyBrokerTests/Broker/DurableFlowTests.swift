@@ -24,7 +24,7 @@ struct DurableFlowTests {
     }
 
     @Test(arguments: [1, 2, 3])
-    func theWindowBoundsWhatIsInFlight(_ window: UInt32) {
+    func `the window bounds messages in flight`(_ window: UInt32) {
         let shell = Shell()
         let client = subscriber(shell, window: window)
         post(10, shell)
@@ -38,7 +38,7 @@ struct DurableFlowTests {
         #expect(client.takeMessages().count == Int(window))
     }
 
-    @Test func theDefaultWindowIsConfiguredAndTheLargestBounded() {
+    @Test func `the default window is configurable and the largest window bounded`() {
         var configuration = BrokerConfiguration()
         configuration.defaultWindow = 3
         let shell = Shell(configuration)
@@ -53,7 +53,7 @@ struct DurableFlowTests {
         #expect(codes == [ErrorCode.limitReached.rawValue])
     }
 
-    @Test func noMoreIsHandedOverThanThereIsCreditFor() {
+    @Test func `deliveries do not exceed the credit`() {
         let shell = Shell()
         let client = subscriber(shell, credit: 1)
         post(5, shell)
@@ -68,7 +68,7 @@ struct DurableFlowTests {
         #expect(shell.store.statistics.pagesRead == 0, "the ring has it all")
     }
 
-    @Test func acknowledgementsArePersistedWithinFiftyMilliseconds() {
+    @Test func `acknowledgements are persisted within 50 ms`() {
         let shell = Shell()
         let client = subscriber(shell)
         post(2, shell)
@@ -89,7 +89,7 @@ struct DurableFlowTests {
         #expect(shell.nextDeadline == nil)
     }
 
-    @Test func acknowledgementsJoinABatchThatIsWantedAnyway() {
+    @Test func `acknowledgements join a batch that is due anyway`() {
         let shell = Shell()
         let client = subscriber(shell)
         post(1, shell)
@@ -100,7 +100,7 @@ struct DurableFlowTests {
     }
 
     /// The loop must not be woken again and again while the store is at work on another batch.
-    @Test func aDeadlineIsNotSetWhileABatchIsAtWork() {
+    @Test func `no deadline is set while a batch is in flight`() {
         let shell = Shell()
         let client = subscriber(shell)
         post(1, shell)
@@ -118,7 +118,7 @@ struct DurableFlowTests {
         #expect(shell.store.subscription(named: "inbox")?.progress.cursor == sequence)
     }
 
-    @Test func whatWasNeverDeliveredCannotBeAcknowledged() {
+    @Test func `an undelivered message can't be acknowledged`() {
         let shell = Shell()
         let client = subscriber(shell, window: 1)
         post(2, shell)
@@ -135,7 +135,7 @@ struct DurableFlowTests {
         #expect(client.takeMessages().map(\.sequence) == [sequence + 1])
     }
 
-    @Test func wrongRangesAreRefused() {
+    @Test func `invalid ranges are refused`() {
         let shell = Shell()
         let client = subscriber(shell)
         client.send(Acknowledge(subscription: 1, ranges: [SequenceRange(first: 5, last: 4)]))
@@ -149,7 +149,7 @@ struct DurableFlowTests {
 
     // MARK: Ring and pages
 
-    @Test func aReaderBehindTheRingReadsPagesAndBecomesLiveAgain() {
+    @Test func `a reader behind the ring reads pages and becomes live again`() {
         var configuration = BrokerConfiguration()
         configuration.tailRingBytes = 10_000
         let shell = Shell(configuration)
@@ -178,7 +178,7 @@ struct DurableFlowTests {
         #expect(shell.store.statistics.pagesRead == pages)
     }
 
-    @Test func aReaderThatIsNotLongBehindReadsTheRing() {
+    @Test func `a reader slightly behind reads the ring`() {
         let shell = Shell()
         let client = subscriber(shell, window: 2)
         post(50, shell)
@@ -192,7 +192,7 @@ struct DurableFlowTests {
         #expect(shell.store.statistics.pagesRead == 0)
     }
 
-    @Test func aSocketThatTakesNothingCostsAPosition() {
+    @Test func `a durable subscription whose socket is blocked holds a position only`() {
         var configuration = BrokerConfiguration()
         configuration.durableOutboxBytes = 1000
         configuration.tailRingBytes = 5000
@@ -209,7 +209,7 @@ struct DurableFlowTests {
         #expect(shell.amount(of: .outboxBytes, 1000) == 0)
     }
 
-    @Test func aPageOfAnEarlierHoldIsNotTaken() {
+    @Test func `a page of an earlier attachment is discarded`() {
         var configuration = BrokerConfiguration()
         configuration.tailRingBytes = 0
         let shell = Shell(configuration)
@@ -239,7 +239,7 @@ struct DurableFlowTests {
     }
 
     /// However many readers are behind, a commit waits for one page at most.
-    @Test func onePageIsReadAtATimeAndEachReaderHasItsTurn() {
+    @Test func `one page is read at a time, and readers take turns`() {
         var configuration = BrokerConfiguration()
         configuration.tailRingBytes = 0
         let shell = Shell(configuration)
@@ -266,7 +266,7 @@ struct DurableFlowTests {
         #expect(clients.allSatisfy { $0.takeMessages().count == 8 })
     }
 
-    @Test func anIdleReadersCursorPassesWhatDoesNotMatch() {
+    @Test func `the cursor of an idle reader passes messages that do not match`() {
         let shell = Shell()
         let client = subscriber(shell)
         post(20, shell, name: "other")
@@ -275,7 +275,7 @@ struct DurableFlowTests {
         #expect(shell.store.subscription(named: "inbox")?.progress.cursor == shell.store.persistedThrough)
     }
 
-    @Test func severalDurableSubscriptionsOfOneConnectionHaveTheirOwnRuns() {
+    @Test func `durable subscriptions of one connection have separate runs`() {
         let shell = Shell()
         let client = shell.connect()
         client.subscribe(1, ["a"], durable: "one")

@@ -9,7 +9,7 @@ import Testing
 struct DurableHoldTests {
     private func code(_ code: ErrorCode) -> [UInt16] { [code.rawValue] }
 
-    @Test func creatingWaitsForItsCommitAndIsFlushed() {
+    @Test func `a creation is confirmed by a flushed commit`() {
         let shell = Shell()
         let client = shell.connect()
         client.subscribe(3, ["b", "a", "b"], durable: "inbox")
@@ -27,7 +27,7 @@ struct DurableHoldTests {
         #expect(record?.progress.isAttached == true)
     }
 
-    @Test func nothingIsDeliveredBeforeItsCommit() {
+    @Test func `no message is delivered before its commit`() {
         let shell = Shell()
         let client = shell.connect()
         client.subscribe(1, ["a"], durable: "inbox")
@@ -42,7 +42,7 @@ struct DurableHoldTests {
         #expect(client.takeMessages().map(\.subscription) == [1])
     }
 
-    @Test func theStartAppliesAtCreationOnly() {
+    @Test func `the start position applies at creation only`() {
         let shell = Shell()
         let poster = shell.connect()
         for _ in 0..<3 { poster.post("a", .stored) }
@@ -59,7 +59,7 @@ struct DurableHoldTests {
         #expect(client.takeMessages().isEmpty)
     }
 
-    @Test func anotherFilterIsAMismatch() {
+    @Test func `attaching with another filter is a mismatch`() {
         let shell = Shell()
         let client = shell.connect()
         client.subscribe(1, ["a", "b"], object: "o", durable: "inbox")
@@ -77,7 +77,7 @@ struct DurableHoldTests {
         #expect(received.count == 3)
     }
 
-    @Test func anotherClientIsToldWhoHoldsIt() {
+    @Test func `a refused attach reports the pid of the holder`() {
         let shell = Shell()
         let (holder, other) = (shell.connect(pid: 4711), shell.connect())
         holder.subscribe(1, ["a"], durable: "inbox")
@@ -93,7 +93,7 @@ struct DurableHoldTests {
         #expect(shell.counter("durable_subscriptions") == 2)
     }
 
-    @Test func aSecondAttachmentOnTheSameConnectionIsRefusedAndTheFirstGoesOn() {
+    @Test func `a second attachment on the same connection is refused and the first remains`() {
         let shell = Shell()
         let client = shell.connect(instance: .one)
         client.subscribe(1, ["a"], durable: "inbox")
@@ -109,7 +109,7 @@ struct DurableHoldTests {
         #expect(client.takeMessages().map(\.subscription) == [1])
     }
 
-    @Test func theSameClientTakesItsPlaceOver() {
+    @Test func `the same client instance takes over its attachment`() {
         let shell = Shell()
         let first = shell.connect(instance: .one)
         first.subscribe(1, ["a"], durable: "inbox")
@@ -146,7 +146,7 @@ struct DurableHoldTests {
         #expect(shell.durable("inbox")?.member?.attachment.connection == second.id)
     }
 
-    @Test func everyRequestToAttachIsAnswered() {
+    @Test func `every request to attach is answered`() {
         let shell = Shell()
         let first = shell.connect(instance: .one)
         let second = shell.connect(instance: .one)
@@ -163,7 +163,7 @@ struct DurableHoldTests {
         #expect(shell.store.subscription(named: "inbox")?.progress.isAttached == false)
     }
 
-    @Test func aCreationThatFailsNeverWas() {
+    @Test func `a failed creation leaves no subscription`() {
         let shell = Shell()
         let (first, second) = (shell.connect(instance: .one), shell.connect(instance: .one))
         first.subscribe(1, ["a"], durable: "inbox")
@@ -185,7 +185,7 @@ struct DurableHoldTests {
     }
 
     /// A removal that waits behind a creation that fails must not free the place of whoever came to it since.
-    @Test func aRemovalBehindAFailedCreationHurtsNobody() {
+    @Test func `a removal after a failed creation does not affect other subscriptions`() {
         let shell = Shell()
         let client = shell.connect()
         client.subscribe(1, ["a"], durable: "first")
@@ -208,7 +208,7 @@ struct DurableHoldTests {
         #expect(shell.amount(of: .durableSubscriptions, 1000) == 2)
     }
 
-    @Test func aFailedAttachLeavesTheSubscriptionFree() {
+    @Test func `a failed attach leaves the subscription free`() {
         let shell = Shell()
         let first = shell.connect()
         first.subscribe(1, ["a"], durable: "inbox")
@@ -233,7 +233,7 @@ struct DurableHoldTests {
 
     // MARK: Leaving
 
-    @Test func detachingIsConfirmedByTheCommitOfItsAcknowledgements() {
+    @Test func `detaching is confirmed once its acknowledgements are committed`() {
         let shell = Shell()
         let client = shell.connect()
         client.subscribe(1, ["a"], durable: "inbox")
@@ -254,7 +254,7 @@ struct DurableHoldTests {
                 == DurableProgress(cursor: sequence, seenThrough: sequence))
     }
 
-    @Test func detachingThatCannotBeCommittedIsSaidAndTriedAgain() {
+    @Test func `a detach that can't be committed is reported and retried`() {
         let shell = Shell()
         let client = shell.connect()
         client.subscribe(1, ["a"], durable: "inbox")
@@ -273,7 +273,7 @@ struct DurableHoldTests {
         #expect(shell.store.subscription(named: "inbox")?.progress.isAttached == false)
     }
 
-    @Test func aLostConnectionDetaches() {
+    @Test func `closing a connection detaches its durable subscriptions`() {
         let shell = Shell()
         let first = shell.connect(instance: .one)
         first.subscribe(1, ["a"], durable: "inbox", window: 2)
@@ -293,7 +293,7 @@ struct DurableHoldTests {
 
     // MARK: Removing
 
-    @Test func whatIsHeldIsNotRemoved() {
+    @Test func `an attached durable subscription is not removed`() {
         let shell = Shell()
         let (holder, other) = (shell.connect(), shell.connect())
         holder.subscribe(1, ["a"], durable: "inbox")
@@ -306,7 +306,7 @@ struct DurableHoldTests {
         #expect(shell.store.subscriptions.count == 1)
     }
 
-    @Test func removingTakesItsCommitAndThenItIsGone() {
+    @Test func `a removal is confirmed by its commit`() {
         let shell = Shell()
         let client = shell.connect()
         client.subscribe(1, ["a"], durable: "inbox")
@@ -335,7 +335,7 @@ struct DurableHoldTests {
     }
 
     /// Progress that went along with a removal that failed is still to be persisted.
-    @Test func aFailedRemovalLosesNoProgress() {
+    @Test func `progress committed with a failed removal is persisted later`() {
         let shell = Shell()
         let client = shell.connect()
         client.subscribe(1, ["a"], durable: "inbox")

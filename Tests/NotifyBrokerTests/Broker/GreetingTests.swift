@@ -11,7 +11,7 @@ struct GreetingTests {
         return ErrorCode(rawValue: errors[0].code)
     }
 
-    @Test func theWelcomeTellsWhoAndHowMuch() {
+    @Test func `the welcome has the identity and the limits`() {
         let shell = Shell()
         let client = shell.connect(Peer(uid: 5, gid: 6, pid: 7), greeting: nil)
         client.send(Hello(lowestVersion: 0, highestVersion: 9, instance: .one))
@@ -27,7 +27,7 @@ struct GreetingTests {
     }
 
     @Test(arguments: [(1, 1), (0, 1), (1, 65535), (0, 2)] as [(UInt16, UInt16)])
-    func aSharedVersionIsFound(_ low: UInt16, _ high: UInt16) {
+    func `a version in both ranges is accepted`(_ low: UInt16, _ high: UInt16) {
         let shell = Shell()
         let client = shell.connect(Peer(uid: 5, gid: 6, pid: 7), greeting: nil)
         client.send(Hello(lowestVersion: low, highestVersion: high, instance: .one))
@@ -40,7 +40,7 @@ struct GreetingTests {
     }
 
     @Test(arguments: [(0, 0), (2, 3), (3, 2), (65535, 65535)] as [(UInt16, UInt16)])
-    func otherVersionsAreRefused(_ low: UInt16, _ high: UInt16) {
+    func `other versions are refused`(_ low: UInt16, _ high: UInt16) {
         let shell = Shell()
         let client = shell.connect(greets: false)
         client.send(Hello(lowestVersion: low, highestVersion: high, instance: .one))
@@ -50,7 +50,7 @@ struct GreetingTests {
         #expect(shell.connectionCount == 0)
     }
 
-    @Test func itMayComeByteByByte() {
+    @Test func `a hello may arrive byte by byte`() {
         let shell = Shell()
         let client = shell.connect(greets: false)
         for byte in Hello(instance: .one).encoded {
@@ -66,7 +66,7 @@ struct GreetingTests {
     }
 
     @Test(arguments: [512, 513])
-    func itIsShort(_ bytes: Int) {
+    func `a hello over 512 bytes is refused`(_ bytes: Int) {
         let shell = Shell()
         let client = shell.connect(greets: false)
         let body = Hello(instance: .one).encoded.dropFirst(FrameHeader.size)
@@ -85,7 +85,7 @@ struct GreetingTests {
         (Array("GET / HTTP/1.1\r\n\r\n".utf8), .frameTooLarge),
         ([0xFF, 0xFF, 0xFF, 0xFF, 1, 0, 0, 0], .frameTooLarge),
     ])
-    func whatIsNoHelloIsToldAndClosed(_ bytes: [UInt8], _ code: ErrorCode) {
+    func `a first frame other than hello is answered and closes the connection`(_ bytes: [UInt8], _ code: ErrorCode) {
         let shell = Shell()
         let other = shell.connect()
         let client = shell.connect(greets: false)
@@ -99,7 +99,7 @@ struct GreetingTests {
         #expect(other.take() == [.pong(Pong(request: 1))], "nobody else notices")
     }
 
-    @Test func whoSaysNothingIsClosedInTime() {
+    @Test func `a silent connection is closed at the greeting deadline`() {
         let shell = Shell()
         let client = shell.connect(greets: false)
         #expect(shell.nextDeadline == .seconds(10))
@@ -111,7 +111,7 @@ struct GreetingTests {
         #expect(shell.nextDeadline == nil)
     }
 
-    @Test func whoDoesNotReadWhyIsClosedAllTheSame() {
+    @Test func `a connection that does not read its error is closed at the deadline`() {
         let shell = Shell()
         let client = shell.connect(greets: false)
         client.stopTaking()
@@ -126,7 +126,7 @@ struct GreetingTests {
         #expect(shell.connectionCount == 0)
     }
 
-    @Test func whoHasGreetedHasNoDeadline() {
+    @Test func `a greeted connection has no deadline`() {
         let shell = Shell()
         let client = shell.connect()
         #expect(shell.nextDeadline == nil)
@@ -134,7 +134,7 @@ struct GreetingTests {
         #expect(!client.isClosed)
     }
 
-    @Test func aSecondHelloIsFatal() {
+    @Test func `a second hello closes the connection`() {
         let shell = Shell()
         let client = shell.connect()
         client.send(Hello(instance: .one))

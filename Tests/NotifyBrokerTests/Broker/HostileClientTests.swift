@@ -7,7 +7,7 @@ import WireTestSupport
 
 /// What one client asks must cost the daemon, and so everybody else, no more than that client could have sent.
 struct HostileClientTests {
-    @Test func `lists go on as their answers are read`() throws {
+    @Test func `listing resumes as its answers are read`() throws {
         var configuration = BrokerConfiguration()
         configuration.answerBytesPerConnection = 10_000
         let shell = Shell(configuration)
@@ -31,7 +31,7 @@ struct HostileClientTests {
         #expect(ends.count == 1000)
     }
 
-    @Test func `ranges over one another are acknowledged once, whatever their order`() throws {
+    @Test func `overlapping ranges in any order are acknowledged once`() throws {
         let shell = Shell()
         let client = shell.connect()
         client.subscribe(1, ["a"], durable: "d")
@@ -65,7 +65,7 @@ struct HostileClientTests {
         #expect(error.isFatal && error.code == ErrorCode.frameTooLarge.rawValue)
     }
 
-    @Test func `stored posts are refused before they fill the memory of a daemon whose disk hangs`() {
+    @Test func `stored posts are refused before they fill the memory while the disk hangs`() {
         var configuration = BrokerConfiguration()
         configuration.pendingLogBytes = 1000
         let shell = Shell(configuration)
@@ -84,7 +84,7 @@ struct HostileClientTests {
         #expect(receipts == 100 - refused.count)
     }
 
-    @Test func `late greetings end one by one, each at its time`() {
+    @Test func `late greetings end one by one at their own deadlines`() {
         var configuration = BrokerConfiguration()
         configuration.greetingTimeout = .seconds(10)
         let shell = Shell(configuration)
@@ -103,7 +103,7 @@ struct HostileClientTests {
         #expect(shell.nextDeadline == nil)
     }
 
-    @Test func `the count of live subscriptions follows who holds a durable one`() {
+    @Test func `the count of live subscriptions follows attached durable subscriptions`() {
         let shell = Shell()
         let client = shell.connect()
         client.subscribe(1, ["a"], durable: "d")
@@ -123,7 +123,7 @@ struct HostileClientTests {
         #expect(shell.counter("durable_subscriptions") == 1)
     }
 
-    @Test func `a connection over its limit is not gone through for every message`() {
+    @Test func `a connection over its limit is not scanned for every message`() {
         var configuration = BrokerConfiguration()
         configuration.outboxBytesPerConnection = 64 << 10
         let shell = Shell(configuration)

@@ -15,7 +15,7 @@ struct LimitTests {
     private func codes(_ client: Client) -> [UInt16] { client.takeErrors().map(\.code) }
 
     @Test(arguments: [true, false])
-    func connectionsAreLimited(_ isPerUser: Bool) {
+    func `connections are limited`(_ isPerUser: Bool) {
         let shell = configured {
             if isPerUser { $0.connectionsPerUser = 3 } else { $0.connections = 3 }
         }
@@ -32,7 +32,7 @@ struct LimitTests {
         if isPerUser { #expect(shell.connect(uid: 2000).isClosed == false) }
     }
 
-    @Test func subscriptionsOfAConnectionAreLimited() {
+    @Test func `subscriptions of a connection are limited`() {
         let shell = configured { $0.subscriptionsPerConnection = 3 }
         let client = shell.connect()
         client.subscribe(1, ["a"])
@@ -49,7 +49,7 @@ struct LimitTests {
         #expect(shell.counter("subscriptions") == 3)
     }
 
-    @Test func bytesOfAUsersSubscriptionsAreLimited() {
+    @Test func `the memory of a user's subscriptions is limited`() {
         let shell = configured { $0.subscriptionBytesPerUser = 5_000 }
         let (client, stranger) = (shell.connect(), shell.connect(uid: 2000))
         for number in 1...20 as ClosedRange<UInt32> { client.subscribe(number, ["*.a\(number).b"]) }
@@ -65,7 +65,7 @@ struct LimitTests {
         #expect(codes(client).isEmpty, "given back")
     }
 
-    @Test func roomThatSubscriptionsLeftIsUsedAgain() {
+    @Test func `the memory of removed subscriptions is reused`() {
         let shell = configured { $0.subscriptionBytesPerUser = 100_000 }
         let client = shell.connect()
         client.subscribe(1, ["kept.*"], durable: "kept")
@@ -90,7 +90,7 @@ struct LimitTests {
         #expect(codes(client).isEmpty)
     }
 
-    @Test func subscriptionsOfAUserAreLimited() {
+    @Test func `subscriptions of a user are limited`() {
         let shell = configured { $0.subscriptionsPerUser = 2 }
         let (first, second, stranger) = (shell.connect(), shell.connect(), shell.connect(uid: 2000))
         first.subscribe(1, ["a"])
@@ -106,7 +106,7 @@ struct LimitTests {
         #expect(codes(second).isEmpty)
     }
 
-    @Test func durableSubscriptionsOfAUserAreLimited() {
+    @Test func `durable subscriptions of a user are limited`() {
         let shell = configured { $0.durableSubscriptionsPerUser = 2 }
         let client = shell.connect()
         for (number, name) in ["one", "two", "three"].enumerated() {
@@ -125,7 +125,7 @@ struct LimitTests {
         #expect(codes(client).isEmpty)
     }
 
-    @Test func recoveredSubscriptionsCount() {
+    @Test func `recovered durable subscriptions count towards the limit`() {
         let store = FakeStore()
         var shell = Shell(store: store)
         let client = shell.connect()
@@ -141,7 +141,7 @@ struct LimitTests {
     }
 
     @Test(arguments: [0, 1, 64, 65])
-    func aSubscriptionHasOneTo64Patterns(_ count: Int) {
+    func `a subscription has 1 to 64 patterns`(_ count: Int) {
         let shell = Shell()
         let client = shell.connect()
         client.subscribe(1, (0..<count).map { "a\($0)" })
@@ -149,7 +149,7 @@ struct LimitTests {
         #expect(codes(client) == (1...64 ~= count ? [] : [ErrorCode.invalidPattern.rawValue]))
     }
 
-    @Test func whatIsWrongWithASubscriptionIsAnswered() {
+    @Test func `invalid subscriptions are refused with an error`() {
         let shell = Shell()
         let client = shell.connect()
         client.subscribe(0, ["a"])
@@ -168,7 +168,7 @@ struct LimitTests {
         #expect(shell.counter("subscriptions") == 1)
     }
 
-    @Test func aNumberIsFreeAfterDetached() {
+    @Test func `a detached subscription number can be reused`() {
         let shell = Shell()
         let client = shell.connect()
         client.subscribe(1, ["a"])

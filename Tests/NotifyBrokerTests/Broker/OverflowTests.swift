@@ -33,7 +33,7 @@ struct OverflowTests {
         shell.closed(poster)
     }
 
-    @Test func theOldestAreDroppedAndTold() {
+    @Test func `the oldest messages are dropped and reported`() {
         let shell = shell()
         let client = subscriber(shell, .dropOldest)
         let before = shell.lastSequence
@@ -59,7 +59,7 @@ struct OverflowTests {
         #expect(shell.amount(of: .outboxBytes, 1000) == 0)
     }
 
-    @Test func theLatestOfEachNameIsKept() {
+    @Test func `keepLatest keeps the latest message of each name`() {
         let shell = shell()
         let client = subscriber(shell, .keepLatest)
         post(99, shell, names: ["a", "b", "c"])
@@ -83,7 +83,7 @@ struct OverflowTests {
         #expect(dropped + delivered == 99)
     }
 
-    @Test func whenEvenTheLatestAreTooManyTheNewestStay() {
+    @Test func `keepLatest drops the oldest names when over the limit`() {
         let shell = shell()
         let client = subscriber(shell, .keepLatest)
         post(100, shell, names: (0..<100).map { "n\($0)" })
@@ -93,7 +93,7 @@ struct OverflowTests {
         #expect(messages.count >= 5 && messages.last?.name == "n99")
     }
 
-    @Test func whoAskedForItIsClosed() {
+    @Test func `a connection with the disconnect policy is closed on overflow`() {
         let shell = shell()
         let client = subscriber(shell, .disconnect)
         post(100, shell)
@@ -108,7 +108,7 @@ struct OverflowTests {
         #expect(shell.holdsNothing(1000))
     }
 
-    @Test func whoReadsIsNotBothered() {
+    @Test func `a slow connection does not affect one that reads`() {
         let shell = shell()
         let slow = subscriber(shell, .dropOldest)
         let fast = subscriber(shell, .disconnect)
@@ -118,7 +118,7 @@ struct OverflowTests {
         #expect(slow.inbox.isEmpty)
     }
 
-    @Test func allConnectionsOfAUserShareALimit() {
+    @Test func `connections of a user share a limit`() {
         let shell = shell {
             $0.outboxBytesPerConnection = 1 << 20
             $0.outboxBytesPerUser = 8192
@@ -143,7 +143,7 @@ struct OverflowTests {
         }
     }
 
-    @Test func answersAndDurableMessagesAreNeverDropped() {
+    @Test func `answers and durable messages are never dropped`() {
         let shell = shell()
         let client = shell.connect()
         client.subscribe(1, [">"])
@@ -166,7 +166,7 @@ struct OverflowTests {
 
     // MARK: Held back
 
-    @Test func whoDoesNotReadItsAnswersIsNotReadFrom() {
+    @Test func `reading from a connection pauses while its answers are unread`() {
         let shell = shell { $0.answerBytesPerConnection = 1000 }
         let client = shell.connect()
         client.stopTaking()
@@ -188,7 +188,7 @@ struct OverflowTests {
         #expect(!client.isClosed)
     }
 
-    @Test func whoPostsFasterThanTheLogIsNotReadFromUntilItHasCaughtUp() {
+    @Test func `reading from a poster pauses until the log has caught up`() {
         let shell = shell { $0.pendingLogBytes = 2000 }
         let (poster, other) = (shell.connect(), shell.connect())
         var sent = 0
@@ -209,7 +209,7 @@ struct OverflowTests {
         #expect(poster.take().count == sent)
     }
 
-    @Test func bothReasonsMustBeGone() {
+    @Test func `reading resumes once every reason to pause has ended`() {
         let shell = shell {
             $0.pendingLogBytes = 500
             $0.answerBytesPerConnection = 300
@@ -228,7 +228,7 @@ struct OverflowTests {
         #expect(client.take().count == 30)
     }
 
-    @Test func oneWhoVanishesWhileHeldBackIsForgotten() {
+    @Test func `a connection closed while paused is forgotten`() {
         let shell = shell { $0.pendingLogBytes = 100 }
         let client = shell.connect()
         for _ in 0..<10 { client.post("a", payload: [UInt8](repeating: 0, count: 100), .stored) }

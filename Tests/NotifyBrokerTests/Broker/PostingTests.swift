@@ -12,7 +12,7 @@ struct PostingTests {
 
     // MARK: Receipts
 
-    @Test func aReceiptIsTrueForItsDurability() {
+    @Test func `a receipt reports the achieved durability`() {
         let shell = Shell()
         let subscriber = shell.connect()
         subscriber.subscribe(1, ["a", "b"])
@@ -36,7 +36,7 @@ struct PostingTests {
         #expect(shell.store.messages.map(\.sequence) == [receipts[1], receipts[3], receipts[4]].map(\.sequence))
     }
 
-    @Test func storedOnesWaitForTheCommitAndVolatileOnesDoNot() {
+    @Test func `stored posts wait for the commit and volatile posts do not`() {
         let shell = Shell()
         let subscriber = shell.connect()
         subscriber.subscribe(1, [">"])
@@ -53,7 +53,7 @@ struct PostingTests {
         #expect(receipts(poster).map(\.request) == [1])
     }
 
-    @Test func onlySyncedPostsMakeABatchFlush() {
+    @Test func `only synced posts make a batch flush`() {
         let shell = Shell()
         let poster = shell.connect()
         poster.post("a", .stored)
@@ -67,7 +67,7 @@ struct PostingTests {
         #expect(receipts(poster).map(\.durability) == [.stored, .stored, .synced])
     }
 
-    @Test func withoutAReceiptThereIsNoAnswerIfAllIsWell() {
+    @Test func `successful posts without a receipt have no answer`() {
         let shell = Shell()
         let poster = shell.connect()
         poster.post("a", .stored, receipt: false)
@@ -77,7 +77,7 @@ struct PostingTests {
         #expect(shell.store.messages.count == 1)
     }
 
-    @Test func manyPostsGatherWhileOneBatchIsCommitted() {
+    @Test func `posts gather while a batch is committed`() {
         let shell = Shell()
         let poster = shell.connect()
         let before = shell.store.batches.count
@@ -91,7 +91,7 @@ struct PostingTests {
         #expect(receipts(poster).count == 100)
     }
 
-    @Test func aBatchThatFailsIsAnErrorForEachPost() {
+    @Test func `a failed batch is an error for each of its posts`() {
         let shell = Shell()
         let (poster, gone) = (shell.connect(), shell.connect())
         let watcher = shell.connect()
@@ -125,7 +125,7 @@ struct PostingTests {
 
     // MARK: Refusals
 
-    @Test func whatIsWrongWithAPostIsAnswered() {
+    @Test func `invalid posts are refused with an error`() {
         var configuration = BrokerConfiguration()
         configuration.maximumPayloadBytes = 10
         let shell = Shell(configuration)
@@ -159,7 +159,7 @@ struct PostingTests {
     }
 
     /// What a name reaches may be known already; what is wrong with the rest of a post is seen all the same.
-    @Test func aKnownNameDoesNotHideWhatIsWrong() {
+    @Test func `posts under a resolved name are validated fully`() {
         let shell = Shell()
         let (root, client) = (shell.connect(uid: 0), shell.connect(uid: 1000))
         root.post("user.5.x", object: "o")
@@ -174,7 +174,7 @@ struct PostingTests {
     }
 
     @Test(arguments: [1, 2, 5])
-    func theWindowBoundsWhatWaitsForReceipts(_ window: Int) {
+    func `the window bounds posts that wait for receipts`(_ window: Int) {
         var configuration = BrokerConfiguration()
         configuration.postWindow = window
         let shell = Shell(configuration)
@@ -196,7 +196,7 @@ struct PostingTests {
         #expect(receipts(client).count == window, "the window is free again")
     }
 
-    @Test func aFailedBatchGivesTheWindowBack() {
+    @Test func `a failed batch frees the window`() {
         var configuration = BrokerConfiguration()
         configuration.postWindow = 2
         let shell = Shell(configuration)
@@ -211,7 +211,7 @@ struct PostingTests {
         }
     }
 
-    @Test func namesOfStoredMessagesAreLimitedPerUser() {
+    @Test func `names of stored messages are limited per user`() {
         var configuration = BrokerConfiguration()
         configuration.namesPerUser = 2
         let shell = Shell(configuration)
@@ -227,7 +227,7 @@ struct PostingTests {
 
     // MARK: Before the first reservation
 
-    @Test func nothingIsPostedBeforeSequencesAreReserved() {
+    @Test func `posts are refused before sequences are reserved`() {
         let shell = Shell(isReady: false)
         #expect(!shell.isReady)
         let client = shell.connect(Peer(uid: 1, gid: 1, pid: 1), greeting: nil)

@@ -6,7 +6,7 @@ import Testing
 
 /// Starts after a crash and after a stop.
 struct RecoveryTests {
-    @Test func whatWasHeldWhenItDiedMayHaveBeenSeen() {
+    @Test func `messages may be redelivered to a subscription that was attached at a crash`() {
         let store = FakeStore()
         var shell = Shell(store: store)
         let client = shell.connect()
@@ -38,7 +38,7 @@ struct RecoveryTests {
         #expect(next.takeMessages().allSatisfy { !$0.isRedelivery }, "new ones were not seen")
     }
 
-    @Test func whatWasDeliveredBeforeACrashIsAcknowledgedOnceItIsRedelivered() {
+    @Test func `a message delivered before a crash can be acknowledged once redelivered`() {
         let store = FakeStore()
         var shell = Shell(store: store)
         let client = shell.connect()
@@ -65,7 +65,7 @@ struct RecoveryTests {
         #expect(store.subscription(named: "inbox")?.progress.cursor == seen[2])
     }
 
-    @Test func noSequenceIsUsedTwice() {
+    @Test func `no sequence is used twice`() {
         let store = FakeStore()
         var used: Set<UInt64> = []
         for _ in 0..<5 {
@@ -82,7 +82,7 @@ struct RecoveryTests {
         #expect(used.count == 15)
     }
 
-    @Test func nothingIsGivenOutBeforeTheNewBlockIsReserved() {
+    @Test func `no sequence is assigned before the new block is reserved`() {
         let store = FakeStore()
         _ = Shell(store: store)
         let shell = Shell(store: store, isReady: false)
@@ -93,7 +93,7 @@ struct RecoveryTests {
         #expect(shell.isReady)
     }
 
-    @Test func afterACleanStopNothingIsSuspected() {
+    @Test func `no redelivery is assumed after a clean stop`() {
         let store = FakeStore()
         var shell = Shell(store: store)
         let client = shell.connect()

@@ -13,7 +13,7 @@ struct RightsTests {
             ("user.2000.x", 1000, false), ("user.2000", 1000, false), ("user.2000.x", 0, true), ("user", 1000, true),
             ("user.x", 1000, false), ("user.01000.x", 1000, false), ("user.x", 0, true), ("users.2000.x", 1000, true),
         ] as [(String, UInt32, Bool)])
-    func postingIsBound(_ name: String, _ uid: UInt32, _ isAllowed: Bool) {
+    func `posting requires the right to post`(_ name: String, _ uid: UInt32, _ isAllowed: Bool) {
         let shell = Shell()
         let client = shell.connect(uid: uid)
         for durability in Durability.allCases { client.post(name, durability) }
@@ -28,7 +28,7 @@ struct RightsTests {
             ("user.1000.>", 1000, true), ("user.*.x", 1000, true), ("user.>", 1000, true), (">", 1000, true),
             ("user.2000.>", 0, true), ("notifyd.>", 1000, true),
         ] as [(String, UInt32, Bool)])
-    func subscribingToAnothersPartIsRefused(_ pattern: String, _ uid: UInt32, _ isAllowed: Bool) {
+    func `subscribing to another user's names is refused`(_ pattern: String, _ uid: UInt32, _ isAllowed: Bool) {
         let shell = Shell()
         let client = shell.connect(uid: uid)
         client.subscribe(1, ["a", pattern])
@@ -40,7 +40,7 @@ struct RightsTests {
     }
 
     /// Live, from the ring and from pages.
-    @Test func wildcardsDoNotReachAnothersPart() {
+    @Test func `wildcards do not match names of other users`() {
         for ring in [0, 1 << 20] {
             var configuration = BrokerConfiguration()
             configuration.tailRingBytes = ring
@@ -73,7 +73,7 @@ struct RightsTests {
         }
     }
 
-    @Test func automaticIsVolatileWhereNobodyMayReceive() {
+    @Test func `automatic durability is volatile if no durable subscriber may receive the message`() {
         let shell = Shell()
         let (owner, stranger) = (shell.connect(uid: 1000), shell.connect(uid: 2000))
         stranger.subscribe(1, [">"], durable: "all")
@@ -83,7 +83,7 @@ struct RightsTests {
         #expect(shell.store.messages.isEmpty)
     }
 
-    @Test func theDaemonsOwnNamesAreHiddenFromWildcards() {
+    @Test func `a leading wildcard does not match the daemon's own names`() {
         let shell = Shell()
         let client = shell.connect(uid: 0)
         client.subscribe(1, [">", "*.x"], durable: "all")
@@ -92,7 +92,7 @@ struct RightsTests {
         #expect(client.takeErrors().isEmpty)
     }
 
-    @Test func onlyRootRemovesAndListsForOthers() {
+    @Test func `only root removes and lists durable subscriptions of other users`() {
         let shell = Shell()
         let (owner, stranger, root) = (shell.connect(uid: 1000), shell.connect(uid: 2000), shell.connect(uid: 0))
         owner.subscribe(1, ["a"], durable: "inbox")

@@ -5,7 +5,7 @@ import NotifyWire
 import Testing
 
 struct StatisticsTests {
-    @Test func theCountersSayWhatHappened() {
+    @Test func `counters match the events`() {
         let shell = Shell()
         let client = shell.connect(instance: .one)
         client.subscribe(1, ["a"])
@@ -45,7 +45,7 @@ struct StatisticsTests {
         #expect(counters["dropped"] == 0 && counters["gaps"] == 0)
     }
 
-    @Test func limitsAreReportedToTheirUserAndAllToRoot() throws {
+    @Test func `a user sees its own limits, root sees all`() throws {
         let shell = Shell()
         let (own, other, root) = (shell.connect(uid: 7), shell.connect(uid: 8), shell.connect(uid: 0))
         own.subscribe(1, ["a"])
@@ -72,7 +72,7 @@ struct StatisticsTests {
         #expect(rootReport["memory_bytes.limit"] == 1 << 30)
     }
 
-    @Test func clientsReportWhatTheyDropThemselves() {
+    @Test func `drops reported by clients are counted`() {
         let shell = Shell()
         let client = shell.connect()
         client.subscribe(1, ["a"])
@@ -86,7 +86,7 @@ struct StatisticsTests {
         #expect(client.takeErrors().map(\.code) == [ErrorCode.unknownSubscription.rawValue])
     }
 
-    @Test func listingShowsWhoHoldsWhatAndHowFarItIs() {
+    @Test func `listing shows the holder and position of each durable subscription`() {
         let shell = Shell()
         let client = shell.connect(pid: 4711)
         client.subscribe(1, ["b", "a"], object: "o", durable: "second")

@@ -5,7 +5,7 @@ import NotifyWire
 import Testing
 
 struct StorageHealthTests {
-    @Test func aProblemIsSaidOnceAndItsEndToo() {
+    @Test func `a storage problem and its end are reported once`() {
         let shell = Shell()
         let client = shell.connect()
         for _ in 0..<3 {
@@ -26,7 +26,7 @@ struct StorageHealthTests {
         #expect(shell.healthChanges == ["the disk is full", "the disk is broken", nil])
     }
 
-    @Test func itIsTriedAgainEachSecondAlsoIfNobodyPosts() {
+    @Test func `a failed commit is retried each second without new posts`() {
         let shell = Shell()
         let client = shell.connect()
         client.post("a", .stored)
@@ -48,7 +48,7 @@ struct StorageHealthTests {
         #expect(shell.nextDeadline == nil)
     }
 
-    @Test func aStoreThatIsSilentForTenSecondsIsAProblem() {
+    @Test func `a store without an answer for ten seconds is a problem`() {
         let shell = Shell()
         let client = shell.connect()
         client.post("a", .stored)
@@ -67,7 +67,7 @@ struct StorageHealthTests {
         #expect(client.take().count == 1, "the post was stored after all")
     }
 
-    @Test func aPageThatDoesNotComeIsAProblemToo() {
+    @Test func `a page without an answer is a problem`() {
         var configuration = BrokerConfiguration()
         configuration.tailRingBytes = 0
         let shell = Shell(configuration)
@@ -90,7 +90,7 @@ struct StorageHealthTests {
         #expect(shell.nextDeadline == nil)
     }
 
-    @Test func aPageThatCannotBeReadIsReadAgain() {
+    @Test func `a page that can't be read is requested again`() {
         var configuration = BrokerConfiguration()
         configuration.tailRingBytes = 0
         let shell = Shell(configuration)
@@ -115,7 +115,7 @@ struct StorageHealthTests {
         #expect(shell.reader("inbox")?.isLive == true)
     }
 
-    @Test func anOutcomeThatComesTwiceOrTooLateChangesNothing() {
+    @Test func `a late or duplicate outcome has no effect`() {
         let shell = Shell()
         let client = shell.connect()
         client.post("a", .stored)

@@ -51,7 +51,7 @@ struct CommitPipelineTests {
         return pipeline.isBehind && pipeline.hold(waiter.connection.slot)
     }
 
-    @Test func noSequenceIsGivenBeforeTheFirstReservation() throws {
+    @Test func `no sequence is assigned before the first reservation`() throws {
         var pipeline = pipeline()
         #expect(throws: WireError.self) { try pipeline.takeSequence() }
         let batch = try #require(begin(&pipeline))
@@ -61,7 +61,7 @@ struct CommitPipelineTests {
         #expect(try pipeline.takeSequence() == 5)
     }
 
-    @Test func oneBatchIsInFlightAtATime() throws {
+    @Test func `one batch is in flight at a time`() throws {
         var pipeline = try ready()
         _ = append(5, to: &pipeline)
         let first = try #require(begin(&pipeline))
@@ -78,7 +78,7 @@ struct CommitPipelineTests {
         #expect(pipeline.isIdle)
     }
 
-    @Test func progressWaitsForItsDeadlineOrForABatch() throws {
+    @Test func `progress waits for its deadline or a batch`() throws {
         var pipeline = try ready()
         pipeline.progressMade(now: .zero)
         #expect(begin(&pipeline, hasProgress: true) == nil)
@@ -89,14 +89,14 @@ struct CommitPipelineTests {
         )
     }
 
-    @Test func aDeadlineWithoutProgressIsForgotten() throws {
+    @Test func `a deadline without progress is dropped`() throws {
         var pipeline = try ready()
         pipeline.progressMade(now: .zero)
         #expect(begin(&pipeline, at: .seconds(1)) == nil)
         #expect(pipeline.nextDeadline(pageStarted: nil) == nil)
     }
 
-    @Test func aConnectionIsHeldOnceWhileTooMuchWaits() throws {
+    @Test func `a connection is paused once while too many bytes are pending`() throws {
         var pipeline = try ready()
         #expect(append(5, to: &pipeline, size: 10) == false)
         #expect(append(6, to: &pipeline, size: 400) == true)
@@ -105,14 +105,14 @@ struct CommitPipelineTests {
         #expect(pipeline.takeHeldConnections() == [])
     }
 
-    @Test func moreThanEightTimesTheLimitIsRefused() throws {
+    @Test func `more than eight times the limit is refused`() throws {
         var pipeline = try ready()
         try pipeline.checkRoom()
         _ = append(5, to: &pipeline, size: 3200)
         #expect(throws: WireError.self) { try pipeline.checkRoom() }
     }
 
-    @Test func eachRetryWritesSomethingWhileStorageFails() throws {
+    @Test func `each retry writes a reservation while storage fails`() throws {
         var pipeline = try ready()
         _ = append(5, to: &pipeline)
         let batch = try #require(begin(&pipeline))
@@ -127,7 +127,7 @@ struct CommitPipelineTests {
         #expect(pipeline.storageWorks() == false)
     }
 
-    @Test func aStoreThatDoesNotAnswerIsReportedOnce() throws {
+    @Test func `a store without an answer is reported once`() throws {
         var pipeline = try ready()
         #expect(pipeline.noteSilence(pageStarted: .zero, now: .seconds(9)) == false)
         #expect(pipeline.noteSilence(pageStarted: .zero, now: .seconds(10)) == true)

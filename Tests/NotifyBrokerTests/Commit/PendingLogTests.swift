@@ -13,7 +13,7 @@ struct PendingLogTests {
         }
     }
 
-    @Test func messagesLieBackToBackInTheOpenPart() {
+    @Test func `messages are contiguous in the open part`() {
         var log = PendingLog()
         #expect(!log.isWanted)
         let first = append(4, to: &log)
@@ -27,7 +27,7 @@ struct PendingLogTests {
         #expect(log.open.block.entries.map { Int($0.offset) } == [first.start, second.start])
     }
 
-    @Test func whatIsCutGrowsNoMore() {
+    @Test func `a sealed part does not grow`() {
         var log = PendingLog()
         let first = append(4, to: &log)
         let bytes = log.cut()
@@ -40,7 +40,7 @@ struct PendingLogTests {
         #expect(log.sealed.map { $0.block.entries.map(\.sequence) } == [[4], [5]])
     }
 
-    @Test func cuttingNothingAddsNothing() {
+    @Test func `sealing an empty part adds nothing`() {
         var log = PendingLog()
         #expect(log.cut().readableBytes == 0)
         #expect(log.sealed.isEmpty)
@@ -50,7 +50,7 @@ struct PendingLogTests {
         #expect(log.sealed.count == 1)
     }
 
-    @Test func aBatchKnowsItsLastSequence() {
+    @Test func `a batch has its last sequence`() {
         var log = PendingLog()
         #expect(InFlightBatch(id: 1, log: log, progressOf: [], reserveThrough: nil, started: .zero).lastSequence == nil)
         _ = append(4, to: &log)

@@ -3,8 +3,8 @@ import Testing
 @testable import NotifyBroker
 
 struct SequencerTests {
-    @Test("None is given out before the first reservation")
-    func nothingWithoutReservation() {
+    @Test
+    func `no sequence is assigned before the first reservation`() {
         var sequencer = Sequencer(next: 1)
         #expect(!sequencer.isReady)
         #expect(sequencer.take() == nil)
@@ -12,8 +12,8 @@ struct SequencerTests {
         #expect(sequencer.wantedReservation == 1 + Sequencer.blockSize)
     }
 
-    @Test("Usable sequences are given out without a reservation, which is asked for all the same")
-    func usableWithoutReservation() {
+    @Test
+    func `usable sequences are assigned without a reservation, which is still requested`() {
         var sequencer = Sequencer(next: 5, usableThrough: 8)
         #expect(sequencer.isReady)
         #expect(sequencer.wantedReservation == 5 + Sequencer.blockSize)
@@ -26,8 +26,8 @@ struct SequencerTests {
         #expect(sequencer.take() == 8)
     }
 
-    @Test("A block ends below its mark, where a start after a crash goes on")
-    func endsBelowTheMark() {
+    @Test
+    func `a block ends below its mark, where a restart after a crash continues`() {
         var sequencer = Sequencer(next: 10)
         sequencer.reservationBegan()
         sequencer.reservationEnded(through: 12, succeeded: true)
@@ -37,8 +37,8 @@ struct SequencerTests {
         #expect(afterCrash.take() == 12)
     }
 
-    @Test("The next block is asked for once, when less than half of one is left")
-    func asksAtHalf() throws {
+    @Test
+    func `the next block is requested once, when less than half of a block is left`() throws {
         var sequencer = Sequencer(next: 1)
         let half = Sequencer.blockSize / 2
         sequencer.reservationEnded(through: 1 + half, succeeded: true)
@@ -50,8 +50,8 @@ struct SequencerTests {
         #expect(sequencer.wantedReservation == nil)
     }
 
-    @Test("A failed reservation leaves what was reserved, and is asked for again")
-    func failureIsRetried() {
+    @Test
+    func `a failed reservation keeps the earlier block and is requested again`() {
         var sequencer = Sequencer(next: 5)
         sequencer.reservationEnded(through: 8, succeeded: true)
         sequencer.reservationBegan()
@@ -61,23 +61,23 @@ struct SequencerTests {
         #expect([sequencer.take(), sequencer.take(), sequencer.take(), sequencer.take()] == [5, 6, 7, nil])
     }
 
-    @Test("The next block is asked for while two billion are left, so that as many can be given out without a disk")
-    func lastsWithoutDisk() {
+    @Test
+    func `the next block is requested while two billion sequences are left`() {
         var sequencer = Sequencer(next: 1)
         sequencer.reservationEnded(through: 2_000_000_001, succeeded: true)
         #expect(sequencer.wantedReservation != nil)
     }
 
-    @Test("A late outcome of an earlier reservation takes nothing back")
-    func marksNeverFall() {
+    @Test
+    func `a late outcome of an earlier reservation does not lower the mark`() {
         var sequencer = Sequencer(next: 1)
         sequencer.reservationEnded(through: 100, succeeded: true)
         sequencer.reservationEnded(through: 50, succeeded: true)
         #expect(sequencer.mark == 100)
     }
 
-    @Test("Sequences stay below 2^53")
-    func endsBefore2To53() {
+    @Test
+    func `sequences stay below 2^53`() {
         var sequencer = Sequencer(next: Sequencer.end - 2)
         #expect(sequencer.wantedReservation == Sequencer.end)
         sequencer.reservationEnded(through: Sequencer.end, succeeded: true)

@@ -4,7 +4,7 @@ import Testing
 @testable import NotifyBroker
 
 struct StorageHealthStateTests {
-    @Test func onlyChangesAreNews() {
+    @Test func `only changes of health are reported`() {
         var health = StorageHealth()
         let news = ["disk", "disk", "other", nil, nil].map { message in
             health.set(message.map { StorageFailure(kind: .inputOutput, message: $0) })
@@ -13,7 +13,7 @@ struct StorageHealthStateTests {
         #expect(!health.isFailing)
     }
 
-    @Test func silenceCountsFromTheRequestUnlessStorageIsKnownToFail() {
+    @Test func `the silence deadline starts at the request, unless storage is failing`() {
         var health = StorageHealth()
         #expect(health.silenceDeadline(since: nil) == nil)
         #expect(health.silenceDeadline(since: .seconds(5)) == .seconds(15))

@@ -9,7 +9,7 @@ struct ConnectionsTests {
         connections.open(Peer(uid: 1, gid: 2, pid: 3), identity: .test, greetingDeadline: deadline)
     }
 
-    @Test func aConnectionIsLateAtItsDeadlineUnlessItGreeted() {
+    @Test func `a connection is late at its deadline unless greeted`() {
         var connections = Connections()
         let (late, greeted) = (open(&connections), open(&connections))
         connections.greeted(greeted.slot, by: Hello(instance: .one))
@@ -20,7 +20,7 @@ struct ConnectionsTests {
         #expect(connections.nextDeadline == nil)
     }
 
-    @Test func theEarliestDeadlineStaysKnownWhenOthersPass() {
+    @Test func `the earliest deadline is correct after others have passed`() {
         var connections = Connections()
         let (first, second) = (open(&connections, deadline: .seconds(1)), open(&connections, deadline: .seconds(5)))
         #expect(connections.takeLate(now: .seconds(2)) == [first.slot])
@@ -31,7 +31,7 @@ struct ConnectionsTests {
         #expect(connections[second.slot].session.isClosing)
     }
 
-    @Test func readingIsPausedForTheFirstReasonAndResumedAfterTheLast() {
+    @Test func `reading pauses at the first reason and resumes after the last`() {
         var connections = Connections()
         let slot = open(&connections).slot
         #expect(connections.pause(slot, .logBehind) == true)
@@ -41,7 +41,7 @@ struct ConnectionsTests {
         #expect(connections.resume(slot, .answersUnread) == true)
     }
 
-    @Test func requestsRise() throws {
+    @Test func `request numbers must increase`() throws {
         var connections = Connections()
         let slot = open(&connections).slot
         try connections.requestReceived(3, from: slot)
@@ -49,7 +49,7 @@ struct ConnectionsTests {
         try connections.requestReceived(4, from: slot)
     }
 
-    @Test func drainingReachesEverySession() {
+    @Test func `draining reaches every session`() {
         var connections = Connections()
         let slot = open(&connections).slot
         connections.greeted(slot, by: Hello(instance: .one))

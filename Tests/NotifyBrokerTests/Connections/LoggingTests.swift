@@ -23,11 +23,11 @@ struct LoggingTests {
         return shell.events
     }
 
-    @Test func nothingIsReportedUnasked() {
+    @Test func `nothing is logged by default`() {
         #expect(events(.none).isEmpty)
     }
 
-    @Test func debugShowsConnectionsSubscriptionsAndRefusals() {
+    @Test func `the debug level logs connections, subscriptions and refusals`() {
         let kinds = events(.debug).map(\.kind)
         #expect(kinds.count == 7, "\(kinds)")
         #expect(kinds.first == .connected && kinds.last == .disconnected)
@@ -44,7 +44,7 @@ struct LoggingTests {
         #expect(kinds[4] == .detached(number: 1) && kinds[5] == .removed(durableName: "inbox", uid: 7))
     }
 
-    @Test func traceShowsEachRequestAsWell() {
+    @Test func `the trace level also logs each request`() {
         let kinds = events(.trace).map(\.kind)
         #expect(kinds.contains(.posted(request: 2, name: "x", object: "y", payloadBytes: 2, durability: .volatile)))
         let requests = kinds.compactMap {
@@ -54,7 +54,7 @@ struct LoggingTests {
         #expect(kinds.contains(.received(.acknowledge, subscription: 1)))
     }
 
-    @Test func aRefusedSubscriptionIsNotReportedAsOneThatStands() {
+    @Test func `a refused subscription is not logged as subscribed`() {
         let shell = Shell()
         let (holder, client) = (shell.connect(), shell.connect())
         holder.subscribe(1, ["a"], durable: "inbox")
@@ -71,7 +71,7 @@ struct LoggingTests {
         #expect(codes == [.subscriptionHeld, .storageFailed])
     }
 
-    @Test func aClosedConnectionIsReportedWithItsReason() {
+    @Test func `a closed connection is logged with its reason`() {
         let shell = Shell()
         shell.core.broker.logDetail = .debug
         let client = shell.connect(greets: false)

@@ -19,7 +19,7 @@ struct SessionTests {
         return session
     }
 
-    @Test func aNewOneWaitsForTheHello() {
+    @Test func `a new session waits for hello`() {
         var session = Session(greetingDeadline: Self.deadline)
         #expect(session.deadline == Self.deadline)
         #expect(session.frameReceived(kind: FrameKind.hello.rawValue) == .greet)
@@ -29,7 +29,7 @@ struct SessionTests {
     }
 
     @Test(arguments: 0...UInt8.max)
-    func nothingButAHelloComesFirst(_ kind: UInt8) {
+    func `a new session accepts only hello`(_ kind: UInt8) {
         let action = Self.session(in: "greeting").frameReceived(kind: kind)
         if kind == FrameKind.hello.rawValue {
             #expect(action == .greet)
@@ -43,7 +43,7 @@ struct SessionTests {
     }
 
     @Test(arguments: 0...UInt8.max)
-    func anOpenOneHandlesRequestsAndRefusesTheRest(_ raw: UInt8) {
+    func `an open session handles requests and refuses other frames`(_ raw: UInt8) {
         let action = Self.session(in: "open").frameReceived(kind: raw)
         switch FrameKind(rawValue: raw) {
         case .hello?:
@@ -64,11 +64,11 @@ struct SessionTests {
     }
 
     @Test(arguments: ["draining", "closing"], [UInt8(1), 2, 3, 8, 0x41, 0xFF])
-    func oneThatEndsIgnoresEverything(_ state: String, _ kind: UInt8) {
+    func `a draining or closing session ignores all frames`(_ state: String, _ kind: UInt8) {
         #expect(Self.session(in: state).frameReceived(kind: kind) == .ignore)
     }
 
-    @Test func requestsRise() throws {
+    @Test func `request numbers must increase`() throws {
         var session = Self.session(in: "open")
         #expect(throws: WireError.self) { try session.requestReceived(0) }
         try session.requestReceived(1)
@@ -83,13 +83,13 @@ struct SessionTests {
     }
 
     @Test(arguments: ["open", "draining", "closing"])
-    func aLateGreetingChangesNothing(_ state: String) {
+    func `a late greeting has no effect`(_ state: String) {
         var session = Self.session(in: state)
         session.greeted()
         #expect(session == Self.session(in: state))
     }
 
-    @Test func drainingBeginsOnceAndNotAfterAFailure() {
+    @Test func `draining begins once, and not after a failure`() {
         for state in ["greeting", "open", "draining"] {
             var session = Self.session(in: state)
             session.drainBegan()
@@ -101,7 +101,7 @@ struct SessionTests {
         #expect(closing.isClosing)
     }
 
-    @Test func theFirstFailureDecidesTheDeadline() {
+    @Test func `the first failure sets the deadline`() {
         for state in ["greeting", "open", "draining"] {
             var session = Self.session(in: state)
             session.failed(closingDeadline: Self.closing)

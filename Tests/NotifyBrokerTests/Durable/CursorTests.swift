@@ -13,7 +13,7 @@ struct CursorTests {
         [SequenceRange(first: range.lowerBound, last: range.upperBound)]
     }
 
-    @Test func anAcknowledgementLeavesOtherMembersMessagesAlone() {
+    @Test func `an acknowledgement does not affect messages of other members`() {
         var cursor = Cursor(DurableProgress(cursor: 0, seenThrough: 0))
         for sequence in 1...6 as ClosedRange<UInt64> {
             let wasTaken = cursor.take(sequence, member: sequence.isMultiple(of: 2) ? two : one)
@@ -29,7 +29,7 @@ struct CursorTests {
         #expect(cursor.position == 6)
     }
 
-    @Test func theGenerationStaysThroughProgress() {
+    @Test func `progress keeps the generation`() {
         let cursor = Cursor(DurableProgress(cursor: 3, seenThrough: 3, generation: 5))
         #expect(cursor.progress(isAttached: false).generation == 5)
     }

@@ -12,7 +12,7 @@ struct DurableSubscriptionFlowTests {
     // MARK: Window and credit
 
     @Test(arguments: [1, 2, 5])
-    func atMostTheWindowIsInFlight(_ window: Int) throws {
+    func `the window bounds messages in flight`(_ window: Int) throws {
         var durable = DurableSubscription.attachedForTest(window: window)
         for index in 0..<window {
             #expect(durable.room == window - index)
@@ -23,7 +23,7 @@ struct DurableSubscriptionFlowTests {
         #expect(durable.room == 1)
     }
 
-    @Test func creditIsUsedUpAndAcknowledgingGivesNone() throws {
+    @Test func `deliveries use up credit, and acknowledging adds none`() throws {
         var durable = DurableSubscription.attachedForTest(credit: 2)
         #expect(durable.room == 2)
         #expect(durable.take(11) != nil)
@@ -40,12 +40,12 @@ struct DurableSubscriptionFlowTests {
         #expect(durable.room == 3)
     }
 
-    @Test func withoutCreditNothingIsRead() {
+    @Test func `nothing is read without credit`() {
         let durable = DurableSubscription.attachedForTest(credit: 0)
         #expect(durable.room == 0)
     }
 
-    @Test func whatIsAcknowledgedBehindAnOpenOneIsBounded() throws {
+    @Test func `acknowledgements after an unacknowledged message are bounded`() throws {
         var durable = DurableSubscription.attachedForTest(window: 2)
         #expect(durable.take(11) != nil)
         var sequence: UInt64 = 12
@@ -62,7 +62,7 @@ struct DurableSubscriptionFlowTests {
 
     // MARK: Acknowledging
 
-    @Test func theCursorFollowsWhatIsDoneInOrder() throws {
+    @Test func `the cursor follows messages acknowledged in order`() throws {
         var durable = DurableSubscription.attachedForTest(window: 10)
         for sequence in [12, 15, 18, 20] as [UInt64] { #expect(durable.take(sequence) != nil) }
         #expect(durable.progress.cursor == 11, "what does not match before the first is passed")
@@ -79,7 +79,7 @@ struct DurableSubscriptionFlowTests {
         #expect(durable.progress.acknowledged == [])
     }
 
-    @Test func doubleOverlappingAndUnorderedRangesCountOnce() throws {
+    @Test func `duplicate, overlapping and unordered ranges count once`() throws {
         var durable = DurableSubscription.attachedForTest(window: 4)
         for sequence in 11...14 as ClosedRange<UInt64> { #expect(durable.take(sequence) != nil) }
         try durable.acknowledged(ranges(13...14, 12...13, 14...14, 13...13))
@@ -91,7 +91,7 @@ struct DurableSubscriptionFlowTests {
         #expect(durable.room == 4)
     }
 
-    @Test func whatWasNeverDeliveredIsRefusedWhole() throws {
+    @Test func `ranges with an undelivered message are refused as a whole`() throws {
         var durable = DurableSubscription.attachedForTest()
         #expect(durable.take(11) != nil)
         #expect(durable.take(15) != nil)
@@ -103,7 +103,7 @@ struct DurableSubscriptionFlowTests {
         #expect(durable.progress.cursor == 15)
     }
 
-    @Test func nothingAcknowledgedIsNothing() throws {
+    @Test func `an empty acknowledgement has no effect`() throws {
         var durable = DurableSubscription.attachedForTest()
         #expect(durable.take(11) != nil)
         try durable.acknowledged([])
@@ -112,7 +112,7 @@ struct DurableSubscriptionFlowTests {
 
     // MARK: Coming again
 
-    @Test func whatWasInFlightComesAgainAndIsMarked() throws {
+    @Test func `unacknowledged messages are redelivered and marked`() throws {
         var durable = DurableSubscription.attachedForTest()
         for sequence in 11...13 as ClosedRange<UInt64> {
             #expect(!durable.cursor.isRedelivery(sequence))
@@ -132,7 +132,7 @@ struct DurableSubscriptionFlowTests {
         #expect(durable.progress == DurableProgress(cursor: 14, seenThrough: 14, isAttached: true))
     }
 
-    @Test func anAcknowledgementActsOnlyOnWhatWasHandedOver() throws {
+    @Test func `an acknowledgement affects delivered messages only`() throws {
         var durable = DurableSubscription.attachedForTest(seenThrough: 30)
         #expect(durable.take(12) != nil)
         #expect(durable.take(26) != nil)
@@ -148,7 +148,7 @@ struct DurableSubscriptionFlowTests {
         #expect(durable.progress.cursor == 26)
     }
 
-    @Test func whatAnEarlierAttachmentWasHandedCannotBeAcknowledgedInThisOne() throws {
+    @Test func `messages of an earlier attachment can't be acknowledged`() throws {
         var durable = DurableSubscription.attachedForTest()
         for sequence in 11...13 as ClosedRange<UInt64> { #expect(durable.take(sequence) != nil) }
         durable.detached()
@@ -161,7 +161,7 @@ struct DurableSubscriptionFlowTests {
     }
 
     /// The log refuses ranges that overlap: a start with such would fail.
-    @Test func persistedRangesRiseApartAboveTheCursor() throws {
+    @Test func `persisted ranges ascend, disjoint, above the cursor`() throws {
         for isFirstOpen in [false, true] {
             var durable = DurableSubscription.attachedForTest(
                 seenThrough: 100, acknowledged: ranges(15...60, 70...100), window: 10)
@@ -192,7 +192,7 @@ struct DurableSubscriptionFlowTests {
     }
 
     /// A larger window left more ranges than a smaller one may add: what is handed over can be acknowledged all the same.
-    @Test func whatAnEarlierHoldLeftDoesNotLockTheNextOneUp() throws {
+    @Test func `ranges of an earlier attachment do not block the next one`() throws {
         let left = (1...2000).map { SequenceRange(first: UInt64($0) * 2 + 11, last: UInt64($0) * 2 + 11) }
         var durable = DurableSubscription.attachedForTest(seenThrough: 10_000, acknowledged: left, window: 4)
         for sequence in [12, 14, 16, 18] as [UInt64] { #expect(durable.take(sequence) != nil) }
@@ -203,7 +203,7 @@ struct DurableSubscriptionFlowTests {
 
     // MARK: Idle
 
-    @Test func theCursorPassesWhatDoesNotMatch() throws {
+    @Test func `the cursor passes messages that do not match`() throws {
         var durable = DurableSubscription.attachedForTest()
         durable.passed(through: 50)
         #expect(durable.progress.cursor == 50)

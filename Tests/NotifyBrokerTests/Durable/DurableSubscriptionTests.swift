@@ -6,12 +6,12 @@ import Testing
 
 /// Holding, leaving, taking over, removing: every state and every event.
 struct DurableSubscriptionTests {
-    @Test func aFreeOneMayBeTaken() {
+    @Test func `a free subscription can be attached`() {
         let durable = DurableSubscription.make()
         #expect(durable.attachRequested(by: .one, on: .another, filter: .everything) == .free)
     }
 
-    @Test func anotherFilterIsRefusedInEveryState() throws {
+    @Test func `another filter is refused in every state`() throws {
         let other = SubscriptionFilter(patterns: [.everyName], object: "x")
         for state in DurableState.allCases {
             guard
@@ -27,7 +27,7 @@ struct DurableSubscriptionTests {
     }
 
     @Test(arguments: [DurableState.attaching, .attached])
-    func aHeldOneIsTakenOverByTheSameClientOnly(_ state: DurableState) throws {
+    func `only the same client instance takes over an attached subscription`(_ state: DurableState) throws {
         let durable = try state.durable()
         #expect(durable.attachRequested(by: .one, on: .another, filter: .everything) == .takeOver(from: .test()))
         guard case .refused(let error, let pid) = durable.attachRequested(by: .two, on: .another, filter: .everything)
@@ -40,7 +40,7 @@ struct DurableSubscriptionTests {
     }
 
     @Test(arguments: [DurableState.attaching, .attached])
-    func aConnectionAttachesOnce(_ state: DurableState) throws {
+    func `a connection attaches once`(_ state: DurableState) throws {
         let verdict = try state.durable()
             .attachRequested(by: .one, on: NotifyBroker.Attachment.test().connection, filter: .everything)
         guard case .refused(let error, _) = verdict else {
@@ -50,7 +50,7 @@ struct DurableSubscriptionTests {
         #expect(error.code == .subscriptionInUse)
     }
 
-    @Test func oneThatIsBeingRemovedIsNobodys() throws {
+    @Test func `a subscription that is being removed can't be attached`() throws {
         for instance in [ClientInstance.one, .two] {
             guard
                 case .refused(let error, _) = try DurableState.removing.durable()
@@ -63,7 +63,7 @@ struct DurableSubscriptionTests {
         }
     }
 
-    @Test func onlyTheAttachmentThatWasAskedForIsCommitted() throws {
+    @Test func `only the requested attachment is committed`() throws {
         var durable = DurableSubscription.make()
         #expect(durable.attachmentCommitted(.test()) == false, "nobody has asked")
         durable.attached(.test(), credit: 3)
@@ -78,7 +78,7 @@ struct DurableSubscriptionTests {
     }
 
     @Test(arguments: DurableState.allCases)
-    func removalIsForWhatNobodyHolds(_ state: DurableState) throws {
+    func `only a detached subscription can be removed`(_ state: DurableState) throws {
         var durable = try state.durable()
         if state == .detached {
             try durable.removalRequested()
@@ -90,7 +90,7 @@ struct DurableSubscriptionTests {
     }
 
     @Test(arguments: DurableState.allCases)
-    func aFailedRemovalFreesOnlyWhatWasBeingRemoved(_ state: DurableState) throws {
+    func `a failed removal frees only a subscription that is being removed`(_ state: DurableState) throws {
         var durable = try state.durable()
         let before = durable.state
         durable.removalFailed()
@@ -98,7 +98,7 @@ struct DurableSubscriptionTests {
     }
 
     @Test(arguments: DurableState.allCases)
-    func leavingAlwaysEndsTheHold(_ state: DurableState) throws {
+    func `detaching always ends the attachment`(_ state: DurableState) throws {
         var durable = try state.durable()
         durable.detached()
         #expect(durable.member == nil)

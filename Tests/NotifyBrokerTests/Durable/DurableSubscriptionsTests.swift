@@ -17,7 +17,7 @@ struct DurableSubscriptionsTests {
         return slot
     }
 
-    @Test func aSubscriptionIsFoundByNameAndIDUntilItIsRemoved() {
+    @Test func `a subscription is found by name and id until its removal`() {
         var durables = DurableSubscriptions(nextID: DurableID(1))
         let slots = [add(record(1, "a"), &durables), add(record(2, "a", uid: 7), &durables)]
         #expect(durables.slot(of: DurableKey(uid: 1000, name: "a")) == slots[0])
@@ -32,7 +32,7 @@ struct DurableSubscriptionsTests {
         #expect(durables.slots == [slots[1]])
     }
 
-    @Test func idsAreNeverGivenTwiceAndEndWithAnError() throws {
+    @Test func `ids are never reused and end with an error`() throws {
         var durables = DurableSubscriptions(nextID: DurableID(.max - 2))
         let ids = [try durables.takeID(), try durables.takeID()]
         #expect(ids == [DurableID(.max - 2), DurableID(.max - 1)])
@@ -42,7 +42,7 @@ struct DurableSubscriptionsTests {
         }
     }
 
-    @Test func progressIsTakenOnceAndAgainAfterAFailure() {
+    @Test func `progress is taken once, and again after a failure`() {
         var durables = DurableSubscriptions(nextID: DurableID(9))
         let slots = [add(record(1, "a"), &durables), add(record(2, "b"), &durables)]
         for slot in slots.reversed() { durables.noteProgress(slot) }
@@ -57,7 +57,7 @@ struct DurableSubscriptionsTests {
         #expect(durables.takeProgress().slots == [slots[1]], "a removed one has nothing to persist")
     }
 
-    @Test func attachedOnesAreCounted() {
+    @Test func `attached subscriptions are counted`() {
         var durables = DurableSubscriptions(nextID: DurableID(9))
         let slot = add(record(1, "a"), &durables)
         durables.attach(slot, .test(), credit: 1)

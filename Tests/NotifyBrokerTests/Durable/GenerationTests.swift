@@ -24,7 +24,7 @@ struct GenerationTests {
     }
 
     @Test(arguments: [true, false])
-    func aRestartKeepsIt(cleanly: Bool) throws {
+    func `a restart keeps the generation`(cleanly: Bool) throws {
         var shell = Shell()
         let record = DurableRecord(
             id: shell.store.recovered().nextSubscriptionID, owner: Identity(uid: 1000, gid: 1000), name: "inbox",
@@ -50,7 +50,7 @@ struct GenerationTests {
     }
 
     @Test(arguments: [true, false])
-    func aSubscriptionOfTheSameNameCreatedAnewHasAnother(restarts: Bool) {
+    func `a subscription created again under the same name has another generation`(restarts: Bool) {
         var shell = Shell()
         var seen: Set<UInt64> = []
         for _ in 0..<4 {

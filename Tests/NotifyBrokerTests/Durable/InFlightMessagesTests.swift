@@ -13,7 +13,7 @@ struct InFlightMessagesTests {
         messages.acknowledge(SequenceRange(first: range.lowerBound, last: range.upperBound), member: member)
     }
 
-    @Test func anAcknowledgementCountsOnceAndForItsMemberOnly() {
+    @Test func `an acknowledgement counts once and for its member only`() {
         var messages = InFlightMessages()
         for sequence in [10, 20, 30] as [UInt64] { messages.append(sequence, member: one) }
         messages.append(40, member: two)
@@ -25,7 +25,7 @@ struct InFlightMessagesTests {
         #expect(counts == [0, 2, 1, 1, 0])
     }
 
-    @Test func onlyWhatIsAcknowledgedInFrontIsRemoved() {
+    @Test func `only acknowledged messages at the front are removed`() {
         var messages = InFlightMessages()
         for sequence in 1...5 as ClosedRange<UInt64> { messages.append(sequence, member: one) }
         _ = acknowledge(1...2, one, &messages)
@@ -41,7 +41,7 @@ struct InFlightMessagesTests {
         #expect(messages.isEmpty && messages.oldest == nil)
     }
 
-    @Test func neighboursThatAreAcknowledgedAreOneRange() {
+    @Test func `adjacent acknowledged messages form one range`() {
         var messages = InFlightMessages()
         messages.append(10, member: one)
         messages.append(20, member: one, isAcknowledged: true)

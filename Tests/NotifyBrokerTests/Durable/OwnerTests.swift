@@ -19,7 +19,7 @@ struct OwnerTests {
         return [shell.store.subscription(named: "inbox")?.owner.groups, inMemory]
     }
 
-    @Test func eachAttachmentKeepsItsIdentity() {
+    @Test func `each attachment stores its identity`() {
         let shell = Shell()
         for expected in [[5], [6, 7], [], [6, 7]] as [[UInt32]] {
             let client = attach(shell, groups: expected)
@@ -33,7 +33,7 @@ struct OwnerTests {
         #expect(groups(next) == [[6, 7], [6, 7]])
     }
 
-    @Test func anAttachmentThatTakesOverAPendingOneHasTheLastWord() {
+    @Test func `an attachment that takes over a pending one determines the identity`() {
         let shell = Shell()
         shell.closed(attachAndRun(shell, groups: [5]))
         shell.run()
@@ -47,7 +47,7 @@ struct OwnerTests {
         #expect(groups(shell) == [[5], [5]])
     }
 
-    @Test func aClientThatLeavesBeforeItsCommitHasAttachedAllTheSame() {
+    @Test func `an attachment whose client leaves before the commit stores its identity`() {
         let shell = Shell()
         shell.closed(attachAndRun(shell, groups: [5]))
         shell.run()
@@ -62,7 +62,7 @@ struct OwnerTests {
         #expect(shell.core.broker.access.identityCount == 1)
     }
 
-    @Test func anAttachmentWhoseCommitFailsLeavesTheIdentity() {
+    @Test func `an attachment whose commit fails keeps the earlier identity`() {
         let shell = Shell()
         shell.closed(attachAndRun(shell, groups: [5]))
         shell.run()

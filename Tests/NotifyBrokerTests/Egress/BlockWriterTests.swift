@@ -12,7 +12,7 @@ struct BlockWriterTests {
     }
 
     /// Buffers are used again in turn: what somebody still holds must not change.
-    @Test func whatWasCutStaysAsItIs() {
+    @Test func `a cut buffer does not change`() {
         var writer = BlockWriter()
         var held: [(sequence: UInt64, bytes: ByteBuffer)] = []
         for sequence in 1...60 as ClosedRange<UInt64> {
@@ -33,7 +33,7 @@ struct BlockWriterTests {
         return writer.cut()
     }
 
-    @Test func placesAreWhereTheFramesLie() {
+    @Test func `locations point to the frames`() {
         var writer = BlockWriter()
         let places = withParts(name: Array("a".utf8)) { parts in
             [writer.append(stamp(1), parts), writer.append(stamp(2), parts)]
@@ -43,7 +43,7 @@ struct BlockWriterTests {
         #expect(writer.cut().readableBytes == places[1].end)
     }
 
-    @Test func whatIsHeldTakesNoMoreThanTwiceItsBytes() {
+    @Test func `held buffers use at most twice the size of their bytes`() {
         var writer = BlockWriter()
         append(1, to: &writer, size: 250_000)
         var held = [writer.cut()]
@@ -54,7 +54,7 @@ struct BlockWriterTests {
         #expect(held.dropFirst(20).allSatisfy { $0.storageCapacity <= 2 * $0.readableBytes })
     }
 
-    @Test func aGiantBufferIsNotKept() {
+    @Test func `an oversized buffer is not reused`() {
         var writer = BlockWriter()
         for sequence in 1...20 as ClosedRange<UInt64> {
             append(sequence, to: &writer, size: 600 << 10)

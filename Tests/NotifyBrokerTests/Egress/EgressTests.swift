@@ -37,7 +37,7 @@ struct EgressTests {
         return runs
     }
 
-    @Test func neighboursInOneSourceAreOneRun() throws {
+    @Test func `adjacent messages of one source form one run`() throws {
         var egress = egress()
         let block = logBlock([1, 2, 3])
         let source = egress.addSource(block.frames)
@@ -45,7 +45,7 @@ struct EgressTests {
         #expect(try runs(&egress) == [3, nil, nil, nil])
     }
 
-    @Test func aMessageThatIsLeftOutSplitsTheRun() throws {
+    @Test func `a skipped message splits the run`() throws {
         var egress = egress()
         let block = logBlock([1, 2, 3])
         let source = egress.addSource(block.frames)
@@ -55,7 +55,7 @@ struct EgressTests {
         #expect(try runs(&egress) == [1, nil, 1, nil])
     }
 
-    @Test func redeliveriesAreARunOfTheirOwnAndCounted() throws {
+    @Test func `redeliveries form separate runs and are counted`() throws {
         var egress = egress()
         let block = logBlock([1, 2, 3])
         let source = egress.addSource(block.frames)
@@ -70,7 +70,7 @@ struct EgressTests {
         #expect(next.delivered == 0 && next.redelivered == 0)
     }
 
-    @Test func readersOfOneConnectionHaveRunsOfTheirOwn() throws {
+    @Test func `readers of one connection have separate runs`() throws {
         var egress = egress()
         let block = logBlock([1, 2])
         let source = egress.addSource(block.frames)
@@ -81,7 +81,7 @@ struct EgressTests {
         #expect(try runs(&egress) == [2, nil, nil, 2, nil, nil])
     }
 
-    @Test func aConnectionIsTouchedOnceUntilItIsTaken() {
+    @Test func `a connection is touched once until it is taken`() {
         var egress = egress()
         var connections = Connections()
         let id = connections.open(Peer(uid: 1, gid: 1, pid: 1), identity: .test, greetingDeadline: .zero)
@@ -94,7 +94,7 @@ struct EgressTests {
         #expect(egress.takeTouched { connections.id(in: $0) } == [], "it was closed since")
     }
 
-    @Test func whatIsDiscardedDoesNotLeave() throws {
+    @Test func `discarded frames are not sent`() throws {
         var egress = egress()
         egress.append(Pong(request: 1), to: slot)
         egress.discard(slot)

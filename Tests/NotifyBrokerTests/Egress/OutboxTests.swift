@@ -60,11 +60,11 @@ struct OutboxTests {
 
     // MARK: A tick
 
-    @Test func findingAnOutboxTakesAShift() {
+    @Test func `the stride of an outbox is a power of two`() {
         #expect(MemoryLayout<Outbox>.stride == 128)
     }
 
-    @Test func neighboursJoinAndOrderStays() {
+    @Test func `adjacent spans are joined in order`() {
         var outbox = Outbox()
         var source = Source()
         Self.pong(1, to: &outbox)
@@ -84,7 +84,7 @@ struct OutboxTests {
         #expect(outbox.isEmpty)
     }
 
-    @Test func whatLiesApartOrElsewhereDoesNotJoin() {
+    @Test func `spans that are apart or of different sources are not joined`() {
         var outbox = Outbox()
         var (first, second) = (Source(), Source())
         let one = first.append(1)
@@ -99,7 +99,7 @@ struct OutboxTests {
         #expect(Self.sequences(Self.read(&outbox)) == [1, 3, 4])
     }
 
-    @Test func aRunStandsDirectlyBeforeItsMessages() {
+    @Test func `a run header directly precedes its messages`() {
         var outbox = Outbox()
         var (source, page) = (Source(), Source())
         let one = source.append(1)
@@ -116,7 +116,7 @@ struct OutboxTests {
 
     // MARK: Charges
 
-    @Test func onlyWhatStaysBehindIsCharged() {
+    @Test func `only unsent bytes are charged`() {
         var outbox = Outbox()
         Self.tick(&outbox, [1, 2], size: 100)
         Self.pong(1, to: &outbox)
@@ -134,7 +134,7 @@ struct OutboxTests {
     }
 
     @Test(arguments: [4095, 4096, 4097])
-    func lessThanHalfOfABlockIsCopiedOut(_ used: Int) {
+    func `less than half of a block is copied out`(_ used: Int) {
         var outbox = Outbox()
         var block = ByteBuffer()
         var frame = deliverFrame(1, size: used - deliverFrame(1).readableBytes)
@@ -149,7 +149,7 @@ struct OutboxTests {
         #expect(outbox.droppableBytes == 0)
     }
 
-    @Test func aBlockIsHeldOnceForAUserUntilItsLastConnectionLetsGo() {
+    @Test func `a block is charged once for a user until its last connection releases it`() {
         let blocks = HeldBlocks()
         var source = Source()
         let place = source.append(1, size: 10_000)
@@ -171,7 +171,7 @@ struct OutboxTests {
         #expect(blocks.byteCount == 0)
     }
 
-    @Test func chargesGoAsChunksGo() {
+    @Test func `charges end as chunks are sent`() {
         var outbox = Outbox()
         for round in 0..<5 as Range<UInt64> {
             Self.tick(&outbox, [round * 2 + 1, round * 2 + 2], size: 50)
@@ -189,7 +189,7 @@ struct OutboxTests {
 
     // MARK: Overflow
 
-    @Test func theOldestGoAndAGapStandsWhereTheyStood() {
+    @Test func `the oldest messages are dropped and replaced by a gap`() {
         var outbox = Outbox()
         Self.pong(1, to: &outbox)
         Self.tick(&outbox, [1, 2], size: 200)
@@ -209,7 +209,7 @@ struct OutboxTests {
         #expect(outbox.waitingBytes == 0)
     }
 
-    @Test func neighbouringGapsBecomeOne() {
+    @Test func `adjacent gaps are joined`() {
         var outbox = Outbox()
         for sequence in 1...6 as ClosedRange<UInt64> { Self.tick(&outbox, [sequence * 10], size: 200) }
         outbox.settle(isBlocked: false, in: HeldBlocks())
@@ -222,7 +222,7 @@ struct OutboxTests {
         #expect(Self.sequences(received) == [60])
     }
 
-    @Test func ofOneLargeBlockOnlyTheOldestMessagesGo() {
+    @Test func `only the oldest messages of a large block are dropped`() {
         var outbox = Outbox()
         Self.tick(&outbox, Array(1...100), size: 100)
         outbox.settle(isBlocked: false, in: HeldBlocks())
@@ -234,7 +234,7 @@ struct OutboxTests {
         #expect(dropped < 80, "the newest that fit are kept")
     }
 
-    @Test func withoutRoomForAnythingAllGo() {
+    @Test func `without any room all messages are dropped`() {
         var outbox = Outbox()
         Self.tick(&outbox, [1, 2, 3])
         outbox.settle(isBlocked: false, in: HeldBlocks())
@@ -243,7 +243,7 @@ struct OutboxTests {
         #expect(Self.read(&outbox) == [.gap(Gap(dropped: 3, range: SequenceRange(first: 1, last: 3)))])
     }
 
-    @Test func onlyTheLatestOfEachNameIsKept() {
+    @Test func `only the latest message of each name is kept`() {
         var outbox = Outbox()
         Self.tick(&outbox, [1, 2], name: "a", size: 10)
         Self.tick(&outbox, [3], name: "b", size: 10)
@@ -258,7 +258,7 @@ struct OutboxTests {
     }
 
     /// No message may come after the answer that its subscription has ended.
-    @Test func keepingTheLatestMovesNothingPastAnAnswer() {
+    @Test func `keeping the latest moves no message past an answer`() {
         var outbox = Outbox()
         Self.tick(&outbox, [1, 2], name: "a")
         Self.pong(1, to: &outbox)
@@ -272,7 +272,7 @@ struct OutboxTests {
         #expect(Self.sequences(received) == [2, 3])
     }
 
-    @Test func aRunThatHasBegunIsNotTornApart() {
+    @Test func `a run that has begun is not split`() {
         var outbox = Outbox()
         var page = Source()
         let place = page.append(50)
@@ -291,7 +291,7 @@ struct OutboxTests {
         #expect(message.sequence == 50 && message.subscription == 9)
     }
 
-    @Test func removingAllForgetsCharges() {
+    @Test func `removing all messages removes their charges`() {
         var outbox = Outbox()
         outbox.isTouched = true
         Self.tick(&outbox, [1, 2])

@@ -21,7 +21,7 @@ struct LogReaderTests {
     }
 
     @Test(arguments: State.allCases)
-    func onlyTheAwaitedPageIsTaken(_ state: State) {
+    func `only the awaited page is accepted`(_ state: State) {
         var reader = state.reader
         let before = reader.state
         #expect(reader.pageArrived(rights: 1) == (state == .paging))
@@ -29,14 +29,14 @@ struct LogReaderTests {
         #expect(reader.pageArrived(rights: 1) == false, "twice")
     }
 
-    @Test func aPageUnderOtherRightsIsRequestedAgain() {
+    @Test func `a page under other rights is requested again`() {
         var reader = State.paging.reader
         #expect(reader.pageArrived(rights: 2) == false)
         #expect(reader.canRead)
     }
 
     @Test(arguments: State.allCases)
-    func pagesAreRequestedOnlyBehind(_ state: State) {
+    func `a page is requested only for a reader that is behind`(_ state: State) {
         var reader = state.reader
         let before = reader.state
         reader.pageRequested(rights: 3)
@@ -44,7 +44,7 @@ struct LogReaderTests {
     }
 
     @Test(arguments: State.allCases)
-    func onlyALiveOneFallsBehind(_ state: State) {
+    func `only a live reader falls behind`(_ state: State) {
         var reader = state.reader
         let before = reader.state
         reader.fellBehind(at: 50)
@@ -52,7 +52,7 @@ struct LogReaderTests {
         #expect(reader.position == (state == .live ? 50 : 10))
     }
 
-    @Test func thePositionNeverGoesBack() {
+    @Test func `the position never decreases`() {
         var reader = State.behind.reader
         reader.passed(through: 50)
         reader.passed(through: 40)
@@ -69,7 +69,7 @@ struct LogReadersTests {
         readers.open(.test(after: position))
     }
 
-    @Test func aReaderIsReadyWhenItIsOpenedAndOnceForEachWaking() {
+    @Test func `a reader is ready when opened and once per wake-up`() {
         var readers = readers()
         let id = open(&readers)
         #expect(readers.takeReady().readers == [id])
@@ -79,7 +79,7 @@ struct LogReadersTests {
         #expect(readers.takeReady().readers == [id])
     }
 
-    @Test func aReaderInTheSameSlotIsAnotherOne() {
+    @Test func `a reader in a reused slot is a different reader`() {
         var readers = readers(floor: 10)
         let first = open(&readers)
         readers.queueForPage(first)
@@ -91,7 +91,7 @@ struct LogReadersTests {
         #expect(readers.pageArrived(first, rights: 0) == false)
     }
 
-    @Test func onePageIsReadAtATime() {
+    @Test func `one page is read at a time`() {
         var readers = readers(floor: 10)
         let ids = [open(&readers), open(&readers)]
         for id in ids { readers.queueForPage(id) }
@@ -104,7 +104,7 @@ struct LogReadersTests {
         #expect(readers.nextForPage() == ids[1])
     }
 
-    @Test func readersWhosePageFailedTryAgainWhenStorageWorks() {
+    @Test func `readers whose page failed retry when storage works`() {
         var readers = readers(floor: 10)
         let id = open(&readers)
         _ = readers.takeReady()
@@ -117,13 +117,13 @@ struct LogReadersTests {
     @Test(arguments: [
         (UInt64(4), LogReaders.Source.page), (5, .ring), (9, .ring), (10, .end), (11, .end),
     ])
-    func theSourceFollowsFromThePosition(_ position: UInt64, _ source: LogReaders.Source) {
+    func `the source follows from the position`(_ position: UInt64, _ source: LogReaders.Source) {
         var readers = readers(floor: 5)
         let id = open(&readers, after: position)
         #expect(readers.source(for: id, persistedThrough: 10) == source)
     }
 
-    @Test func liveReadersAreThoseThatCaughtUp() {
+    @Test func `readers that caught up are live`() {
         var readers = readers()
         let ids = (0..<3).map { _ in open(&readers) }
         for id in ids.reversed() { readers.caughtUp(id, through: 7) }

@@ -6,8 +6,8 @@ import Testing
 @testable import NotifyBroker
 
 struct TailRingTests {
-    @Test("Blocks are found from the first message above a position")
-    func positions() {
+    @Test
+    func `blocks are found by the first message after a position`() {
         var ring = TailRing(capacityBytes: 1 << 20, floor: 0)
         ring.append(block([2, 4, 6]))
         ring.append(block([8, 10]))
@@ -19,8 +19,8 @@ struct TailRingTests {
         #expect(sequences(ring, after: 10) == [])
     }
 
-    @Test("The oldest blocks go when it is full, and the floor rises to what went")
-    func bounded() {
+    @Test
+    func `a full ring drops its oldest blocks and raises the floor`() {
         var ring = TailRing(capacityBytes: 4096, floor: 5)
         #expect(ring.floor == 5)
         for sequence in 0..<100 {
@@ -34,8 +34,8 @@ struct TailRingTests {
         #expect(sequences(ring, after: 0) == kept)
     }
 
-    @Test("A block larger than the ring leaves nothing behind but the floor")
-    func largeBlock() {
+    @Test
+    func `a block larger than the ring only raises the floor`() {
         var ring = TailRing(capacityBytes: 1024, floor: 0)
         ring.append(block([1]))
         ring.append(block([2, 3], bytes: 4096))
@@ -43,8 +43,8 @@ struct TailRingTests {
         #expect(sequences(ring, after: 0) == [])
     }
 
-    @Test("An empty block is not kept")
-    func emptyBlock() {
+    @Test
+    func `an empty block is not stored`() {
         var ring = TailRing(capacityBytes: 1024, floor: 7)
         ring.append(LogBlock())
         #expect(ring.floor == 7)

@@ -10,7 +10,7 @@ struct SimulationTests {
     /// How long new seeds are tried; `SIMULATION_SECONDS` for longer searches.
     private static let seconds = getenv("SIMULATION_SECONDS").flatMap { Int(String(cString: $0)) } ?? 10
 
-    @Test func whatIsPromisedHolds() {
+    @Test func `random operations keep the broker's guarantees`() {
         let first = UInt64.random(in: 0...UInt64(UInt32.max))
         print("simulation: seeds from \(first)")
         let clock = ContinuousClock()
@@ -27,7 +27,7 @@ struct SimulationTests {
 
     /// Seeds that showed something once.
     @Test(arguments: [682_662_232, 2_820_438_955])
-    func whatWasMendedStaysMended(_ seed: UInt64) {
+    func `seeds of earlier failures pass`(_ seed: UInt64) {
         var happened = Simulation.Happened()
         _ = holds(seed, &happened)
     }

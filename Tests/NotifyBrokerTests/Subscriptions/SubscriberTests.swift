@@ -10,12 +10,12 @@ struct SubscriberTests {
         Subscriber.connection(ConnectionSlot(0)), .connection(ConnectionSlot(.max)), .durable(DurableSlot(0)),
         .durable(DurableSlot(.max)),
     ])
-    func aRegistrationsSlotIsReadBackAsItsSubscriber(_ subscriber: Subscriber) {
+    func `a registration's slot is read back as its subscriber`(_ subscriber: Subscriber) {
         let registration = Registration(id: 1, priority: subscriber.priority, slot: subscriber.registrationSlot)
         #expect(Subscriber(registration) == subscriber)
     }
 
-    @Test func volatileRegistrationsComeFirstWhateverTheOrderOfSubscribing() throws {
+    @Test func `volatile registrations come first in any order of subscribing`() throws {
         var subscriptions = Subscriptions()
         let filter = SubscriptionFilter(patterns: [NamePattern("a")])
         let durables = try (0..<3).map { try subscriptions.addDurable(filter, DurableSlot($0), uid: 1) }
@@ -28,7 +28,7 @@ struct SubscriberTests {
         #expect(volatileCount == 2)
     }
 
-    @Test func overlappingSubscriptionsOfAConnectionReachItOnce() throws {
+    @Test func `overlapping subscriptions of a connection reach it once`() throws {
         var subscriptions = Subscriptions()
         var registration: UInt64?
         let links = try ["a", "*", ">", "a"].map { pattern in
@@ -50,7 +50,7 @@ struct SubscriberTests {
         return SubscriptionFilter(patterns: [try NamePattern(tokens.joined(separator: "."))])
     }
 
-    @Test func whatIsRefusedForItsOverlapCostsLittleHoweverManyPatternsThereAre() throws {
+    @Test func `refusing an overlap is cheap however many patterns exist`() throws {
         var subscriptions = Subscriptions(maximumOverlap: 2_000)
         var registration: UInt64?
         for number in 0..<20_000 as Range<Int> {
@@ -74,7 +74,7 @@ struct SubscriberTests {
         #expect(needed < refused * 200)
     }
 
-    @Test func patternsOfOneUserThatMatchTheSameNameAreLimited() throws {
+    @Test func `patterns of a user that match the same name are limited`() throws {
         var subscriptions = Subscriptions(maximumOverlap: 1_000)
         var registration: UInt64?
         var refused = 0
@@ -108,7 +108,7 @@ struct SubscriberTests {
             uid: 1)
     }
 
-    @Test func rightsAreAskedOnceForEachRegistrationUntilTheyChange() throws {
+    @Test func `rights are asked once per registration until they change`() throws {
         var subscriptions = Subscriptions()
         let filter = SubscriptionFilter(patterns: [NamePattern("a")])
         for slot in 0..<4 as Range<Int32> { try subscriptions.connect(filter, slot) }

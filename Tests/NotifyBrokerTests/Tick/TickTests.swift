@@ -7,7 +7,7 @@ import Testing
 
 /// Hosts call back while they flush: a write that fails closes its connection at once.
 struct TickTests {
-    @Test func aFlushMayCloseItsOwnConnection() {
+    @Test func `a flush may close its own connection`() {
         let shell = Shell()
         let (poster, reader) = (shell.connect(), shell.connect())
         reader.subscribe(1, ["a"])
@@ -20,7 +20,7 @@ struct TickTests {
         #expect(shell.volatileSubscriptionCount == 0)
     }
 
-    @Test func aFlushMayCloseConnectionsThatAreStillToBeFlushed() {
+    @Test func `a flush may close connections that are still to be flushed`() {
         let shell = Shell()
         let poster = shell.connect()
         let readers = (0..<4).map { _ in shell.connect() }
@@ -44,7 +44,7 @@ struct TickTests {
         #expect(shell.durable("inbox")?.member == nil)
     }
 
-    @Test func aFlushMayBringBytesOfAnotherConnection() {
+    @Test func `a flush may receive bytes of another connection`() {
         let shell = Shell()
         let (poster, reader) = (shell.connect(), shell.connect())
         reader.subscribe(1, ["a"])
@@ -62,7 +62,7 @@ struct TickTests {
         #expect(reader.takeMessages().map(\.payload) == [[1], [2]])
     }
 
-    @Test func sequencesAreReportedBeforeBytesLeave() {
+    @Test func `sequences are reported before bytes are sent`() {
         let shell = Shell()
         let client = shell.connect()
         client.subscribe(1, ["a"])

@@ -22,7 +22,7 @@ struct FairnessTests {
     }
 
     @Test(arguments: ["statistics", "unknown frames", "pings", "posts"])
-    func manyFramesOfManyConnectionsAreProcessedInTurns(_ what: String) {
+    func `frames of many connections are processed in turns`(_ what: String) {
         let shell = Shell()
         let attackers = (0..<20).map { _ in shell.connect(uid: 1000) }
         let innocent = shell.connect(uid: 2000)
@@ -42,7 +42,7 @@ struct FairnessTests {
         #expect(attackers.allSatisfy { $0.take().count == 1_000 }, "everything is answered in the end")
     }
 
-    @Test func whoIsAheadIsReadNoFasterThanItsTurnsComeAlsoWhereNoFrameIsWhole() {
+    @Test func `reading pauses for a user ahead of others, also within a frame`() {
         let shell = Shell()
         let (busy, slow) = (shell.connect(uid: 1000), shell.connect(uid: 1000))
         let innocent = shell.connect(uid: 2000)
@@ -60,7 +60,7 @@ struct FairnessTests {
         #expect(shell.lastSequence == 10_000)
     }
 
-    @Test func partsOfFramesThatWaitForTheirTurnAreLimited() {
+    @Test func `partial frames that wait for their turn are limited`() {
         var configuration = BrokerConfiguration()
         configuration.partialBytesPerUser = 1 << 20
         let shell = Shell(configuration)
@@ -76,7 +76,7 @@ struct FairnessTests {
         #expect(slow.map { shell.isClosing($0) } == [false, true, true, true])
     }
 
-    @Test func endingSubscriptionsIsWork() {
+    @Test func `ending subscriptions counts as work`() {
         let shell = Shell()
         let client = shell.connect()
         let rest = Array(repeating: "t", count: 30).joined(separator: ".")
@@ -85,7 +85,7 @@ struct FairnessTests {
         #expect(work > 64 * 30)
     }
 
-    @Test func readingTheTailResolvesNamesInPieces() {
+    @Test func `reading the tail resolves names in slices`() {
         let shell = Shell()
         let (attacker, poster) = (shell.connect(uid: 1000), shell.connect(uid: 2000))
         let start = Array(repeating: "a", count: 10).joined(separator: ".")
@@ -110,7 +110,7 @@ struct FairnessTests {
         #expect(attacker.takeMessages().count == 100)
     }
 
-    @Test func framesOfOneConnectionStayInOrderAcrossTurns() {
+    @Test func `frames of one connection stay in order across turns`() {
         let shell = Shell()
         let (poster, reader) = (shell.connect(), shell.connect())
         reader.subscribe(1, [">"])
@@ -128,7 +128,7 @@ struct FairnessTests {
         #expect(payloads == (1...10_000 as ClosedRange<UInt64>).map { withUnsafeBytes(of: $0) { Array($0) } })
     }
 
-    @Test func aLongListIsAnsweredInPieces() {
+    @Test func `a long list is answered in slices`() {
         let shell = Shell()
         let (attacker, innocent) = (shell.connect(uid: 1000), shell.connect(uid: 2000))
         for number in 1...1_000 as ClosedRange<UInt32> { attacker.subscribe(number, ["a.b"], durable: "d\(number)") }
@@ -140,7 +140,7 @@ struct FairnessTests {
         #expect(attacker.take().count == 20 * 1_001)
     }
 
-    @Test func patternsThatMatchTheSameNameAreRefusedBeforeTheyCost() throws {
+    @Test func `patterns that match the same name are refused before they cost time`() throws {
         let shell = Shell()
         let (attacker, innocent) = (shell.connect(uid: 1000), shell.connect(uid: 2000))
         // All combinations of two tokens in 14 places match a name of a's.
@@ -159,7 +159,7 @@ struct FairnessTests {
         #expect(work < shell.configuration.patternOverlapPerUser + 1_000)
     }
 
-    @Test func subscriptionsOfOneConnectionCostADeliveryOnce() {
+    @Test func `subscriptions of one connection cost a delivery once`() {
         let shell = Shell()
         let (many, poster) = (shell.connect(), shell.connect())
         for number in 1...4_000 as ClosedRange<UInt32> { many.subscribe(number, [">"]) }
@@ -172,7 +172,7 @@ struct FairnessTests {
         #expect(many.takeMessages().count == 2)
     }
 
-    @Test func whatAClosedConnectionSubscribedToIsRemovedInPieces() {
+    @Test func `the patterns of a closed connection are removed in slices`() {
         let shell = Shell()
         let (many, innocent) = (shell.connect(uid: 1000), shell.connect(uid: 2000))
         let rest = Array(repeating: "t", count: 30).joined(separator: ".")

@@ -9,7 +9,7 @@ struct TurnsTests {
         (0..<count).compactMap { _ in turns.next()?.slot.rawValue }
     }
 
-    @Test func usersTakeTurnsHoweverManyConnectionsEachHas() {
+    @Test func `users take turns however many connections each has`() {
         var turns = Turns()
         for slot in 0..<4 as Range<Int32> { turns.wait(id(slot), uid: 1) }
         turns.wait(id(10), uid: 2)
@@ -20,7 +20,7 @@ struct TurnsTests {
         #expect(!turns.isAnyoneWaiting)
     }
 
-    @Test func theUserForWhomTheLeastWasDoneIsNext() {
+    @Test func `the user served least is next`() {
         var turns = Turns()
         for slot in 0..<4 as Range<Int32> { turns.wait(id(slot), uid: 1) }
         for slot in 10..<14 as Range<Int32> { turns.wait(id(slot), uid: 2) }
@@ -40,7 +40,7 @@ struct TurnsTests {
         #expect(next(&turns, 2) == [21])
     }
 
-    @Test func whatIsReadForAUserThatIsAheadWaits() {
+    @Test func `reading pauses for a user that is ahead`() {
         var turns = Turns()
         turns.wait(id(1), uid: 1)
         #expect(turns.readAllowance(of: 1) == Turns.lightSlice, "nobody else is there")
@@ -51,7 +51,7 @@ struct TurnsTests {
         #expect(turns.readAllowance(of: 3) == Turns.slice)
     }
 
-    @Test func theQueueRestsWhenTheTurnsWorkIsDone() {
+    @Test func `the queue pauses when the turn's work is done`() {
         var turns = Turns()
         for slot in 0..<3 as Range<Int32> { turns.wait(id(slot), uid: 1) }
         turns.queueBegan()
@@ -63,7 +63,7 @@ struct TurnsTests {
         #expect(next(&turns, 3) == [1, 2])
     }
 
-    @Test func whatIsReadMayUseTheTurnUnlessOthersWait() {
+    @Test func `reading may use the whole turn unless others wait`() {
         var turns = Turns()
         let alone = turns.readAllowance(of: 7)
         #expect(alone == Turns.unitsPerTurn)
@@ -78,7 +78,7 @@ struct TurnsTests {
         #expect(turns.readAllowance(of: 1) == Turns.lightSlice)
     }
 
-    @Test func whatAUserLeftUnusedItMayUseForOneTurnAtMost() {
+    @Test func `unused work of a user carries over for one turn at most`() {
         var turns = Turns()
         turns.wait(id(0), uid: 2)
         turns.charge(1, to: 1)
@@ -94,7 +94,7 @@ struct TurnsTests {
         #expect(used <= Turns.unitsPerTurn + Turns.slice)
     }
 
-    @Test func withoutCompetitionWhatIsReadWaitsWhenTheTurnsWorkIsDone() {
+    @Test func `without competition reading waits when the turn's work is done`() {
         var turns = Turns()
         turns.spend(Turns.unitsPerTurn)
         turns.beginSlice(turns.readAllowance(of: 7))
@@ -104,7 +104,7 @@ struct TurnsTests {
         #expect(!turns.isSliceEmpty)
     }
 
-    @Test func reductionsTakeUpAnEighthOfTheTime() {
+    @Test func `reductions take up an eighth of the time`() {
         var turns = Turns()
         #expect(turns.mayReduce(now: .zero) == true)
         turns.reduced(bytes: 1 << 20, now: .seconds(1))
