@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `random life agrees with sets`() {
+    @Test func `random operations agree with a model of sets`() {
         let seed = UInt64.random(in: .min ... .max)
         print("AcknowledgementModelTests seed \(seed)")
         var model = Model(seed: seed)

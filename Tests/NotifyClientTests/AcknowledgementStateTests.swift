@@ -27,7 +27,7 @@ import Testing
 
     // MARK: Ranges
 
-    @Test func `acknowledgements of consecutive sequences become one range, in any order`() {
+    @Test func `consecutive acknowledgements in any order form one range`() {
         for order: [UInt64] in [[3, 4, 5], [5, 4, 3], [3, 5, 4]] {
             var state = attached([3, 4, 5])
             let hasNewPending = order.map { state.acknowledge($0, life: 0) }
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `a range never covers a sequence that was not delivered`() {
+    @Test func `a range never covers an undelivered sequence`() {
         var state = attached([3, 7, 20])
         for sequence: UInt64 in [3, 7, 20] { _ = state.acknowledge(sequence, life: 0) }
         #expect(state.takePending() == ranges((3, 3), (7, 7), (20, 20)))
@@ -48,7 +48,7 @@ import Testing
         #expect(state.takePending() == ranges((5, 5)))
     }
 
-    @Test func `a range never covers a sequence that is not acknowledged`() {
+    @Test func `a range never covers an unacknowledged sequence`() {
         var state = attached([1, 2, 3, 4, 5])
         for sequence: UInt64 in [1, 3, 5] { _ = state.acknowledge(sequence, life: 0) }
         #expect(state.takePending() == ranges((1, 1), (3, 3), (5, 5)))
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: MessageState.allCases)
-    func `a delivery is given to the consumer unless it has it or acknowledged it`(message: MessageState) {
+    func `a delivery is passed to the consumer unless held or acknowledged`(message: MessageState) {
         var state = state(message)
         let expected: AcknowledgementState.Verdict =
             switch message {
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: MessageState.allCases)
-    func `an acknowledgement is sent for what was delivered on this attachment`(message: MessageState) {
+    func `an acknowledgement is sent for deliveries of this attachment`(message: MessageState) {
         var state = state(message)
         _ = state.takePending()
         let isSent =
@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(arguments: MessageState.allCases)
-    func `a lost connection keeps what the consumer has and has acknowledged`(message: MessageState) {
+    func `a lost connection keeps held and acknowledged messages`(message: MessageState) {
         var state = reattached(state(message), generation: message == .earlierLife ? 2 : 1)
         #expect(state.takePending() == [])
         let expected: AcknowledgementState.Verdict =
@@ -154,7 +154,7 @@ import Testing
     }
 
     @Test(arguments: MessageState.allCases)
-    func `after the subscription is left nothing is acknowledged`(message: MessageState) {
+    func `nothing is acknowledged after the subscription has ended`(message: MessageState) {
         var state = state(message)
         state.close()
         #expect(state.acknowledge(5, life: state.life) == false)
@@ -163,20 +163,20 @@ import Testing
 
     // MARK: Attachments
 
-    @Test func `a subscription that did not exist any more begins a new life, whatever its generation`() {
+    @Test func `a subscription created anew forgets everything, whatever its generation`() {
         var state = attached([1])
         #expect(state.attached(cursor: 0, generation: 1, isResumed: false) == true)
         #expect(state.delivered(1) == .new)
     }
 
-    @Test func `messages that the cursor passed meanwhile are done with`() {
+    @Test func `messages that the cursor has passed are complete`() {
         var state = reattached(attached([1, 2, 3]), cursor: 2)
         #expect(state.unacknowledgedCount == 1)
         #expect(state.acknowledge(1, life: 0) == false)
         #expect(state.delivered(3) == .held)
     }
 
-    @Test func `redeliveries come in any order, among new messages`() {
+    @Test func `redeliveries may come in any order among new messages`() {
         var state = attached([1, 2, 3, 4])
         for sequence: UInt64 in [2, 4] { _ = state.acknowledge(sequence, life: 0) }
         state = reattached(state)
@@ -188,7 +188,7 @@ import Testing
 
     // MARK: Bounds
 
-    @Test func `more than twice the window is an overrun, in order or not`() {
+    @Test func `more deliveries than twice the window are an overrun`() {
         var state = attached(Array(2...17), window: 8)
         #expect(state.delivered(18) == .overrun)
         #expect(state.delivered(1) == .overrun)
@@ -196,7 +196,7 @@ import Testing
         #expect(state.delivered(1) == .new)
     }
 
-    @Test func `the lowest of too many acknowledgements are forgotten`() {
+    @Test func `beyond the limit the lowest acknowledgements are forgotten`() {
         let count = UInt64(AcknowledgementState.rememberedRanges)
         var state = attached()
         // Every other sequence, so that no two join.

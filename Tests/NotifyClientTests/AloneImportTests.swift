@@ -25,7 +25,7 @@ import Testing
         #expect(outgoing.name == "orders.created")
     }
 
-    @Test func `patterns come one after another, or in an array`() async throws {
+    @Test func `patterns can be arguments or an array`() async throws {
         let patterns = ["orders.created", "orders.paid"]
         try await FakeDaemon.deliver(Self.deliveries) { client in
             let count = try await client.withSubscription(to: patterns, limit: 2) { subscription in
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `closures use what belongs to the caller's actor`() async throws {
+    @Test func `closures can use the caller's actor`() async throws {
         let model = await Model()
         try await model.follow()
         #expect(await model.names == ["orders.created", "orders.paid"])

@@ -101,14 +101,14 @@ import Testing
     ]
 
     @Test(arguments: StateName.allCases, Event.allCases)
-    func `every state answers every event`(state: StateName, event: Event) throws {
+    func `every state handles every event`(state: StateName, event: Event) throws {
         var machine = machine(in: state)
         let index = try #require(Event.allCases.firstIndex(of: event))
         #expect(apply(event, to: &machine, now: .seconds(100)) == Self.answers[state]?[index])
     }
 
     @Test(arguments: StateName.allCases, Event.allCases)
-    func `an event that comes twice never connects or ends twice`(state: StateName, event: Event) {
+    func `a repeated event never connects or ends twice`(state: StateName, event: Event) {
         var machine = machine(in: state)
         let first = apply(event, to: &machine, now: .seconds(100))
         let second = apply(event, to: &machine, now: .seconds(100))
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: StateName.allCases)
-    func `stopping always comes to an end`(state: StateName) throws {
+    func `stopping always ends`(state: StateName) throws {
         var machine = machine(in: state)
         _ = machine.stop(deadline: Self.settings.closingTimeout)
         // Whatever the channel does, or does not do before the deadline:
@@ -126,7 +126,7 @@ import Testing
         #expect(machine.start() == .none)
     }
 
-    @Test func `waits double up to the bound while attempts fail`() {
+    @Test func `the backoff doubles up to its maximum`() {
         var machine = ClientConnectionMachine(Self.settings)
         _ = machine.start()
         var waits: [String] = []
@@ -137,7 +137,7 @@ import Testing
         #expect(waits == [2, 4, 8, 8, 8].map { "retry at \($0).0 seconds" })
     }
 
-    @Test func `a welcome makes the next wait short again`() {
+    @Test func `a welcome resets the backoff`() {
         var machine = ClientConnectionMachine(Self.settings)
         _ = machine.start()
         for _ in 0..<4 {
@@ -149,7 +149,7 @@ import Testing
         #expect(describe(machine.disconnected(nil, now: .zero, jitter: 0)) == "retry at 1.0 seconds")
     }
 
-    @Test func `a required first connection that fails ends it, a later one does not`() {
+    @Test func `only a failed first connection ends the machine if one is required`() {
         var settings = Self.settings
         settings.requiresFirstConnection = true
         var machine = ClientConnectionMachine(settings)
@@ -165,7 +165,7 @@ import Testing
         #expect(describe(machine.connectFailed(Self.lost, now: .zero, jitter: 1)).hasPrefix("retry"))
     }
 
-    @Test func `a full queue does not end it even if the first connection is required`() {
+    @Test func `a full backlog does not end the machine if a first connection is required`() {
         var settings = Self.settings
         settings.requiresFirstConnection = true
         var machine = ClientConnectionMachine(settings)
@@ -178,7 +178,7 @@ import Testing
     }
 
     @Test(arguments: [NotifyError.Code.unsupportedVersion, .forbidden, .invalidSocketPath])
-    func `errors that would come again end it`(code: NotifyError.Code) {
+    func `permanent errors end the machine`(code: NotifyError.Code) {
         var machine = ClientConnectionMachine(Self.settings)
         _ = machine.start()
         let action = machine.connectFailed(NotifyError(code, "no"), now: .zero, jitter: 1)
@@ -191,7 +191,7 @@ import Testing
         #expect(describe(machine.disconnected(nil, now: .zero, jitter: 1)) == "end \(code.rawValue)")
     }
 
-    @Test func `what the daemon processed is known until the next connection`() {
+    @Test func `the last processed request is known until the next connection`() {
         var machine = machine(in: .leaving)
         #expect(machine.lastProcessed == 7)
         _ = machine.disconnected(nil, now: .zero, jitter: 1)
@@ -200,7 +200,7 @@ import Testing
         #expect(machine.lastProcessed == nil)
     }
 
-    @Test func `deadlines stand for as long as they matter`() {
+    @Test func `deadlines apply in their states only`() {
         #expect(machine(in: .idle).deadline == nil)
         #expect(machine(in: .connecting).deadline == nil)
         #expect(machine(in: .greeting).deadline == .seconds(10))
@@ -211,7 +211,7 @@ import Testing
         #expect(machine(in: .stopped).deadline == nil)
     }
 
-    @Test func `nothing happens before its time`() {
+    @Test func `nothing happens before the deadline`() {
         var machine = machine(in: .waiting)
         #expect(machine.timeReached(.milliseconds(1999)) == .none)
         #expect(machine.timeReached(.seconds(2)) == .connect)

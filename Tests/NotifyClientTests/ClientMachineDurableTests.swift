@@ -13,7 +13,7 @@ import Testing
         try harness.read().filter { $0.kind == .acknowledge }.flatMap { try $0.read(Acknowledge.self).ranges }
     }
 
-    @Test func `a run belongs to its durable subscription alone`() async throws {
+    @Test func `a run belongs to its durable subscription only`() async throws {
         let harness = try MachineHarness.ready()
         let volatile = try harness.subscribed([">"])
         let first = try harness.subscribed(["a.>"], durable())
@@ -30,7 +30,7 @@ import Testing
         #expect(try await second.drain().sequences == [2])
     }
 
-    @Test func `a run goes on over reads`() async throws {
+    @Test func `a run may span reads`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], durable())
         harness.receive { buffer in
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `acknowledgements of a tick go out in one frame, consecutive ones as one range`() throws {
+    @Test func `acknowledgements of a tick form one frame, consecutive ones one range`() throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], durable())
         harness.receive { $0.writeRun(one.number, [5, 8, 9]) }
@@ -57,7 +57,7 @@ import Testing
                 == Acknowledge(subscription: one.number, ranges: [.init(first: 5, last: 5), .init(first: 8, last: 9)]))
     }
 
-    @Test func `more ranges than a frame holds go out in several`() throws {
+    @Test func `ranges beyond the frame limit are split into several frames`() throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], durable(window: Int(Limits.maximumWindow)))
         harness.receive { $0.writeRun(one.number, Array(1...5000)) }
@@ -66,8 +66,7 @@ import Testing
         #expect(frames == [1024, 1024, 452])
     }
 
-    @Test func `after a reconnect no message is yielded twice, and what the daemon missed is told again`() async throws
-    {
+    @Test func `after a reconnect no message is repeated and unconfirmed acknowledgements are resent`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], durable())
         harness.receive { $0.writeRun(one.number, [1, 2, 3]) }
@@ -88,7 +87,7 @@ import Testing
         #expect(try acknowledged(harness) == [.init(first: 3, last: 4)])
     }
 
-    @Test func `one that was removed meanwhile is made anew, which is told`() async throws {
+    @Test func `a removed subscription is created again after a reconnect, with a gap`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], durable())
         harness.receive { $0.writeRun(one.number, [1]) }
@@ -100,7 +99,7 @@ import Testing
         #expect(seen.gaps.map(\.reason) == [.recreated])
     }
 
-    @Test func `a new generation forgets what was delivered and acknowledged`() async throws {
+    @Test func `a new generation forgets deliveries and acknowledgements`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribe([">"], durable())
         _ = try harness.acceptSubscriptions(generation: 7)
@@ -120,7 +119,7 @@ import Testing
         #expect(try acknowledged(harness) == [.init(first: 2, last: 2)])
     }
 
-    @Test func `opened a second time on one client, it is refused and the first goes on`() async throws {
+    @Test func `a second subscription of the same name is refused and the first remains`() async throws {
         let harness = try MachineHarness.ready()
         let first = try harness.subscribed([">"], durable())
         let second = try harness.subscribe([">"], durable())
@@ -137,14 +136,14 @@ import Testing
         try await third.opener.wait()
     }
 
-    @Test func `without a connection, too, it is opened once`() async throws {
+    @Test func `a second subscription of the same name is refused without a connection`() async throws {
         let harness = MachineHarness()
         _ = try harness.subscribe([">"], durable())
         let second = try harness.subscribe([">"], durable())
         #expect(await second.opener.code() == .subscriptionInUse)
     }
 
-    @Test func `a message that another member could not process is not lost`() async throws {
+    @Test func `a message redelivered from another member is passed on`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], durable())
         harness.receive { $0.writeRun(one.number, [1, 3]) }
@@ -158,7 +157,7 @@ import Testing
     }
 
     @Test(arguments: [ErrorCode.subscriptionHeld, .subscriptionMismatch, .forbidden])
-    func `refused after a reconnect, it ends with the reason`(code: ErrorCode) async throws {
+    func `a subscription refused after a reconnect ends with the reason`(code: ErrorCode) async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], durable())
         try harness.reconnect()
@@ -168,7 +167,7 @@ import Testing
         #expect(error?.code == NotifyError.Code(code) && error?.detail == 42)
     }
 
-    @Test func `taken over, it ends with the reason and the others go on`() async throws {
+    @Test func `a subscription that is taken over ends with the reason and the others remain`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], durable())
         let other = try harness.subscribed([">"])
@@ -183,7 +182,7 @@ import Testing
         #expect(try await other.drain().sequences == [2])
     }
 
-    @Test func `leaving sends the acknowledgements first`() async throws {
+    @Test func `detaching sends the acknowledgements first`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], durable())
         harness.receive { $0.writeRun(one.number, [1, 2]) }
@@ -195,7 +194,7 @@ import Testing
         #expect(try frames[0].read(Acknowledge.self).ranges == [.init(first: 1, last: 1)])
     }
 
-    @Test func `leaving that is not confirmed in time, or cut off, says so`() async throws {
+    @Test func `an unconfirmed detach is an error`() async throws {
         let harness = try MachineHarness.ready()
         let slow = harness.leave(try harness.subscribed([">"], durable()))
         _ = try harness.read()
@@ -206,7 +205,7 @@ import Testing
         #expect(await cut.code() == .outcomeUnknown)
     }
 
-    @Test func `a daemon that hands over more than twice the window is not believed`() throws {
+    @Test func `deliveries beyond twice the window close the connection`() throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], durable(window: 4))
         harness.receive { $0.writeRun(one.number, Array(1...8)) }
@@ -217,7 +216,7 @@ import Testing
 
     // MARK: Limits
 
-    @Test func `a limit is the credit, and what was delivered is taken off it after a reconnect`() async throws {
+    @Test func `the limit is the credit, reduced by deliveries after a reconnect`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribe([">"], durable(), limit: 3)
         #expect(try harness.acceptSubscriptions().map(\.credit) == [3])
@@ -237,7 +236,7 @@ import Testing
         #expect(try await one.buffer.next().isEmpty)
     }
 
-    @Test func `at the limit, acknowledgements that were not heard are told again without another message`() throws {
+    @Test func `at the limit unconfirmed acknowledgements are resent after a reconnect`() throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribe([">"], durable(), limit: 2)
         _ = try harness.acceptSubscriptions()

@@ -22,7 +22,7 @@ import Testing
 
     // MARK: Holding back
 
-    @Test func `a full buffer stops reading until half of it is taken, and nothing is dropped`() async throws {
+    @Test func `a full buffer pauses reading until it is half empty`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], Self.holdBack)
         deliver(1...1, harness)
@@ -38,14 +38,14 @@ import Testing
         #expect(one.buffer.droppedCount == 0)
     }
 
-    @Test func `bytes hold back, too`() async throws {
+    @Test func `buffered bytes pause reading`() async throws {
         let harness = try MachineHarness.ready()
         _ = try harness.subscribed([">"], .volatile(bufferedBytes: 100, whenFull: .holdBack))
         harness.receive { $0.writeDelivery(1, payload: String(repeating: "x", count: 100)) }
         #expect(!harness.readsConnection)
     }
 
-    @Test func `posts go out while the connection is not read`() throws {
+    @Test func `posts are sent while reading is paused`() throws {
         let harness = try MachineHarness.ready()
         _ = try harness.subscribed([">"], Self.holdBack)
         deliver(1...4, harness)
@@ -53,7 +53,7 @@ import Testing
         #expect(try harness.readPosts().map(\.text) == ["text"])
     }
 
-    @Test func `leaving the full subscription reads on`() throws {
+    @Test func `ending the full subscription resumes reading`() throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], Self.holdBack)
         deliver(1...4, harness)
@@ -61,7 +61,7 @@ import Testing
         #expect(harness.readsConnection)
     }
 
-    @Test func `leaving another subscription reads on until that is confirmed`() async throws {
+    @Test func `ending another subscription resumes reading until it is confirmed`() async throws {
         let harness = try MachineHarness.ready()
         _ = try harness.subscribed([">"], Self.holdBack)
         let other = try harness.subscribed([">"])
@@ -74,7 +74,7 @@ import Testing
         #expect(!harness.readsConnection)
     }
 
-    @Test func `stopping reads on`() throws {
+    @Test func `stopping resumes reading`() throws {
         let harness = try MachineHarness.ready()
         _ = try harness.subscribed([">"], Self.holdBack)
         deliver(1...4, harness)
@@ -82,7 +82,7 @@ import Testing
         #expect(harness.readsConnection)
     }
 
-    @Test func `a new connection is greeted and read until the subscription stands, then held back again`() throws {
+    @Test func `a new connection is read until the subscription is confirmed, then paused again`() throws {
         let harness = try MachineHarness.ready()
         _ = try harness.subscribed([">"], Self.holdBack)
         deliver(1...4, harness)
@@ -95,7 +95,7 @@ import Testing
         #expect(!harness.readsConnection)
     }
 
-    @Test func `the limit, the end and cancelled consumers hold nothing back`() async throws {
+    @Test func `finished and cancelled consumers do not pause reading`() async throws {
         let harness = try MachineHarness.ready()
         let limited = try harness.subscribe([">"], Self.holdBack, limit: 1)
         _ = try harness.acceptSubscriptions()
@@ -119,7 +119,7 @@ import Testing
         try harness.read().filter { $0.kind == .dropped }.map { try $0.read(Dropped.self) }
     }
 
-    @Test func `drops are reported together, after a while where nothing else is written`() throws {
+    @Test func `drops are reported together after a delay`() throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed(["a.>"], .volatile(bufferedMessages: 2))
         let other = try harness.subscribed([">"], .volatile(bufferedMessages: 3))
@@ -137,7 +137,7 @@ import Testing
         #expect(try reports(harness).map(\.messages) == [1, 1])
     }
 
-    @Test func `reports go with other writes`() throws {
+    @Test func `reports of drops join other writes`() throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], .volatile(bufferedMessages: 2))
         deliver(1...5, harness)
@@ -147,7 +147,7 @@ import Testing
         #expect(try frames[1].read() == Dropped(subscription: one.number, messages: 3))
     }
 
-    @Test func `leaving reports the last drops first`() throws {
+    @Test func `ending a subscription reports its last drops first`() throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], .volatile(bufferedMessages: 2))
         deliver(1...5, harness)
@@ -157,7 +157,7 @@ import Testing
         #expect(!harness.hasOutgoing)
     }
 
-    @Test func `drops that could not be reported are reported over the next connection`() throws {
+    @Test func `unreported drops are reported on the next connection`() throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], .volatile(bufferedMessages: 2))
         deliver(1...5, harness)

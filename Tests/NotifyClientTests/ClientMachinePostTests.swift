@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func `posts are sent at once, in order, and receipts find them in any order`() async throws {
+    @Test func `posts are sent in order, and receipts are matched in any order`() async throws {
         let harness = try MachineHarness.ready()
         let first = try harness.post("a.b", "1")
         let second = try harness.post("a.b", "2")
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3])
-    func `no more posts than the window are under way`(window: UInt32) throws {
+    func `unanswered posts do not exceed the window`(window: UInt32) throws {
         let harness = try MachineHarness.ready(postWindow: window)
         for number in 0..<10 { _ = try harness.post("a.b", "\(number)") }
         var texts: [String] = []
@@ -45,7 +45,7 @@ import Testing
         #expect(texts == (0..<10).map(String.init))
     }
 
-    @Test func `posts without receipt take no place in the window`() async throws {
+    @Test func `posts without a receipt do not use the window`() async throws {
         let harness = try MachineHarness.ready(postWindow: 1)
         _ = try harness.post()
         let sent = try harness.send("a.b", "free")
@@ -54,7 +54,7 @@ import Testing
         #expect(posts.map(\.wantsReceipt) == [true, false])
     }
 
-    @Test func `a full write buffer holds posts back, and nothing is lost`() throws {
+    @Test func `a full write buffer delays posts without dropping any`() throws {
         let harness = try MachineHarness.ready(postWindow: 10_000)
         let text = String(repeating: "x", count: 100_000)
         for _ in 0..<30 { _ = try harness.post("a.b", text) }
@@ -63,7 +63,7 @@ import Testing
         #expect(try harness.readPosts().count + 11 >= 30)
     }
 
-    @Test func `what breaks off has an unknown outcome, and is not sent again`() async throws {
+    @Test func `a post interrupted by a lost connection has an unknown outcome and is not sent again`() async throws {
         let harness = try MachineHarness.ready()
         let slot = try harness.post()
         _ = try harness.read()
@@ -72,9 +72,7 @@ import Testing
         #expect(try harness.readPosts().isEmpty)
     }
 
-    @Test func `after closing, what the daemon did not process is sent again, in order and before later posts`()
-        async throws
-    {
+    @Test func `posts that a closing daemon did not process are sent again, in order`() async throws {
         let harness = try MachineHarness.ready()
         let slots = try (0..<4).map { try harness.post("a.b", "\($0)") }
         let posts = try harness.readPosts()
@@ -93,7 +91,7 @@ import Testing
         #expect(await slots[3].code() == nil)
     }
 
-    @Test func `without a connection posts wait as long as they are told to`() async throws {
+    @Test func `without a connection posts wait up to the limit`() async throws {
         let harness = MachineHarness()
         let slot = try harness.post()
         let sender = try harness.send()
@@ -110,7 +108,7 @@ import Testing
         #expect(await late.code() == nil)
     }
 
-    @Test func `what waits for the window when the connection goes waits anew for a connection`() async throws {
+    @Test func `posts waiting for the window wait for a new connection anew`() async throws {
         let harness = try MachineHarness.ready(postWindow: 1)
         _ = try harness.post("a.b", "under way")
         let waiting = try harness.post("a.b", "waiting")
@@ -124,7 +122,7 @@ import Testing
         #expect(await waiting.code() == .outcomeUnknown)
     }
 
-    @Test func `refusals find their post and free its place`() async throws {
+    @Test func `a refusal is matched to its post and frees the window`() async throws {
         let harness = try MachineHarness.ready(postWindow: 1)
         let refused = try harness.post()
         let next = try harness.post("a.b", "next")
@@ -151,7 +149,7 @@ import Testing
     }
 
     @Test(arguments: [(1 << 20) - 1, 1 << 20, (1 << 20) + 1])
-    func `a payload over the daemon's limit is refused without sending it`(size: Int) async throws {
+    func `a payload over the daemon's limit is refused without sending`(size: Int) async throws {
         let harness = try MachineHarness.ready()
         let slot = try harness.post("a.b", String(repeating: "x", count: size))
         let posts = try harness.readPosts()
@@ -163,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `a cancelled post that was not sent will not be`() async throws {
+    @Test func `a cancelled post that was not sent is never sent`() async throws {
         let harness = try MachineHarness.ready(postWindow: 1)
         let first = try harness.post("a.b", "first")
         let second = try harness.post("a.b", "second")
@@ -177,7 +175,7 @@ import Testing
         #expect(try harness.readPosts().isEmpty)
     }
 
-    @Test func `an answer to what was not asked closes the connection`() throws {
+    @Test func `an answer to an unknown request closes the connection`() throws {
         let harness = try MachineHarness.ready()
         receipt(harness, 77)
         #expect(harness.channel == .close)
@@ -186,7 +184,7 @@ import Testing
         #expect(harness.channel == .connect)
     }
 
-    @Test func `stopping refuses what waits, lets end what is under way, and says farewell`() async throws {
+    @Test func `stopping refuses waiting posts, awaits unanswered ones and says goodbye`() async throws {
         let harness = try MachineHarness.ready(postWindow: 1)
         let underWay = try harness.post()
         let waiting = try harness.post()
@@ -207,7 +205,7 @@ import Testing
         #expect(await (try harness.post()).code() == .stopped)
     }
 
-    @Test func `stopping does not wait for ever`() async throws {
+    @Test func `stopping has a time limit`() async throws {
         let harness = try MachineHarness.ready()
         let underWay = try harness.post()
         harness.stop()
@@ -232,7 +230,7 @@ import Testing
         #expect(await post.code() == .unsupportedVersion)
     }
 
-    @Test func `a daemon that closes before it greets is tried again`() throws {
+    @Test func `a daemon that closes before its greeting is tried again`() throws {
         let harness = MachineHarness()
         harness.process { $0.start(&$1) }
         harness.process { $0.connected(now: .zero, &$1) }

@@ -29,7 +29,7 @@ import Testing
         #expect(service.isAnswered && end.isAnswered)
     }
 
-    @Test func `with subscriptions the service ends, and the client stops when the last one was left`() throws {
+    @Test func `the service ends first, and the client stops with the last subscription`() throws {
         let harness = try MachineHarness.ready()
         let subscriptions = [try harness.subscribed(["a"]), try harness.subscribed(["b"], .durable("d"))]
         let (service, end) = shutDown(harness)
@@ -47,7 +47,7 @@ import Testing
         #expect(end.isAnswered)
     }
 
-    @Test func `the service ends when the posts before are answered, not those after`() async throws {
+    @Test func `the service ends when earlier posts are answered`() async throws {
         let harness = try MachineHarness.ready()
         _ = try harness.subscribed(["a"])
         _ = try harness.post("a", "before")
@@ -69,9 +69,7 @@ import Testing
         #expect(try await after.wait().sequence == 2)
     }
 
-    @Test func `subscriptions that are not left end after half of the time, the connection after all of it`()
-        async throws
-    {
+    @Test func `open subscriptions end after half of the timeout, the connection after all of it`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], .durable("d"))
         harness.receive { $0.writeRun(one.number, [1]) }
@@ -94,7 +92,7 @@ import Testing
         #expect(end.isAnswered)
     }
 
-    @Test func `a connection that is lost meanwhile is made again`() throws {
+    @Test func `a connection lost during the shutdown is reestablished`() throws {
         let harness = try MachineHarness.ready()
         _ = try harness.subscribed([">"])
         _ = shutDown(harness)
@@ -102,7 +100,7 @@ import Testing
         #expect(try harness.acceptSubscriptions().count == 1)
     }
 
-    @Test func `stopping ends it at once`() throws {
+    @Test func `stopping ends the shutdown immediately`() throws {
         let harness = try MachineHarness.ready()
         _ = try harness.subscribed([">"])
         let (_, end) = shutDown(harness)

@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `a snapshot comes first and is marked, and live messages follow it in order`(kind: Kind) async throws {
+    func `a snapshot comes first and is marked, then live messages in order`(kind: Kind) async throws {
         let harness = try MachineHarness.ready()
         let one = try subscribed(harness, kind.kind)
         harness.receive { buffer in
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `reads may be cut between any two frames`(kind: Kind) async throws {
+    func `reads may end between any two frames`(kind: Kind) async throws {
         let harness = try MachineHarness.ready()
         let one = try subscribed(harness, kind.kind)
         harness.receive { writeLive(11, kind, one.number, to: &$0) }
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `without its end nothing live is given`(kind: Kind) async throws {
+    func `live messages wait for the end of the snapshot`(kind: Kind) async throws {
         let harness = try MachineHarness.ready()
         let one = try subscribed(harness, kind.kind)
         harness.receive { buffer in
@@ -92,7 +92,7 @@ import Testing
         #expect(try await taken(one) == [-3])
     }
 
-    @Test func `other subscriptions do not wait`() async throws {
+    @Test func `other subscriptions do not wait for the snapshot`() async throws {
         let harness = try MachineHarness.ready()
         let other = try harness.subscribed([">"])
         let one = try subscribed(harness, .volatile())
@@ -122,7 +122,7 @@ import Testing
     // MARK: Lost connections
 
     @Test(arguments: Kind.allCases)
-    func `a snapshot that was cut off starts again, and live messages still follow it`(kind: Kind) async throws {
+    func `an interrupted snapshot starts again, and live messages still follow it`(kind: Kind) async throws {
         let harness = try MachineHarness.ready()
         let one = try subscribed(harness, kind.kind)
         harness.receive { buffer in
@@ -154,7 +154,7 @@ import Testing
 
     // MARK: Bounds
 
-    @Test func `beyond the bounds the oldest live messages are dropped with a gap`() async throws {
+    @Test func `beyond the limits the oldest live messages are dropped with a gap`() async throws {
         let harness = try MachineHarness.ready()
         let one = try subscribed(harness, .volatile(bufferedMessages: 3))
         harness.receive { buffer in
@@ -167,7 +167,7 @@ import Testing
         #expect(one.buffer.droppedCount == 2)
     }
 
-    @Test func `a subscription that holds back does not stop the end of its snapshot`() async throws {
+    @Test func `a subscription that holds back still receives the end of its snapshot`() async throws {
         let harness = try MachineHarness.ready()
         let one = try subscribed(harness, .volatile(bufferedMessages: 3, whenFull: .holdBack))
         harness.receive { buffer in
@@ -178,7 +178,7 @@ import Testing
         #expect(!harness.readsConnection)
     }
 
-    @Test func `a snapshot that is large holds back until the consumer has taken half`() async throws {
+    @Test func `a large snapshot pauses reading until the buffer is half empty`() async throws {
         let harness = try MachineHarness.ready()
         let one = try subscribed(harness, .durable("d"))
         let bound = UInt64(DeliveryBuffer.Bounds.standard.messages)
@@ -204,7 +204,7 @@ import Testing
         #expect(harness.channel == .connect)
     }
 
-    @Test func `a snapshot of a subscription that is left meanwhile is discarded`() async throws {
+    @Test func `a snapshot of an ended subscription is discarded`() async throws {
         let harness = try MachineHarness.ready()
         let other = try harness.subscribed([">"])
         let one = try subscribed(harness, .volatile())
@@ -221,7 +221,7 @@ import Testing
         #expect(try await taken(other) == [11])
     }
 
-    @Test func `a header within an announced run or snapshot takes its place, as that of a run does`() async throws {
+    @Test func `a header within an announced run or snapshot replaces it`() async throws {
         let harness = try MachineHarness.ready()
         let durable = try harness.subscribed([">"], .durable("d"))
         let one = try subscribed(harness, .volatile())
@@ -237,7 +237,7 @@ import Testing
         #expect(try await taken(one) == [-3, -4, 12])
     }
 
-    @Test func `a snapshot that was not announced is given and marked`() async throws {
+    @Test func `an unannounced snapshot is delivered and marked`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], after: 10)
         harness.receive { buffer in

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct ClientMachineSubscriptionTests {
     // MARK: Volatile
 
-    @Test func `one delivery reaches every volatile subscription that matches, and no other`() async throws {
+    @Test func `a delivery reaches every matching volatile subscription and no other`() async throws {
         let harness = try MachineHarness.ready()
         let all = try harness.subscribed([">"])
         let some = try harness.subscribed(["a.*", "a.b"])
@@ -25,7 +25,7 @@ import Testing
         #expect(try await own.drain().sequences == [4])
     }
 
-    @Test func `a subscription gets only messages after the sequence in its answer`() async throws {
+    @Test func `a subscription gets only messages after the sequence of its confirmation`() async throws {
         let harness = try MachineHarness.ready()
         let first = try harness.subscribed([">"], after: 0)
         let second = try harness.subscribed([">"], after: 5)
@@ -36,7 +36,7 @@ import Testing
         #expect(try await second.drain().sequences == [6])
     }
 
-    @Test func `the daemon's gaps stand where they came`() async throws {
+    @Test func `gaps of the daemon keep their position`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed(["a.>"])
         let other = try harness.subscribed([">"])
@@ -53,14 +53,14 @@ import Testing
         }
     }
 
-    @Test func `a hostile gap does not trap`() async throws {
+    @Test func `a malformed gap does not trap`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"])
         harness.receive { Gap(dropped: .max, range: .init(first: 9, last: 2)).write(to: &$0) }
         #expect(try await one.drain().gaps == [.init(reason: .connectionTooSlow, missed: .max, sequences: nil)])
     }
 
-    @Test func `after a reconnect the gap is told and the subscription goes on`() async throws {
+    @Test func `after a reconnect the gap is reported and the subscription continues`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed(["a.>"], after: 3)
         harness.receive { $0.writeDelivery(7) }
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `nothing was posted while there was no connection, so there is no gap`() async throws {
+    @Test func `without posts during the disconnection there is no gap`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], after: 3)
         harness.receive { $0.writeDelivery(7) }
@@ -104,7 +104,7 @@ import Testing
         #expect(seen.gaps.isEmpty && seen.sequences == [7, 8])
     }
 
-    @Test func `a daemon whose sequences begin anew leaves the number of missed messages open`() async throws {
+    @Test func `a daemon whose sequences restart leaves the number of missed messages unknown`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], after: 100)
         try harness.reconnect()
@@ -112,7 +112,7 @@ import Testing
         #expect(try await one.drain().gaps == [.init(reason: .reconnected, missed: nil, sequences: nil)])
     }
 
-    @Test func `a left subscription gets nothing more, and ends once the daemon has said so`() async throws {
+    @Test func `an ending subscription gets no more messages and ends with the daemon's confirmation`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"])
         harness.receive { $0.writeDelivery(1) }
@@ -126,7 +126,7 @@ import Testing
         try await harness.leave(one).wait()
     }
 
-    @Test func `a frame cut at every byte is taken once it is whole`() async throws {
+    @Test func `a frame split at any byte is processed once complete`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"])
         var frame = ByteBuffer()
@@ -139,7 +139,7 @@ import Testing
         #expect(try await one.drain().sequences == [1])
     }
 
-    @Test func `a broken frame closes the connection, and what came before it stands`() async throws {
+    @Test func `a malformed frame closes the connection after earlier frames are processed`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"])
         harness.receive { buffer in
@@ -152,7 +152,7 @@ import Testing
         #expect(try await one.drain().sequences == [1])
     }
 
-    @Test func `a frame of a kind that is not known is passed over`() async throws {
+    @Test func `a frame of an unknown kind is skipped`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"])
         harness.receive { buffer in
@@ -166,7 +166,7 @@ import Testing
 
     // MARK: Opening
 
-    @Test func `a refused subscription says why`() async throws {
+    @Test func `a refused subscription reports the reason`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribe(["user.1.>"])
         let subscribe: Subscribe = try harness.read()[0].read()
@@ -175,9 +175,7 @@ import Testing
         await #expect(throws: NotifyError.self) { try await one.buffer.next() }
     }
 
-    @Test func `without a connection the first subscribing waits as long as it is told to, later ones for ever`()
-        async throws
-    {
+    @Test func `without a connection the first subscription waits up to the limit`() async throws {
         let harness = MachineHarness()
         let late = try harness.subscribe([">"])
         harness.advance(by: .seconds(5))
@@ -193,7 +191,7 @@ import Testing
         #expect(try await one.drain().gaps.map(\.reason) == [.reconnected])
     }
 
-    @Test func `leaving before the answer takes the subscription back`() async throws {
+    @Test func `ending a subscription before its confirmation cancels it`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribe([">"])
         let left = harness.leave(one)

@@ -8,7 +8,7 @@ import Testing
             policy: messages.map { .dropOldest(.init(messages: $0, bytes: bytes)) } ?? .windowed, limit: limit)
     }
 
-    @Test func `batches come out as they went in`() async throws {
+    @Test func `batches come out in order`() async throws {
         let buffer = buffer()
         buffer.put(.batch(batch([1, 2])))
         buffer.put(.batch(batch([3])))
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 4, 5])
-    func `beyond the bound the oldest are dropped and told`(bound: Int) async throws {
+    func `beyond the limit the oldest messages are dropped with a gap`(bound: Int) async throws {
         let buffer = buffer(messages: bound)
         buffer.put(.batch(batch([1, 2])))
         buffer.put(.batch(batch([3, 4])))
@@ -35,7 +35,7 @@ import Testing
             gaps == (dropped == 0 ? [] : [.init(reason: .consumerTooSlow, missed: dropped, sequences: 1...dropped)]))
     }
 
-    @Test func `bytes are bounded too, but one message is always kept`() async throws {
+    @Test func `bytes are limited, but one message is always kept`() async throws {
         let buffer = buffer(messages: 100, bytes: 1)
         buffer.put(.batch(batch([1], payload: "long")))
         #expect(buffer.droppedCount == 0)
@@ -45,7 +45,7 @@ import Testing
         #expect(taken.gaps.map(\.missed) == [1])
     }
 
-    @Test func `gaps stand where they were put, and join where nothing is between`() async throws {
+    @Test func `gaps keep their position and adjacent gaps are joined`() async throws {
         let buffer = buffer()
         buffer.put(.batch(batch([1])))
         buffer.put(.gap(.init(reason: .connectionTooSlow, missed: 2, sequences: 2...3)))
@@ -57,7 +57,7 @@ import Testing
         #expect(taken.sequences == [7])
     }
 
-    @Test func `a gap alone wakes the consumer`() async throws {
+    @Test func `a gap wakes the consumer`() async throws {
         let buffer = buffer()
         async let taken = buffer.next()
         buffer.put(.gap(.init(reason: .reconnected, missed: nil, sequences: nil)))
@@ -75,7 +75,7 @@ import Testing
         #expect(taken.sequences == [6])
     }
 
-    @Test func `after the end comes what was before it, then nothing`() async throws {
+    @Test func `earlier messages precede the end, later ones are discarded`() async throws {
         let buffer = buffer()
         buffer.put(.batch(batch([1])))
         buffer.put(.end(NotifyError(.takenOver, "taken over")))
@@ -85,7 +85,7 @@ import Testing
         await #expect(throws: NotifyError.self) { try await buffer.next() }
     }
 
-    @Test func `the limit ends it, in the middle of a batch too`() async throws {
+    @Test func `the limit ends the buffer, also within a batch`() async throws {
         let buffer = buffer(limit: 3)
         buffer.put(.batch(batch([1, 2])))
         buffer.put(.batch(batch([3, 4])))
@@ -94,7 +94,7 @@ import Testing
         #expect(try await buffer.next().isEmpty)
     }
 
-    @Test func `a cancelled task gets the end, also if it was cancelled before it waited`() async throws {
+    @Test func `a cancelled task gets the end, also if cancelled before it waits`() async throws {
         let buffer = buffer()
         let waiting = Task { try await buffer.next() }
         waiting.cancel()

@@ -5,7 +5,7 @@ import Testing
 
 /// Creating a durable subscription without receiving from it.
 @Suite(.timeLimit(.minutes(10))) struct DurableCreationTests {
-    @Test func `nothing is handed over to a subscription that is only created`() async throws {
+    @Test func `a created subscription is not attached`() async throws {
         try await FakeDaemon.run { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in
                 async let served: Void = {
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `a volatile subscription to nothing is refused`() async throws {
+    @Test func `a volatile subscription with a limit of zero is refused`() async throws {
         let client = NotifyClient(configuration: .test("/nowhere"))
         let error = await #expect(throws: NotifyError.self) { _ = try await client.subscribe(to: ["a"], limit: 0) }
         #expect(error?.code == .invalidArgument)

@@ -5,13 +5,13 @@ import Testing
 @Suite struct FlushPacingTests {
     private let interval = FlushPacing.interval
 
-    @Test func `the first is written at once, and once`() {
+    @Test func `the first write is flushed immediately, once`() {
         var pacing = FlushPacing()
         #expect(pacing.gathered(10, now: .zero) == .now)
         #expect(pacing.gathered(20, now: .zero) == .none)
     }
 
-    @Test func `what follows at once gathers for a short time`() {
+    @Test func `writes shortly after a flush are gathered`() {
         var pacing = FlushPacing()
         pacing.flushed(now: .zero)
         #expect(pacing.gathered(10, now: .microseconds(1)) == .at(interval))
@@ -20,13 +20,13 @@ import Testing
         #expect(pacing.gathered(10, now: interval + .microseconds(1)) == .at(interval * 2))
     }
 
-    @Test func `what comes after a pause is written at once`() {
+    @Test func `a write after a pause is flushed immediately`() {
         var pacing = FlushPacing()
         pacing.flushed(now: .zero)
         #expect(pacing.gathered(10, now: interval) == .now)
     }
 
-    @Test func `the daemon's answer, or enough bytes, end the gathering`() {
+    @Test func `a response of the daemon or enough bytes end the gathering`() {
         for endsByAnswer in [true, false] {
             var pacing = FlushPacing()
             pacing.flushed(now: .zero)
@@ -38,14 +38,14 @@ import Testing
         }
     }
 
-    @Test func `a post that follows an answer is written at once`() {
+    @Test func `a post that follows a response is flushed immediately`() {
         var pacing = FlushPacing()
         pacing.flushed(now: .zero)
         pacing.received()
         #expect(pacing.gathered(10, now: .zero) == .now)
     }
 
-    @Test func `a channel that takes nothing is not asked again`() {
+    @Test func `an unwritable channel is not flushed`() {
         var pacing = FlushPacing()
         pacing.held()
         #expect(pacing.gathered(1 << 20, now: .seconds(1)) == .none)

@@ -3,7 +3,7 @@ import Testing
 @testable import NotifyClient
 
 @Suite struct GapTests {
-    @Test func `the text says how many messages, and where`() {
+    @Test func `the description has the number and the sequences of missed messages`() {
         let upTo = NotifyClient.Gap.reconnected(after: 103_055, at: 103_112)
         #expect(upTo?.description == "may have missed up to 57 messages (103056–103112) while there was no connection")
         let one = NotifyClient.Gap.reconnected(after: 4, at: 5)
@@ -14,11 +14,11 @@ import Testing
         #expect(dropped.description == "missed 3 messages (2–9): the consumer did not keep up")
     }
 
-    @Test func `nothing posted is no gap`() {
+    @Test func `without missed messages there is no gap`() {
         #expect(NotifyClient.Gap.reconnected(after: 5, at: 5) == nil)
     }
 
-    @Test func `joined gaps add up, are upper bounds if one of them is, and never overflow`() {
+    @Test func `joined gaps add up, stay upper bounds and never overflow`() {
         let exact = NotifyClient.Gap(reason: .reconnected, missed: 2, sequences: 3...4)
         let bound = NotifyClient.Gap(reason: .reconnected, missed: 5, isUpperBound: true, sequences: 6...10)
         let sum = NotifyClient.Gap(reason: .reconnected, missed: 7, isUpperBound: true, sequences: 3...10)

@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: Order.allCases, Form.allCases)
-    func `a consumer finishes what has arrived, and its acknowledgements arrive before the end`(
+    func `a consumer finishes received messages, acknowledged before the end`(
         order: Order, form: Form
     ) async throws {
         try await FakeDaemon.run { daemon in
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: Order.allCases, Form.allCases)
-    func `a consumer that waits for messages ends at once`(order: Order, form: Form) async throws {
+    func `a waiting consumer ends immediately`(order: Order, form: Form) async throws {
         try await FakeDaemon.run { daemon in
             let client = NotifyClient(configuration: .test(daemon.path))
             let group = group(order, client, Consumer(client: client, form: form) { _ in })
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: Order.allCases)
-    func `without a connection it ends, too`(order: Order) async throws {
+    func `a shutdown without a connection ends`(order: Order) async throws {
         try await FakeDaemon.run { daemon in
             let client = NotifyClient(configuration: .test(daemon.path))
             let group = group(order, client, Consumer(client: client, form: .scoped) { _ in })

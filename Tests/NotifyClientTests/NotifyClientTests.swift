@@ -9,7 +9,7 @@ import Testing
 
 /// The client over a real socket, with the test for a daemon.
 @Suite(.timeLimit(.minutes(10))) struct NotifyClientTests {
-    @Test func `a post travels with all its parts, and its receipt comes back`() async throws {
+    @Test func `a post arrives with all its parts, and its receipt is returned`() async throws {
         try await FakeDaemon.run { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in
                 async let posted = client.post("orders.created", "42", object: "shop", durability: .stored)
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `many tasks post at once within the window, and each gets its own receipt`() async throws {
+    @Test func `concurrent posts stay within the window and get their own receipts`() async throws {
         try await FakeDaemon.run(postWindow: 16) { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in
                 async let served: Void = {
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `a pipeline gives results in order, refused ones among them`() async throws {
+    @Test func `a pipeline yields results in order, including refusals`() async throws {
         try await FakeDaemon.run(postWindow: 8) { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in
                 async let served: Void = {
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `posts without receipt arrive before the client is gone`() async throws {
+    @Test func `posts without a receipt arrive before the client ends`() async throws {
         try await FakeDaemon.run { daemon in
             async let served: [String] = {
                 let connection = try await daemon.accept()
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `messages arrive with everything the daemon stamped on them`() async throws {
+    @Test func `messages arrive with the daemon's stamp`() async throws {
         try await FakeDaemon.run { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in
                 async let connection = daemon.accept()
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func `a scoped durable subscription acknowledges, and detaches with confirmation`() async throws {
+    @Test func `a scoped durable subscription acknowledges and detaches with confirmation`() async throws {
         try await FakeDaemon.run { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in
                 async let served: Void = {
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `the closure form acknowledges what it returned from, and not what it threw at`() async throws {
+    @Test func `the closure form acknowledges a message unless the closure throws`() async throws {
         struct Refused: Error {}
         try await FakeDaemon.run { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func `it connects again, takes its subscriptions up again, and tells of the gap`() async throws {
+    @Test func `the client reconnects, resubscribes and reports the gap`() async throws {
         try await FakeDaemon.run { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in
                 async let accepted = daemon.accept()
@@ -209,7 +209,7 @@ import Testing
         }
     }
 
-    @Test func `a daemon that is started later is found`() async throws {
+    @Test func `a daemon started later is found`() async throws {
         try await FakeDaemon.run(listening: false) { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in
                 async let ping = client.ping()
@@ -221,7 +221,7 @@ import Testing
         }
     }
 
-    @Test func `where the first connection is required, no daemon ends the client`() async throws {
+    @Test func `a missing daemon ends the client if the first connection is required`() async throws {
         try await FakeDaemon.run(listening: false) { daemon in
             var configuration = NotifyClient.Configuration.test(daemon.path)
             configuration.requiresFirstConnection = true
@@ -233,7 +233,7 @@ import Testing
         }
     }
 
-    @Test func `run ends when its task is cancelled, and when the client is stopped`() async throws {
+    @Test func `run ends when its task is cancelled and when the client is stopped`() async throws {
         try await FakeDaemon.run { daemon in
             let client = NotifyClient(configuration: .test(daemon.path))
             let running = Task { try await client.run() }
@@ -249,7 +249,7 @@ import Testing
         }
     }
 
-    @Test func `inspection asks and answers`() async throws {
+    @Test func `inspection requests return the daemon's answers`() async throws {
         try await FakeDaemon.run { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in
                 async let accepted = daemon.accept()
@@ -296,7 +296,7 @@ import Testing
         }
     }
 
-    @Test func `what is wrong is told before anything is sent`() async throws {
+    @Test func `invalid arguments are refused before anything is sent`() async throws {
         let client = NotifyClient(configuration: .test("/nowhere"))
         func code(_ body: () async throws -> Void) async -> NotifyError.Code? {
             do {
@@ -322,7 +322,7 @@ import Testing
         #expect(await code { try await client.removeDurableSubscription("") } == .invalidSubscriptionName)
     }
 
-    @Test func `cancelled tasks come back, also those cancelled before they began`() async throws {
+    @Test func `cancelled tasks return, also if cancelled before they began`() async throws {
         let client = NotifyClient(configuration: .test("/nowhere"))
         for isEarly in [true, false] {
             let tasks: [Task<NotifyError.Code?, Never>] = [
@@ -348,7 +348,7 @@ import Testing
         }
     }
 
-    @Test func `a consumer that does not read holds nobody up`() async throws {
+    @Test func `a slow consumer does not delay others`() async throws {
         try await FakeDaemon.run { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in
                 async let served: FakeConnection = {
@@ -386,7 +386,7 @@ import Testing
         }
     }
 
-    @Test func `a consumer that holds back loses nothing, and can post and leave meanwhile`() async throws {
+    @Test func `a consumer that holds back drops nothing and can post and unsubscribe`() async throws {
         try await FakeDaemon.run { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in
                 let count: UInt64 = 20_000
@@ -426,7 +426,7 @@ import Testing
         }
     }
 
-    @Test func `letting go of a subscription leaves it`() async throws {
+    @Test func `releasing a subscription ends it`() async throws {
         try await FakeDaemon.run { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in
                 async let accepted = daemon.accept()
@@ -440,7 +440,7 @@ import Testing
         }
     }
 
-    @Test func `changes of the connection are told`() async throws {
+    @Test func `changes of the connection are reported`() async throws {
         try await FakeDaemon.run { daemon in
             let changes = Inbox<Bool>()
             var configuration = NotifyClient.Configuration.test(daemon.path)

@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `any collection of bytes is posted as it is`() async throws {
+    @Test func `any collection of bytes can be posted`() async throws {
         let bytes: [UInt8] = [0, 1, 0xFF]
         let payloads = try await arrivals(9) { client in
             try await client.post("a", bytes)
@@ -46,7 +46,7 @@ import Testing
         #expect(payloads == [bytes, [1, 0xFF], bytes, bytes, [7, 7], [1, 2], Array("text".utf8), [], []])
     }
 
-    @Test func `bytes, texts and JSON are told apart, with and without a receipt`() async throws {
+    @Test func `bytes, texts and JSON are distinguished, with and without a receipt`() async throws {
         let payloads = try await arrivals(8) { client in
             try await client.post("a", "text")
             try await client.post("a", "text".dropFirst())
@@ -61,7 +61,7 @@ import Testing
         #expect(texts == ["text", "ext", "\"text\"", "[1,2]", "text", "ext", "\u{2}", ""])
     }
 
-    @Test func `a message is made of any collection of bytes`() throws {
+    @Test func `a message can be made of any collection of bytes`() throws {
         let message = try NotifyClient.OutgoingMessage(name: "a", payload: Data([1, 2]))
         #expect(message.payload == [1, 2])
         #expect(message.with(payload: [3, 4, 5].dropFirst()).payload == [4, 5])
@@ -69,7 +69,7 @@ import Testing
         #expect(empty.payload == [])
     }
 
-    @Test func `payloads are decoded, and one that can't be is still acknowledged`() async throws {
+    @Test func `payloads are decoded, and undecodable ones are still acknowledged`() async throws {
         let deliveries = ["{\"number\":1}", "poison", "{\"number\":3}"].map {
             FakeDaemon.Delivery(name: "orders.created", payload: $0)
         }
@@ -95,7 +95,7 @@ import Testing
         #expect(Set(acknowledged) == [1, 2, 3])
     }
 
-    @Test func `gaps between decoded messages are reported in their place`() async throws {
+    @Test func `gaps between decoded messages are reported in their position`() async throws {
         let deliveries = [FakeDaemon.Delivery(name: "a", payload: "{\"number\":1}")]
         var events: [String] = []
         try await FakeDaemon.deliver(deliveries, gap: 4) { client in

@@ -48,7 +48,7 @@ import Testing
         await #expect(throws: NotifyError.self) { _ = try await buffer.reserve(1) }
     }
 
-    @Test func `finishing ends a consumer that waits`() async throws {
+    @Test func `finishing ends a waiting consumer`() async throws {
         let buffer = PipelineBuffer(capacity: 2)
         let consumer = Task { try await buffer.next() }
         buffer.finish()
@@ -66,7 +66,7 @@ import Testing
         await #expect(throws: NotifyError.self) { try await consumer.value }
     }
 
-    @Test func `what comes after a cancelled consumer is the next one's`() async throws {
+    @Test func `outcomes after a cancelled consumer go to the next consumer`() async throws {
         let buffer = PipelineBuffer(capacity: 2)
         _ = try await buffer.reserve(2)
         let consumer = Task { _ = try await buffer.next() }

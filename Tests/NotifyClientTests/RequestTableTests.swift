@@ -3,7 +3,7 @@ import Testing
 @testable import NotifyClient
 
 @Suite struct RequestTableTests {
-    @Test func `numbers rise from 1 and are never given again`() {
+    @Test func `request numbers increase from 1 and are never reused`() {
         var table = RequestTable<String>()
         #expect(table.append("a") == 1)
         #expect(table.skip() == 2)
@@ -23,7 +23,7 @@ import Testing
         #expect(table.isEmpty && table.span == 0)
     }
 
-    @Test func `numbers that are unknown have no entry`() {
+    @Test func `unknown request numbers have no entry`() {
         var table = RequestTable<String>()
         #expect(table.take(0) == nil)
         #expect(table.take(1) == nil)
@@ -32,7 +32,7 @@ import Testing
         #expect(table[1] == "a")
     }
 
-    @Test func `places in the middle are given back with those before them`() {
+    @Test func `slots in the middle are released together with those before them`() {
         var table = RequestTable<Int>()
         for number in 1...1000 { _ = table.append(number) }
         for request in (2...1000).reversed() { _ = table.take(UInt64(request)) }

@@ -13,7 +13,7 @@ import Testing
 
     private func ranges(_ set: SequenceSet) -> [ClosedRange<UInt64>] { set.ranges.map { $0.first...$0.last } }
 
-    @Test func `consecutive sequences join in any order, others do not`() {
+    @Test func `only consecutive sequences are joined, in any order`() {
         #expect(ranges(set(1, 2, 3)) == [1...3])
         #expect(ranges(set(3, 2, 1)) == [1...3])
         #expect(ranges(set(1, 3, 2)) == [1...3])
@@ -21,7 +21,7 @@ import Testing
         #expect(ranges(set(5, 1, 3, 3)) == [1...1, 3...3, 5...5])
     }
 
-    @Test func `a range joins everything that it overlaps or touches`() {
+    @Test func `a range is joined with all ranges that it overlaps or touches`() {
         var all = set(1, 3, 5, 9)
         all.insert(SequenceRange(first: 2, last: 6))
         #expect(ranges(all) == [1...6, 9...9])
@@ -29,13 +29,13 @@ import Testing
         #expect(ranges(all) == [0...20])
     }
 
-    @Test func `the ends of the numbers do not overflow`() {
+    @Test func `the extreme sequences do not overflow`() {
         var all = set(.max, 0)
         all.insert(SequenceRange(first: 1, last: .max - 1))
         #expect(ranges(all) == [0...UInt64.max])
     }
 
-    @Test func `removing the lowest cuts a range`() {
+    @Test func `removing the lowest sequences splits a range`() {
         var all = set(1, 2, 3, 7, 9)
         all.removeAll(through: 2)
         #expect(ranges(all) == [3...3, 7...7, 9...9])

@@ -27,9 +27,7 @@ import Testing
         SocketSearch(environment: environment, uid: uid, runtimeFolder: folder + "/run", temporaryFolder: folder)
     }
 
-    @Test func `the explicit path beats the environment, which beats the user's, which beats the system's`()
-        async throws
-    {
+    @Test func `the order is explicit path, environment, the user's socket, the system's socket`() async throws {
         try await withFolder { folder in
             #expect(try search([:], folder).path(explicit: nil) == "/run/notifyd/notifyd.sock")
             let fallback = try makeSocket("\(folder)/notifyd-\(getuid())/notifyd.sock")
@@ -45,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `a file that is no socket does not count`() async throws {
+    @Test func `a file that is not a socket is ignored`() async throws {
         try await withFolder { folder in
             let path = "\(folder)/xdg/notifyd"
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -55,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `in tmp a folder that others may write to, that is another's, or a link is not trusted`() async throws {
+    @Test func `an insecure folder below /tmp is not trusted`() async throws {
         try await withFolder { folder in
             let path = try makeSocket("\(folder)/notifyd-\(getuid())/notifyd.sock", mode: 0o777)
             #expect(try search([:], folder).path(explicit: nil) == SocketSearch.systemPath)
@@ -86,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `an empty path is refused, an empty variable is none`() {
+    @Test func `an empty path is refused, an empty variable is ignored`() {
         #expect(throws: NotifyError.self) { try NotifyClient.socketPath(explicit: "") }
         #expect(throws: Never.self) { try NotifyClient.socketPath(environment: ["NOTIFYD_SOCKET": ""]) }
     }

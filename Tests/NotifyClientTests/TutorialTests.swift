@@ -115,7 +115,7 @@ import UnixSignals
         // end
     }
 
-    @Test func `the article shows the code that is compiled here`() throws {
+    @Test func `the article shows the compiled code`() throws {
         let shown = try ArticleCode.shown(in: "Sources/NotifyClient/NotifyClient.docc/GettingStarted.md")
         #expect(shown.count > 0)
         #expect(try shown == ArticleCode.compiled())
