@@ -105,7 +105,7 @@ func observeBeneath() throws -> ObservationToken {
 // end
 
 @Suite struct ArticleTests {
-    @Test func `the article shows the code that is compiled here`() throws {
+    @Test func `the article shows the compiled code`() throws {
         let article = "Sources/NotifyFoundation/NotifyFoundation.docc/NotifyFoundation.md"
         let shown = try ArticleCode.shown(in: article)
         #expect(shown.count > 0)

@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `a block without a queue is called on the poster's thread, with what was posted`() {
+    @Test func `a block without a queue is called on the poster's thread with the posted notification`() {
         let thing = Thing()
         let seen = Later<Bool>()
         let poster = ObjectIdentifier(Thread.current)
@@ -35,7 +35,7 @@ import Testing
         center.removeObserver(token)
     }
 
-    @Test func `a token removes its block, once, and never another one`() {
+    @Test func `a token removes only its own block, once`() {
         let token = observe("first", name)
         center.removeObserver(token)
         let second = observe("second", name)
@@ -46,7 +46,7 @@ import Testing
         #expect(journal.take() == ["second a name with spaces"])
     }
 
-    @Test func `a token of another center removes nothing here, not even what was added just as early`() {
+    @Test func `a token of another center removes nothing`() {
         let another = CompatibleNotificationCenter()
         let here = observe("here", name)
         let there = another.addObserver(forName: name, object: nil, queue: nil) { [journal] _ in journal.note("there") }
@@ -57,7 +57,7 @@ import Testing
         #expect(journal.take() == ["here a name with spaces", "there"])
     }
 
-    @Test func `a token is removed from the name and the object that it asks for, and from no other`() {
+    @Test func `a token is removed for the name and object of its observation only`() {
         let thing = Thing()
         let token = observe("observer", name, object: thing)
         let any = observe("any", name)
@@ -76,7 +76,7 @@ import Testing
         #expect(center.center.observationCount == 0)
     }
 
-    @Test func `an observer that is passed to its closure is removed, from all or from this name or object`() {
+    @Test func `an observer passed to its closure is removed entirely, by name or by object`() {
         let (plain, another, thing) = (Plain(journal), Plain(journal), Thing())
         func observeAll() {
             center.addObserver(plain, name: name, object: thing) { $0.note($1) }
@@ -104,14 +104,14 @@ import Testing
         #expect(center.center.observationCount == 0)
     }
 
-    @Test func `a nil name means every name, whatever it is`() {
+    @Test func `a nil name means every name`() {
         let token = observe("any", nil)
         for name in ["", "x", "a..b", "notifyd.x", ">", " "] { center.post(name: .init(name), object: nil) }
         #expect(journal.take() == ["any ", "any x", "any a..b", "any notifyd.x", "any >", "any  "])
         center.removeObserver(token)
     }
 
-    @Test func `observers are called in the order in which they were added, whatever they ask for`() {
+    @Test func `observers are called in order of addition, whatever they observe`() {
         let thing = Thing()
         let tokens = [
             observe("1", nil), observe("2", name, object: thing), observe("3", name), observe("4", nil, object: thing),
@@ -123,7 +123,7 @@ import Testing
         for token in tokens { center.removeObserver(token) }
     }
 
-    @Test func `an object filter is honoured: instances by identity, values by equality`() {
+    @Test func `an object filter compares instances by identity and values by equality`() {
         let thing = Thing()
         let tokens = [
             observe("thing", name, object: thing), observe("text", name, object: "text"),
@@ -137,7 +137,7 @@ import Testing
         for token in tokens { center.removeObserver(token) }
     }
 
-    @Test func `objects are not kept, and one at the same address is another one`() {
+    @Test func `objects are not retained, and another object at the same address is different`() {
         weak var gone: Thing?
         var thing: Thing? = Thing()
         gone = thing
@@ -168,7 +168,7 @@ import Testing
     }
 
     @Test @MainActor
-    func `an observer that is passed to its closure observes until it is released, also one of the main actor`() {
+    func `an observer passed to its closure observes until it is released, also on the main actor`() {
         var plain: Plain? = Plain(journal)
         var isolated: Isolated? = Isolated(journal)
         if let plain { center.addObserver(plain, name: name, object: nil) { $0.note($1) } }
@@ -181,7 +181,7 @@ import Testing
         #expect(journal.take() == [])
     }
 
-    @Test func `what Foundation posts to its own default center comes to this one's, and what others post does not`() {
+    @Test func `only Foundation's own posts to its default center reach the compatible default center`() {
         let thing = Thing()
         for name in [UserDefaults.didChangeNotification, name] {
             let token = CompatibleNotificationCenter.default.addObserver(forName: name, object: thing, queue: nil) {
@@ -194,7 +194,7 @@ import Testing
         #expect(journal.take() == [UserDefaults.didChangeNotification.rawValue])
     }
 
-    @Test func `observers may be removed and added while others are called`() {
+    @Test func `observers may be removed and added during a post`() {
         let removal = Later<@Sendable () -> Void>()
         let remover = center.addObserver(forName: name, object: nil, queue: nil) { [center, journal, name] _ in
             journal.note("remover")
@@ -213,7 +213,7 @@ import Testing
         #expect(journal.take() == ["added"])
     }
 
-    @Test(.timeLimit(.minutes(5))) func `names that are canonically equivalent are the same`() async {
+    @Test(.timeLimit(.minutes(5))) func `canonically equivalent names are equal`() async {
         let (composed, decomposed) = (NSNotification.Name("caf\u{E9}"), NSNotification.Name("cafe\u{301}"))
         let tokens = [observe("composed", composed), observe("decomposed", decomposed)]
         let sequence = center.notifications(named: decomposed)
@@ -229,7 +229,7 @@ import Testing
         for name in [composed, decomposed, composed] { #expect(await iterator.next()?.name == name) }
     }
 
-    @Test func `observers beneath find the precomposed name`() {
+    @Test func `observers of the underlying center get the precomposed name`() {
         let token = center.center.observe(.every) { [journal] in journal.note("\(Array($0.name.string.utf8).count)") }
         center.post(name: NSNotification.Name("cafe\u{301}"), object: nil)
         #expect(journal.take() == ["5"])

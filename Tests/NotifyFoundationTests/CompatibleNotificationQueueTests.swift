@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: [CompatibleNotificationQueue.PostingStyle.asap, .whenIdle])
-    func `what waits is posted by the run loop, first in first out`(style: CompatibleNotificationQueue.PostingStyle) {
+    func `pending notifications are posted by the run loop in order`(style: CompatibleNotificationQueue.PostingStyle) {
         let notes = posted { queue, _ in
             for n in 1...3 {
                 queue.enqueue(Notification(name: Self.here, object: n), postingStyle: style)
@@ -48,7 +48,7 @@ import Testing
         #expect(notes == ["loop", "here 1", "here 2", "here 3"])
     }
 
-    @Test func `now posts before the call returns, and in place of what waits`() {
+    @Test func `the now style posts before the call returns and replaces pending notifications`() {
         let notes = posted { queue, journal in
             queue.enqueue(Notification(name: Self.here, object: 1), postingStyle: .asap)
             queue.enqueue(Notification(name: Self.here, object: 1), postingStyle: .now)
@@ -57,7 +57,7 @@ import Testing
         #expect(notes == ["here 1", "returned", "loop"])
     }
 
-    @Test func `now is never where the run loop runs in another mode`() {
+    @Test func `the now style posts nothing if the run loop runs in another mode`() {
         let mode = RunLoop.Mode("a mode of our own")
         let notes = posted { queue, journal in
             nonisolated(unsafe) let queue = queue
@@ -99,7 +99,7 @@ import Testing
         #expect(done.wait(timeout: .now() + 300) == .success)
     }
 
-    @Test func `now posts in the modes in which Foundation's queue does`() {
+    @Test func `the now style posts in the same modes as Foundation's queue`() {
         let (ours, foundations) = (Journal(), Journal())
         let center = CompatibleNotificationCenter()
         _ = center.addObserver(forName: nil, object: nil, queue: nil) { ours.note("\($0.object ?? "-")") }
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test(arguments: [CompatibleNotificationQueue.PostingStyle.asap, .whenIdle])
-    func `the common modes have the default one among them`(style: CompatibleNotificationQueue.PostingStyle) {
+    func `the common modes include the default mode`(style: CompatibleNotificationQueue.PostingStyle) {
         let notes = posted { queue, _ in
             for number in 1...2 {
                 queue.enqueue(
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test(arguments: [CompatibleNotificationQueue.PostingStyle.asap, .whenIdle])
-    func `what is enqueued later is posted when the loop runs again`(style: CompatibleNotificationQueue.PostingStyle) {
+    func `later notifications are posted by the next run of the loop`(style: CompatibleNotificationQueue.PostingStyle) {
         let notes = posted { queue, journal in
             for number in 1...3 {
                 queue.enqueue(Notification(name: Self.here, object: number), postingStyle: style)
@@ -144,8 +144,7 @@ import Testing
         #expect(notes == ["here 1", "ran", "here 2", "ran", "here 3", "ran", "loop"])
     }
 
-    @Test func `what is to come soon comes first, though it was enqueued just before the loop turned to what is idle`()
-    {
+    @Test func `an asap notification enqueued just before the loop becomes idle precedes idle ones`() {
         let notes = posted { queue, _ in
             nonisolated(unsafe) let queue = queue
             let earlier = Timer(fire: Date(timeIntervalSinceNow: -1), interval: 0, repeats: false) { _ in
@@ -157,7 +156,7 @@ import Testing
         #expect(notes == ["loop", "here soon", "here idle"])
     }
 
-    @Test func `what is to come soon comes before what is to come when the loop is idle`() {
+    @Test func `asap notifications precede idle ones`() {
         let notes = posted { queue, _ in
             queue.enqueue(Notification(name: Self.here, object: "idle"), postingStyle: .whenIdle)
             queue.enqueue(Notification(name: Self.here, object: "soon"), postingStyle: .asap)
@@ -165,7 +164,7 @@ import Testing
         #expect(notes == ["loop", "here soon", "here idle"])
     }
 
-    @Test func `joined by name and object: only what is the same in both, the new one last`() {
+    @Test func `coalescing by name and object keeps the position of the last`() {
         let notes = posted { queue, _ in
             for (name, object) in [(Self.here, 1), (Self.here, 2), (Self.there, 1), (Self.here, 1)] {
                 queue.enqueue(Notification(name: name, object: object), postingStyle: .asap)
@@ -174,7 +173,7 @@ import Testing
         #expect(notes == ["loop", "here 2", "there 1", "here 1"])
     }
 
-    @Test func `joined by name or by object alone, or not at all`() {
+    @Test func `coalescing can be by name only, by object only or off`() {
         func enqueueAll(_ mask: CompatibleNotificationQueue.NotificationCoalescing) -> [String] {
             posted { queue, _ in
                 for (name, object) in [(Self.here, 1), (Self.here, 2), (Self.there, 1), (Self.here, 2)] {
@@ -189,7 +188,7 @@ import Testing
         #expect(enqueueAll([]) == ["loop", "here 1", "here 2", "there 1", "here 2"])
     }
 
-    @Test func `what is dequeued is not posted`() {
+    @Test func `dequeued notifications are not posted`() {
         let notes = posted { queue, _ in
             queue.enqueue(Notification(name: Self.here, object: 1), postingStyle: .asap)
             queue.enqueue(Notification(name: Self.here, object: 2), postingStyle: .whenIdle)
@@ -200,7 +199,7 @@ import Testing
         #expect(notes == ["loop", "there 1"])
     }
 
-    @Test func `what is for another mode waits until the loop runs in it`() {
+    @Test func `a notification for another mode waits until the loop runs in it`() {
         let mode = RunLoop.Mode("a mode of our own")
         let notes = posted { queue, journal in
             queue.enqueue(
@@ -213,7 +212,7 @@ import Testing
         #expect(notes == ["there -", "other mode", "here -", "loop"])
     }
 
-    @Test func `an observer may enqueue what is posted in the next turn`() {
+    @Test func `an observer may enqueue notifications for the next turn`() {
         let notes = posted { queue, journal in
             nonisolated(unsafe) let queue = queue
             let center = CompatibleNotificationCenter()
@@ -229,7 +228,7 @@ import Testing
     }
 
     @Test(arguments: [CompatibleNotificationQueue.PostingStyle.asap, .whenIdle])
-    func `what an observer takes out is not posted any more`(style: CompatibleNotificationQueue.PostingStyle) {
+    func `notifications dequeued by an observer are not posted`(style: CompatibleNotificationQueue.PostingStyle) {
         let notes = posted { _, journal in
             let center = CompatibleNotificationCenter()
             let queue = CompatibleNotificationQueue(notificationCenter: center)
@@ -250,7 +249,7 @@ import Testing
     }
 
     @Test(arguments: [CompatibleNotificationQueue.PostingStyle.asap, .whenIdle])
-    func `a run loop that an observer runs posts what waits, in order`(
+    func `a run loop run by an observer posts pending notifications in order`(
         style: CompatibleNotificationQueue.PostingStyle
     ) {
         let notes = posted { first, journal in
@@ -278,7 +277,7 @@ import Testing
         #expect(notes.firstIndex(of: "there -") ?? notes.count < last)
     }
 
-    @Test func `what is to come soon comes at the end of what the run loop is doing`() {
+    @Test func `asap notifications are posted at the end of the current run loop callout`() {
         let notes = posted { queue, journal in
             nonisolated(unsafe) let queue = queue
             let timer = Timer(fire: Date(), interval: 0, repeats: false) { _ in
@@ -292,7 +291,7 @@ import Testing
     }
 
     @Test(arguments: [CompatibleNotificationQueue.PostingStyle.asap, .whenIdle])
-    func `a run loop that is about to sleep posts what comes then`(style: CompatibleNotificationQueue.PostingStyle) {
+    func `a run loop about to sleep posts new notifications`(style: CompatibleNotificationQueue.PostingStyle) {
         let notes = posted { queue, _ in
             nonisolated(unsafe) let queue = queue
             // A loop that has nothing else to do runs this and sleeps.
@@ -303,7 +302,7 @@ import Testing
     }
 
     @Test(arguments: [CompatibleNotificationQueue.PostingStyle.asap, .whenIdle])
-    func `a queue stays until all is posted, and no longer`(style: CompatibleNotificationQueue.PostingStyle) {
+    func `a queue lives until all its notifications are posted`(style: CompatibleNotificationQueue.PostingStyle) {
         let notes = posted { _, journal in
             let center = CompatibleNotificationCenter()
             _ = center.addObserver(forName: nil, object: nil, queue: nil) { _ in journal.note("posted") }
@@ -320,7 +319,7 @@ import Testing
     }
 
     @Test(arguments: [CompatibleNotificationQueue.PostingStyle.asap, .whenIdle])
-    func `a payload may enqueue as it goes`(style: CompatibleNotificationQueue.PostingStyle) {
+    func `a payload may enqueue while it is released`(style: CompatibleNotificationQueue.PostingStyle) {
         let notes = posted { queue, _ in
             nonisolated(unsafe) let queue = queue
             func enqueue(_ number: Int) {
@@ -386,7 +385,7 @@ import Testing
         var description: String { "busy" }
     }
 
-    @Test func `each thread has a default queue of its own`() {
+    @Test func `each thread has its own default queue`() {
         let queues = Later<[ObjectIdentifier]>()
         let done = DispatchSemaphore(value: 0)
         // Kept, so that no other one can be made at its address.

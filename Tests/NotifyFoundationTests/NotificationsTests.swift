@@ -24,7 +24,7 @@ import Testing
         return numbers
     }
 
-    @Test func `a sequence has what was posted since it was made, in order`() async {
+    @Test func `a sequence has the notifications posted since it was made, in order`() async {
         post(0..<1)
         let sequence = center.notifications(named: name)
         post(1..<4)
@@ -32,7 +32,7 @@ import Testing
         #expect(sequence.droppedCount == 0)
     }
 
-    @Test func `a full buffer loses the oldest and says how many`() async {
+    @Test func `a full buffer drops the oldest notifications and counts them`() async {
         let sequence = center.notifications(named: name, bufferSize: 5)
         post(0..<5)
         #expect(sequence.droppedCount == 0)
@@ -41,14 +41,14 @@ import Testing
         #expect(await take(5, of: sequence) == [3, 4, 5, 6, 7])
     }
 
-    @Test func `a buffer has room for one at least`() async {
+    @Test func `a buffer holds at least one notification`() async {
         let sequence = center.notifications(named: name, bufferSize: 0)
         post(0..<2)
         #expect(sequence.droppedCount == 1)
         #expect(await take(1, of: sequence) == [1])
     }
 
-    @Test func `a sequence may ask for one object`() async {
+    @Test func `a sequence can be limited to one object`() async {
         let (thing, other) = (Thing(), Thing())
         let sequence = center.notifications(named: name, object: thing)
         post(0..<1, object: other)
@@ -58,7 +58,7 @@ import Testing
         #expect(await take(2, of: sequence) == [1, 3])
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a reader that waits gets what comes`() async {
+    @Test(.timeLimit(.minutes(10))) func `a waiting reader gets posted notifications`() async {
         let sequence = center.notifications(named: name, bufferSize: 1000)
         async let numbers = take(1000, of: sequence)
         for number in 0..<1000 {
@@ -86,7 +86,8 @@ import Testing
         #expect(await late.value)
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a reader ends when the center beneath removes all`() async {
+    @Test(.timeLimit(.minutes(10)))
+    func `a reader ends when the underlying center removes all observations`() async {
         let sequence = center.notifications(named: name)
         async let numbers = take(2, of: sequence)
         post(0..<1)
@@ -96,7 +97,7 @@ import Testing
         #expect(await take(1, of: sequence) == [])
     }
 
-    @Test func `what was posted beneath, or is no instance, arrives as it does in a block`() async throws {
+    @Test func `posts of the underlying center and values arrive as in a block`() async throws {
         let sequence = center.notifications(named: .init("beneath"))
         try center.center.post("beneath", object: "text", payload: 7)
         center.post(name: .init("beneath"), object: { 17 }, userInfo: ["n": 8])
@@ -115,7 +116,7 @@ import Testing
     }
 
     /// What waits is there at once: nothing else comes in between on the reader's actor.
-    @Test @MainActor func `an iterator reads where its reader is`() async {
+    @Test @MainActor func `an iterator reads on its reader's actor`() async {
         var iterator = center.notifications(named: name).makeAsyncIterator()
         post(0..<1)
         let journal = Journal()

@@ -20,7 +20,7 @@ import Testing
 
     // MARK: There
 
-    @Test func `observers beneath find the name, and what userInfo has of types for any thread`() throws {
+    @Test func `observers of the underlying center get the name and the Sendable userInfo values`() throws {
         let token = try center.center.observe("name") { [journal] notification in
             guard let posted = notification.payload as? PostedNotification else { return }
             journal.note("\(notification.name) \(posted.name.rawValue)")
@@ -32,7 +32,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `observers beneath find the instance, the text or the value that was posted`() {
+    @Test func `observers of the underlying center get the posted instance, text or value`() {
         let thing = Thing()
         let token = center.center.observe(.every) { [journal] notification in
             let object = notification.object
@@ -52,7 +52,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `a value is the same inside an optional`() {
+    @Test func `a value inside an optional is equal to the value`() {
         let wrapped: String? = "text"
         let token = center.addObserver(forName: name, object: wrapped as Any, queue: nil) { [journal] _ in
             journal.note("called")
@@ -66,7 +66,7 @@ import Testing
 
     // MARK: And back
 
-    @Test func `what is posted beneath has its object and its payload`() throws {
+    @Test func `posts of the underlying center keep their object and payload`() throws {
         let token = observe(nil)
         try center.center.post("beneath", object: "text", payload: 7)
         try center.center.post("beneath")
@@ -79,7 +79,7 @@ import Testing
         center.removeObserver(token)
     }
 
-    @Test func `an interceptor's change of the name and the object holds, and the rest stays`() {
+    @Test func `an interceptor's change of name and object applies and the rest is kept`() {
         let interception = center.center.intercept { notification, next in
             next(notification)
             next(

@@ -41,7 +41,7 @@ import Testing
         #expect(done.wait(timeout: .now() + 300) == .success, sourceLocation: sourceLocation)
     }
 
-    @Test func `a block on a queue has run when post returns, on that queue, in its place among the others`() {
+    @Test func `a block on a queue has run in order on that queue when post returns`() {
         let queue = serialQueue()
         _ = center.addObserver(forName: name, object: nil, queue: nil) { [journal] _ in journal.note("before") }
         observe(name, on: queue) { [journal] in
@@ -52,13 +52,13 @@ import Testing
         #expect(journal.take() == ["before", "on queue true 3", "after"])
     }
 
-    @Test func `a queue that nobody else holds is kept`() {
+    @Test func `the center retains the queue of an observation`() {
         observe(name, on: OperationQueue()) { [journal] _ in journal.note("called") }
         mustReturn { [center, name] in center.post(name: name, object: nil) }
         #expect(journal.take() == ["called"])
     }
 
-    @Test func `posting from the same queue runs the block at once`() {
+    @Test func `posting from the same queue runs the block immediately`() {
         let queue = serialQueue()
         observe(name, on: queue) { [journal] _ in journal.note("called") }
         mustReturn { [center, name] in
@@ -68,7 +68,7 @@ import Testing
         #expect(journal.take() == ["called"])
     }
 
-    @Test func `a post waits for its own block and not for what else is on the queue`() {
+    @Test func `a post waits only for its own block on the queue`() {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 2
         let release = DispatchSemaphore(value: 0)
@@ -80,7 +80,7 @@ import Testing
         #expect(journal.take() == ["called"])
     }
 
-    @Test func `a post from one serial queue to another and from there back does not wait for ever`() {
+    @Test func `posts between two serial queues in both directions do not deadlock`() {
         let (first, second) = (serialQueue(), serialQueue())
         let back = NSNotification.Name("back")
         observe(name, on: second) { [center, journal] _ in
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `what a block leaves to a task finds its way when nobody waits there any more`() async {
+    func `a task that outlives its block can post to the first queue`() async {
         let (first, second) = (serialQueue(), serialQueue())
         let back = NSNotification.Name("back")
         let isOver = Later<Bool>()
@@ -120,7 +120,7 @@ import Testing
         #expect(journal.take() == ["back true"])
     }
 
-    @Test func `a long way over three queues and back ends`() {
+    @Test func `nested posts across three queues end`() {
         let queues = [serialQueue(), serialQueue(), serialQueue()]
         for depth in 0..<30 {
             observe(.init("\(depth)"), on: queues[depth % 3]) { [center, journal] _ in
@@ -132,7 +132,7 @@ import Testing
         #expect(journal.take() == (0..<30).map { "\($0) true" })
     }
 
-    @Test func `a task that a block starts does not keep the queue of the poster`() {
+    @Test func `a task started by a block does not retain the poster's queue`() {
         let (started, proceed) = AsyncStream.makeStream(of: Void.self)
         let task = Later<Task<Void, Never>>()
         observe(name, on: serialQueue()) { _ in
@@ -153,7 +153,7 @@ import Testing
         proceed.finish()
     }
 
-    @Test func `a block that the queue drops keeps nobody waiting`() {
+    @Test func `a block dropped by the queue does not block its poster`() {
         let queue = serialQueue()
         queue.isSuspended = true
         observe(name, on: queue) { [journal] _ in journal.note("called") }
@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a block that is removed while it waits for its queue is not called`(isRemovedBeneath: Bool) {
+    func `a block removed while it waits for its queue is not called`(isRemovedBeneath: Bool) {
         let queue = ReportingQueue()
         queue.isSuspended = true
         // Only ever handed to the center, which takes tokens on any thread.

@@ -4,7 +4,7 @@ import Testing
 /// Runs `RunLoopProgram`: the tests have no run loop of the main thread, nor the heap for themselves.
 @Suite struct RunLoopProgramTests {
     @Test(arguments: ["main", "thread"])
-    func `ten thousand times, wherever from, wake the run loop and leave nothing on the heap`(thread: String) throws {
+    func `ten thousand notifications wake the run loop and leak no memory`(thread: String) throws {
         let program = Process()
         program.executableURL = try Self.folder().appending(path: "RunLoopProgram")
         program.arguments = [thread]

@@ -19,7 +19,7 @@ import Testing
         return notes.sorted()
     }
 
-    @Test func `observers are called, each in a task of its own`() async {
+    @Test func `each call of an observer runs in its own task`() async {
         let gates = AsyncStream<Void>.makeStream()
         // The first call goes on until the second has begun.
         let token = center.addObserver(of: Event.self, for: .didEnd) { [calls] message in
@@ -36,7 +36,7 @@ import Testing
         center.removeObserver(token)
     }
 
-    @Test func `an observer of a subject is called for this very one, an observer of none for all posts`() async {
+    @Test func `observers of a subject get its posts only, observers without a subject all posts`() async {
         let tokens = [
             center.addObserver(of: event, for: .didEnd) { [calls] in calls.continuation.yield("event \($0.seconds)") },
             center.addObserver(of: Event.self, for: .didEnd) { [calls] in
@@ -69,7 +69,7 @@ import Testing
         withExtendedLifetime(token) {}
     }
 
-    @Test func `a notification reaches observers of messages, and a message observers of notifications`() async {
+    @Test func `messages and notifications reach observers of each other`() async {
         let token = center.addObserver(of: event, for: .didEnd) { [calls] in
             calls.continuation.yield("message \($0.seconds)")
         }

@@ -21,7 +21,7 @@ import Testing
         center.removeObserver(token)
     }
 
-    @Test func `an observer of a subject is called for this very one, an observer of none for all posts`() {
+    @Test func `observers of a subject get its posts only, observers without a subject all posts`() {
         let tokens = [
             center.addObserver(of: event, for: .didStart) { [journal] in journal.note("event \($0.number)") },
             center.addObserver(of: Event.self, for: .didStart) { [journal] in journal.note("any \($0.number)") },
@@ -33,7 +33,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `a type of message needs no identifier`() {
+    @Test func `a message type can be observed without an identifier`() {
         let tokens = [
             center.addObserver(of: event, for: EventDidStart.self) { [journal] _ in journal.note("event") },
             center.addObserver(of: nil, for: EventDidStart.self) { [journal] _ in journal.note("nil") },
@@ -45,7 +45,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `observers of other types are not called, also of the same subject`() {
+    @Test func `observers of other types are not called, also for the same subject`() {
         let token = center.addObserver(of: event, for: .didMove) { [journal] _ in journal.note("moved") }
         center.post(EventDidStart(), subject: event)
         #expect(journal.take() == [])
@@ -68,7 +68,7 @@ import Testing
         typealias Subject = Event
     }
 
-    @Test func `a message may be an instance, an enumeration or an actor`() {
+    @Test func `a message may be a class instance, an enumeration or an actor`() {
         let worker = Worker()
         let tokens = [
             center.addObserver(for: Instance.self) { [journal] in journal.note($0.text) },
@@ -82,11 +82,11 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `the default name is that of the type, with its module`() {
+    @Test func `the default name is the type's name with its module`() {
         #expect(EventDidStart.name.rawValue == "NotifyFoundationTests.EventDidStart")
     }
 
-    @Test func `a subject is not kept alive`() {
+    @Test func `a subject is not retained`() {
         var event: Event? = Event()
         weak let weakEvent = event
         let token = event.map { center.addObserver(of: $0, for: .didStart) { _ in } }
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `an observer that another actor adds runs on the main actor`() async {
+    @Test func `an observer added by another actor runs on the main actor`() async {
         let registrar = Registrar()
         await registrar.observe(center, journal)
         center.post(EventDidStart())
@@ -131,7 +131,7 @@ import Testing
         #expect(center.center.observationCount == 0)
     }
 
-    @Test func `removing by a token ends its observation and no other`() {
+    @Test func `removing a token ends only its observation`() {
         let tokens = (1...2).map { number in
             center.addObserver(of: Event.self, for: .didStart) { [journal] _ in journal.note("\(number)") }
         }

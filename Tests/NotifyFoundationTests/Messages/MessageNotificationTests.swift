@@ -21,7 +21,7 @@ import Testing
 
     // MARK: - A message is posted
 
-    @Test func `observers of notifications get the notification that the message makes`() {
+    @Test func `observers of notifications get the notification made by the message`() {
         observeNotifications(EventDidMove.name)
         center.post(EventDidMove(row: 7), subject: event)
         center.post(EventDidMove(row: 8))
@@ -29,7 +29,7 @@ import Testing
             journal.take() == ["EventDidMove event 1", "row 7", "EventDidMove none 1", "row 8"])
     }
 
-    @Test func `observers of a notification's object get messages with this subject`() {
+    @Test func `observers of a notification's object get messages with that subject`() {
         observeNotifications(EventDidMove.name, object: event)
         center.post(EventDidMove(row: 7), subject: event)
         center.post(EventDidMove(row: 8), subject: other)
@@ -37,7 +37,7 @@ import Testing
         #expect(journal.take() == ["EventDidMove event 1", "row 7"])
     }
 
-    @Test func `a message that makes no notification is one without userInfo`() {
+    @Test func `a message without a conversion becomes a notification without userInfo`() {
         observeNotifications(EventDidStart.name)
         center.post(EventDidStart(), subject: event)
         #expect(journal.take() == ["\(EventDidStart.name.rawValue) event nil"])
@@ -48,14 +48,14 @@ import Testing
         static func makeNotification(_ message: Self) -> Notification { Notification(name: .init("x"), object: "x") }
     }
 
-    @Test func `the name and the object of the notification are those of the post`() {
+    @Test func `the notification has the name and object of the post`() {
         observeNotifications(Renamed.name)
         center.post(Renamed(), subject: event)
         center.post(Renamed())
         #expect(journal.take() == ["\(Renamed.name.rawValue) event nil", "\(Renamed.name.rawValue) none nil"])
     }
 
-    @Test func `observers of notifications and of messages are called in the order in which they were added`() {
+    @Test func `observers of notifications and messages are called in order of addition`() {
         observeNotifications(EventDidStart.name)
         let token = center.addObserver(for: EventDidStart.self) { [journal] _ in journal.note("message") }
         observeNotifications(EventDidStart.name)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `observers of another type of the same name get a message made of the notification`() {
+    @Test func `observers of another type with the same name get a message made of the notification`() {
         let token = center.addObserver(of: event, for: Move.self) { [journal] in journal.note($0.text) }
         center.post(EventDidMove(row: 7), subject: event)
         #expect(journal.take() == ["row 7"])
@@ -98,7 +98,7 @@ import Testing
 
     // MARK: - A notification is posted
 
-    @Test func `observers of messages get the message that is made of the notification`() {
+    @Test func `observers of messages get the message made of the notification`() {
         let tokens = [
             center.addObserver(of: event, for: .didMove) { [journal] in journal.note("event \($0.row)") },
             center.addObserver(of: Event.self, for: .didMove) { [journal] in journal.note("any \($0.row)") },
@@ -110,7 +110,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `a notification of which no message can be made is reported, and the others are called`() {
+    @Test func `a notification that makes no message is reported, and other observers are called`() {
         center.center.hooks.failed = { [journal] in journal.note("\($0.error)") }
         let tokens = [
             center.addObserver(for: EventDidMove.self) { [journal] _ in journal.note("called") },
@@ -127,7 +127,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `a notification from another thread calls the observers later, on the main actor`() async {
+    @Test func `a notification from another thread calls main-actor observers asynchronously`() async {
         let token = center.addObserver(of: event, for: .didMove) { [journal] in
             MainActor.assertIsolated()
             journal.note("row \($0.row)")
@@ -141,7 +141,7 @@ import Testing
         withExtendedLifetime(token) {}
     }
 
-    @Test func `an observer that is removed before its later call begins is not called`() async {
+    @Test func `an observer removed before its asynchronous call is not called`() async {
         let token = center.addObserver(of: event, for: .didMove) { [journal] _ in journal.note("called") }
         let isPosted = DispatchSemaphore(value: 0)
         Thread.detachNewThread { [center, event] in
@@ -157,7 +157,7 @@ import Testing
 
     // MARK: - The center beneath
 
-    @Test func `observers beneath find the message, if it is of a type for any thread`() throws {
+    @Test func `observers of the underlying center get an async message`() throws {
         let token = try center.center.observe("EventDidEnd") { [journal] in
             let posted = $0.payload as? PostedNotification
             journal.note("\(posted?.message(as: EventDidEnd.self)?.seconds ?? 0)")
@@ -168,14 +168,14 @@ import Testing
         token.cancel()
     }
 
-    @Test func `a message that is posted beneath reaches the observers of its type`() throws {
+    @Test func `a message posted to the underlying center reaches observers of its type`() throws {
         let token = center.addObserver(of: Event.self, for: .didMove) { [journal] in journal.note("row \($0.row)") }
         try center.center.post("EventDidMove", payload: EventDidMove(row: 7))
         #expect(journal.take() == ["row 7"])
         withExtendedLifetime(token) {}
     }
 
-    @Test func `an interceptor's change of the object holds, and the message stays`() {
+    @Test func `an interceptor's change of the object applies and the message is kept`() {
         let interception = center.center.intercept { [event] notification, next in
             next(
                 LocalNotification(
