@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: ["notifyd", "notifyd.start", "notifyd.a.b"])
-    func onlyTheDaemonPostsUnderItsName(_ name: String) {
+    func `only the daemon posts under its own names`(_ name: String) {
         #expect(!mayPost(name, 0))
         #expect(!mayPost(name, 1000))
         #expect(mayReceive(name, 1000))
@@ -23,7 +23,7 @@ import Testing
     @Test(arguments: [
         "a", "notify", "notifydx.a", "Notifyd.a", "n.notifyd", "user", "users.5.a", "User.7.a", "a.user.7.b", "",
     ])
-    func everybodyPostsAndReceivesElsewhere(_ name: String) {
+    func `all users post and receive other names`(_ name: String) {
         for uid: UInt32 in [0, 1, 1000, .max] {
             #expect(mayPost(name, uid))
             #expect(mayReceive(name, uid))
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: ["user.1000", "user.1000.mail", "user.1000.a.b"])
-    func aUsersPartIsThatUsersAndRoots(_ name: String) {
+    func `names of a user are open to that user and root only`(_ name: String) {
         for (uid, allowed) in [(UInt32(1000), true), (0, true), (1001, false), (100, false), (10000, false)] {
             #expect(mayPost(name, uid) == allowed)
             #expect(mayReceive(name, uid) == allowed)
@@ -42,7 +42,7 @@ import Testing
     @Test(arguments: [
         "01000", "+1000", "1000x", "x", "4294967296", "00", "-1", "10000000000", "\u{FF11}", "1e3", "0x3e8",
     ])
-    func whatIsNoUsersNumberIsRootsAlone(_ token: String) {
+    func `an invalid uid token is open to root only`(_ token: String) {
         for name in ["user.\(token)", "user.\(token).mail"] {
             #expect(mayPost(name, 0))
             #expect(!mayPost(name, 1000))
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func theHighestUsersNumberCounts() {
+    @Test func `uids up to the highest are recognized`() {
         #expect(mayPost("user.4294967295.a", .max))
         #expect(!mayPost("user.4294967295.a", 1))
         #expect(mayPost("user.0.a", 0))
@@ -64,25 +64,25 @@ import Testing
         ("user.*.mail", 1001, true), ("user.>", 1001, true), ("*.1000.>", 1001, true), (">", 1001, true),
         ("notifyd.>", 1001, true), ("user", 1001, true), ("users.1000", 1001, true),
     ])
-    func aPatternThatNamesAnotherUserIsRefused(_ pattern: String, uid: UInt32, allowed: Bool) throws {
+    func `a pattern with another user's token is refused`(_ pattern: String, uid: UInt32, allowed: Bool) throws {
         #expect(policy.maySubscribe(try NamePattern(pattern), Identity(uid: uid, gid: 5)) == allowed)
     }
 
     /// A name that is open needs no look at identities, so it must be open to all.
     @Test(arguments: ["a", "v.b", "User.1.a", "", "_"])
-    func openNamesAreOpenToAll(_ name: String) {
+    func `open names are open to all users`(_ name: String) {
         let isOpen = Array(name.utf8).withUnsafeBytes { policy.isOpen($0) }
         #expect(isOpen && mayPost(name, 1000) && mayReceive(name, 1000))
     }
 
-    @Test func onlyRootManagesWhatBelongsToAnother() {
+    @Test func `only root manages subscriptions of other users`() {
         let (user, root) = (Identity(uid: 1000, gid: 0, groups: [0]), Identity(uid: 0, gid: 0))
         #expect(policy.mayManage(uid: 1000, user) && !policy.mayManage(uid: 1001, user))
         #expect(policy.mayManage(uid: 1000, root) && policy.mayManageEverything(root))
         #expect(!policy.mayManageEverything(user))
     }
 
-    @Test func decisionsAgreeUnderTheSameGenerationAndIdentity() {
+    @Test func `access is equal under the same generation and identity`() {
         let access = ReadAccess(policy: AccessPolicy(generation: 1), identity: Identity(uid: 1, gid: 1, groups: [2]))
         var other = access
         #expect(access.agrees(with: other))

@@ -5,7 +5,7 @@ import Testing
 import WireTestSupport
 
 @Suite struct LogBlockTests {
-    @Test func aBlockHandsOutItsMessagesInPlace() throws {
+    @Test func `the messages of a block are read in place`() throws {
         var block = LogBlock()
         for sequence in UInt64(5)...7 {
             let offset = UInt32(block.frames.readableBytes)
