@@ -4,7 +4,7 @@ import Testing
 
 /// What the macro writes.
 @Suite struct ExpansionTests {
-    @Test func `a public protocol`() {
+    @Test func `a public protocol expands to a public broadcaster`() {
         let source = """
             @Broadcast public protocol P: AnyObject, Sendable {
                 func f(_ x: Int, at y: Int)
@@ -63,7 +63,7 @@ import Testing
                 """)
     }
 
-    @Test func `calls that travel`() {
+    @Test func `a codable protocol expands to a broadcaster and a call type`() {
         let expanded = expansion(
             of: """
                 @Broadcast(codable) protocol P: AnyObject, Sendable {
@@ -130,7 +130,7 @@ import Testing
         ("public ", "public "), ("package ", "package "), ("fileprivate ", ""), ("private ", ""), ("internal ", ""),
         ("", ""),
     ])
-    func `the access of the protocol is that of the broadcaster`(level: String, ofMembers: String) {
+    func `the generated types have the access level of the protocol`(level: String, ofMembers: String) {
         let expanded = expansion(of: "@Broadcast(codable) \(level)protocol P: AnyObject { @Optional func f() }")
         #expect(expanded.contains("\n\(level)final class PBroadcaster"))
         #expect(expanded.contains("\n\(level)nonisolated struct PMethods"))
@@ -139,7 +139,7 @@ import Testing
         #expect(expanded.contains("extension P {\n    \(ofMembers)func f() {\n    }\n}"), "\(expanded)")
     }
 
-    @Test func `where and to whom the protocol is there, so is what is beside it`() {
+    @Test func `availability and SPI attributes are copied to the generated types`() {
         let attributes = "@available(macOS 99, *) @_spi(Own)"
         let source = "@MainActor \(attributes) @Broadcast(codable) public protocol P: AnyObject { @Optional func f() }"
         let expanded = expansion(of: source)
@@ -154,20 +154,20 @@ import Testing
         #expect(expanded.contains("\nnonisolated final class PBroadcaster"), "\(expanded)")
     }
 
-    @Test func `backticks of a protocol's name are not in the names made of it`() {
+    @Test func `backticks are removed from the names of generated types`() {
         let expanded = expansion(of: "@Broadcast(codable) protocol `in`: AnyObject { func f() }")
         for text in ["class inBroadcaster: `in`,", "struct inMethods:", "enum inCall:", "unknownName(in: \"in\")"] {
             #expect(expanded.contains(text), "\(expanded)")
         }
     }
 
-    @Test func `what a topic holds is escaped`() {
+    @Test func `topics are escaped`() {
         let expanded = expansion(
             of: #"@Broadcast(codable) protocol P: AnyObject { @Topic("a\"\\\r\n") func f() }"#)
         #expect(expanded.contains(#"case "a\"\\\r\n":"#), "\(expanded)")
     }
 
-    @Test func `a topic without a form that travels is warned of`() {
+    @Test func `a topic without 'codable' is diagnosed with a warning`() {
         let source = "@Broadcast protocol P: AnyObject {\n    @Topic(\"a\") func f()\n}"
         expect(
             source, expandsTo: expansion(of: source),

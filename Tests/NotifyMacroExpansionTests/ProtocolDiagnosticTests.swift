@@ -51,11 +51,11 @@ import Testing
                 }
                 """),
     ])
-    func `protocols that cannot be broadcast`(_ refusal: Refusal) {
+    func `declarations that can't be broadcast are diagnosed`(_ refusal: Refusal) {
         refusal.check()
     }
 
-    @Test func `more methods than a set holds`() {
+    @Test func `more than 64 methods are diagnosed`() {
         let members = (1...65).map { "    func f\($0)()\n" }.joined()
         Refusal(
             "@Broadcast protocol P: AnyObject {\n\(members)}",
@@ -63,14 +63,14 @@ import Testing
         ).check()
     }
 
-    @Test func `as many methods as a set holds`() {
+    @Test func `64 methods are accepted`() {
         let members = (1...64).map { "    func f\($0)()\n" }.joined()
         let expanded = expansion(of: "@Broadcast protocol P: AnyObject {\n\(members)}")
         #expect(expanded.contains("static var f64: PMethods {\n        PMethods(rawValue: 1 << 63)\n"))
     }
 
     @Test(arguments: ["@Broadcast @Broadcast(codable)", "@Broadcast @Broadcast"])
-    func `two broadcasts of one protocol are refused and make nothing`(attributes: String) {
+    func `a second broadcast attribute is diagnosed and expands to nothing`(attributes: String) {
         let rest = "protocol P: AnyObject {\n    func f()\n}"
         expect(
             "\(attributes) \(rest)", expandsTo: rest,
@@ -91,7 +91,7 @@ import Testing
             "@Combined(.first) var x: Int { 1 }", "'@Combined' belongs on a requirement of a '@Broadcast' protocol",
             at: 1, 1, fix: "remove '@Combined'", fixed: "var x: Int { 1 }"),
     ])
-    func `marks outside of a broadcast protocol`(_ refusal: Refusal) {
+    func `markers outside of a broadcast protocol are diagnosed`(_ refusal: Refusal) {
         refusal.check()
     }
 }

@@ -47,7 +47,7 @@ import Testing
         Refusal(
             member: "#if A\n    #endif", "'#if' hides what is required: put it around the whole protocol", column: 1),
     ])
-    func `members that cannot be broadcast`(_ refusal: Refusal) {
+    func `members that can't be broadcast are diagnosed`(_ refusal: Refusal) {
         refusal.check()
     }
 
@@ -57,13 +57,13 @@ import Testing
         ("@Combined(.collect) var receivers: [Int] { get }", "receivers"), ("func receiverCount()", "receiverCount()"),
         ("func `self`()", "self()"), ("func `Type`()", "Type()"),
     ])
-    func `names that are taken`(member: String, name: String) {
+    func `names reserved for the broadcaster are diagnosed`(member: String, name: String) {
         Refusal(
             member: member, "'\(name)' is the broadcaster's own: give the requirement another name", column: 1
         ).check()
     }
 
-    @Test func `the name of what takes a call that travels is taken where there is one`() {
+    @Test func `'dispatch' is reserved in a codable protocol only`() {
         Refusal(
             member: "func dispatch(_ x: Int)",
             "'dispatch(_:)' is the broadcaster's own: give the requirement another name", column: 1, codable: true
@@ -89,7 +89,7 @@ import Testing
             "'rethrows' cannot hold what several receivers throw", column: 32,
             fix: "replace 'rethrows' with 'throws'", fixed: "func f(_ g: () throws -> Void) throws"),
     ])
-    func `parameters and effects that cannot be broadcast`(_ refusal: Refusal) {
+    func `unsupported parameters and effects are diagnosed`(_ refusal: Refusal) {
         refusal.check()
     }
 
@@ -136,11 +136,11 @@ import Testing
             column: 1,
             fix: "remove '@Optional'", fixed: "@Combined(.first(or: 1)) func f() -> Int"),
     ])
-    func `results that are not combined`(_ refusal: Refusal) {
+    func `results without a valid combination rule are diagnosed`(_ refusal: Refusal) {
         refusal.check()
     }
 
-    @Test func `a result that is no array and not optional has two ways out`() {
+    @Test func `the diagnostic of an uncombined result offers two fix-its`() {
         let answer = "add '@Combined(.first(or: <#answer without receivers#>))'"
         let reduction = "add '@Combined(.reduce(<#initial answer#>) { <#$0 and $1#> })'"
         expect(
@@ -170,7 +170,7 @@ import Testing
         ("@available(*, deprecated) func f()", "a call with its own '@available'", 1),
         ("var x: Int { get }", "a property", 1), ("subscript(i: Int) -> Int { get }", "a subscript", 1),
     ])
-    func `what cannot travel`(member: String, what: String, column: Int) {
+    func `requirements that can't be encoded are diagnosed`(member: String, what: String, column: Int) {
         Refusal(
             member: member, "\(what) cannot travel: take it out of a '@Broadcast(codable)' protocol", column: column,
             codable: true
@@ -178,7 +178,7 @@ import Testing
     }
 
     @Test(arguments: ["@Topic(\"\")", "@Topic(name)", "@Topic(\"a\\(1)\")"])
-    func `a topic that is none`(topic: String) {
+    func `invalid topics are diagnosed`(topic: String) {
         let message = "a topic is a string literal without interpolation that is not empty"
         expect(
             "@Broadcast(codable) protocol P: AnyObject {\n    \(topic) func f()\n}",
@@ -186,7 +186,7 @@ import Testing
             diagnostics: [DiagnosticSpec(message: message, line: 2, column: 5)])
     }
 
-    @Test func `two calls of one name`() {
+    @Test func `two calls with the same name are diagnosed`() {
         let message = "two calls travel as 'a': name one of them with '@Topic'"
         expect(
             """

@@ -16,7 +16,7 @@ import Testing
         "\(head) {\n    for receiver in receivers[PMethods.\(name)] {\n        \(body)\n    }\n}"
     }
 
-    @Test func methods() {
+    @Test func `methods become loops over the receivers`() {
         expect("func f()", becomes: loop("func f()", "receiver.f()"))
         expect("func f() -> Void", becomes: loop("func f()", "receiver.f()"))
         expect("func f() async", becomes: loop("func f() async", "await receiver.f()"))
@@ -24,7 +24,7 @@ import Testing
         expect("func `in`()", becomes: loop("func `in`()", "receiver.`in`()", of: "`in`"))
     }
 
-    @Test func parameters() {
+    @Test func `parameters are passed on with their labels`() {
         expect("func f(a: Int, _ b: Int)", becomes: loop("func f(a: Int, _ b: Int)", "receiver.f(a: a, b)"))
         expect(
             "func f(_: Int, c _: Int)",
@@ -60,7 +60,7 @@ import Testing
         expect("func f<T>(_ a: T) where T: A", becomes: loop("func f<T>(_ a: T) where T: A", "receiver.f(a)"))
     }
 
-    @Test func `names that a body needs give way to parameters`() {
+    @Test func `local variables of a body avoid the names of parameters`() {
         expect(
             "func f(receiver: Int, receivers: Int)",
             becomes: """
@@ -72,7 +72,7 @@ import Testing
                 """)
     }
 
-    @Test func results() {
+    @Test func `results are combined by their rule`() {
         expect(
             "@Combined(.collect) func f() -> [Int]",
             becomes: """
@@ -120,7 +120,7 @@ import Testing
                 """)
     }
 
-    @Test func `how an optional is written makes no difference`() {
+    @Test func `every spelling of an optional expands equally`() {
         for type in ["Int?", "Int!", "Optional<Int>", "Swift.Optional<Int>", "(Int?)", "sending Int?"] {
             for (rule, answer) in [(".first", "nil"), (".first(or: 1)", "1")] {
                 expect(
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `a variable that holds a result is of a type that a variable can have`() {
+    @Test func `result variables have types that variables can have`() {
         for (type, plain) in [("Int!", "Int?"), ("sending Int", "Int")] {
             expect(
                 "@Combined(.reduce(1, f)) func f() -> \(type)",
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `a subscript's parameter may be called as what a setter is given`() {
+    @Test func `a subscript parameter may be named as the setter's value`() {
         let expanded = expansion(
             of: """
                 @Broadcast protocol P: AnyObject {
@@ -173,7 +173,7 @@ import Testing
         #expect(expanded.contains(setter), "\(expanded)")
     }
 
-    @Test func `members of the method set have names of their own`() {
+    @Test func `members of the method set have distinct names`() {
         let expanded = expansion(
             of: """
                 @Broadcast protocol P: AnyObject {
@@ -193,7 +193,7 @@ import Testing
             names == ["movedTo2", "movedBy", "movedBy2", "movedTo", "`in`", "in2", "`subscript`", "subscript2"])
     }
 
-    @Test func `properties and subscripts`() {
+    @Test func `properties and subscripts expand to accessors`() {
         expect(
             "@Combined(.first(or: 1)) var x: Int { get set }",
             becomes: """
@@ -225,7 +225,7 @@ import Testing
                 """)
     }
 
-    @Test func `defaults of optional requirements`() {
+    @Test func `optional requirements expand to default implementations`() {
         expect(
             "@Optional @Combined(.collect) func f() async throws -> [Int]",
             becomes: "func f() async throws -> [Int] {\n    []\n}")
