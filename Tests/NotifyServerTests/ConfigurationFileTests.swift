@@ -15,7 +15,7 @@ import TestSupport
         ).load()
     }
 
-    @Test func takesEverySettingOfATypicalFile() throws {
+    @Test func `every setting of a file is read`() throws {
         let configuration = try parse(
             """
             # The house's notifyd
@@ -51,7 +51,7 @@ import TestSupport
     }
 
     @Test(arguments: ["", "\n\n", "# nothing but a remark\n", "---\n", "limits:\n", "limits:\n  per_user:\n", "{}"])
-    func aFileThatSetsNothingLeavesTheDefaults(_ text: String) throws {
+    func `a file without settings keeps the defaults`(_ text: String) throws {
         #expect(try parse(text).broker == BrokerConfiguration())
     }
 
@@ -118,7 +118,7 @@ import TestSupport
     ]
 
     @Test(arguments: mistakes)
-    func saysWhatIsWrongAndWhere(_ text: String, _ message: String) {
+    func `errors name the mistake and its line`(_ text: String, _ message: String) {
         expectRefusal(.configurationInvalid, message, "notifyd.yaml") { _ = try parse(text) }
     }
 
@@ -145,11 +145,11 @@ import TestSupport
     ]
 
     @Test(arguments: edges)
-    func holdsEveryNumberToItsRange(_ text: String, _ isRight: Bool) {
+    func `every number is checked against its range`(_ text: String, _ isRight: Bool) {
         #expect(((try? parse(text)) != nil) == isRight)
     }
 
-    @Test func refusesWhatIsNoTextAndWhatIsTooLarge() {
+    @Test func `files that are not UTF-8 or too large are refused`() {
         expectRefusal(.configurationInvalid, "f.yaml", "not UTF-8") {
             _ = try ConfigurationFile(path: "f.yaml", bytes: [0x73, 0xFF, 0xFE])
         }
@@ -162,7 +162,7 @@ import TestSupport
         }
     }
 
-    @Test func aFolderInPlaceOfTheFileIsAnError() throws {
+    @Test func `a folder in place of the file is an error`() throws {
         let folder = try TemporaryFolder()
         expectRefusal(.configurationUnreadable, folder.path, "cannot be read") {
             _ = try ConfigurationFile.read(path: folder.path, isRequired: false)

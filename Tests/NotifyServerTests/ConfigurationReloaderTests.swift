@@ -34,14 +34,14 @@ import TestSupport
         return (wasRight, try String(contentsOfFile: folder.file("log"), encoding: .utf8))
     }
 
-    @Test func theLogLevelTakesEffectAtOnce() throws {
+    @Test func `a new log level takes effect on reload`() throws {
         let (wasRight, log) = try reload("log_level: debug\n")
         #expect(wasRight)
         #expect(destination.level == .debug)
         #expect(log == "<5>notifyd: configuration reloaded log_level=debug\n")
     }
 
-    @Test func otherSettingsAreNamedAndWait() throws {
+    @Test func `other changed settings are reported as waiting for the next start`() throws {
         let (wasRight, log) = try reload("socket: /elsewhere\nlog: {max_bytes: 1GiB}\nlimits: {payload_bytes: 5}\n")
         #expect(wasRight)
         let names = "socket, log.max_bytes, limits.payload_bytes"
@@ -49,11 +49,11 @@ import TestSupport
     }
 
     @Test(arguments: ConfigurationSetting.all.filter { $0.key != "log_level" })
-    func everySettingButTheLogLevelWaits(_ setting: ConfigurationSetting) {
+    func `only the log level takes effect on reload`(_ setting: ConfigurationSetting) {
         #expect(!setting.takesEffectOnReload)
     }
 
-    @Test func aBadFileKeepsTheOldConfigurationAndSaysSo() throws {
+    @Test func `an invalid file is reported and keeps the configuration`() throws {
         let receiver = try DatagramReceiver(path: folder.file("notify"))
         let (wasRight, log) = try reload("log_level: debug\nlimits:\n  payload: 5\n")
         #expect(!wasRight)
@@ -66,7 +66,7 @@ import TestSupport
         #expect(status.contains("n.yaml:3: unknown key"))
     }
 
-    @Test func aFileThatIsGoneIsAnErrorToo() throws {
+    @Test func `a removed file is an error`() throws {
         try FileManager.default.removeItem(atPath: folder.file("n.yaml"))
         #expect(!reloader.reload())
         #expect(destination.level == .info)

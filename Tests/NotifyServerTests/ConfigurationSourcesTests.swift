@@ -23,7 +23,7 @@ import TestSupport
         return ConfigurationSources(options: options, context: context, defaults: DefaultPaths(for: context))
     }
 
-    @Test func withoutAnySourceTheDefaultsHold() throws {
+    @Test func `without any source the defaults apply`() throws {
         let configuration = try sources().load()
         #expect(configuration.socketPath == folder.file("run/notifyd/notifyd.sock"))
         #expect(configuration.databasePath == folder.file(".local/state/notifyd/notifyd.db"))
@@ -34,14 +34,14 @@ import TestSupport
         #expect(configuration.broker.defaultWindow == 256)
     }
 
-    @Test func theDefaultsAgreeWithEachOther() throws {
+    @Test func `the defaults are consistent`() throws {
         let configuration = try sources().load()
         #expect(configuration.broker.connectionsPerUser <= configuration.broker.connections)
         #expect(configuration.broker.subscriptionsPerConnection <= configuration.broker.subscriptionsPerUser)
         #expect(configuration.broker.outboxBytesPerConnection <= configuration.broker.outboxBytesPerUser)
     }
 
-    @Test func aMessageOfTheLargestSizeMustBeAbleToArrive() throws {
+    @Test func `partial frames may have at least the size of the largest message`() throws {
         let payload = ["NOTIFYD_LIMITS_PAYLOAD_BYTES": "100000"]
         func load(halfReceived: Int) throws {
             let other = ["NOTIFYD_LIMITS_PER_USER_HALF_RECEIVED_BYTES": "\(halfReceived)"]
@@ -54,7 +54,7 @@ import TestSupport
         }
     }
 
-    @Test func optionsBeatEnvironmentBeatsFileBeatsDefaults() throws {
+    @Test func `options override the environment, the file and the defaults`() throws {
         let file = try folder.write("socket: /file\ndatabase: /file\nlog_level: error\n", to: "f.yaml")
         let environment = [
             "NOTIFYD_CONFIG": file, "NOTIFYD_SOCKET": "/environment", "NOTIFYD_DATABASE": "/environment",
@@ -66,20 +66,20 @@ import TestSupport
         #expect(configuration.broker == BrokerConfiguration())
     }
 
-    @Test func aLevelGivenAsOptionBeatsTheOthers() throws {
+    @Test func `the log level option overrides other sources`() throws {
         let environment = ["NOTIFYD_LOG_LEVEL": "error"]
         #expect(try sources(environment: environment).load().logLevel == .error)
         #expect(try sources(CommandLineOptions(logLevel: .trace), environment: environment).load().logLevel == .trace)
     }
 
-    @Test func theOptionForTheFileBeatsItsVariable() throws {
+    @Test func `the option for the file overrides its variable`() throws {
         let chosen = try folder.write("log_level: error\n", to: "chosen.yaml")
         let other = try folder.write("log_level: trace\n", to: "other.yaml")
         let options = CommandLineOptions(configuration: chosen)
         #expect(try sources(options, environment: ["NOTIFYD_CONFIG": other]).load().logLevel == .error)
     }
 
-    @Test func aVariableCanTakeALimitAway() throws {
+    @Test func `a variable can remove a limit`() throws {
         let file = try folder.write("log: {max_bytes: 1GiB}", to: "f.yaml")
         let options = CommandLineOptions(configuration: file)
         #expect(try sources(options).load().store.maximumBytes == 1 << 30)
@@ -90,7 +90,7 @@ import TestSupport
         #expect(automatic == max(16 << 20, min(PhysicalMemory.bytes / 4, 1 << 30)))
     }
 
-    @Test func everySettingHasAVariableThatIsRead() throws {
+    @Test func `every setting has an environment variable`() throws {
         let before = try sources().load()
         // Lists of records are the file's alone.
         for setting in ConfigurationSetting.all where setting.type != nil {
@@ -124,13 +124,13 @@ import TestSupport
         ("NOTIFYD_LOG_CHECKPOINT_BYTES", "1", "expected a size from 64KiB to 1GiB"),
         ("NOTIFYD_SOCKET_MODE", "9", "expected permissions in octal"),
     ])
-    func aWrongVariableIsAnErrorThatNamesIt(_ name: String, _ value: String, _ expectation: String) {
+    func `the error of an invalid variable names it`(_ name: String, _ value: String, _ expectation: String) {
         expectRefusal(.configurationInvalid, "\(name)=\(value)", expectation) {
             _ = try sources(environment: [name: value]).load()
         }
     }
 
-    @Test func aWrongValueIsAnErrorEvenWhereItIsOverruled() throws {
+    @Test func `an invalid value is an error even when overridden`() throws {
         expectRefusal(.configurationInvalid, "NOTIFYD_LOG_LEVEL=loud") {
             _ = try sources(CommandLineOptions(logLevel: .info), environment: ["NOTIFYD_LOG_LEVEL": "loud"]).load()
         }
@@ -140,18 +140,18 @@ import TestSupport
         }
     }
 
-    @Test func anEmptyVariableCountsAsNotSet() throws {
+    @Test func `an empty variable counts as unset`() throws {
         let empty = ["NOTIFYD_SOCKET": "", "NOTIFYD_CONFIG": "", "NOTIFYD_LIMITS_PAYLOAD_BYTES": ""]
         #expect(try sources(environment: empty).load() == sources().load())
     }
 
-    @Test func anEmptyOptionIsAnError() {
+    @Test func `an empty option is an error`() {
         expectRefusal(.configurationInvalid, "--socket: expected a path") {
             _ = try sources(CommandLineOptions(socket: "")).load()
         }
     }
 
-    @Test func aFileThatWasNamedMustBeThere() {
+    @Test func `an explicit configuration file must exist`() {
         expectRefusal(.configurationUnreadable, "/nowhere/n.yaml", "cannot be read", "No such file") {
             _ = try sources(CommandLineOptions(configuration: "/nowhere/n.yaml")).load()
         }
@@ -160,7 +160,7 @@ import TestSupport
         }
     }
 
-    @Test func theDefaultFileIsReadIfItIsThere() throws {
+    @Test func `the default file is read if it exists`() throws {
         #expect(try sources(environment: ["XDG_CONFIG_HOME": folder.file("config")]).load().logLevel == .info)
         try ServiceDirectory(path: folder.file("config/notifyd"), mode: 0o700).prepare(
             owner: geteuid(), purpose: "socket")
@@ -172,12 +172,12 @@ import TestSupport
         }
     }
 
-    @Test func namesVariablesThatAreNone() {
+    @Test func `unknown variables with the prefix are reported`() {
         let environment = ["NOTIFYD_SOKET": "/x", "NOTIFYD_SOCKET": "/y", "NOTIFYD_CONFIG": "/z", "PATH": "/bin"]
         #expect(sources(environment: environment).unknownEnvironmentVariables == ["NOTIFYD_SOKET"])
     }
 
-    @Test func withoutAHomeTheDatabaseMustBeNamed() throws {
+    @Test func `without a home folder the database path is required`() throws {
         let context = context(["XDG_RUNTIME_DIR": folder.path])
         let defaults = DefaultPaths(for: context)
         expectRefusal(.configurationInvalid, "HOME", "--database") {

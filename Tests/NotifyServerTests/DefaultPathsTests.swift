@@ -5,7 +5,7 @@ import TestSupport
 @testable import NotifyServer
 
 @Suite struct DefaultPathsTests {
-    @Test func rootHasTheSystemsPlaces() {
+    @Test func `root has the system paths`() {
         let root = context(user: 0, ["HOME": "/root", "XDG_RUNTIME_DIR": "/run/user/0", "XDG_STATE_HOME": "/x"])
         let paths = DefaultPaths(for: root)
         #expect(paths.socketPath == "/run/notifyd/notifyd.sock")
@@ -16,7 +16,7 @@ import TestSupport
         #expect(paths.socketMode(for: "/tmp/other.sock", context: root) == 0o666)
     }
 
-    @Test func aUserHasHisOwn() {
+    @Test func `a user has paths below the user's folders`() {
         let user = context([
             "HOME": "/home/u", "XDG_RUNTIME_DIR": "/run/user/1000", "XDG_STATE_HOME": "/s", "XDG_CONFIG_HOME": "/c",
         ])
@@ -29,14 +29,14 @@ import TestSupport
         #expect(paths.socketMode(for: paths.socketPath, context: user) == 0o600)
     }
 
-    @Test func withoutXDGVariablesTheHomeFolderIsUsed() {
+    @Test func `without XDG variables the home folder is used`() {
         let paths = DefaultPaths(
             for: context(["HOME": "/home/u", "XDG_STATE_HOME": "", "XDG_CONFIG_HOME": "relative"]))
         #expect(paths.databasePath == "/home/u/.local/state/notifyd/notifyd.db")
         #expect(paths.configurationPath == "/home/u/.config/notifyd/notifyd.yaml")
     }
 
-    @Test func withoutARuntimeVariableTheLoginManagersFolderIsUsedIfThere() throws {
+    @Test func `without XDG_RUNTIME_DIR the login manager's folder is used if it exists`() throws {
         let folder = try TemporaryFolder()
         let user = context(["HOME": "/home/u"])
         let without = DefaultPaths(for: user, usersRuntimeFolder: folder.path, temporaryFolder: "/t")
@@ -47,7 +47,7 @@ import TestSupport
         #expect(with.socketPath == folder.file("1000/notifyd/notifyd.sock"))
     }
 
-    @Test func aSystemServiceTakesTheFoldersThatSystemdMade() {
+    @Test func `a system service uses the folders made by systemd`() {
         let service = context([
             "HOME": "/var/lib/notifyd", "RUNTIME_DIRECTORY": "/run/notifyd",
             "STATE_DIRECTORY": "/var/lib/notifyd:/other",
@@ -61,7 +61,7 @@ import TestSupport
         #expect(paths.socketMode(for: paths.socketPath, context: service) == 0o666)
     }
 
-    @Test func withoutAHomeThereIsNoDatabase() {
+    @Test func `without a home folder there is no database path`() {
         let paths = DefaultPaths(for: context(["XDG_RUNTIME_DIR": "/r"]))
         #expect(paths.databasePath == nil)
         #expect(paths.configurationPath == nil)

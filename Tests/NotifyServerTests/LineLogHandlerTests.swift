@@ -28,12 +28,12 @@ import TestSupport
     @Test(arguments: [
         (Logger.Level.trace, 7), (.debug, 7), (.info, 6), (.notice, 5), (.warning, 4), (.error, 3), (.critical, 2),
     ])
-    func theJournalGetsAPriorityAndNoTime(_ level: Logger.Level, _ priority: Int) throws {
+    func `journal lines have a priority and no time`(_ level: Logger.Level, _ priority: Int) throws {
         logger(destination(.journal)).log(level: level, "hello", metadata: ["uid": "7", "a": "b"])
         #expect(try written() == "<\(priority)>notifyd: hello a=b uid=7\n")
     }
 
-    @Test func othersGetATimeAndTheLevel() throws {
+    @Test func `other lines have a time and the level`() throws {
         let handler = LineLogHandler(label: "notifyd", destination: destination(.timestamped))
         let event = LogEvent(
             level: .warning, message: "hello", metadata: nil, source: "s", file: "f", function: "f", line: 1)
@@ -41,12 +41,12 @@ import TestSupport
         #expect(handler.line(for: event, at: time) == "2023-11-14T22:13:20.250Z warning notifyd: hello\n")
     }
 
-    @Test func aRecordIsOneLineWhateverIsInIt() throws {
+    @Test func `a record is one line whatever it contains`() throws {
         logger(destination(.journal)).info("a\n<0>forged\r\u{1B}[2J\u{7F}", metadata: ["name": "x\ny"])
         #expect(try written() == "<6>notifyd: a\\n<0>forged\\u{d}\\u{1b}[2J\\u{7f} name=x\\ny\n")
     }
 
-    @Test func theLevelOfAllLoggersChangesTogether() throws {
+    @Test func `the level of all loggers changes together`() throws {
         let destination = destination(.journal, level: .info)
         let logger = logger(destination)
         logger.debug("not yet")
@@ -58,7 +58,7 @@ import TestSupport
         #expect(try written() == "<7>notifyd: now\n")
     }
 
-    @Test func theJournalIsKnownByTheFileItIs() throws {
+    @Test func `the journal is recognized by device and inode`() throws {
         var status = stat()
         #expect(fstat(output.fileDescriptor, &status) == 0)
         let stream = "\(status.st_dev):\(status.st_ino)"

@@ -16,14 +16,14 @@ import TestSupport
 
     // A socket is made with 0777 less the umask, which no usual one makes any of these.
     @Test(arguments: [0o666, 0o600] as [mode_t])
-    func listensWithItsModeWhateverTheUmask(_ mode: mode_t) throws {
+    func `the socket has its mode whatever the umask`(_ mode: mode_t) throws {
         let listening = try ListeningSocket.bind(path: path, mode: mode)
         #expect(permissions(of: path) == mode)
         #expect(!listening.isFromServiceManager)
         #expect(try canConnect(to: path))
     }
 
-    @Test func givesCopiesOfItsDescriptorReadyForTheEventLoop() throws {
+    @Test func `copies of the descriptor are nonblocking`() throws {
         let listening = try ListeningSocket.bind(path: path, mode: 0o600)
         for _ in 0..<2 {
             let descriptor = try listening.copyDescriptor()
@@ -37,7 +37,7 @@ import TestSupport
     }
 
     @Test(arguments: [false, true])
-    func makesItsQueueLongAgain(isFromServiceManager: Bool) throws {
+    func `the backlog of the socket is restored`(isFromServiceManager: Bool) throws {
         let listening =
             try isFromServiceManager
             ? ListeningSocket(fromServiceManager: boundSocket(SOCK_STREAM, at: path, listening: true))
@@ -62,7 +62,7 @@ import TestSupport
         return clients.count
     }
 
-    @Test func removesItsFileOnce() throws {
+    @Test func `the socket's file is removed once`() throws {
         let listening = try ListeningSocket.bind(path: path, mode: 0o600)
         listening.removeFile()
         #expect(!exists(path))
@@ -72,12 +72,12 @@ import TestSupport
         next.removeFile()
     }
 
-    @Test func removesItsFileWhenItGoes() throws {
+    @Test func `the socket's file is removed with the socket`() throws {
         do { _ = try ListeningSocket.bind(path: path, mode: 0o600) }
         #expect(!exists(path))
     }
 
-    @Test func leavesWhatSomebodyElsePutInItsPlace() throws {
+    @Test func `a replacement of the socket's file is not removed`() throws {
         let listening = try ListeningSocket.bind(path: path, mode: 0o600)
         #expect(unlink(path) == 0)
         let other = try boundSocket(SOCK_STREAM, at: path, listening: true)
@@ -86,7 +86,7 @@ import TestSupport
         _ = consume other
     }
 
-    @Test func replacesAStaleSocket() throws {
+    @Test func `a stale socket is replaced`() throws {
         try leaveStaleSocket(at: path)
         #expect(exists(path))
         let listening = try ListeningSocket.bind(path: path, mode: 0o600)
@@ -94,7 +94,7 @@ import TestSupport
         listening.removeFile()
     }
 
-    @Test func refusesALiveSocket() throws {
+    @Test func `a live socket is refused`() throws {
         let other = try boundSocket(SOCK_STREAM, at: path, listening: true)
         expectRefusal(.socketInUse, "another process serves the socket \(path)", "--socket") {
             _ = try ListeningSocket.bind(path: path, mode: 0o600)
@@ -103,7 +103,7 @@ import TestSupport
         _ = consume other
     }
 
-    @Test func refusesALiveSocketWhoseQueueIsFull() throws {
+    @Test func `a live socket with a full backlog is refused`() throws {
         let address = try #require(UnixSocketAddress(path: path))
         let other = try boundSocket(SOCK_STREAM, at: path, listening: false)
         #expect(listen(other.rawValue, 0) == 0)
@@ -121,7 +121,7 @@ import TestSupport
         }
     }
 
-    @Test func refusesALiveSocketOfAnotherKind() throws {
+    @Test func `a live socket of another type is refused`() throws {
         let other = try boundSocket(SOCK_DGRAM, at: path, listening: false)
         expectRefusal(.socketInUse, path, "cannot be probed", "remove it") {
             _ = try ListeningSocket.bind(path: path, mode: 0o600)
@@ -130,7 +130,7 @@ import TestSupport
         _ = consume other
     }
 
-    @Test func refusesASecondNotifydEvenIfItsSocketIsGone() throws {
+    @Test func `a second notifyd is refused even if the first socket's file is removed`() throws {
         let first = try ListeningSocket.bind(path: path, mode: 0o600)
         #expect(unlink(path) == 0)
         expectRefusal(.socketInUse, "another notifyd (pid \(getpid())) holds the socket \(path)") {
@@ -139,7 +139,7 @@ import TestSupport
         first.removeFile()
     }
 
-    @Test func neverRemovesWhatIsNoSocket() throws {
+    @Test func `a file that is not a socket is never removed`() throws {
         _ = try folder.write("precious", to: "n.sock")
         expectRefusal(.socketPathUnusable, "\(path) exists and is not a socket", "--socket") {
             _ = try ListeningSocket.bind(path: path, mode: 0o600)
@@ -147,7 +147,7 @@ import TestSupport
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "precious")
     }
 
-    @Test func refusesALinkEvenToASocket() throws {
+    @Test func `a symbolic link is refused, even to a socket`() throws {
         try leaveStaleSocket(at: folder.file("real"))
         #expect(symlink(folder.file("real"), path) == 0)
         expectRefusal(.socketPathUnusable, "is not a socket") {
@@ -156,7 +156,7 @@ import TestSupport
         #expect(exists(folder.file("real")))
     }
 
-    @Test func takesAPathOf107BytesAndNotOneMore() throws {
+    @Test func `a path has at most 107 bytes`() throws {
         let longest = path + String(repeating: "x", count: 107 - path.utf8.count)
         let listening = try ListeningSocket.bind(path: longest, mode: 0o600)
         #expect(exists(longest))
@@ -167,13 +167,13 @@ import TestSupport
         expectRefusal(.socketPathUnusable, "0 bytes") { _ = try ListeningSocket.bind(path: "", mode: 0o600) }
     }
 
-    @Test func namesAFolderThatIsMissing() {
+    @Test func `a missing folder is named`() {
         expectRefusal(.folderUnusable, "the folder \(folder.file("none"))", "does not exist: create it", "--socket") {
             _ = try ListeningSocket.bind(path: folder.file("none/n.sock"), mode: 0o600)
         }
     }
 
-    @Test func leavesASocketOfSystemdsInPlace() throws {
+    @Test func `the file of a socket passed by systemd is not removed`() throws {
         do {
             let passed = try boundSocket(SOCK_STREAM, at: path, listening: true)
             let listening = ListeningSocket(fromServiceManager: passed)

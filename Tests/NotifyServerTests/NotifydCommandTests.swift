@@ -24,7 +24,7 @@ import TestSupport
     }
 
     @Test(arguments: [SIGTERM, SIGINT])
-    func endsOnASignalWithStatus0AndWithoutItsSocket(_ signal: CInt) throws {
+    func `a signal ends the daemon with status 0 and removes its socket`(_ signal: CInt) throws {
         let daemon = try daemon()
         daemon.waitForError("listening on \(folder.file("n.sock"))")
         #expect(try canConnect(to: folder.file("n.sock")))
@@ -35,7 +35,7 @@ import TestSupport
         #expect(end.output == "")
     }
 
-    @Test func aSecondOneIsRefusedInOneLineWithStatus1() throws {
+    @Test func `a second daemon is refused with one line and status 1`() throws {
         let first = try daemon()
         first.waitForError("listening on")
         let second = try daemon().end()
@@ -48,7 +48,7 @@ import TestSupport
         #expect(first.end().status == 0)
     }
 
-    @Test func oneThatWasKilledIsReplaced() throws {
+    @Test func `a killed daemon is replaced`() throws {
         let killed = try daemon()
         killed.waitForError("listening on")
         killed.signal(SIGKILL)
@@ -67,7 +67,7 @@ import TestSupport
     ]
 
     @Test(arguments: refused)
-    func wrongUsageIs64AndWhatCannotBeIs1(_ options: [String], _ status: Int32) throws {
+    func `the exit status of wrong usage is 64, of invalid values 1`(_ options: [String], _ status: Int32) throws {
         let end = try DaemonProcess(["--database", folder.file("n.db")] + options, environment: environment).end()
         #expect(end.status == status)
         #expect(end.output == "")
@@ -78,7 +78,7 @@ import TestSupport
         #expect(exists("/dev/null"))
     }
 
-    @Test func aWrongVariableOrFileIsRefusedWithStatus1() throws {
+    @Test func `an invalid variable or file is refused with status 1`() throws {
         let variable = try daemon([], ["NOTIFYD_LIMITS_PAYLOAD_BYTES": "abc"]).end()
         #expect(variable.status == 1)
         #expect(variable.errors.contains("NOTIFYD_LIMITS_PAYLOAD_BYTES=abc: expected an integer"))
@@ -88,7 +88,7 @@ import TestSupport
         #expect(!exists(folder.file("n.sock")))
     }
 
-    @Test func aDatabaseThatCannotBeServedIsRefusedAndLeftAsItIs() throws {
+    @Test func `a file that is not a database is refused and not changed`() throws {
         let noise = String(repeating: "this is no database. ", count: 1000)
         _ = try folder.write(noise, to: "n.db")
         let end = try daemon().end()
@@ -100,7 +100,7 @@ import TestSupport
         #expect(!exists(folder.file("n.sock")))
     }
 
-    @Test func aDatabaseThatAnotherHoldsIsRefused() throws {
+    @Test func `a database in use is refused`() throws {
         let first = try daemon()
         first.waitForError("listening on")
         let second = try DaemonProcess(
@@ -114,7 +114,7 @@ import TestSupport
         #expect(first.end().status == 0)
     }
 
-    @Test func sighupReadsTheFileAgain() throws {
+    @Test func `SIGHUP reloads the file`() throws {
         let file = try folder.write("log_level: info\n", to: "n.yaml")
         let daemon = try daemon(["--config", file])
         daemon.waitForError("listening on")
@@ -129,7 +129,7 @@ import TestSupport
         #expect(daemon.end().status == 0)
     }
 
-    @Test func tellsTheServiceManagerAndFeedsItsWatchdog() throws {
+    @Test func `the service manager is notified and its watchdog fed`() throws {
         let receiver = try DatagramReceiver(path: folder.file("notify"))
         // The watchdog is fed at once, and then not again while the test runs: the socket holds ten messages at most.
         let daemon = try daemon([], ["NOTIFY_SOCKET": folder.file("notify"), "WATCHDOG_USEC": "600000000"])
@@ -143,7 +143,7 @@ import TestSupport
     }
 
     @Test(.enabled(if: access("/usr/bin/systemd-socket-activate", X_OK) == 0))
-    func takesASocketFromSystemdAndLeavesIt() throws {
+    func `a socket from systemd is served and not removed`() throws {
         let launcher = ["/usr/bin/systemd-socket-activate", "--listen=\(folder.file("passed.sock"))"]
         let daemon = try DaemonProcess(paths, launcher: launcher, environment: environment)
         daemon.waitForError("Listening on")
@@ -155,7 +155,7 @@ import TestSupport
         #expect(exists(folder.file("passed.sock")))
     }
 
-    @Test func saysItsVersionAndHelps() throws {
+    @Test func `the version and the help are printed`() throws {
         let version = try DaemonProcess(["--version"]).end()
         #expect(version.output == "\(notifydVersion)\n")
         #expect(version.status == 0)

@@ -9,7 +9,7 @@ import TestSupport
 @testable import NotifyServer
 
 @Suite(.timeLimit(.minutes(10))) struct PeerCredentialsChannelTests {
-    @Test func credentialsAreKnownInTheInitializerOfAChannel() async throws {
+    @Test func `credentials are known in the channel initializer`() async throws {
         let folder = try TemporaryFolder()
         let listening = try ListeningSocket.bind(path: folder.file("n.sock"), mode: 0o600)
         let descriptor = try listening.copyDescriptor().release().rawValue

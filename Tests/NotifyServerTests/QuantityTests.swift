@@ -8,7 +8,7 @@ import Testing
         ("2TiB", 2_199_023_255_552), ("007MiB", 7_340_032), ("18446744073709551615", UInt64.max),
         ("16777215TiB", 16_777_215 << 40),
     ])
-    func sizes(_ text: String, _ bytes: UInt64) {
+    func `sizes are parsed with their unit`(_ text: String, _ bytes: UInt64) {
         #expect(Quantity.bytes(text) == bytes)
     }
 
@@ -16,7 +16,7 @@ import Testing
         "", "KiB", "10GB", "10G", "10gib", "10 GiB", " 10GiB", "10GiB ", "1.5GiB", "-1", "+1", "1_000", "0x10", "١MiB",
         "10B", "10KiBKiB", "18446744073709551616", "16777216TiB",
     ])
-    func otherTextsAreNoSizes(_ text: String) {
+    func `invalid sizes are refused`(_ text: String) {
         #expect(Quantity.bytes(text) == nil)
     }
 
@@ -24,16 +24,16 @@ import Testing
         ("0", Duration.zero), ("0s", .zero), ("90s", .seconds(90)), ("15m", .seconds(900)), ("24h", .seconds(86_400)),
         ("7d", .seconds(604_800)),
     ])
-    func durations(_ text: String, _ duration: Duration) {
+    func `durations are parsed with their unit`(_ text: String, _ duration: Duration) {
         #expect(Quantity.duration(text) == duration)
     }
 
     @Test(arguments: ["", "5", "h", "24H", "1h30m", "-1h", "1.5h", "1w", "9223372036854775808s"])
-    func otherTextsAreNoDurations(_ text: String) {
+    func `invalid durations are refused`(_ text: String) {
         #expect(Quantity.duration(text) == nil)
     }
 
-    @Test func aRangeOfSizesIsWrittenInItsLargestUnits() {
+    @Test func `a range of sizes is printed in its largest units`() {
         let text = "a size from 1KiB to 3MiB, a number of bytes or one with the unit KiB, MiB, GiB or TiB"
         #expect(Quantity.expectation(ofBytes: 1024...(3 << 20)) == text)
         #expect(Quantity.expectation(ofBytes: 0...1025).hasPrefix("a size from 0 to 1025, "))

@@ -41,7 +41,7 @@ import TestSupport
         return try sources.load().rules
     }
 
-    @Test func takesEveryRecordInItsOrder() throws {
+    @Test func `records are read in order`() throws {
         let rules = try rules(
             """
             log_level: debug
@@ -62,7 +62,7 @@ import TestSupport
         #expect(rules == [">+error+86400.0 seconds", "metrics.>+5+100+0.0 seconds", "a+67108864", "b+1024"])
     }
 
-    @Test func anEmptyListIsAList() throws {
+    @Test func `an empty list is valid`() throws {
         #expect(try rules("log: {rules: []}") == [])
         #expect(try rules("") == ["default"])
     }
@@ -123,11 +123,11 @@ import TestSupport
     ]
 
     @Test(arguments: mistakes)
-    func saysWhatIsWrongAndWhere(_ text: String, _ message: String) {
+    func `errors name the mistake and its line`(_ text: String, _ message: String) {
         expectRefusal(.configurationInvalid, message, "notifyd.yaml:") { _ = try rules(text) }
     }
 
-    @Test func aListIsRefusedWhereItIsNoneAndItsKeyIsNamedAmongTheOthers() {
+    @Test func `a list in place of a value is refused, and an unknown key lists the known ones`() {
         expectRefusal(.configurationInvalid, "notifyd.yaml:2: unknown key \"log.rule\", expected one of rules") {
             _ = try rules("log:\n  rule: []")
         }
@@ -137,7 +137,7 @@ import TestSupport
     }
 
     /// A thousand aliases of a list of more than a thousand names, in a few kilobytes.
-    @Test func aliasesCannotMakeTheWorkExceedTheFile() {
+    @Test func `aliases can't multiply the number of values beyond the limit`() {
         let names = repeatElement("a", count: 1100).joined(separator: ",")
         let aliases = repeatElement("*r", count: 1000).joined(separator: ", ")
         expectRefusal(.configurationInvalid, "log.rules.names: more than 1048576 values") {
@@ -145,7 +145,7 @@ import TestSupport
         }
     }
 
-    @Test func noVariableSetsAList() throws {
+    @Test func `lists can't be set by variables`() throws {
         let context = context(["HOME": "/h", "NOTIFYD_LOG_RULES": "a", "NOTIFYD_LOG_LEVEL": "debug"])
         var sources = ConfigurationSources(
             options: CommandLineOptions(), context: context, defaults: DefaultPaths(for: context))
@@ -154,7 +154,7 @@ import TestSupport
         #expect(sources.unknownEnvironmentVariables == ["NOTIFYD_LOG_RULES"])
     }
 
-    @Test func twoListsDifferIfTheirValuesDo() {
+    @Test func `lists differ if their values differ`() {
         let before = ServerConfiguration(socketPath: "", socketMode: 0, databasePath: "")
         var after = before
         #expect(!Self.settings[1].differs(before, after))

@@ -27,15 +27,15 @@ import TestSupport
         return try ConfigurationSources(options: options, context: root, defaults: DefaultPaths(for: root)).load()
     }
 
-    @Test func itsValuesAreTheDefaults() throws {
+    @Test func `the values in the sample are the defaults`() throws {
         #expect(try load(uncommented) == load(""))
     }
 
-    @Test func asItIsItSetsNothing() throws {
+    @Test func `the sample without changes sets nothing`() throws {
         #expect(try load(text) == load(""))
     }
 
-    @Test func itHasEverySetting() throws {
+    @Test func `the sample has every setting`() throws {
         let file = try ConfigurationFile(path: "notifyd.yaml", bytes: Array(uncommented.utf8))
         #expect(file.values.count + file.lists.count == ConfigurationSetting.all.count)
     }

@@ -30,7 +30,7 @@ import TestSupport
             logger: Logger(label: "notifyd") { _ in SwiftLogNoOpLogHandler() }, onRunning: onRunning)
     }
 
-    @Test func servesUntilToldToStopAndLeavesNoSocket() async throws {
+    @Test func `a stopped server removes its socket`() async throws {
         let receiver = try DatagramReceiver(path: folder.file("notify"))
         let (running, announced) = AsyncStream<String>.makeStream()
         let server = try server(["NOTIFY_SOCKET": folder.file("notify")]) { announced.yield($0) }
@@ -49,7 +49,7 @@ import TestSupport
         #expect(!exists(path))
     }
 
-    @Test func aSocketThatCannotBeMadeEndsItWithItsReason() async throws {
+    @Test func `a socket that can't be made ends the server with the reason`() async throws {
         let server = try server(socket: folder.file("none/n.sock")) { _ in }
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let error = await #expect(throws: ServerError.self) {

@@ -14,31 +14,31 @@ import TestSupport
     // The umask is the whole process's, and other tests make files meanwhile: it stays as it is. Every usual one takes
     // bits of the first mode away.
     @Test(arguments: [0o777, 0o755, 0o700] as [mode_t])
-    func isMadeWithItsModeWhateverTheUmask(_ mode: mode_t) throws {
+    func `the folder has its mode whatever the umask`(_ mode: mode_t) throws {
         try ServiceDirectory(path: folder.file("a/b"), mode: mode).prepare(owner: geteuid(), purpose: "socket")
         #expect(permissions(of: folder.file("a/b")) == mode)
     }
 
-    @Test func aPrivateFolderThatIsThereIsTightened() throws {
+    @Test func `an existing private folder is made private`() throws {
         #expect(mkdir(folder.file("a"), 0o755) == 0)
         try ServiceDirectory(path: folder.file("a"), mode: 0o700).prepare(owner: geteuid(), purpose: "database")
         #expect(permissions(of: folder.file("a")) == 0o700)
     }
 
-    @Test func aPublicFolderThatIsThereStaysAsItIs() throws {
+    @Test func `an existing public folder keeps its mode`() throws {
         #expect(mkdir(folder.file("a"), 0o750) == 0)
         try ServiceDirectory(path: folder.file("a"), mode: 0o755).prepare(owner: geteuid(), purpose: "socket")
         #expect(permissions(of: folder.file("a")) == 0o750)
     }
 
-    @Test func aPrivateFolderOfSomebodyElseIsRefused() throws {
+    @Test func `a private folder of another user is refused`() throws {
         #expect(mkdir(folder.file("a"), 0o700) == 0)
         expectRefusal(.folderUnusable, folder.file("a"), "belongs to uid \(geteuid()), not to uid 4242", "--socket") {
             try ServiceDirectory(path: folder.file("a"), mode: 0o700).prepare(owner: 4242, purpose: "socket")
         }
     }
 
-    @Test func aLinkInPlaceOfAPrivateFolderIsRefused() throws {
+    @Test func `a symbolic link in place of a private folder is refused`() throws {
         #expect(mkdir(folder.file("target"), 0o700) == 0)
         #expect(symlink(folder.file("target"), folder.file("a")) == 0)
         expectRefusal(.folderUnusable, folder.file("a"), "is a symbolic link", "--socket") {
@@ -46,7 +46,7 @@ import TestSupport
         }
     }
 
-    @Test func aFileInPlaceOfAFolderIsRefused() throws {
+    @Test func `a file in place of a folder is refused`() throws {
         _ = try folder.write("", to: "a")
         expectRefusal(.folderUnusable, folder.file("a"), "not a folder", "--database") {
             try ServiceDirectory(path: folder.file("a"), mode: 0o700).prepare(owner: geteuid(), purpose: "database")
@@ -56,7 +56,7 @@ import TestSupport
         }
     }
 
-    @Test func whereNobodyMayWriteIsRefused() {
+    @Test func `a folder without write permission is refused`() {
         // The kernel's own file systems refuse root as well.
         expectRefusal(.folderUnusable, "/proc/notifyd", "--database") {
             try ServiceDirectory(path: "/proc/notifyd", mode: 0o700).prepare(owner: geteuid(), purpose: "database")

@@ -14,7 +14,7 @@ import TestSupport
         folder = try TemporaryFolder()
     }
 
-    @Test func saysEveryStateToAPath() throws {
+    @Test func `every state is sent to a path`() throws {
         let receiver = try DatagramReceiver(path: folder.file("notify"))
         let notifier = ServiceManagerNotifier(context: context(["NOTIFY_SOCKET": folder.file("notify")]))
         #expect(notifier.isActive)
@@ -30,14 +30,14 @@ import TestSupport
         #expect(receiver.next() == "STOPPING=1\nSTATUS=draining")
     }
 
-    @Test func aStatusCannotAddAFieldOfItsOwn() throws {
+    @Test func `a status can't add a field`() throws {
         let receiver = try DatagramReceiver(path: folder.file("notify"))
         let notifier = ServiceManagerNotifier(context: context(["NOTIFY_SOCKET": folder.file("notify")]))
         notifier.status("a\nMAINPID=1\r\nb")
         #expect(receiver.next() == "STATUS=a MAINPID=1 b")
     }
 
-    @Test func reachesAnAbstractName() throws {
+    @Test func `states are sent to an abstract address`() throws {
         let name = "notifyd-test-\(getpid())-\(UInt64.random(in: 0 ... .max))"
         let address = try #require(UnixSocketAddress(abstractName: name))
         let receiver = try DatagramReceiver(address)
@@ -47,13 +47,13 @@ import TestSupport
     }
 
     @Test(arguments: [nil, "", "vsock:2:1234", "relative", "@", "/" + String(repeating: "x", count: 107)] as [String?])
-    func withoutAUsableSocketItSaysNothing(_ socket: String?) {
+    func `without a usable address nothing is sent`(_ socket: String?) {
         let notifier = ServiceManagerNotifier(context: context(socket.map { ["NOTIFY_SOCKET": $0] } ?? [:]))
         #expect(!notifier.isActive || socket == "@")
         #expect(!notifier.ready(status: "x"))
     }
 
-    @Test func neitherWaitsNorDiesWhenNobodyReads() throws {
+    @Test func `sending neither blocks nor fails if the socket is not read`() throws {
         let gone = ServiceManagerNotifier(context: context(["NOTIFY_SOCKET": folder.file("nobody")]))
         #expect(!gone.feedWatchdog())
         let receiver = try DatagramReceiver(path: folder.file("notify"))
@@ -74,11 +74,11 @@ import TestSupport
     ]
 
     @Test(arguments: watchdogs)
-    func feedsTheWatchdogTwiceAsOftenAsAsked(_ environment: [String: String], _ expected: Duration?) {
+    func `the watchdog interval is half the configured time`(_ environment: [String: String], _ expected: Duration?) {
         #expect(ServiceManagerNotifier(context: context(environment)).watchdogInterval == expected)
     }
 
-    @Test func feedsTheWatchdogFromAnEventLoopUntilCancelled() throws {
+    @Test func `the watchdog is fed from an event loop until cancelled`() throws {
         let receiver = try DatagramReceiver(path: folder.file("notify"))
         let environment = ["NOTIFY_SOCKET": folder.file("notify"), "WATCHDOG_USEC": "2000"]
         let notifier = ServiceManagerNotifier(context: context(environment))

@@ -18,7 +18,7 @@ import TestSupport
         context(["LISTEN_PID": process, "LISTEN_FDS": count, "LISTEN_FDNAMES": "notifyd.socket"])
     }
 
-    @Test func takesTheOneListeningSocket() throws {
+    @Test func `the listening socket is taken`() throws {
         let passed = try boundSocket(SOCK_STREAM, at: path, listening: true).release().rawValue
         // As systemd passes it: it blocks, and programs would inherit it.
         #expect(fcntl(passed, F_SETFL, 0) == 0)
@@ -40,52 +40,52 @@ import TestSupport
             // for another process: left over in the environment
             ["LISTEN_PID": "4712", "LISTEN_FDS": "1"],
         ] as [[String: String]])
-    func withoutOneForThisProcessThereIsNone(_ environment: [String: String]) throws {
+    func `without a socket for this process there is none`(_ environment: [String: String]) throws {
         let claimed = try SocketActivation.claim(for: context(environment), firstDescriptor: -1)
         if claimed != nil { Issue.record("a socket was taken") }
     }
 
     @Test(arguments: ["x", "-1", "1 "])
-    func refusesACountThatIsNone(_ count: String) {
+    func `an invalid count is refused`(_ count: String) {
         expectRefusal(.socketActivationInvalid, "LISTEN_FDS=\(count) is not a number") {
             _ = try SocketActivation.claim(for: activated(count: count), firstDescriptor: -1)
         }
     }
 
     @Test(arguments: ["x", "0", "-5"])
-    func refusesAProcessThatIsNone(_ process: String) {
+    func `an invalid pid is refused`(_ process: String) {
         expectRefusal(.socketActivationInvalid, "LISTEN_PID=\(process) is not a number") {
             _ = try SocketActivation.claim(for: activated(process: process), firstDescriptor: -1)
         }
     }
 
-    @Test func refusesSeveral() {
+    @Test func `more than one socket is refused`() {
         expectRefusal(.socketActivationInvalid, "systemd passed 2 sockets", "a single ListenStream=") {
             _ = try SocketActivation.claim(for: activated(count: "2"), firstDescriptor: -1)
         }
     }
 
-    @Test func refusesADescriptorThatIsNotOpen() {
+    @Test func `a closed descriptor is refused`() {
         expectRefusal(.socketActivationInvalid, "not open", "socket unit") {
             _ = try SocketActivation.claim(for: activated(), firstDescriptor: -1)
         }
     }
 
-    @Test func refusesADatagramSocket() throws {
+    @Test func `a datagram socket is refused`() throws {
         let passed = try boundSocket(SOCK_DGRAM, at: path, listening: false).release().rawValue
         expectRefusal(.socketActivationInvalid, "is not a stream socket", "ListenStream=") {
             _ = try SocketActivation.claim(for: activated(), firstDescriptor: passed)
         }
     }
 
-    @Test func refusesASocketThatDoesNotListen() throws {
+    @Test func `a socket that does not listen is refused`() throws {
         let passed = try boundSocket(SOCK_STREAM, at: path, listening: false).release().rawValue
         expectRefusal(.socketActivationInvalid, "does not listen", "Accept=no") {
             _ = try SocketActivation.claim(for: activated(), firstDescriptor: passed)
         }
     }
 
-    @Test func refusesWhatIsNoUnixSocket() throws {
+    @Test func `a descriptor that is not a Unix socket is refused`() throws {
         let passed = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         expectRefusal(.socketActivationInvalid, "is not a Unix socket") {
             _ = try SocketActivation.claim(for: activated(), firstDescriptor: passed)

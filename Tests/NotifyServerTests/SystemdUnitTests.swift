@@ -12,18 +12,18 @@ import TestSupport
     private static func isInstalled(_ tool: String) -> Bool { access("/usr/bin/\(tool)", X_OK) == 0 }
 
     @Test(.enabled(if: isInstalled("systemd-analyze")), arguments: ["system", "user"])
-    func verifyIsQuiet(_ scope: String) throws {
+    func `systemd-analyze accepts the units`(_ scope: String) throws {
         #expect(try verify(scope) { $0 } == Output(text: "", status: 0))
     }
 
     @Test(.enabled(if: isInstalled("systemd-analyze")), arguments: ["system", "user"])
-    func verifyIsNotQuietAboutASlipOfThePen(_ scope: String) throws {
+    func `systemd-analyze reports a misspelled key`(_ scope: String) throws {
         let output = try verify(scope) { $0.replacingOccurrences(of: "WatchdogSec=", with: "WatchdogSecs=") }
         #expect(output.text.contains("WatchdogSecs"))
     }
 
     @Test(.enabled(if: isInstalled("systemd-sysusers")))
-    func sysusersMakesTheUserThatTheServiceRunsAs() throws {
+    func `sysusers creates the service's user`() throws {
         let root = try TemporaryFolder()
         let output = try run(
             "systemd-sysusers", "--root=\(root.path)", "--dry-run", "\(Self.units)/sysusers.d/notifyd.conf")
@@ -32,7 +32,7 @@ import TestSupport
         #expect(try service("system").contains("User=notifyd\nGroup=notifyd\n"))
     }
 
-    @Test func theUnitsAgreeWithTheDaemonsDefaults() throws {
+    @Test func `the units agree with the daemon's defaults`() throws {
         let socket = try String(contentsOfFile: "\(Self.units)/system/notifyd.socket", encoding: .utf8)
         #expect(socket.contains("ListenStream=\(DefaultPaths.systemSocketPath)\n"))
         #expect(socket.contains("Backlog=\(ListeningSocket.backlog)\n"))
@@ -48,8 +48,8 @@ import TestSupport
         }
     }
 
-    @Test("The daemon's shared memory outlives it: the sequences that it used are in there")
-    func sharedMemoryIsKept() throws {
+    @Test
+    func `the units keep the shared memory with the used sequences`() throws {
         for scope in ["system", "user"] {
             #expect(try !service(scope).contains("\nRemoveIPC=yes\n"))
         }

@@ -12,7 +12,7 @@ import WireTestSupport
 
 /// The driver over embedded channels and loops: every turn is the test's.
 @Suite struct BrokerDriverTests {
-    @Test func itIsReadyWhenTheFirstSequencesAreReserved() throws {
+    @Test func `the daemon is ready when the first sequences are reserved`() throws {
         let host = DriverHarness(isStarted: false)
         let ready = host.driver.start()
         host.run()
@@ -23,7 +23,7 @@ import WireTestSupport
         #expect(host.store.committed.first?.reserveThrough != nil)
     }
 
-    @Test func aFailedReservationFailsTheStart() throws {
+    @Test func `a failed reservation fails the start`() throws {
         let host = DriverHarness(isStarted: false)
         let ready = host.driver.start()
         host.run()
@@ -32,7 +32,7 @@ import WireTestSupport
         #expect(throws: StorageFailure.self) { try ready.wait() }
     }
 
-    @Test func onAFullDiskItStartsAndReservesLater() throws {
+    @Test func `a daemon on a full disk starts and reserves sequences later`() throws {
         let host = DriverHarness(isStarted: false)
         let ready = host.driver.start()
         host.run()
@@ -49,7 +49,7 @@ import WireTestSupport
 
     // MARK: Repair
 
-    @Test func aRepairContinuesWhatIsCommitted() throws {
+    @Test func `a repair continues the committed subscriptions`() throws {
         let host = DriverHarness()
         let client = try host.connect()
         try client.send(
@@ -84,7 +84,7 @@ import WireTestSupport
             (LogRepair.notNeeded, []), (.reopened("whole"), ["warning whole"]), (.replaced("gone"), ["critical gone"]),
             (.failed("move it"), ["error the log was not repaired: move it"]),
         ] as [(LogRepair, [String])])
-    func whatCameOfARepairIsLogged(repair: LogRepair, lines: [String]) {
+    func `the result of a repair is logged`(repair: LogRepair, lines: [String]) {
         let host = DriverHarness()
         host.driver.repairStorage()
         host.store.answerRepair(repair)
@@ -92,7 +92,7 @@ import WireTestSupport
         #expect(host.log.lines == lines)
     }
 
-    @Test func aPostReachesTheOtherChannelOncePerTurnFlushed() throws {
+    @Test func `a post reaches the other channel with one flush per turn`() throws {
         let host = DriverHarness()
         let (poster, reader) = (try host.connect(), try host.connect())
         try reader.send(Subscribe(request: 1, subscription: 1, patterns: ["a"]))
@@ -104,7 +104,7 @@ import WireTestSupport
         #expect(reader.flushes.count == 2, "the subscription's answer, and all deliveries at once")
     }
 
-    @Test func framesThatArriveInPiecesAreJoined() throws {
+    @Test func `frames that arrive in parts are joined`() throws {
         let host = DriverHarness()
         let client = try host.connect()
         for byte in Ping(request: 1).encoded { try client.send([byte]) }
@@ -112,7 +112,7 @@ import WireTestSupport
         #expect(try client.take() == [.pong])
     }
 
-    @Test func aChannelThatClosesWhileItIsFlushedIsForgotten() throws {
+    @Test func `a channel closed during its flush is forgotten`() throws {
         let host = DriverHarness()
         let (poster, first, second) = (try host.connect(), try host.connect(), try host.connect())
         for reader in [first, second] { try reader.send(Subscribe(request: 1, subscription: 1, patterns: ["a"])) }
@@ -128,7 +128,7 @@ import WireTestSupport
         #expect(!first.channel.isActive)
     }
 
-    @Test func noMoreIsWrittenThanTheChannelTakes() throws {
+    @Test func `no more bytes are written while earlier ones wait for the socket`() throws {
         let host = DriverHarness()
         let (poster, reader) = (try host.connect(), try host.connect())
         try reader.send(Subscribe(request: 1, subscription: 1, patterns: ["a"]))
@@ -147,7 +147,7 @@ import WireTestSupport
         #expect(try reader.take() == [.deliver])
     }
 
-    @Test func theStoreKnowsTheSequencesInUseBeforeAPeerSeesThem() throws {
+    @Test func `the store is told the sequences in use before any peer receives them`() throws {
         let host = DriverHarness()
         let (poster, reader) = (try host.connect(), try host.connect())
         try reader.send(Subscribe(request: 1, subscription: 1, patterns: ["a"]))
@@ -160,7 +160,7 @@ import WireTestSupport
         #expect(usedAtFlush == 4)
     }
 
-    @Test func storedPostsAreReceiptedAfterTheirCommit() throws {
+    @Test func `stored posts are receipted after their commit`() throws {
         let host = DriverHarness()
         let client = try host.connect()
         try client.send(post: "a", request: 1, .stored, receipt: true)
@@ -172,7 +172,7 @@ import WireTestSupport
         #expect(host.store.committed.last?.blocks.count == 1)
     }
 
-    @Test func storageThatFailsAndRecoversIsLogged() throws {
+    @Test func `storage failure and recovery are logged`() throws {
         let host = DriverHarness()
         let client = try host.connect()
         try client.send(post: "a", request: 1, .stored, receipt: true)
@@ -187,7 +187,7 @@ import WireTestSupport
         #expect(host.log.lines.contains { $0.contains("storage works again") })
     }
 
-    @Test func aLateGreetingEndsTheConnectionAtItsDeadline() throws {
+    @Test func `a late greeting ends the connection at its deadline`() throws {
         let host = DriverHarness()
         let client = try host.connect(greets: false)
         host.advance(.seconds(9))
@@ -197,7 +197,7 @@ import WireTestSupport
         #expect(!client.channel.isActive)
     }
 
-    @Test func drainingCommitsTellsEveryClientAndCloses() throws {
+    @Test func `draining commits, notifies every client and closes`() throws {
         let host = DriverHarness()
         let (client, other) = (try host.connect(), try host.connect())
         try client.send(post: "a", request: 1, .stored, receipt: true)
@@ -213,7 +213,7 @@ import WireTestSupport
         #expect(host.driver.nextSequence == 2)
     }
 
-    @Test func drainingEndsAtItsLimitWhereAClientDoesNotRead() throws {
+    @Test func `draining ends at its limit if a client does not read`() throws {
         let host = DriverHarness()
         let client = try host.connect()
         client.channel.isWritable = false
@@ -229,7 +229,7 @@ import WireTestSupport
         #expect(host.log.lines.contains { $0.contains("not everything was flushed") })
     }
 
-    @Test func logsFollowTheLevel() throws {
+    @Test func `logs follow the level`() throws {
         let host = DriverHarness(level: .trace)
         let client = try host.connect(uid: 7, pid: 4711)
         try client.send(Subscribe(request: 1, subscription: 1, patterns: ["user.8.x"]))

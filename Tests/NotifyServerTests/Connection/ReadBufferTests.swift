@@ -8,13 +8,13 @@ struct ReadBufferTests {
         buffer.withVeryUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
     }
 
-    @Test(arguments: [1, 1024, ReadBuffer.capacity]) func roomIsWhatMayBeRead(limit: Int) {
+    @Test(arguments: [1, 1024, ReadBuffer.capacity]) func `the capacity is the read limit`(limit: Int) {
         var shared = ReadBuffer()
         let buffer = shared.take(limit: limit)
         #expect(buffer.readableBytes == 0 && buffer.writableBytes == limit)
     }
 
-    @Test func whatIsGivenBackIsTakenAgain() {
+    @Test func `a returned buffer is reused`() {
         var shared = ReadBuffer()
         var first: ByteBuffer? = shared.take(limit: 100)
         first?.writeString("abc")
@@ -25,7 +25,7 @@ struct ReadBufferTests {
         #expect(second.readableBytes == 0 && second.writableBytes == 200)
     }
 
-    @Test func bytesThatAreStillHeldStay() {
+    @Test func `bytes still in use are not overwritten`() {
         var shared = ReadBuffer()
         var first = shared.take(limit: 100)
         first.writeString("abc")
@@ -36,7 +36,7 @@ struct ReadBufferTests {
         #expect(String(buffer: second) == "xyz")
     }
 
-    @Test func aBufferOfAnotherSizeIsNotKept() {
+    @Test func `a buffer of another size is not reused`() {
         var shared = ReadBuffer()
         shared.giveBack(ByteBuffer(string: "small"))
         #expect(shared.take(limit: ReadBuffer.capacity).writableBytes == ReadBuffer.capacity)

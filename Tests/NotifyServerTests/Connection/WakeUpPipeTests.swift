@@ -5,7 +5,7 @@ import Testing
 @testable import NotifyServer
 
 struct WakeUpPipeTests {
-    @Test func eachRaiseCallsTheActionOnceAndLaterThanTasks() async throws {
+    @Test func `each raise calls the action once, after pending tasks`() async throws {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let (order, continuation) = AsyncStream.makeStream(of: String.self)
         let pipe = try await WakeUpPipe.open(on: loop) { continuation.yield("event") }

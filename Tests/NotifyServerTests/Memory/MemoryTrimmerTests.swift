@@ -14,7 +14,7 @@ struct MemoryTrimmerTests {
         return (hasTrimmed, again)
     }
 
-    @Test func itTrimsOnceMuchIsFree() {
+    @Test func `memory is trimmed once enough is free`() {
         var trimmer = MemoryTrimmer()
         #expect(call(&trimmer, bytes: Self.least, after: 0) == (false, nil))
         #expect(call(&trimmer, bytes: 1, after: 1) == (false, nil))
@@ -22,7 +22,7 @@ struct MemoryTrimmerTests {
         #expect(call(&trimmer, bytes: 0, after: 1_000) == (false, nil))
     }
 
-    @Test func itTrimsAtIntervals() {
+    @Test func `memory is trimmed at intervals`() {
         var trimmer = MemoryTrimmer()
         _ = call(&trimmer, bytes: Self.least, after: 0)
         #expect(call(&trimmer, bytes: 0, after: 10) == (true, nil))
