@@ -5,7 +5,7 @@ import Testing
 
 struct EncodingTests {
     @Test(arguments: [[], [1], [1, 2, 3], [127, 128, 129], [UInt32.max, 1, 70_000, 16_384]] as [[UInt32]])
-    func nameListsComeBackInOrder(names: [UInt32]) {
+    func `name lists are decoded in order`(names: [UInt32]) {
         let decoded = NameListEncoding.encode(names).withUnsafeBytes { bytes in
             var reader = NameListEncoding.Reader(bytes)
             var result: [UInt32] = []
@@ -15,11 +15,11 @@ struct EncodingTests {
         #expect(decoded == names.sorted())
     }
 
-    @Test func aDenseNameListTakesAByteForEachName() {
+    @Test func `a dense name list uses one byte per name`() {
         #expect(NameListEncoding.encode(Array(1...4096)).count == 4096)
     }
 
-    @Test func rangesComeBack() {
+    @Test func `ranges are decoded as encoded`() {
         let ranges = [
             SequenceRange(first: 1, last: 1), SequenceRange(first: 3, last: 900),
             SequenceRange(first: 1 << 52, last: (1 << 53) - 1),
@@ -30,13 +30,13 @@ struct EncodingTests {
         }
     }
 
-    @Test func rangesThatDoNotRiseAreRefused() {
+    @Test func `ranges that do not increase are refused`() {
         #expect(RangeListEncoding.encode([SequenceRange(first: 5, last: 6), SequenceRange(first: 1, last: 2)]) == nil)
         #expect(RangeListEncoding.encode([SequenceRange(first: 5, last: 4)]) == nil)
     }
 
     @Test(arguments: [[0x80], [5], [5, 0x80], [1, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]])
-    func rangesCutShortAreRefused(bytes: [UInt8]) {
+    func `truncated ranges are refused`(bytes: [UInt8]) {
         #expect(bytes.withUnsafeBytes { RangeListEncoding.decode($0) } == nil)
     }
 }

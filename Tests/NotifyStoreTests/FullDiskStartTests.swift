@@ -17,7 +17,8 @@ struct FullDiskStartTests {
     }
 
     /// Where the disk fills while a log is created: SQLite's first write, and others up to the last.
-    @Test(arguments: [1, 4, 8, 12]) func aNewLogIsCreatedWhenThereIsRoom(operation: Int) async throws {
+    @Test(arguments: [1, 4, 8, 12])
+    func `a new log is created once there is disk space`(operation: Int) async throws {
         FaultyDisk.set(.full, in: folder.path, after: operation)
         let store = try Store.open(path: folder.database)
         #expect(store.recovered.nextSequence == 1)
@@ -39,7 +40,8 @@ struct FullDiskStartTests {
         try again.close(nextSequence: 41)
     }
 
-    @Test(arguments: [true, false]) func withoutALogSequencesAreNotUsedTwice(isKilled: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `without a log no sequence is used twice`(isKilled: Bool) async throws {
         for next in [1, 40, 80] as [UInt64] {
             FaultyDisk.set(.full, in: folder.path, after: 1)
             let store = try Store.open(path: folder.database)
@@ -56,7 +58,7 @@ struct FullDiskStartTests {
     }
 
     /// Nothing would keep the next start from using them again.
-    @Test func withoutSharedMemoryNoSequenceMayBeUsedYet() async throws {
+    @Test func `without shared memory no sequence is usable before a reservation`() async throws {
         let mark = try SequenceMark(ofMissing: folder.database)
         #expect(chmod("/dev/shm" + mark.name, 0o666) == 0)
         FaultyDisk.set(.full, in: folder.path, after: 1)
@@ -68,7 +70,7 @@ struct FullDiskStartTests {
         try store.close(nextSequence: 2)
     }
 
-    @Test(arguments: [true, false]) func aLogThatIsThereIsReadAndGoesOn(wasClean: Bool) async throws {
+    @Test(arguments: [true, false]) func `an existing log is read and continued`(wasClean: Bool) async throws {
         let record = try DurableRecord(id: 1, name: "one", SubscriptionFilter("a"))
         var store: Store? = try Store.open(path: folder.database)
         await store?.commit([StoredMessage(1)], changes: [.create(record)], reserveThrough: 5000)
@@ -102,7 +104,7 @@ struct FullDiskStartTests {
         try store?.close(nextSequence: 50)
     }
 
-    @Test func aStopOnAFullDiskKeepsTheSequence() async throws {
+    @Test func `a stop on a full disk keeps the next sequence`() async throws {
         let store = try Store.open(path: folder.database)
         await store.commit([StoredMessage(1)], reserveThrough: 5000)
         store.sequencesUsed(below: 20)
@@ -116,7 +118,7 @@ struct FullDiskStartTests {
         try again.close(nextSequence: 20)
     }
 
-    @Test func aLogThatHasAppearedMeanwhileIsLeft() async throws {
+    @Test func `a log that has appeared meanwhile is not replaced`() async throws {
         let other = try TemporaryFolder()
         let theirs = try Store.open(path: other.database)
         await theirs.commit([StoredMessage(7)])

@@ -40,7 +40,7 @@ struct InterruptedStartTests {
     }
 
     @Test(arguments: Interruption.allCases)
-    func theFirstStart(_ interruption: Interruption) async throws {
+    func `the next start completes a first start`(_ interruption: Interruption) async throws {
         let operations = try await interruptEach(interruption) { _ in
         } then: { folder, operation in
             var store = try Store.open(path: folder.database)
@@ -56,7 +56,7 @@ struct InterruptedStartTests {
     }
 
     /// The loss of power may leave the file as long as it was, with nothing in it. The journal is on disk before it is written.
-    @Test func theFirstStartThatLosesPower() async throws {
+    @Test func `the next start completes a first start that lost power`() async throws {
         var losses = 0
         _ = try await interruptEach(.death) { _ in
         } then: { folder, _ in
@@ -70,7 +70,7 @@ struct InterruptedStartTests {
     }
 
     @Test(arguments: OldSchema.allCases, Interruption.allCases)
-    func theStartWithAnOldLog(_ schema: OldSchema, _ interruption: Interruption) async throws {
+    func `the next start completes a migration`(_ schema: OldSchema, _ interruption: Interruption) async throws {
         let operations = try await interruptEach(interruption) { folder in
             try folder.execute(schema.sql)
         } then: { folder, operation in

@@ -68,7 +68,7 @@ final class LostFilesTests {
         LogContinuation(reservedThrough: 5000, nextSubscriptionID: 9, subscriptions: records)
     }
 
-    @Test(arguments: Loss.allCases) func nothingIsCommittedToLostFiles(_ loss: Loss) async throws {
+    @Test(arguments: Loss.allCases) func `nothing is committed to lost files`(_ loss: Loss) async throws {
         try loss.apply(to: folder)
         for sequence in 2...4 as ClosedRange<UInt64> {
             let failure = try #require(await store.commit([StoredMessage(sequence)], isSynced: sequence == 3).failure)
@@ -78,7 +78,8 @@ final class LostFilesTests {
         }
     }
 
-    @Test(arguments: ["", "-wal"]) func itGoesOnOnceTheFileIsBack(suffix: String) async throws {
+    @Test(arguments: ["", "-wal"])
+    func `commits resume once the file is restored`(suffix: String) async throws {
         let path = folder.database + suffix
         let progress = DurableProgress(cursor: 1, seenThrough: 1)
         for round in 0..<3 as Range<UInt64> {
@@ -112,7 +113,7 @@ final class LostFilesTests {
         #expect(try folder.rows("PRAGMA integrity_check") == ["ok"])
     }
 
-    @Test func aStopWithLostFilesLeavesWhatWasCommitted() async throws {
+    @Test func `a stop with lost files keeps the committed messages`() async throws {
         try moveFile(folder.database, to: folder.file("elsewhere"))
         try moveFile(folder.database + "-wal", to: folder.file("elsewhere-wal"))
         _ = try folder.write("theirs", to: "log.db-wal")
@@ -130,7 +131,7 @@ final class LostFilesTests {
     }
 
     @Test(arguments: [Loss.walDeleted, .walReplaced])
-    func aStopWithoutTheWriteAheadLogKeepsEverything(_ loss: Loss) async throws {
+    func `a stop without the write-ahead log keeps all messages`(_ loss: Loss) async throws {
         try loss.apply(to: folder)
         #expect(await store.commit([StoredMessage(2)]).failure != nil)
         try store.close(nextSequence: 3)
@@ -147,12 +148,12 @@ final class LostFilesTests {
 
     // MARK: Repair
 
-    @Test func filesInPlaceNeedNoRepair() async throws {
+    @Test func `files in place need no repair`() async throws {
         #expect(await repair(continuation([])) == .notNeeded)
         try store.close(nextSequence: 2)
     }
 
-    @Test(arguments: [true, false]) func aDeletedDatabaseIsReplaced(isWALDeleted: Bool) async throws {
+    @Test(arguments: [true, false]) func `a deleted database is replaced`(isWALDeleted: Bool) async throws {
         #expect(unlink(folder.database) == 0)
         if isWALDeleted { #expect(unlink(folder.database + "-wal") == 0) }
         store.sequencesUsed(below: 60)
@@ -188,7 +189,7 @@ final class LostFilesTests {
         #expect(!exists(folder.database + ".new"))
     }
 
-    @Test func whatWasMovedAwayIsWhole() async throws {
+    @Test func `a moved database is complete`() async throws {
         let elsewhere = try TemporaryFolder()
         try moveFile(folder.database, to: elsewhere.database)
         #expect(await store.commit([StoredMessage(2)]).failure != nil)
@@ -204,7 +205,7 @@ final class LostFilesTests {
         try moved.close(nextSequence: 5000)
     }
 
-    @Test func aDeletedWriteAheadLogIsMadeAnew() async throws {
+    @Test func `a deleted write-ahead log is created again`() async throws {
         store.sequencesUsed(below: 60)
         #expect(unlink(folder.database + "-wal") == 0)
         #expect(await store.commit([StoredMessage(2)]).failure != nil)
@@ -225,7 +226,7 @@ final class LostFilesTests {
     }
 
     @Test(arguments: [Loss.replaced, .cut, .walReplaced, .walCut])
-    func otherFilesAreLeft(_ loss: Loss) async throws {
+    func `other files are not replaced`(_ loss: Loss) async throws {
         try loss.apply(to: folder)
         for _ in 0..<2 {
             guard case .failed(let message) = await repair(continuation([record])) else {
@@ -238,7 +239,7 @@ final class LostFilesTests {
         if loss == .replaced { #expect(try String(contentsOfFile: folder.database, encoding: .utf8) == "theirs") }
     }
 
-    @Test func aCutDatabaseIsReplacedOnceItIsAway() async throws {
+    @Test func `a truncated database is replaced once it is removed`() async throws {
         try Loss.cut.apply(to: folder)
         #expect(await store.commit([StoredMessage(2)]).failure != nil)
         try moveFile(folder.database, to: folder.file("elsewhere"))
@@ -256,7 +257,7 @@ final class LostFilesTests {
         try store.close(nextSequence: 4)
     }
 
-    @Test func aRepairThatFindsNoRoomIsTriedAgain() async throws {
+    @Test func `a repair without disk space is tried again`() async throws {
         try store.close(nextSequence: 2)
         FaultyDisk.watch(folder.path)
         let store = try Store.open(path: folder.database)

@@ -42,7 +42,7 @@ struct MigrationTests {
     }
 
     @Test(arguments: OldSchema.allCases)
-    func everythingInAnOldLogSurvives(_ schema: OldSchema) async throws {
+    func `a migration keeps all contents of an old log`(_ schema: OldSchema) async throws {
         try folder.execute(schema.sql)
         for round in 0..<2 as Range<UInt64> {
             let store = try Store.open(path: folder.database)
@@ -61,7 +61,7 @@ struct MigrationTests {
     }
 
     @Test(arguments: OldSchema.allCases)
-    func anOldLogGoesOn(_ schema: OldSchema) async throws {
+    func `an old log can be continued`(_ schema: OldSchema) async throws {
         try folder.execute(schema.sql)
         var store = try Store.open(path: folder.database)
         let owner = Identity(uid: 1000, gid: 100, groups: [4, 24])
@@ -86,7 +86,7 @@ struct MigrationTests {
     }
 
     @Test(arguments: OldSchema.allCases)
-    func anOldLogThatCrashedGoesOnAtTheMark(_ schema: OldSchema) throws {
+    func `an old log that crashed continues at the mark`(_ schema: OldSchema) throws {
         try folder.execute(schema.sql + "UPDATE state SET clean = 0")
         let store = try Store.open(path: folder.database)
         #expect(!store.recovered.wasClosedCleanly)
@@ -95,7 +95,7 @@ struct MigrationTests {
     }
 
     @Test(arguments: OldSchema.allCases)
-    func aMigratedLogHasTheTablesOfANewOne(_ schema: OldSchema) throws {
+    func `a migrated log has the tables of a new one`(_ schema: OldSchema) throws {
         let new = try TemporaryFolder()
         let tables = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
         try Store.open(path: new.database).close(nextSequence: 1)
@@ -109,7 +109,7 @@ struct MigrationTests {
     }
 
     /// Version 1 made this table before its own, in a transaction of its own.
-    @Test func aLogWhoseCreationWasInterruptedIsCreated() throws {
+    @Test func `a log whose creation was interrupted is created`() throws {
         let started = "PRAGMA journal_mode = WAL; CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);"
         try folder.execute(started)
         let store = try Store.open(path: folder.database)
@@ -125,7 +125,7 @@ struct MigrationTests {
     // MARK: Failures
 
     @Test(arguments: OldSchema.allCases, [FaultyDisk.Fault.full, .write, .flush])
-    func aMigrationThatCantBeWrittenLeavesTheOldLogWhole(_ schema: OldSchema, _ fault: FaultyDisk.Fault) async throws {
+    func `an unwritable migration changes nothing`(_ schema: OldSchema, _ fault: FaultyDisk.Fault) async throws {
         try folder.execute(schema.sql)
         let before = try contents()
         FaultyDisk.watch(folder.path)
@@ -134,11 +134,11 @@ struct MigrationTests {
         #expect(error.code == (fault == .full ? .full : .inputOutput))
         FaultyDisk.set(nil, in: folder.path)
         #expect(try contents() == before)
-        try await everythingInAnOldLogSurvives(opened: folder)
+        try await expectOldContents(opened: folder)
     }
 
     @Test(arguments: OldSchema.allCases)
-    func aStepThatFailsLeavesTheOldLogWhole(_ schema: OldSchema) async throws {
+    func `a failed migration step leaves the old log unchanged`(_ schema: OldSchema) async throws {
         try folder.execute(schema.sql)
         let before = try contents()
         let failing =
@@ -150,12 +150,12 @@ struct MigrationTests {
             ]
         #expect(throws: SQLiteFailure.self) { try run(failing) }
         #expect(try contents() == before)
-        try await everythingInAnOldLogSurvives(opened: folder)
+        try await expectOldContents(opened: folder)
     }
 
     /// Another version is one more step: those of earlier versions are not run again.
     @Test(arguments: OldSchema.allCases)
-    func aFurtherStepRunsOnOldAndNewLogs(_ schema: OldSchema) throws {
+    func `a further migration step runs on old and new logs`(_ schema: OldSchema) throws {
         try folder.execute(schema.sql)
         let next =
             Migrations.steps + [
@@ -175,7 +175,7 @@ struct MigrationTests {
         #expect(error.code == .newerSchema)
     }
 
-    private func everythingInAnOldLogSurvives(opened folder: TemporaryFolder) async throws {
+    private func expectOldContents(opened folder: TemporaryFolder) async throws {
         let store = try Store.open(path: folder.database)
         #expect(try store.recovered.subscriptions == subscriptions())
         #expect(try await store.everything(SubscriptionFilter(">")) == messages)

@@ -12,7 +12,7 @@ struct NameTableTests {
         Array(name.utf8).withUnsafeBytes { table.find($0) }
     }
 
-    @Test func idsCountFromOneAndLeadBackToTheBytes() {
+    @Test func `ids count from 1 and map back to the bytes`() {
         var table = NameTable()
         for number in 1...10_000 as ClosedRange<UInt32> { #expect(add("name.\(number)", to: &table) == number) }
         for number in 1...10_000 as ClosedRange<UInt32> {
@@ -26,7 +26,7 @@ struct NameTableTests {
         #expect(known == [false, true, true, false])
     }
 
-    @Test func aNameCostsItsBytesAndSomeMore() {
+    @Test func `a name uses its bytes and a bounded overhead`() {
         var table = NameTable()
         for number in 0..<1 << 17 as Range<UInt32> { _ = add("name.of.24.bytes.\(1_000_000 + number)", to: &table) }
         // Doubled storage may be half empty.
@@ -35,7 +35,7 @@ struct NameTableTests {
         #expect(bytesEach <= 2 * (24 + 24 + 12))
     }
 
-    @Test func namesTakenBackAreGoneAndTheOthersStay() {
+    @Test func `removed names are not found, and others stay`() {
         let seed = UInt64.random(in: 0 ... .max)
         print("seed \(seed)")
         var generator = SeededGenerator(seed: seed)

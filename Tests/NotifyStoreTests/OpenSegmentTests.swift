@@ -3,7 +3,7 @@ import Testing
 @testable import NotifyStore
 
 struct OpenSegmentTests {
-    @Test func aNameIsListedOnceForEachSegment() {
+    @Test func `a name is listed once per segment`() {
         var segment = OpenSegment()
         for name in [5, 3, 5, 5, 900, 3] as [UInt32] { segment.insert(name) }
         #expect(segment.names == [5, 3, 900])
@@ -17,7 +17,7 @@ struct OpenSegmentTests {
     }
 
     @Test(arguments: [false, true])
-    func aBatchTakenBackLeavesNoTrace(closesSegments: Bool) {
+    func `a rolled-back batch leaves no trace`(closesSegments: Bool) {
         var segment = OpenSegment()
         segment.enter(1)
         segment.insert(1)
@@ -45,7 +45,7 @@ struct OpenSegmentTests {
         }
     }
 
-    @Test func segmentsAreOf4096Sequences() {
+    @Test func `a segment has 4,096 sequences`() {
         #expect(Segment.containing(4095) == 0)
         #expect(Segment.containing(4096) == 1)
         #expect(Segment.first(of: 1) == 4096)

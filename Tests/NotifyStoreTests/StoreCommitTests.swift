@@ -13,7 +13,7 @@ struct StoreCommitTests {
         folder = try TemporaryFolder()
     }
 
-    @Test func everyPartOfAMessageIsKept() async throws {
+    @Test func `all parts of a message are stored`() async throws {
         var message = StoredMessage(
             5, "a.b", object: "objekt\u{0}é", id: "id-1", headers: [1, 0, 255], payload: (0...255).map { UInt8($0) })
         message.stamp = [UInt64(Int64.max), UInt64(UInt32.max), 0, UInt64(UInt32.max)]
@@ -26,7 +26,7 @@ struct StoreCommitTests {
         try store.close(nextSequence: 7)
     }
 
-    @Test func aBatchThatFailsLeavesNothing() async throws {
+    @Test func `a failed batch stores nothing`() async throws {
         let filter = try SubscriptionFilter("new.>")
         let store = try Store.open(path: folder.database)
         await store.commit([StoredMessage(4095, "old")], changes: [.create(DurableRecord(id: 1, name: "one", filter))])
@@ -56,7 +56,7 @@ struct StoreCommitTests {
         try again.close(nextSequence: 13_002)
     }
 
-    @Test func sequencesThatDoNotRiseAreRefused() async throws {
+    @Test func `sequences that do not increase are refused`() async throws {
         let store = try Store.open(path: folder.database)
         await store.commit([StoredMessage(5)])
         #expect(await store.commit([StoredMessage(5)]).failure != nil)
@@ -65,7 +65,7 @@ struct StoreCommitTests {
         try store.close(nextSequence: 8)
     }
 
-    @Test func severalBlocksAreOneCommit() async throws {
+    @Test func `several blocks form one commit`() async throws {
         let store = try Store.open(path: folder.database)
         let blocks = [LogBlock([StoredMessage(1)]), LogBlock(), LogBlock([StoredMessage(2), StoredMessage(3)])]
         let outcome = await store.commit(CommitBatch(id: 42, blocks: blocks))
@@ -75,7 +75,7 @@ struct StoreCommitTests {
         try store.close(nextSequence: 4)
     }
 
-    @Test func flushedCommitsAreCounted() async throws {
+    @Test func `flushed commits are counted`() async throws {
         let store = try Store.open(path: folder.database)
         #expect(await store.commit([StoredMessage(1)]).statistics.syncs == 0)
         #expect(await store.commit([StoredMessage(2)], isSynced: true).statistics.syncs == 1)
@@ -88,7 +88,7 @@ struct StoreCommitTests {
         try store.close(nextSequence: 4)
     }
 
-    @Test func outcomesAndPagesComeInTheOrderAsked() async throws {
+    @Test func `outcomes and pages come in order of the requests`() async throws {
         let store = try Store.open(path: folder.database)
         let filter = try SubscriptionFilter(">")
         let order = Lock<[UInt64]>([])
@@ -112,7 +112,7 @@ struct StoreCommitTests {
         try store.close(nextSequence: 51)
     }
 
-    @Test func theLimitRefusesMessagesAndNothingElse() async throws {
+    @Test func `the size limit refuses messages only`() async throws {
         var options = StoreOptions()
         options.maximumBytes = 200 * 1024
         let store = try Store.open(path: folder.database, options: options)
@@ -135,7 +135,7 @@ struct StoreCommitTests {
         try again.close(nextSequence: sequence + 1)
     }
 
-    @Test func theWriteAheadLogDoesNotGrowForEver() async throws {
+    @Test func `the size of the write-ahead log is bounded`() async throws {
         var options = StoreOptions()
         options.checkpointBytes = 256 * 1024
         let store = try Store.open(path: folder.database, options: options)
@@ -148,7 +148,7 @@ struct StoreCommitTests {
         try store.close(nextSequence: 4001)
     }
 
-    @Test func aClosedStoreRefuses() async throws {
+    @Test func `a closed store refuses requests`() async throws {
         let store = try Store.open(path: folder.database)
         try store.close(nextSequence: 1)
         #expect(await store.commit([StoredMessage(1)]).failure?.kind == .inputOutput)

@@ -20,8 +20,7 @@ struct StoreFailureTests {
     @Test(arguments: [
         (FaultyDisk.Fault.full, StorageFailure.Kind.full), (.write, .inputOutput),
     ])
-    func writesThatFailRefuseBatchesUntilTheyWorkAgain(fault: FaultyDisk.Fault, kind: StorageFailure.Kind) async throws
-    {
+    func `batches are refused while writes fail`(fault: FaultyDisk.Fault, kind: StorageFailure.Kind) async throws {
         let store = try Store.open(path: folder.database)
         await store.commit([StoredMessage(1)])
         FaultyDisk.set(fault, in: folder.path)
@@ -41,7 +40,7 @@ struct StoreFailureTests {
         try again.close(nextSequence: 6)
     }
 
-    @Test func aLargeBatchThatFillsTheDiskIsTakenBack() async throws {
+    @Test func `a large batch that fills the disk is rolled back`() async throws {
         let store = try Store.open(path: folder.database)
         await store.commit([StoredMessage(1)])
         FaultyDisk.set(.full, in: folder.path)
@@ -56,7 +55,7 @@ struct StoreFailureTests {
         try store.close(nextSequence: 1001)
     }
 
-    @Test func afterAFailedFlushEverythingIsFlushedAnewFirst() async throws {
+    @Test func `after a failed flush everything is flushed again`() async throws {
         let store = try Store.open(path: folder.database)
         await store.commit([StoredMessage(1)])
         FaultyDisk.set(.flush, in: folder.path)
@@ -70,7 +69,7 @@ struct StoreFailureTests {
         try store.close(nextSequence: 5)
     }
 
-    @Test func aFlushedBatchFlushesEvenIfItChangesNothing() async throws {
+    @Test func `a synced batch flushes even if it changes nothing`() async throws {
         let record = DurableRecord(id: 1, name: "one", filter)
         let batches = [
             CommitBatch(id: 1, isSynced: true), CommitBatch(id: 2, blocks: [LogBlock()], isSynced: true),
@@ -89,7 +88,7 @@ struct StoreFailureTests {
         try store.close(nextSequence: 2)
     }
 
-    @Test func aCheckpointThatFailsIsTriedAgain() async throws {
+    @Test func `a failed checkpoint is tried again`() async throws {
         var options = StoreOptions()
         options.checkpointBytes = 64 * 1024
         let store = try Store.open(path: folder.database, options: options)
@@ -108,7 +107,7 @@ struct StoreFailureTests {
         try store.close(nextSequence: sequence + 2)
     }
 
-    @Test func aStopThatCantBeWrittenCountsAsACrash() async throws {
+    @Test func `a stop that can't be written counts as a crash`() async throws {
         let store = try Store.open(path: folder.database)
         await store.commit([StoredMessage(1)], reserveThrough: 1000)
         FaultyDisk.set(.write, in: folder.path)
@@ -121,7 +120,7 @@ struct StoreFailureTests {
         try again.close(nextSequence: 2)
     }
 
-    @Test func damageShowsInTheReadThatMeetsIt() async throws {
+    @Test func `damage is reported by the read that finds it`() async throws {
         var store = try Store.open(path: folder.database)
         await store.commit((1...6000).map { StoredMessage($0, payload: Array(repeating: 1, count: 500)) })
         try store.close(nextSequence: 6001)

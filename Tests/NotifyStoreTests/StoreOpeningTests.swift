@@ -15,7 +15,7 @@ struct StoreOpeningTests {
         folder = try TemporaryFolder()
     }
 
-    @Test func aNewLogIsEmptyAndBeginsAtOne() throws {
+    @Test func `a new log is empty and begins at 1`() throws {
         let store = try Store.open(path: folder.database)
         let recovered = store.recovered
         #expect(recovered.nextSequence == 1)
@@ -26,7 +26,7 @@ struct StoreOpeningTests {
         try store.close(nextSequence: 1)
     }
 
-    @Test func filesAreTheOwnersAloneWhateverTheUmask() async throws {
+    @Test func `files are private whatever the umask`() async throws {
         // Wider than any umask: these were there before.
         for name in [folder.database, folder.database + ".lock"] {
             #expect(FileManager.default.createFile(atPath: name, contents: nil, attributes: [.posixPermissions: 0o666]))
@@ -39,7 +39,7 @@ struct StoreOpeningTests {
         try store.close(nextSequence: 2)
     }
 
-    @Test func aSecondOpenerIsToldWhoHoldsTheLog() throws {
+    @Test func `a second open is refused with the holder's pid`() throws {
         let store = try Store.open(path: folder.database)
         let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
         #expect(error.code == .inUse)
@@ -49,12 +49,12 @@ struct StoreOpeningTests {
         try Store.open(path: folder.database).close(nextSequence: 1)
     }
 
-    @Test func aStoreThatIsDroppedLetsGo() throws {
+    @Test func `a released store releases its lock`() throws {
         do { _ = try Store.open(path: folder.database) }
         try Store.open(path: folder.database).close(nextSequence: 1)
     }
 
-    @Test func aStoreThatIsDroppedFinishesWhatWasRequestedFirst() async throws {
+    @Test func `a released store first finishes its requests`() async throws {
         do {
             let store = try Store.open(path: folder.database)
             for sequence in 1...50 as ClosedRange<UInt64> {
@@ -67,7 +67,7 @@ struct StoreOpeningTests {
         try again.close(nextSequence: 51)
     }
 
-    @Test func aStoreMayBeDroppedInACompletion() async throws {
+    @Test func `a store may be released in a completion`() async throws {
         let holder = Lock<Store?>(try Store.open(path: folder.database))
         await withCheckedContinuation { continuation in
             holder.withLock { store in
@@ -83,7 +83,7 @@ struct StoreOpeningTests {
     }
 
     @Test(arguments: [1, 99, 100, 4096, 100_000])
-    func noiseIsRefusedAndLeftAsItIs(size: Int) throws {
+    func `random bytes are refused and not changed`(size: Int) throws {
         var generator = SystemRandomNumberGenerator()
         let noise = Data((0..<size).map { _ in UInt8.random(in: 1...255, using: &generator) })
         try noise.write(to: URL(fileURLWithPath: folder.database))
@@ -98,14 +98,14 @@ struct StoreOpeningTests {
         #expect(!FileManager.default.fileExists(atPath: folder.database + "-wal"))
     }
 
-    @Test(arguments: [1, 100, 4096]) func zerosAreRefusedAndLeftAsTheyAre(size: Int) throws {
+    @Test(arguments: [1, 100, 4096]) func `zeros are refused and not changed`(size: Int) throws {
         try Data(count: size).write(to: URL(fileURLWithPath: folder.database))
         let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
         #expect(error.code == .notADatabase)
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.database)) == Data(count: size))
     }
 
-    @Test func noiseBehindAHeaderIsRefused() throws {
+    @Test func `random bytes after a SQLite header are refused`() throws {
         var generator = SystemRandomNumberGenerator()
         let noise =
             Data("SQLite format 3\0".utf8) + Data((0..<8176).map { _ in UInt8.random(in: 1...255, using: &generator) })
@@ -115,7 +115,7 @@ struct StoreOpeningTests {
     }
 
     @Test(arguments: ["CREATE TABLE theirs (a)", "PRAGMA application_id = 7; CREATE TABLE theirs (a)"])
-    func anotherProgramsDatabaseIsRefusedAndLeftAsItIs(sql: String) throws {
+    func `a database of another application is refused and not changed`(sql: String) throws {
         try folder.execute(sql)
         let before = try Data(contentsOf: URL(fileURLWithPath: folder.database))
         let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
@@ -123,7 +123,7 @@ struct StoreOpeningTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.database)) == before)
     }
 
-    @Test func aNewerSchemaIsRefused() throws {
+    @Test func `a newer schema is refused`() throws {
         try Store.open(path: folder.database).close(nextSequence: 1)
         try folder.execute("PRAGMA user_version = 3")
         let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
@@ -132,14 +132,14 @@ struct StoreOpeningTests {
     }
 
     @Test(arguments: [0, -1, Int32.min])
-    func aSchemaThatNeverWasIsRefused(version: Int32) throws {
+    func `an unknown schema is refused`(version: Int32) throws {
         try Store.open(path: folder.database).close(nextSequence: 1)
         try folder.execute("PRAGMA user_version = \(version)")
         let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
         #expect(error.code == .damaged)
     }
 
-    @Test func whatIsNoRegularFileIsRefused() throws {
+    @Test func `files that are not regular are refused`() throws {
         let target = folder.file("target.db")
         #expect(FileManager.default.createFile(atPath: target, contents: nil))
         try FileManager.default.createSymbolicLink(atPath: folder.file("link.db"), withDestinationPath: target)
@@ -152,7 +152,7 @@ struct StoreOpeningTests {
         #expect(FileManager.default.contents(atPath: target) == Data())
     }
 
-    @Test func aLockFileThatIsALinkIsRefused() throws {
+    @Test func `a lock file that is a symbolic link is refused`() throws {
         try FileManager.default.createSymbolicLink(
             atPath: folder.database + ".lock", withDestinationPath: folder.file("elsewhere"))
         let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
@@ -160,7 +160,7 @@ struct StoreOpeningTests {
         #expect(!FileManager.default.fileExists(atPath: folder.database))
     }
 
-    @Test func aFolderThatIsMissingOrCantBeWrittenIsSaid() throws {
+    @Test func `the error names a missing or unwritable folder`() throws {
         let missing = try #require(throws: StoreError.self) { try Store.open(path: folder.file("none/log.db")) }
         #expect(missing.code == .notAccessible)
         #expect(missing.message.hasSuffix("the folder '\(folder.file("none"))' does not exist; create it"))
@@ -170,7 +170,7 @@ struct StoreOpeningTests {
         #expect(sealed.message.hasSuffix("no file can be created in the folder '/proc'"))
     }
 
-    @Test func aWriteAheadLogThatCantBeOpenedIsNamed() throws {
+    @Test func `the error names a write-ahead log that can't be opened`() throws {
         try Store.open(path: folder.database).close(nextSequence: 1)
         let log = folder.database + "-wal"
         try FileManager.default.createDirectory(atPath: log, withIntermediateDirectories: false)
@@ -181,7 +181,7 @@ struct StoreOpeningTests {
                 == "the write-ahead log '\(log)' of the database can't be opened: \(Errno.isDirectory)")
     }
 
-    @Test func aDatabaseThatAnotherProgramHoldsIsInUse() throws {
+    @Test func `a database locked by another program is in use`() throws {
         try Store.open(path: folder.database).close(nextSequence: 1)
         let other = Process()
         let input = Pipe()
@@ -209,7 +209,7 @@ struct StoreOpeningTests {
         #expect(error.code == .inUse)
     }
 
-    @Test func aPathThatLooksLikeAURIIsAPath() throws {
+    @Test func `a path that looks like a URI is a path`() throws {
         let name = "file:\(UUID().uuidString)?mode=memory"
         defer { for suffix in ["", ".lock"] { unlink(name + suffix) } }
         try Store.open(path: name).close(nextSequence: 5)

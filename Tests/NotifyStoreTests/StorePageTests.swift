@@ -19,7 +19,7 @@ struct StorePageTests {
         return store
     }
 
-    @Test func anEmptyLogIsAtItsEnd() async throws {
+    @Test func `the page of an empty log is at the end`() async throws {
         let store = try await store([])
         let page = try await store.page(SubscriptionFilter(">"))
         #expect(page.block.entries.isEmpty)
@@ -29,7 +29,7 @@ struct StorePageTests {
     }
 
     @Test(arguments: [999, 1000, 1001])
-    func aPageLooksAtAThousandRows(count: Int) async throws {
+    func `a page scans at most a thousand rows`(count: Int) async throws {
         // Sequences have holes: limits are of rows.
         let messages = (1...UInt64(count)).map { StoredMessage($0 * 2, "a", payload: []) }
         let store = try await store(messages)
@@ -47,7 +47,7 @@ struct StorePageTests {
     }
 
     @Test(arguments: [9, 10, 11])
-    func aPageGivesNoMoreThanAsked(count: Int) async throws {
+    func `a page has at most the requested number of messages`(count: Int) async throws {
         let store = try await store(
             (1...UInt64(count)).flatMap { [StoredMessage($0 * 2 - 1, "a"), StoredMessage($0 * 2, "b")] })
         for (subscription, pattern) in [(1, "a"), (2, ">")] as [(UInt32, String)] {
@@ -62,7 +62,7 @@ struct StorePageTests {
     }
 
     @Test(arguments: [-1, 0, 1])
-    func aPageHoldsSoManyBytes(more: Int) async throws {
+    func `a page has at most its maximum number of bytes`(more: Int) async throws {
         let overhead = FrameHeader.size + Deliver.fixedSize + 1
         let half = 128 * 1024 - overhead
         let store = try await store([
@@ -79,7 +79,7 @@ struct StorePageTests {
         try store.close(nextSequence: 4)
     }
 
-    @Test func aMessageLargerThanAPageIsGivenAlone() async throws {
+    @Test func `a message larger than a page is returned alone`() async throws {
         let large = Array(repeating: UInt8(7), count: 1024 * 1024)
         let messages = [
             StoredMessage(1, "a", payload: large), StoredMessage(2, "a", payload: large), StoredMessage(3, "b"),
@@ -94,7 +94,7 @@ struct StorePageTests {
         try store.close(nextSequence: 4)
     }
 
-    @Test func filtersChooseByNameObjectAndRights() async throws {
+    @Test func `filters select by name, object and rights`() async throws {
         let messages = [
             StoredMessage(1, "orders.created", object: "a"), StoredMessage(2, "orders.created", object: "b"),
             StoredMessage(3, "orders.eu.created", object: "a"), StoredMessage(4, "orders"),
@@ -122,7 +122,7 @@ struct StorePageTests {
         try store.close(nextSequence: 8)
     }
 
-    @Test func namesMatchedUnderOtherRightsAreMatchedAgain() async throws {
+    @Test func `names matched under other rights are matched again`() async throws {
         let store = try await store([StoredMessage(1, "user.7.a"), StoredMessage(2, "b")])
         let filter = try SubscriptionFilter(">")
         #expect(try await store.page(filter, access: .of(uid: 7)).block.entries.map(\.sequence) == [1, 2])
@@ -135,7 +135,7 @@ struct StorePageTests {
         try store.close(nextSequence: 3)
     }
 
-    @Test func segmentsWithoutAWantedNameArePassedOver() async throws {
+    @Test func `segments without a matching name are skipped`() async throws {
         // Ten full segments; one rare message in the fourth and one in the open last.
         let rare: Set<UInt64> = [3 * 4096 + 17, 10 * 4096 + 3]
         let messages = (1...(10 * 4096 + 10)).map {
@@ -155,7 +155,7 @@ struct StorePageTests {
         try store.close(nextSequence: 50_000)
     }
 
-    @Test func passingOverSegmentsIsBounded() async throws {
+    @Test func `the number of skipped segments is bounded`() async throws {
         var options = StoreOptions()
         options.pageSegments = 3
         // One message in each segment.
@@ -171,7 +171,7 @@ struct StorePageTests {
         try store.close(nextSequence: 50_000)
     }
 
-    @Test func namesThatComeLaterAreMatched() async throws {
+    @Test func `names added later are matched`() async throws {
         let store = try await store([StoredMessage(1, "a.one")])
         let filter = try SubscriptionFilter("a.*")
         #expect(try await store.page(filter).block.entries.count == 1)
@@ -181,7 +181,7 @@ struct StorePageTests {
         try store.close(nextSequence: 5001)
     }
 
-    @Test func matchCachesAreBoundedAndEndWithTheSubscription() async throws {
+    @Test func `match caches are bounded and end with the subscription`() async throws {
         var options = StoreOptions()
         options.filterMemoryBytes = 1
         let store = try await store([StoredMessage(1, "a"), StoredMessage(2, "b")], options: options)

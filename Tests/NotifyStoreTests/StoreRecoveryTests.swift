@@ -14,7 +14,7 @@ struct StoreRecoveryTests {
         folder = try TemporaryFolder()
     }
 
-    @Test func aCleanStopGoesOnAtTheExactSequence() async throws {
+    @Test func `a clean stop continues at the exact sequence`() async throws {
         var store = try Store.open(path: folder.database)
         await store.commit([StoredMessage(1), StoredMessage(7)], reserveThrough: 1 << 24)
         try store.close(nextSequence: 12)
@@ -27,7 +27,7 @@ struct StoreRecoveryTests {
         try store.close(nextSequence: 12)
     }
 
-    @Test func aKilledProcessGoesOnWhereItsSequencesEnded() async throws {
+    @Test func `a killed process continues after its last sequence`() async throws {
         var store: Store? = try Store.open(path: folder.database)
         await store?.commit([StoredMessage(1)], reserveThrough: 5000)
         store?.sequencesUsed(below: 40)
@@ -46,7 +46,7 @@ struct StoreRecoveryTests {
         try store?.close(nextSequence: 43)
     }
 
-    @Test func aCrashGoesOnAtTheReservedMark() async throws {
+    @Test func `a crash continues at the reserved mark`() async throws {
         let store = try Store.open(path: folder.database)
         await store.commit([], reserveThrough: 5000)
         await store.commit([StoredMessage(1)])
@@ -65,7 +65,7 @@ struct StoreRecoveryTests {
         try third.close(nextSequence: 5001)
     }
 
-    @Test func aCrashAfterACleanStartStillKnowsTheMark() async throws {
+    @Test func `a crash after a clean start keeps the mark`() async throws {
         var store = try Store.open(path: folder.database)
         await store.commit([], reserveThrough: 5000)
         try store.close(nextSequence: 10)
@@ -80,7 +80,7 @@ struct StoreRecoveryTests {
         try again.close(nextSequence: 5000)
     }
 
-    @Test func aMarkNeverFalls() async throws {
+    @Test func `a mark never decreases`() async throws {
         var store = try Store.open(path: folder.database)
         await store.commit([], reserveThrough: 9000)
         await store.commit([], reserveThrough: 100)
@@ -95,7 +95,7 @@ struct StoreRecoveryTests {
         try again.close(nextSequence: 20_000)
     }
 
-    @Test func subscriptionsComeBackAsTheyWere() async throws {
+    @Test func `subscriptions are recovered as stored`() async throws {
         let plain = try DurableRecord(id: 3, uid: 7, name: "plain", SubscriptionFilter("a.*", "b.>"), cursor: 5)
         var busy = try DurableRecord(id: 9, uid: 8, name: "busy", SubscriptionFilter("x", object: "één"))
         let gone = try DurableRecord(id: 12, name: "gone", SubscriptionFilter("y"))
@@ -121,7 +121,7 @@ struct StoreRecoveryTests {
     }
 
     @Test(arguments: [[], [7], (1...65_536).map { $0 * 65_535 }] as [[UInt32]])
-    func theIdentityOfTheLastAttachmentComesBack(groups: [UInt32]) async throws {
+    func `the identity of the last attachment is recovered`(groups: [UInt32]) async throws {
         var record = try DurableRecord(id: 1, uid: 7, name: "one", SubscriptionFilter("a"), cursor: 5)
         record.owner = Identity(uid: 7, gid: 70, groups: [1, 2])
         record.progress.generation = 3
@@ -140,7 +140,7 @@ struct StoreRecoveryTests {
     }
 
     @Test(arguments: ["groups = '1 x'", "groups = '4294967296'", "acknowledged = x'05'", "patterns = 'a..b'"])
-    func aSubscriptionThatCantBeReadIsDamage(damage: String) async throws {
+    func `a subscription that can't be decoded is damage`(damage: String) async throws {
         let store = try Store.open(path: folder.database)
         await store.commit([], changes: [.create(try DurableRecord(id: 9, name: "one", SubscriptionFilter("a")))])
         try store.close(nextSequence: 1)
@@ -151,7 +151,7 @@ struct StoreRecoveryTests {
     }
 
     @Test(arguments: [1, 4094, 4095, 4096, 4097, 8191, 8192, 8193] as [UInt64])
-    func theOpenSegmentIsRebuilt(last: UInt64) async throws {
+    func `the open segment is rebuilt`(last: UInt64) async throws {
         let messages = (1...last).map { StoredMessage($0, $0 == last ? "rare" : "common") }
         var store = try Store.open(path: folder.database)
         await store.commit(messages)
@@ -165,7 +165,7 @@ struct StoreRecoveryTests {
         try store.close(nextSequence: last + 2)
     }
 
-    @Test func namesKeepTheirIDs() async throws {
+    @Test func `names keep their ids`() async throws {
         let messages = (1...300 as ClosedRange<UInt64>).map { StoredMessage($0, "site.\($0 % 150).état") }
         var store = try Store.open(path: folder.database)
         for message in messages.prefix(200) { await store.commit([message]) }
@@ -178,7 +178,7 @@ struct StoreRecoveryTests {
         try store.close(nextSequence: 301)
     }
 
-    @Test func aWriteAheadLogCutAnywhereLeavesWholeBatches() async throws {
+    @Test func `a write-ahead log truncated anywhere leaves whole batches`() async throws {
         let batches = (0..<40).map { batch in
             (1...UInt64(batch % 7 + 1)).map { StoredMessage(UInt64(batch) * 300 + $0, "batch.\(batch)") }
         }

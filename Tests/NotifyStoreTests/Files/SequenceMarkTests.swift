@@ -15,8 +15,8 @@ struct SequenceMarkTests {
         #expect(FileManager.default.createFile(atPath: folder.database, contents: nil))
     }
 
-    @Test("A mark begins with nothing known, and keeps its value when it is opened again")
-    func keepsItsValue() throws {
+    @Test
+    func `a new mark is zero, and a reopened one keeps its value`() throws {
         do {
             let mark = try SequenceMark(logID: logID, databasePath: folder.database)
             let value = mark.value
@@ -33,8 +33,8 @@ struct SequenceMarkTests {
         removed.remove()
     }
 
-    @Test("Another log, and a copy of the database, have marks of their own")
-    func isOfOneDatabase() throws {
+    @Test
+    func `another log and a copied database have their own marks`() throws {
         let mark = try SequenceMark(logID: logID, databasePath: folder.database)
         mark.set(7)
         let other = try SequenceMark(logID: logID.map { ~$0 }, databasePath: folder.database)
@@ -47,8 +47,8 @@ struct SequenceMarkTests {
         copy.remove()
     }
 
-    @Test("A database that is missing has a mark for its path")
-    func isOfOneMissingDatabase() throws {
+    @Test
+    func `a missing database has a mark for its path`() throws {
         let (one, other) = try (
             SequenceMark(ofMissing: folder.file("one.db")), SequenceMark(ofMissing: folder.file("other.db"))
         )
@@ -60,8 +60,8 @@ struct SequenceMarkTests {
         other.remove()
     }
 
-    @Test("An object that others could write to is refused")
-    func othersAreRefused() throws {
+    @Test
+    func `shared memory that other users may write to is refused`() throws {
         let name: String
         do {
             let mark = try SequenceMark(logID: logID, databasePath: folder.database)
