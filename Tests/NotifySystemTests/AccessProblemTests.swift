@@ -12,29 +12,29 @@ import Testing
     }
 
     @Test(arguments: [("/a/b", "/a"), ("/a", "/"), ("a", "."), ("a/b", "a")])
-    func theFolderOfAPathIsKnown(_ path: String, _ expected: String) {
+    func `the folder of a path is derived`(_ path: String, _ expected: String) {
         #expect(AccessProblem.folder(of: path) == expected)
     }
 
-    @Test func aMissingFolderIsNamed() {
+    @Test func `a missing folder is named`() {
         #expect(
             AccessProblem.describe(.noSuchFileOrDirectory, opening: folder.file("none/n.db"))
                 == "the folder '\(folder.file("none"))' does not exist; create it")
     }
 
-    @Test func aFolderThatTakesNoFilesIsNotCalledMissing() {
+    @Test func `a folder that takes no files is not reported as missing`() {
         #expect(
             AccessProblem.describe(.noSuchFileOrDirectory, opening: "/proc/n.db")
                 == "no file can be created in the folder '/proc'")
     }
 
-    @Test func aFileInPlaceOfAFolderIsNamed() throws {
+    @Test func `a file in place of a folder is named`() throws {
         let file = try folder.write("", to: "file")
         #expect(AccessProblem.describe(.notDirectory, opening: file + "/a/n.db") == "'\(file)' is not a folder")
     }
 
     // These hold for root, too: an error that the call did not give is explained by the file or folder at the path.
-    @Test func theOwnerAndModeOfAnExistingFileAreTheReason() throws {
+    @Test func `the reason names the owner and mode of an existing file`() throws {
         let path = try folder.write("", to: "n.db.lock")
         #expect(chmod(path, 0o400) == 0)
         let reason = AccessProblem.describe(.permissionDenied, opening: path)
@@ -42,7 +42,7 @@ import Testing
         #expect(!reason.contains("folder"))
     }
 
-    @Test func theOwnerAndModeOfTheFolderAreTheReasonWhereThereIsNoFile() throws {
+    @Test func `the reason names the owner and mode of the folder if the file is missing`() throws {
         #expect(chmod(folder.path, 0o500) == 0)
         defer { chmod(folder.path, 0o700) }
         let reason = AccessProblem.describe(.permissionDenied, opening: folder.file("n.db"))
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() != 0, "root may enter every folder"))
-    func aFolderOnTheWayThatCantBeEnteredIsTheReason() throws {
+    func `the reason names an ancestor folder that can't be entered`() throws {
         #expect(mkdir(folder.file("closed"), 0o700) == 0 && mkdir(folder.file("closed/in"), 0o700) == 0)
         #expect(chmod(folder.file("closed"), 0o600) == 0)
         defer { chmod(folder.file("closed"), 0o700) }
@@ -63,7 +63,7 @@ import Testing
     @Test(arguments: [
         (Errno.readOnlyFileSystem, "read-only"), (.noSpace, "full; make room"), (.tooManyOpenFiles, "open"),
     ])
-    func otherErrorsAreSaidAsTheyAre(_ error: Errno, _ part: String) {
+    func `other errors are described by their system message`(_ error: Errno, _ part: String) {
         #expect(AccessProblem.describe(error, opening: folder.file("n.db")).contains(part))
     }
 }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct DescriptorTests {
-    @Test func anOwnedDescriptorIsClosedAtTheEndOfItsLife() throws {
+    @Test func `an owned descriptor is closed when its lifetime ends`() throws {
         var ends: [CInt] = [-1, -1]
         #expect(pipe(&ends) == 0)
         let writer = ends[1]
@@ -20,13 +20,13 @@ import Testing
         close(writer)
     }
 
-    @Test func aReleasedDescriptorStaysOpen() throws {
+    @Test func `a released descriptor stays open`() throws {
         let descriptor = try OwnedDescriptor.open("/dev/null", .readOnly).release()
         #expect(fcntl(descriptor.rawValue, F_GETFD) == FD_CLOEXEC)
         try descriptor.close()
     }
 
-    @Test func failedCallsThrowTheirError() throws {
+    @Test func `failed calls throw their errno`() throws {
         #expect(throws: Errno.noSuchFileOrDirectory) { _ = try OwnedDescriptor.open("/nonexistent/file", .readOnly) }
         #expect(throws: Errno.badFileDescriptor) { try Errno.check(close(-1)) }
         #expect(try Errno.check(5) == 5)

@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func aLockIsHeldOnceAndFreeAfterItsHolder() throws {
+    @Test func `a lock has one holder and is free after its release`() throws {
         do {
             let held = try FileLock(guarding: folder.file("n.sock"))
             #expect(failure(of: folder.file("n.sock")) == .held(by: getpid()))
@@ -30,7 +30,7 @@ import Testing
         #expect(exists(folder.file("n.sock.lock")))
     }
 
-    @Test func theLockFileIsPrivateAlsoWhereItExisted() throws {
+    @Test func `an existing lock file becomes private`() throws {
         let path = try folder.write("", to: "n.db.lock")
         #expect(chmod(path, 0o666) == 0)
         let held = try FileLock(guarding: folder.file("n.db"))
@@ -38,7 +38,7 @@ import Testing
         _ = consume held
     }
 
-    @Test func aHolderThatLeftNoNumberIsUnknown() throws {
+    @Test func `a holder without a written pid is unknown`() throws {
         let path = try folder.write("not a number\n", to: "n.lock")
         let descriptor = open(path, O_RDWR | O_CLOEXEC)
         defer { close(descriptor) }
@@ -46,21 +46,21 @@ import Testing
         #expect(failure(of: folder.file("n")) == .held(by: nil))
     }
 
-    @Test func aSymbolicLinkIsNotFollowed() throws {
+    @Test func `a symbolic link is not followed`() throws {
         let target = try folder.write("precious", to: "target")
         #expect(symlink(target, folder.file("n.lock")) == 0)
         #expect(failure(of: folder.file("n")) == .notARegularFile(.symbolicLink))
         #expect(try String(contentsOfFile: target, encoding: .utf8) == "precious")
     }
 
-    @Test func otherKindsOfFilesAreRefused() throws {
+    @Test func `files that are not regular are refused`() throws {
         #expect(mkdir(folder.file("a.lock"), 0o700) == 0)
         #expect(failure(of: folder.file("a")) == .notARegularFile(.directory))
         #expect(mkfifo(folder.file("b.lock"), 0o600) == 0)
         #expect(failure(of: folder.file("b")) == .notARegularFile(.fifo))
     }
 
-    @Test func aHardLinkIsLeftAsItIs() throws {
+    @Test func `a hard link is refused without changes`() throws {
         let precious = try folder.write("precious", to: "precious")
         #expect(chmod(precious, 0o644) == 0)
         let path = folder.file("n.lock")
@@ -70,7 +70,7 @@ import Testing
         #expect(permissions(of: precious) == 0o644)
     }
 
-    @Test(.enabled(if: geteuid() == 0)) func aFileOfAnotherUserIsLeftAsItIs() throws {
+    @Test(.enabled(if: geteuid() == 0)) func `a file of another user is refused without changes`() throws {
         let path = try folder.write("theirs", to: "n.lock")
         #expect(chmod(path, 0o644) == 0 && chown(path, 54_321, 54_321) == 0)
         #expect(failure(of: folder.file("n")) == .notTrusted(.belongs(path, to: 54_321)))
@@ -79,26 +79,26 @@ import Testing
     }
 
     @Test(arguments: [0o777, 0o770, 0o702] as [mode_t])
-    func aFolderThatOthersMayWriteToIsRefused(mode: mode_t) throws {
+    func `a folder that other users may write to is refused`(mode: mode_t) throws {
         #expect(chmod(folder.path, mode) == 0)
         #expect(failure(of: folder.file("n")) == .notTrusted(.isWritableByOthers(folder.path, mode: mode)))
         #expect(!exists(folder.file("n.lock")))
     }
 
     @Test(arguments: [0o1777, 0o755, 0o700] as [mode_t])
-    func aFolderWhereOthersCantReplaceTheFileIsTaken(mode: mode_t) throws {
+    func `a folder where other users can't replace the file is accepted`(mode: mode_t) throws {
         #expect(chmod(folder.path, mode) == 0)
         #expect(failure(of: folder.file("n")) == nil)
     }
 
     @Test(.enabled(if: geteuid() == 0), arguments: [0o755, 0o1777] as [mode_t])
-    func asRootAFolderOfAnotherUserIsRefused(mode: mode_t) throws {
+    func `root is refused a folder of another user`(mode: mode_t) throws {
         #expect(chmod(folder.path, mode) == 0 && chown(folder.path, 54_321, 54_321) == 0)
         #expect(failure(of: folder.file("n")) == .notTrusted(.belongs(folder.path, to: 54_321)))
         #expect(!exists(folder.file("n.lock")))
     }
 
-    @Test func aFolderThatIsMissingIsAnErrorOfTheSystem() {
+    @Test func `a missing folder is a system error`() {
         #expect(failure(of: folder.file("none/n")) == .notOpened(.noSuchFileOrDirectory))
     }
 }

@@ -4,7 +4,7 @@ import SystemPackage
 import Testing
 
 @Suite struct PeerCredentialsTests {
-    @Test func aSocketPairHasTheCredentialsOfThisProcess() throws {
+    @Test func `a socket pair has the credentials of this process`() throws {
         var pair: [CInt] = [-1, -1]
         #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
         defer { for descriptor in pair { close(descriptor) } }
@@ -14,7 +14,7 @@ import Testing
         #expect(try PeerCredentials(of: FileDescriptor(rawValue: pair[0])) == own)
     }
 
-    @Test func aSocketThatIsNotConnectedHasNone() throws {
+    @Test func `an unconnected socket has no credentials`() throws {
         let socket = try OwnedDescriptor.unixSocket(SOCK_STREAM)
         #expect(throws: Errno.socketNotConnected) { _ = try PeerCredentials(of: socket.descriptor) }
         let file = try OwnedDescriptor.open("/dev/null", .readOnly)
