@@ -5,11 +5,11 @@ import WireTestSupport
 @Suite struct GreetingTests {
     private let hello = Hello(overflow: .disconnect, instance: ClientInstance(high: 0x0102, low: 0x0304))
 
-    @Test func aHelloBeginsWithTheMagicWord() {
+    @Test func `a hello begins with the magic number`() {
         #expect(Array(hello.encoded[8..<12]) == Array("NTFY".utf8))
     }
 
-    @Test func anotherMagicWordIsNoGreeting() throws {
+    @Test func `another magic number is not a greeting`() throws {
         var bytes = hello.encoded
         bytes[8] = UInt8(ascii: "n")
         let error = try #require(throws: WireError.self) { try Hello.decode(bytes) }
@@ -17,7 +17,7 @@ import WireTestSupport
     }
 
     @Test(arguments: UInt8.min ... .max)
-    func everyOverflowPolicyIsReadOrRefused(_ value: UInt8) throws {
+    func `every overflow policy is decoded or refused`(_ value: UInt8) throws {
         var bytes = hello.encoded
         bytes[16] = value
         if let policy = OverflowPolicy(rawValue: value) {
@@ -28,7 +28,7 @@ import WireTestSupport
         }
     }
 
-    @Test func bothGreetingsFitBeforeTheGreeting() {
+    @Test func `hello and welcome fit the greeting limit`() {
         #expect(hello.encoded.count - FrameHeader.size <= Limits.greetingBytes)
         let welcome = Welcome(
             version: 1, uid: 0, gid: 0, pid: 0, maximumPayloadBytes: 0, postWindow: 0, maximumWindow: 0,
@@ -37,7 +37,7 @@ import WireTestSupport
         #expect(welcome.encoded.count - FrameHeader.size <= Limits.greetingBytes)
     }
 
-    @Test func instancesDiffer() {
+    @Test func `random instances differ`() {
         #expect(Set((0..<100).map { _ in ClientInstance.random() }).count == 100)
     }
 }

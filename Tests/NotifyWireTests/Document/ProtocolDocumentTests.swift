@@ -12,14 +12,14 @@ import Testing
         text = try String(contentsOf: file, encoding: .utf8)
     }
 
-    @Test func errorCodes() {
+    @Test func `the document lists all error codes`() {
         let rows = text.matches(of: /(?m)^\| (\d+) \| ([a-zA-Z]+) \| [^|]+ \| [^|]+ \|$/)
         let documented = rows.map { "\($0.output.1) \($0.output.2)" }
         #expect(documented == ErrorCode.allCases.map { "\($0.rawValue) \($0)" })
     }
 
     @Test(arguments: FrameKind.allCases)
-    func kinds(_ kind: FrameKind) {
+    func `the document lists all frame kinds`(_ kind: FrameKind) {
         #expect(text.contains("0x" + String(format: "%02X", kind.rawValue)))
     }
 
@@ -30,7 +30,7 @@ import Testing
         "default of \(Limits.defaultWindow)", "**post**, 0x02, \(Post.fixedSize) bytes",
         "**deliver**, 0x50, \(Deliver.fixedSize) bytes", "0x51, and **redelivery**, 0x52, \(Run.frameSize - 8) bytes",
     ])
-    func limits(_ phrase: String) {
+    func `the document states the limits`(_ phrase: String) {
         #expect(text.contains(phrase))
         #expect(Limits.headerBytes == 16_384 && Limits.frameOverheadBytes == 65_536)
         #expect(text.contains("then at most 65,536 bytes more") && Limits.acknowledgedRangesPerFrame == 1_024)

@@ -33,13 +33,13 @@ import WireTestSupport
         }()
     }
 
-    @Test func everyKindHasAVector() {
+    @Test func `every kind has a vector`() {
         let kinds = Set(Vector.all.filter { $0.fields != nil }.map(\.kind))
         #expect(kinds == Set(FrameKind.allCases.map { "\($0)" }))
     }
 
     @Test(arguments: Vector.all)
-    func theHeaderIsRight(_ vector: Vector) throws {
+    func `the frame header matches the vector`(_ vector: Vector) throws {
         try withFrame(vector.bytes) { frame in
             let kind = try #require(FrameKind(rawValue: frame.kind))
             #expect("\(kind)" == vector.kind)
@@ -48,14 +48,14 @@ import WireTestSupport
     }
 
     @Test(arguments: Vector.all.filter { $0.fields != nil })
-    func bytesGiveFieldsAndFieldsGiveBytes(_ vector: Vector) throws {
+    func `vectors are decoded and encoded`(_ vector: Vector) throws {
         let (fields, encoded) = try withFrame(vector.bytes) { try Self.decode($0) }
         #expect(fields as NSDictionary == vector.fields)
         #expect(encoded == vector.bytes)
     }
 
     @Test(arguments: Vector.all.filter { $0.error != nil })
-    func whatIsWrongIsRefusedWithItsCode(_ vector: Vector) throws {
+    func `invalid vectors are refused with their error code`(_ vector: Vector) throws {
         let error = try #require(throws: WireError.self) { try withFrame(vector.bytes) { _ = try Self.decode($0) } }
         #expect("\(error.code)" == vector.error)
     }

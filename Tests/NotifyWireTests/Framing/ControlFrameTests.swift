@@ -71,20 +71,20 @@ struct Sample: Sendable, CustomTestStringConvertible {
 
 @Suite struct ControlFrameTests {
     @Test(arguments: Sample.all)
-    func isReadAsItWasWritten(_ sample: Sample) throws {
+    func `a frame is decoded as encoded`(_ sample: Sample) throws {
         #expect(sample.bytes[4] == sample.kind.rawValue)
         #expect(try sample.isEqualAfterDecoding())
         #expect(try sample.recode(sample.bytes) == sample.bytes)
     }
 
-    @Test func everyKindHasASample() {
+    @Test func `every kind has a sample`() {
         let readInPlace: Set<FrameKind> = [.post, .deliver, .run, .redelivery]
         #expect(Set(Sample.all.map(\.kind)).union(readInPlace) == Set(FrameKind.allCases))
     }
 
     /// A shorter body with a right length. An error's message alone may have any length.
     @Test(arguments: Sample.all.filter { $0.kind != .error })
-    func aBodyCutAtAnyByteIsMalformed(_ sample: Sample) throws {
+    func `a body truncated at any byte is malformed`(_ sample: Sample) throws {
         let body = Array(sample.bytes[8...])
         for count in 0..<body.count {
             let cut = rawFrame(sample.kind.rawValue, flags: sample.bytes[5], Array(body[..<count]))
@@ -92,7 +92,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func anErrorIsMalformedOnlyBeforeItsMessage() throws {
+    @Test func `an error frame truncated before its message is malformed`() throws {
         let body = Array(ErrorFrame(code: .closing, message: "bye").encoded[8...])
         for count in 0..<24 {
             #expect(throws: WireError.truncated) { try ErrorFrame.decode(rawFrame(0x60, Array(body[..<count]))) }
@@ -105,7 +105,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
 
     /// Greetings may grow in later versions; an error's message takes all there is.
     @Test(arguments: Sample.all.filter { ![.hello, .welcome, .error].contains($0.kind) })
-    func whatFollowsTheFieldsIsMalformed(_ sample: Sample) throws {
+    func `bytes after the fields are malformed`(_ sample: Sample) throws {
         let longer = rawFrame(sample.kind.rawValue, flags: sample.bytes[5], Array(sample.bytes[8...]) + [0])
         let error = try #require(throws: WireError.self) { try sample.recode(longer) }
         #expect(error.code == .malformedFrame)
@@ -113,13 +113,13 @@ struct Sample: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: Sample.all.filter { [.hello, .welcome].contains($0.kind) })
-    func greetingsOfLaterVersionsMayBeLonger(_ sample: Sample) throws {
+    func `greetings of later versions may be longer`(_ sample: Sample) throws {
         let longer = rawFrame(sample.kind.rawValue, Array(sample.bytes[8...]) + [1, 2, 3])
         #expect(try sample.recode(longer) == sample.bytes)
     }
 
     @Test(arguments: Sample.all)
-    func flagsOfLaterVersionsAreRefusedInRequestsOnly(_ sample: Sample) throws {
+    func `flags of later versions are refused in requests only`(_ sample: Sample) throws {
         let flagged = rawFrame(sample.kind.rawValue, flags: sample.bytes[5] | 0x80, Array(sample.bytes[8...]))
         if sample.kind.isFromDaemon || sample.kind == .hello {
             #expect(try sample.recode(flagged) == sample.bytes)
@@ -129,7 +129,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func reservedFieldsAreReadAsNothing() throws {
+    @Test func `reserved fields are ignored`() throws {
         var bytes = Subscribed(request: 1, subscription: 2, sequence: 3, isResumed: false).encoded
         bytes.replaceSubrange(6...7, with: [0xFF, 0xFF])
         bytes.replaceSubrange(20...23, with: [1, 2, 3, 4])
@@ -137,7 +137,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
             try Subscribed.decode(bytes) == Subscribed(request: 1, subscription: 2, sequence: 3, isResumed: false))
     }
 
-    @Test func kindsAndCodesAreNeverUsedTwiceAndNeverZero() {
+    @Test func `kinds and codes are unique and not zero`() {
         #expect(FrameKind.allCases.allSatisfy { $0.rawValue != 0 })
         #expect(ErrorCode.allCases.allSatisfy { $0.rawValue != 0 })
         #expect(FrameKind.allCases.filter { !$0.isFromDaemon }.count == 12)

@@ -24,14 +24,14 @@ import WireTestSupport
         }
     }
 
-    @Test func joinedFramesComeOutOneByOne() throws {
+    @Test func `joined frames are returned one by one`() throws {
         let bytes = three.flatMap { $0 }
         let found = try frames(in: bytes)
         #expect(found.kinds == [0x08, 0x07, 0xEE])
         #expect(found.consumed == bytes.count)
     }
 
-    @Test func aFrameCutAtAnyByteIsWaitedFor() throws {
+    @Test func `a frame split at any byte is awaited`() throws {
         let bytes = three.flatMap { $0 }
         let ends = three.reduce(into: [0]) { ends, frame in ends.append((ends.last ?? 0) + frame.count) }
         for cut in 0...bytes.count {
@@ -40,7 +40,7 @@ import WireTestSupport
         }
     }
 
-    @Test func dripFedBytesGiveTheSameFrames() throws {
+    @Test func `bytes that arrive one by one give the same frames`() throws {
         var kept: [UInt8] = []
         var kinds: [UInt8] = []
         for byte in three.flatMap({ $0 }) {
@@ -53,7 +53,7 @@ import WireTestSupport
         #expect(kept.isEmpty)
     }
 
-    @Test func aFrameIsReadInPlace() throws {
+    @Test func `a frame is read in place`() throws {
         try rawFrame(0x77, flags: 5, [9, 8, 7]).withUnsafeBytes { bytes in
             let frame = try #require(try decoder.next(in: bytes))
             #expect(frame.kind == 0x77)
@@ -65,12 +65,12 @@ import WireTestSupport
     }
 
     @Test(arguments: [99, 100])
-    func aBodyUpToTheLimitIsTaken(_ count: Int) throws {
+    func `a body up to the limit is accepted`(_ count: Int) throws {
         #expect(try frames(in: rawFrame(1, Array(repeating: 0, count: count))).kinds == [1])
     }
 
     @Test(arguments: [101, 1 << 16, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF])
-    func aLongerBodyIsRefusedByItsHeaderAlone(_ length: Int) throws {
+    func `a longer body is refused by its header`(_ length: Int) throws {
         let header = (0..<4).map { UInt8(truncatingIfNeeded: length >> (8 * $0)) } + [1, 0, 0, 0]
         let error = try #require(throws: WireError.self) { try frames(in: header) }
         #expect(error.code == .frameTooLarge)
@@ -78,7 +78,7 @@ import WireTestSupport
         #expect(error.message.contains("100"))
     }
 
-    @Test func nothingIsSaidBeforeTheHeaderIsThere() throws {
+    @Test func `no frame is returned before its header is complete`() throws {
         #expect(try frames(in: Array(repeating: 0xFF, count: 7)).kinds.isEmpty)
     }
 }

@@ -64,9 +64,9 @@ import WireTestSupport
         }
     }
 
-    @Test func randomBytes() throws {
+    @Test func `random bytes are decoded or refused`() throws {
         let seed = UInt64.random(in: 0 ... .max)
-        print("HostileInputTests.randomBytes: seed \(seed)")
+        print("HostileInputTests: seed \(seed)")
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<2_000 {
             let count = Int.random(in: 0...200, using: &generator)
@@ -74,9 +74,9 @@ import WireTestSupport
         }
     }
 
-    @Test func randomBodiesInWholeFrames() throws {
+    @Test func `random bodies in whole frames are decoded or refused`() throws {
         let seed = UInt64.random(in: 0 ... .max)
-        print("HostileInputTests.randomBodiesInWholeFrames: seed \(seed)")
+        print("HostileInputTests: seed \(seed)")
         var generator = SeededGenerator(seed: seed)
         for kind in FrameKind.allCases {
             for _ in 0..<300 {
@@ -87,9 +87,9 @@ import WireTestSupport
         }
     }
 
-    @Test func goodFramesWithBytesChanged() throws {
+    @Test func `valid frames with changed bytes are decoded or refused`() throws {
         let seed = UInt64.random(in: 0 ... .max)
-        print("HostileInputTests.goodFramesWithBytesChanged: seed \(seed)")
+        print("HostileInputTests: seed \(seed)")
         var generator = SeededGenerator(seed: seed)
         for sample in Sample.all {
             for _ in 0..<200 {
@@ -105,7 +105,7 @@ import WireTestSupport
     @Test(arguments: [
         "GET / HTTP/1.1\r\n\r\n", "*1\r\n$4\r\nPING\r\n", "SSH-2.0-OpenSSH_9.2\r\n", "\u{16}\u{3}\u{1}\u{2}hello",
     ])
-    func otherProtocolsAreTooLargeBeforeTheGreeting(_ text: String) throws {
+    func `bytes of other protocols exceed the limit before the greeting`(_ text: String) throws {
         let decoder = FrameDecoder(maximumBodyBytes: Limits.greetingBytes)
         let error = try #require(throws: WireError.self) {
             try Array(text.utf8).withUnsafeBytes { _ = try decoder.next(in: $0) }

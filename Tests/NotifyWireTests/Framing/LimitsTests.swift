@@ -6,7 +6,7 @@ import Testing
         "a", "Z", "0", ".", "_", "-", "mail.in_box-2", String(repeating: "n", count: 63),
         String(repeating: "n", count: 64),
     ])
-    func subscriptionNamesThatFollowTheRule(_ name: String) throws {
+    func `valid subscription names are accepted`(_ name: String) throws {
         try Limits.validateSubscriptionName(name)
     }
 
@@ -14,14 +14,14 @@ import Testing
         "", String(repeating: "n", count: 65), "a b", "a/b", "é", "a\u{0}", "a\n", ":", "@", "[", "`", "{",
         "/", "\u{FF21}",
     ])
-    func subscriptionNamesThatBreakIt(_ name: String) throws {
+    func `invalid subscription names are refused`(_ name: String) throws {
         let error = try #require(throws: WireError.self) { try Limits.validateSubscriptionName(name) }
         #expect(error.code == .invalidSubscriptionName)
         #expect(error.message.contains("64"))
     }
 
     /// Everything a post may have beside its payload fits what a frame may be over the payload's limit.
-    @Test func theLargestPostFitsAFrame() {
+    @Test func `the largest post fits a frame`() {
         let parts = Limits.nameBytes + Limits.objectBytes + Limits.messageIDBytes + Limits.headerBytes
         #expect(Post.fixedSize + parts <= Limits.frameOverheadBytes)
         #expect(Deliver.fixedSize + parts <= Limits.frameOverheadBytes)

@@ -4,14 +4,14 @@ import Testing
 @testable import NotifyWire
 
 @Suite struct PartialFrameTests {
-    @Test func `a read alone is taken as it is`() {
+    @Test func `a read without a partial frame is passed through`() {
         var partial = PartialFrame()
         #expect(partial.join(ByteBuffer(bytes: [1, 2])) == ByteBuffer(bytes: [1, 2]))
         partial.keep(ByteBuffer())
         #expect(partial.join(ByteBuffer(bytes: [3])) == ByteBuffer(bytes: [3]))
     }
 
-    @Test func `what is kept comes before the next read, once`() {
+    @Test func `kept bytes precede the next read, once`() {
         var partial = PartialFrame()
         partial.keep(ByteBuffer(bytes: [1, 2]))
         #expect(partial.join(ByteBuffer(bytes: [3])) == ByteBuffer(bytes: [1, 2, 3]))
@@ -21,7 +21,7 @@ import Testing
         #expect(partial.join(ByteBuffer(bytes: [5])) == ByteBuffer(bytes: [5]))
     }
 
-    @Test func `a few bytes do not keep a large buffer`() {
+    @Test func `a few kept bytes do not retain a large buffer`() {
         var read = ByteBuffer(repeating: 7, count: 65_536)
         read.moveReaderIndex(forwardBy: 65_530)
         var partial = PartialFrame()
@@ -31,7 +31,7 @@ import Testing
         #expect(joined.storageCapacity < 100)
     }
 
-    @Test func `most of a large frame stays in place`() {
+    @Test func `most of a large frame is not copied`() {
         var read = ByteBuffer(repeating: 7, count: 65_536)
         read.moveReaderIndex(forwardBy: 100)
         var partial = PartialFrame()
@@ -39,7 +39,7 @@ import Testing
         #expect(partial.join(ByteBuffer(bytes: [8])).readerIndex == 100)
     }
 
-    @Test func `a stream that is cut anywhere comes out whole`() {
+    @Test func `a stream split anywhere is joined`() {
         let stream = (0..<500).map { UInt8(truncatingIfNeeded: $0) }
         for size in 1...20 {
             var partial = PartialFrame()

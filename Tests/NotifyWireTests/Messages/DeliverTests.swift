@@ -13,7 +13,7 @@ import WireTestSupport
         return Array(buffer.readableBytesView)
     }
 
-    @Test func isReadAsItWasWritten() throws {
+    @Test func `a delivery is decoded as encoded`() throws {
         let headers = try HeaderList.encode([("k", "v")])
         let bytes = withParts(name: "n.m", object: "ob", messageID: "id1", headers: headers, payload: [1, 2, 3, 4]) {
             encode($0)
@@ -33,7 +33,7 @@ import WireTestSupport
         }
     }
 
-    @Test func framesAreAppendedOneAfterAnother() throws {
+    @Test func `frames are appended in sequence`() throws {
         var buffer = ByteBuffer()
         for index in 0..<3 {
             _ = withParts(name: "n\(index)", payload: Array(repeating: 1, count: index)) {
@@ -54,7 +54,7 @@ import WireTestSupport
         #expect(buffer.readableBytes == 0)
     }
 
-    @Test func aDeliverCutBeforeItsPayloadIsMalformed() throws {
+    @Test func `a delivery truncated before its payload is malformed`() throws {
         let whole = withParts(name: "n.m", object: "o", payload: [1, 2]) { encode($0) }
         let body = Array(whole[8...])
         for count in 0...body.count {

@@ -22,7 +22,7 @@ import WireTestSupport
         }
     }
 
-    @Test func keepsKeysValuesAndOrder() throws {
+    @Test func `headers keep keys, values and order`() throws {
         let headers = [
             ("z", "1"), ("a", ""), ("content-type", "text/plain; ünïcode"), ("Z", String(repeating: "v", count: 300)),
         ]
@@ -33,18 +33,18 @@ import WireTestSupport
         #expect(decoded.map(\.value) == headers.map(\.1))
     }
 
-    @Test func noHeadersAreNoBytes() throws {
+    @Test func `an empty list is encoded as no bytes`() throws {
         #expect(try HeaderList.encode([]).isEmpty)
         #expect(try decode([]).isEmpty)
     }
 
     @Test(arguments: [63, 64])
-    func countUpToTheLimit(_ count: Int) throws {
+    func `headers up to the maximum count are accepted`(_ count: Int) throws {
         let headers = (0..<count).map { (key: "k\($0)", value: "") }
         #expect(try decode(HeaderList.encode(headers)).count == count)
     }
 
-    @Test func oneHeaderMoreIsRefused() throws {
+    @Test func `one header more than the maximum is refused`() throws {
         let headers = (0..<65).map { (key: "k\($0)", value: "") }
         let error = try #require(throws: WireError.self) { try HeaderList.encode(headers) }
         #expect(error.code == .invalidHeaders)
@@ -52,12 +52,12 @@ import WireTestSupport
     }
 
     @Test(arguments: [16 * 1024 - 1, 16 * 1024])
-    func bytesUpToTheLimit(_ count: Int) throws {
+    func `headers up to the maximum size are accepted`(_ count: Int) throws {
         let value = String(repeating: "v", count: count - 4)
         #expect(try decode(HeaderList.encode([(key: "k", value: value)])).first?.value == value)
     }
 
-    @Test func oneByteMoreIsRefused() throws {
+    @Test func `one byte more than the maximum size is refused`() throws {
         let value = String(repeating: "v", count: 16 * 1024 - 3)
         let error = try #require(throws: WireError.self) { try HeaderList.encode([(key: "k", value: value)]) }
         #expect(error.code == .invalidHeaders)
@@ -67,19 +67,19 @@ import WireTestSupport
     }
 
     @Test(arguments: [1, 254, 255])
-    func keysUpToTheLimit(_ count: Int) throws {
+    func `keys up to the maximum length are accepted`(_ count: Int) throws {
         let key = String(repeating: "k", count: count)
         #expect(try decode(HeaderList.encode([(key: key, value: "v")])).first?.key == key)
     }
 
     @Test(arguments: ["", String(repeating: "k", count: 256), "a\nb", "\u{0}", "\u{7F}", "\u{85}"])
-    func keysThatBreakTheRules(_ key: String) throws {
+    func `invalid keys are refused`(_ key: String) throws {
         let error = try #require(throws: WireError.self) { try HeaderList.encode([(key: key, value: "")]) }
         #expect(error.code == .invalidHeaders)
         if key.utf8.count < 256 { #expect(code(of: raw([(key, "")])) == .invalidHeaders) }
     }
 
-    @Test func aKeyStandsOnce() throws {
+    @Test func `duplicate keys are refused`() throws {
         let error = try #require(throws: WireError.self) {
             try HeaderList.encode([(key: "k", value: "1"), (key: "k", value: "2")])
         }
@@ -88,20 +88,20 @@ import WireTestSupport
     }
 
     /// Two spellings of é: equal as strings, different as bytes, which is what counts.
-    @Test func keysAreComparedByTheirBytes() throws {
+    @Test func `keys are compared by their bytes`() throws {
         let headers = [("\u{E9}", "1"), ("e\u{301}", "2")]
         #expect(try decode(HeaderList.encode(headers.map { (key: $0, value: $1) })).count == 2)
         #expect(try decode(raw(headers)).count == 2)
     }
 
-    @Test func aListCutAtAnyByteIsRefusedAsHeaders() {
+    @Test func `a list truncated at any byte is refused`() {
         let bytes = raw([("key", "value"), ("k", "v")])
         for cut in 1..<bytes.count where cut != 11 {
             #expect(code(of: Array(bytes[..<cut])) == .invalidHeaders, "cut at \(cut)")
         }
     }
 
-    @Test func textThatIsNotUTF8IsRefused() {
+    @Test func `text that is not UTF-8 is refused`() {
         #expect(code(of: [1, 1, 0, 0xFF, 0x61]) == .invalidHeaders)
         #expect(code(of: [1, 1, 0, 0x61, 0xFF]) == .invalidHeaders)
     }

@@ -13,7 +13,7 @@ import WireTestSupport
     }
 
     @Test(arguments: Durability.allCases, [true, false])
-    func isReadAsItWasWritten(_ durability: Durability, wantsReceipt: Bool) throws {
+    func `a post is decoded as encoded`(_ durability: Durability, wantsReceipt: Bool) throws {
         let headers = try HeaderList.encode([("k", "v")])
         let bytes = withParts(name: "n.m", object: "ob", messageID: "id1", headers: headers, payload: [1, 2, 3, 4]) {
             encode(request: 0x0102_0304_0506_0708, durability: durability, wantsReceipt: wantsReceipt, $0)
@@ -32,7 +32,7 @@ import WireTestSupport
         }
     }
 
-    @Test func partsPointIntoTheFrame() throws {
+    @Test func `parts point into the frame`() throws {
         let bytes = withParts(name: "n", payload: [42]) { encode($0) }
         try withFrame(bytes) { frame in
             let post = try Post(frame)
@@ -43,7 +43,7 @@ import WireTestSupport
     }
 
     @Test(arguments: [0, 1, 254, 255])
-    func lengthsUpToTheirFieldsAreKept(_ count: Int) throws {
+    func `parts up to the maximum length are decoded`(_ count: Int) throws {
         let text = String(repeating: "x", count: count)
         let bytes = withParts(name: text, object: text, messageID: text) { encode($0) }
         try withFrame(bytes) { frame in
@@ -54,7 +54,7 @@ import WireTestSupport
     }
 
     /// Whatever of a post is cut off belongs to its payload, until the parts before it are touched.
-    @Test func aPostCutBeforeItsPayloadIsMalformed() throws {
+    @Test func `a post truncated before its payload is malformed`() throws {
         let headers = try HeaderList.encode([("k", "v")])
         let whole = withParts(name: "n.m", object: "o", messageID: "i", headers: headers, payload: [1, 2]) {
             encode($0)
@@ -71,7 +71,7 @@ import WireTestSupport
     }
 
     @Test(arguments: UInt8.min ... .max)
-    func everyDurabilityIsReadOrRefused(_ value: UInt8) throws {
+    func `every durability is decoded or refused`(_ value: UInt8) throws {
         var bytes = withParts { encode($0) }
         bytes[8 + 13] = value
         if let durability = Durability(rawValue: value) {
@@ -83,7 +83,7 @@ import WireTestSupport
     }
 
     @Test(arguments: UInt8.min ... .max)
-    func unknownFlagsAreRefused(_ flags: UInt8) throws {
+    func `unknown flags are refused`(_ flags: UInt8) throws {
         var bytes = withParts { encode($0) }
         bytes[5] = flags
         if flags <= 1 {
@@ -94,13 +94,13 @@ import WireTestSupport
         }
     }
 
-    @Test func theRequestOfABrokenPostIsStillKnown() throws {
+    @Test func `the request number of a malformed post is known`() throws {
         #expect(try withFrame(rawFrame(2, [7, 0, 0, 0, 0, 0, 0, 0])) { Post.request(of: $0) } == 7)
         #expect(try withFrame(rawFrame(2, [7, 0, 0, 0, 0, 0, 0])) { Post.request(of: $0) } == 0)
     }
 
     @Test(arguments: UInt8.min ... .max)
-    func aReceiptNamesADurabilityThatWasReached(_ value: UInt8) throws {
+    func `a receipt has an achieved durability`(_ value: UInt8) throws {
         var bytes = Receipt(request: 1, sequence: 2, subscribers: 3, stored: 4, durability: .stored).encoded
         bytes[8 + 24] = value
         if let durability = Durability(rawValue: value), durability != .automatic {

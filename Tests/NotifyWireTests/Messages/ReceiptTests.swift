@@ -3,8 +3,8 @@ import NotifyWire
 import Testing
 
 struct ReceiptTests {
-    @Test("The frame written in one piece is the same as the one written field by field")
-    func appendsTheSameBytes() {
+    @Test
+    func `a receipt written in one piece equals one written field by field`() {
         let receipt = Receipt(
             request: 0x0102_0304_0506_0708, sequence: 0x1112_1314_1516_17, subscribers: 0xFFFF_FFFE, stored: 3,
             durability: .synced)

@@ -5,7 +5,7 @@ import WireTestSupport
 
 @Suite struct RunTests {
     @Test(arguments: [true, false])
-    func aRunIsReadAsItWasWritten(_ isRedelivery: Bool) throws {
+    func `a run is decoded as encoded`(_ isRedelivery: Bool) throws {
         let run = Run(subscription: 0x0102_0304, count: .max, isRedelivery: isRedelivery)
         var buffer = ByteBuffer()
         run.write(to: &buffer)
@@ -15,7 +15,7 @@ import WireTestSupport
         #expect(try withFrame(bytes) { try Run($0) } == run)
     }
 
-    @Test func aRunOfAnotherSizeIsMalformed() throws {
+    @Test func `a run of another size is malformed`() throws {
         for count in [0, 7, 9] {
             let bytes = rawFrame(FrameKind.run.rawValue, Array(repeating: 0, count: count))
             let error = try #require(throws: WireError.self) { try withFrame(bytes) { try Run($0) } }

@@ -4,12 +4,12 @@ import WireTestSupport
 
 @Suite struct SubscribeTests {
     @Test(arguments: [0, 1, 64, 255])
-    func anyNumberOfPatternsThatFitsItsFieldIsRead(_ count: Int) throws {
+    func `any number of patterns that fits its field is decoded`(_ count: Int) throws {
         let frame = Subscribe(request: 1, subscription: 2, patterns: (0..<count).map { "p\($0)" })
         #expect(try Subscribe.decode(frame.encoded) == frame)
     }
 
-    @Test func whatIsAllowedFitsAFrame() {
+    @Test func `the largest subscribe fits a frame`() {
         let longest = String(repeating: "x", count: Limits.nameBytes)
         let frame = Subscribe(
             request: 1, subscription: 2,
@@ -20,7 +20,7 @@ import WireTestSupport
     }
 
     @Test(arguments: UInt8.min ... .max)
-    func everyStartIsReadOrRefused(_ value: UInt8) throws {
+    func `every start is decoded or refused`(_ value: UInt8) throws {
         var bytes = Subscribe(request: 1, subscription: 2, patterns: ["a"]).encoded
         bytes[8 + 20] = value
         switch value {
@@ -34,7 +34,7 @@ import WireTestSupport
 
     /// Offsets in the frame of the durable name "d", the object "o" and the pattern "abc".
     @Test(arguments: [32, 33, 35])
-    func textThatIsNotUTF8IsMalformed(_ offset: Int) throws {
+    func `text that is not UTF-8 is malformed`(_ offset: Int) throws {
         var bytes = Subscribe(request: 1, subscription: 2, patterns: ["abc"], object: "o", durableName: "d").encoded
         bytes[offset] = 0xFF
         let error = try #require(throws: WireError.self) { try Subscribe.decode(bytes) }
