@@ -27,7 +27,7 @@ import Testing
         "subscribe user.root.>", "durable create d user.no-such-user.x", "post a -H :v", "ping x", "unknown",
         "stats --unknown",
     ])
-    func `wrong usage is status 64`(arguments: String) {
+    func `the status of invalid arguments is 64`(arguments: String) {
         #expect(status(arguments) == 64)
     }
 
@@ -42,12 +42,12 @@ import Testing
         "ping",
         "stats --json",
     ])
-    func `right usage is taken`(arguments: String) {
+    func `valid arguments are accepted`(arguments: String) {
         #expect(status(arguments) == nil)
     }
 
     @Test(arguments: ["--socket /s ping", "ping --socket /s"])
-    func `the socket is named before or after the command`(arguments: String) throws {
+    func `the socket option may precede or follow the command`(arguments: String) throws {
         let command = try Notifyctl.parseAsRoot(arguments.split(separator: " ").map(String.init))
         #expect((command as? PingCommand)?.connection.socket == "/s")
     }
@@ -57,7 +57,7 @@ import Testing
         ("durable remove d --user x", "--user <user>", "expected the name of a user, or a uid up to 4294967294"),
         ("post a -H x", "-H <key:value>", "expected a header, written as 'KEY: VALUE'"),
     ])
-    func `the value and the option are named once, and what is expected`(
+    func `an error names the option, the value and the expected form once`(
         arguments: String, option: String, expected: String
     ) throws {
         let error = #expect(throws: (any Error).self) {
@@ -66,7 +66,7 @@ import Testing
         #expect(try Notifyctl.message(for: #require(error)) == "The value 'x' is invalid for '\(option)': \(expected)")
     }
 
-    @Test func `a header is cut at its first colon, and white space around key and value is dropped`() throws {
+    @Test func `a header is split at its first colon and trimmed`() throws {
         let headers: [(String, String, String)] = [
             (" K : V w ", "K", "V w"), ("K: V", "K", "V"), ("K:\t", "K", ""), ("k:v:w", "k", "v:w"), ("k:", "k", ""),
         ]

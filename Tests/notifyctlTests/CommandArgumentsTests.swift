@@ -7,7 +7,7 @@ import Testing
 
     private func arguments(_ all: [UInt8]...) -> CommandArguments { CommandArguments(all) }
 
-    @Test func `UTF-8 stays as it is`() throws {
+    @Test func `UTF-8 arguments are unchanged`() throws {
         let arguments = arguments(Array("post".utf8), Array("ä.b".utf8), [], Array("\u{FFFD}".utf8))
         #expect(arguments.strings == ["post", "ä.b", "", "\u{FFFD}"])
         #expect(arguments.bytes(of: "ä.b") == Array("ä.b".utf8))
@@ -16,7 +16,7 @@ import Testing
         #expect(arguments.failure(quotedIn: "Unexpected argument 'ä.b'") == nil)
     }
 
-    @Test func `other bytes are known by a placeholder that no other argument is`() throws {
+    @Test func `other arguments become unique placeholders`() throws {
         let arguments = arguments(Array("post".utf8), broken, broken)
         #expect(Set(arguments.strings).count == 3)
         #expect(arguments.bytes(of: arguments.strings[1]) == broken)
@@ -27,13 +27,13 @@ import Testing
         #expect(failure?.message?.hasPrefix("argument 3, 'a\u{FFFD}', is not UTF-8") == true)
     }
 
-    @Test func `the content may be other bytes`() throws {
+    @Test func `the payload argument may have other bytes`() throws {
         let arguments = arguments(Array("post".utf8), Array("a".utf8), broken)
         try arguments.checkOptions()
         try arguments.check(except: arguments.strings[2])
     }
 
-    @Test func `an option may not, and what follows two dashes is none`() throws {
+    @Test func `options must be UTF-8, arguments after two dashes are not options`() throws {
         let option = [0x2D] + broken
         #expect(throws: CommandFailure.self) { try arguments(Array("post".utf8), option).checkOptions() }
         try arguments(Array("--".utf8), option).checkOptions()

@@ -5,12 +5,12 @@ import Testing
 
 @Suite struct ExitStatusTests {
     @Test(arguments: NotifyError.Code.allCases)
-    func `what the daemon refuses is 77, whatever the reason`(code: NotifyError.Code) {
+    func `the status of any refusal by the daemon is 77`(code: NotifyError.Code) {
         let status = notifyctl.ExitStatus(NotifyError(code, "no", isRefusal: true))
         #expect(status == (code == .noDaemon || code == .notConnected ? .noDaemon : .refused))
     }
 
-    @Test func `what is wrong by itself is 64, no daemon 69, the rest 1`() {
+    @Test func `the status of invalid arguments is 64, of a missing daemon 69, of other errors 1`() {
         let expected: [NotifyError.Code: notifyctl.ExitStatus] = [
             .noDaemon: .noDaemon, .notConnected: .noDaemon, .invalidName: .usage, .invalidPattern: .usage,
             .invalidObject: .usage, .invalidHeaders: .usage, .invalidSubscriptionName: .usage, .invalidArgument: .usage,

@@ -4,7 +4,7 @@ import Testing
 @testable import notifyctl
 
 @Suite(.timeLimit(.minutes(10))) struct InputReaderTests {
-    @Test func `input comes as it arrives, to its end`() async throws {
+    @Test func `input is returned as it arrives, up to its end`() async throws {
         let (input, output) = try makePipe()
         defer { close(input) }
         let reader = InputReader(descriptor: input)
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: [0, 4, 5, 6])
-    func `no more is read than can be used`(limit: Int) async throws {
+    func `reads do not exceed the requested size`(limit: Int) async throws {
         let (input, output) = try makePipe()
         defer { close(input) }
         write(output, "12345", 5)
@@ -38,7 +38,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await reading.value }
     }
 
-    @Test func `input that can't be read says so`() async throws {
+    @Test func `input that can't be read is an error`() async throws {
         let reader = InputReader(descriptor: -1)
         let failure = await #expect(throws: CommandFailure.self) { try await reader.next() }
         #expect(failure?.message?.contains("can't be read") == true)

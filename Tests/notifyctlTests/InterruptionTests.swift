@@ -4,7 +4,7 @@ import Testing
 @testable import notifyctl
 
 @Suite(.timeLimit(.minutes(10))) struct InterruptionTests {
-    @Test func `the end of the time interrupts, also at once`() async throws {
+    @Test func `the timeout interrupts, also a timeout of zero`() async throws {
         for timeout in [Duration.zero, .milliseconds(20)] {
             let start = ContinuousClock.now
             let interruption = Interruption()
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func `the end of the time waits for what must come first`() async {
+    @Test func `the timeout waits for its precondition`() async {
         let interruption = Interruption()
         await interruption.watchTime(until: .now) {
             #expect(interruption.reason == nil)
@@ -23,7 +23,7 @@ import Testing
         #expect(interruption.reason == .timeout)
     }
 
-    @Test func `a reader that goes away interrupts without a write`() async throws {
+    @Test func `a closed reader interrupts without a write`() async throws {
         let (read, write) = try makePipe()
         let interruption = Interruption()
         async let watching: Void = interruption.watchReader(of: write)
@@ -34,7 +34,7 @@ import Testing
         close(write)
     }
 
-    @Test func `sources that are cancelled end and do not interrupt`() async throws {
+    @Test func `cancelled sources end without interrupting`() async throws {
         let (read, write) = try makePipe()
         let interruption = Interruption()
         let watching = Task {
@@ -49,7 +49,7 @@ import Testing
         close(write)
     }
 
-    @Test func `the first reason counts`() async {
+    @Test func `the first reason is kept`() async {
         let interruption = Interruption()
         interruption.interrupt(.signal)
         interruption.interrupt(.timeout)

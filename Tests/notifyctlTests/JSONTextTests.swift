@@ -10,7 +10,7 @@ import Testing
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    @Test func `members come in the order in which they are written`() {
+    @Test func `members are written in order`() {
         let text = text { json in
             json.object { json in
                 json.member("z", 1)
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: [UInt64.min, .max])
-    func `numbers are whole`(number: UInt64) {
+    func `numbers are written as integers`(number: UInt64) {
         #expect(text { $0.number(number) } == "\(number)")
     }
 }

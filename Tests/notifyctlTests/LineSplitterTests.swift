@@ -19,13 +19,12 @@ import Testing
         ("", []), ("\n", [""]), ("a", ["a"]), ("a\n", ["a"]), ("a\nb", ["a", "b"]), ("a\n\nb\n", ["a", "", "b"]),
         ("\r\na\r\n", ["\r", "a\r"]),
     ])
-    func `a newline ends a line, and so does the end where something stands before it`(text: String, expected: [String])
-    {
+    func `a newline or the end of nonempty input ends a line`(text: String, expected: [String]) {
         for chunk in 1...max(1, text.utf8.count) { #expect(lines(text, chunk: chunk) == expected) }
     }
 
     @Test(arguments: 1...8)
-    func `a line that is too long is cut, and the next one is whole`(chunk: Int) {
+    func `a line over the limit is cut, and the next one is complete`(chunk: Int) {
         #expect(lines("12345678\nab\n1234\n", chunk: chunk, maximumBytes: 4) == ["1234", "ab", "1234"])
     }
 }

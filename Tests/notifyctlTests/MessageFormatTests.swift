@@ -44,27 +44,27 @@ import Testing
         text(.template(try FormatTemplate(template)), terminator: nil, message)
     }
 
-    @Test func `the payload stands alone, or behind the name`() throws {
+    @Test func `the payload is printed alone or after the name`() throws {
         let message = try message(payload: Array("x\ny".utf8))
         #expect(text(.payload, message) == "x\ny\n")
         #expect(text(.nameAndPayload, message) == "a.b x\ny\n")
     }
 
-    @Test func `a message ends with what is chosen`() throws {
+    @Test func `a message ends with the chosen terminator`() throws {
         let message = try message(payload: Array("x".utf8))
         #expect(text(.payload, terminator: nil, message) == "x")
         #expect(text(.payload, terminator: 0, message) == "x\0")
         #expect(text(.nameAndPayload, terminator: 0, message) == "a.b x\0")
     }
 
-    @Test func `an object has its keys in order`() throws {
+    @Test func `the keys of an object are in order`() throws {
         let text = try text(.json, message(headers: [("z", "1"), ("a", "2")], payload: Array("é".utf8)))
         #expect(
             text == #"{"sequence":7,"name":"a.b","object":null,"time":"1970-01-01T00:00:01.000001Z","uid":1,"gid":2,"#
                 + #""pid":3,"headers":{"z":"1","a":"2"},"redelivered":false,"snapshot":false,"payload":"é"}"# + "\n")
     }
 
-    @Test func `bytes that are not UTF-8 come as base 64`() throws {
+    @Test func `bytes that are not UTF-8 are printed as base64`() throws {
         let text = try text(.json, message(object: "o", payload: [0xFF, 0, 1], isRedelivered: true))
         #expect(text.hasSuffix(#""headers":{},"redelivered":true,"snapshot":false,"payload_base64":"/wAB"}"# + "\n"))
         #expect(text.contains(#""object":"o""#))
@@ -87,7 +87,7 @@ import Testing
         #expect(try text("{json}", message) == text(.json, terminator: nil, message))
     }
 
-    @Test func `what a message has not is empty, and bytes stay bytes`() throws {
+    @Test func `missing fields are empty, and payload bytes are unchanged`() throws {
         let message = try message(payload: [0xFF, 0x41])
         #expect(try text("[{object}{header:k}] {headers}", message) == "[] {}")
         var bytes: [UInt8] = []
@@ -96,7 +96,7 @@ import Testing
         #expect(try text("{text}", message) == "\u{FFFD}A")
     }
 
-    @Test func `text stays as it is, and escapes stand for what they name`() throws {
+    @Test func `text is printed unchanged, and escapes are replaced`() throws {
         let message = try message(payload: Array("x".utf8))
         #expect(try text("", message) == "")
         #expect(try text("ä }{name} {name}", message) == "ä }a.b a.b")
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: ["{nam}", "{}", "{header:}", "{Name}", "{ name}"])
-    func `an unknown name is refused with a list of all`(template: String) {
+    func `an unknown field is refused with the list of fields`(template: String) {
         let error = #expect(throws: ValidationError.self) { try FormatTemplate("{name} " + template) }
         #expect(
             error?.message
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(arguments: [#"\q"#, #"x\"#, "{name", "{"])
-    func `what is not closed, and an unknown escape, are refused`(template: String) {
+    func `unclosed fields and unknown escapes are refused`(template: String) {
         #expect(throws: ValidationError.self) { try FormatTemplate(template) }
     }
 }

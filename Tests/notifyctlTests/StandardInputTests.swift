@@ -13,7 +13,7 @@ import Testing
         for descriptor in [read, write, file] + sockets { close(descriptor) }
     }
 
-    @Test func `terminals, the null device and what is closed have none`() throws {
+    @Test func `terminals, the null device and closed descriptors have no content`() throws {
         let null = open("/dev/null", O_RDONLY | O_CLOEXEC)
         let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         try #require(isatty(terminal) == 1)

@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `what was gathered comes out in one piece`() async throws {
+    @Test func `gathered output is written in one piece`() async throws {
         try await withPipe { read, write in
             let interruption = Interruption()
             var output = StandardOutput(descriptor: write)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `a reader that has closed its end is reported`() async throws {
+    @Test func `a closed reader is reported`() async throws {
         try await withPipe { read, write in
             var output = StandardOutput(descriptor: write)
             output.append("x")
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `an interruption ends the wait for the reader, and what was written is known`(isEarly: Bool) async throws {
+    func `an interruption ends the wait for the reader and keeps the written count`(isEarly: Bool) async throws {
         try await withPipe { read, write in
             let interruption = Interruption()
             let size = 1 << 20

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct SubscribeRunnerTests {
     @Test(arguments: [(3600, "timed out after 3600 s"), (0, "timed out after 0 s"), (0.5, "timed out after 0.5 s")])
-    func `the end of the time is reported with as many decimals as it has`(seconds: Double, message: String) {
+    func `the timeout is printed with as many decimals as it has`(seconds: Double, message: String) {
         #expect(SubscribeRunner.timeoutMessage(seconds: seconds) == message)
     }
 }

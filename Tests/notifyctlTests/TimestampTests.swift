@@ -11,7 +11,7 @@ import Testing
         (1_709_164_800_000_000, "2024-02-29T00:00:00.000000Z"),
         (4_107_542_400_000_000, "2100-03-01T00:00:00.000000Z"),
     ])
-    func `moments are written in UTC to the microsecond`(microseconds: UInt64, text: String) {
+    func `times are written in UTC with microseconds`(microseconds: UInt64, text: String) {
         #expect(Timestamp.text(microseconds: microseconds) == text)
     }
 

@@ -17,7 +17,7 @@ import Testing
     @Test(arguments: [
         "user.0.x", "user.4294967295", "user.*.x", "user.>", "user", "users.root.x", "a.user.root", "user.",
     ])
-    func `names with a uid, and others, are left alone`(name: String) {
+    func `names with a uid and other names are accepted`(name: String) {
         #expect(refusal(name) == nil)
     }
 
@@ -28,7 +28,7 @@ import Testing
         #expect(refusal("user.0012.x")?.hasSuffix("write user.12.x") == true)
     }
 
-    @Test func `a name of no user is refused with an example`() throws {
+    @Test func `the name of an unknown user is refused with an example`() throws {
         let message = try #require(refusal("user.no-such-user.x"))
         #expect(message.contains("no user of that name") && message.hasSuffix("user.\(getuid()).x"))
         #expect(refusal("user.4294967296.x") != nil)
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: ["no-such-user", "4294967295", "4294967296", "+5", "-1", "5 ", ""])
-    func `what is no user is refused with what is expected`(argument: String) {
+    func `an invalid user is refused with the expected form`(argument: String) {
         let error = #expect(throws: ValidationError.self) { try UserNames.uid(argument: argument) }
         #expect(error?.message == "expected the name of a user, or a uid up to 4294967294")
     }
