@@ -6,13 +6,13 @@ import Testing
     /// Compiled with the imports that the article shows, and no others.
     private let code = #filePath.replacing("ArticleTests.swift", with: "ArticleCode.swift")
 
-    @Test func `the article shows the code that is compiled here`() throws {
+    @Test func `the article shows the compiled code`() throws {
         let shown = try ArticleCode.shown(in: "Sources/NotifyBroadcast/NotifyBroadcast.docc/NotifyBroadcast.md")
         #expect(shown.count > 0)
         #expect(try shown == ArticleCode.compiled(in: code))
     }
 
-    @Test func `what the article says happens`() throws {
+    @Test func `the article's example behaves as described`() throws {
         final class Office: DeliveryEvents {
             let journal = Journal()
             func parcelSent(_ number: Int, to city: String) { journal.note("\(number) \(city)") }

@@ -18,7 +18,7 @@ import Testing
         #expect(events.receiverCount == 1)
     }
 
-    @Test func `who is unregistered for each method is not there any more`() {
+    @Test func `unregistering from every method removes the receiver`() {
         let person = Person("a", journal)
         events.register(person)
         events.unregister(person, for: .userDidFollow)
@@ -27,7 +27,7 @@ import Testing
         #expect(events.receiverCount == 0)
     }
 
-    @Test func `changes during a call hold for the next, but for removals`() {
+    @Test func `additions during a call apply to the next call, removals immediately`() {
         let (late, last) = (Person("late", journal), Person("c", journal))
         let first = Person("a", journal) { [events] _ in
             events.register(late)
@@ -41,7 +41,7 @@ import Testing
         #expect(journal.take() == ["a: x at 1", "late: x at 1"])
     }
 
-    @Test func `a broadcaster may receive from another`() {
+    @Test func `a broadcaster can receive from another broadcaster`() {
         let outer = UserEventsBroadcaster()
         let person = Person("a", journal)
         events.register(person)
@@ -50,7 +50,7 @@ import Testing
         #expect(journal.take() == ["a: left"])
     }
 
-    @Test func `receivers may call from inside, a thousand times deep`() {
+    @Test func `receivers may call the broadcaster, a thousand calls deep`() {
         let depth = Atomic(0)
         let person = Person("a", journal) { [events] _ in
             if depth.add(1, ordering: .relaxed).newValue < 1_000 { events.userDidLeave() }
@@ -64,7 +64,7 @@ import Testing
 // MARK: - Shared ones
 
 extension BroadcasterTests {
-    @Test func `a shared broadcaster goes with its center`() {
+    @Test func `a shared broadcaster is released with its center`() {
         weak let broadcaster: UserEventsBroadcaster?
         do {
             let center = LocalCenter()
@@ -78,7 +78,7 @@ extension BroadcasterTests {
 // MARK: - Threads
 
 extension BroadcasterTests {
-    @Test func `many threads register, end and call at once`() async {
+    @Test func `concurrent registering, ending and calling is safe`() async {
         let steady = Person("steady", journal)
         events.register(steady)
         await withTaskGroup(of: Void.self) { group in
@@ -100,7 +100,7 @@ extension BroadcasterTests {
         #expect(events.receiverCount == 1)
     }
 
-    @Test func `whoever asks first, all get the same shared one`() async {
+    @Test func `concurrent first uses get the same shared broadcaster`() async {
         for _ in 0..<20 {
             let center = LocalCenter()
             let identities = await withTaskGroup(of: ObjectIdentifier.self) { group in

@@ -24,14 +24,14 @@ import Testing
         try JSONDecoder().decode(OrderEventsCall.self, from: Data(text.utf8))
     }
 
-    @Test func `a call is named as the method, or as its topic says`() throws {
+    @Test func `a call is named after its method or its topic`() throws {
         let created = #"{"arguments":[42,"north"],"name":"orderCreated(_:at:)"}"#
         #expect(try text(.orderCreated(42, at: "north")) == created)
         #expect(try text(.orderPaid(nil)) == #"{"arguments":[null],"name":"orders.paid"}"#)
         #expect(OrderEventsCall.closed.name == "closed()")
     }
 
-    @Test func `a call that travelled is handed to the receivers`() throws {
+    @Test func `a decoded call is dispatched to the receivers`() throws {
         let orders = OrderEventsBroadcaster()
         let office = Office(journal)
         orders.register(office)
@@ -43,14 +43,14 @@ import Testing
         #expect(error?.code == .receiversThrew)
     }
 
-    @Test func `a name that is not known is told`() {
+    @Test func `an unknown call name is an error`() {
         let error = #expect(throws: BroadcastError.self) { try decode(#"{"name":"orderLost(_:)","arguments":[1]}"#) }
         #expect(error?.code == .unknownCall)
         #expect(error?.message == "OrderEvents has no call named 'orderLost(_:)'")
     }
 
     @Test(arguments: ["{}", #"{"name":7}"#, "[]", #""closed()""#])
-    func `what is no call is refused`(_ text: String) {
+    func `JSON that is not a call is refused`(_ text: String) {
         #expect(throws: DecodingError.self) { try decode(text) }
     }
 
@@ -64,18 +64,18 @@ import Testing
         (#"{"name":"orders.paid","arguments":[1,2]}"#, "'orders.paid' takes no more than 1 arguments"),
         (#"{"name":"closed()","arguments":[1]}"#, "'closed()' takes no more than 0 arguments"),
     ])
-    func `arguments that do not fit are told`(_ text: String, _ message: String) {
+    func `arguments of a wrong type or number are errors`(_ text: String, _ message: String) {
         let error = #expect(throws: BroadcastError.self) { try decode(text) }
         #expect(error?.code == .wrongArguments)
         #expect(error?.message.hasPrefix(message) == true, "\(error?.message ?? "")")
     }
 
     @Test(arguments: [#"{"name":"closed()"}"#, #"{"name":"closed()","arguments":[]}"#])
-    func `a call without arguments needs no list of them`(_ text: String) throws {
+    func `a call without arguments needs no argument list`(_ text: String) throws {
         #expect(try decode(text).name == "closed()")
     }
 
-    @Test func `types go by the names that the protocol gives them, and two parameters may have one label`() throws {
+    @Test func `typealiases of the protocol and duplicate labels are supported`() throws {
         final class Map: PlaceEvents {
             let journal: Journal
             init(_ journal: Journal) { self.journal = journal }

@@ -58,7 +58,7 @@ private final class Answerer: Questions {
         return receivers
     }
 
-    @Test func `without receivers the declared beginning is the result`() async throws {
+    @Test func `without receivers the initial value is the result`() async throws {
         #expect(questions.titles() == [])
         #expect(questions.color(of: 1) == nil)
         #expect(questions.height() == 44)
@@ -68,7 +68,7 @@ private final class Answerer: Questions {
         #expect(try await questions.slowTitles() == [])
     }
 
-    @Test func `arrays are joined, and answers reduced, in order`() {
+    @Test func `arrays are joined and results reduced in order`() {
         let receivers = register(Answerer("a", journal), Answerer("no", journal))
         #expect(questions.titles() == ["a", "a", "no", "no"])
         #expect(questions.mayClose() == false)
@@ -76,7 +76,7 @@ private final class Answerer: Questions {
         withExtendedLifetime(receivers) {}
     }
 
-    @Test func `the first answer ends the asking`() {
+    @Test func `the first result ends the query`() {
         let receivers = register(
             Answerer("a", journal), Answerer("bb", journal, color: "red"), Answerer("c", journal, color: "blue"))
         #expect(questions.color(of: 3) == "red")
@@ -85,7 +85,7 @@ private final class Answerer: Questions {
         withExtendedLifetime(receivers) {}
     }
 
-    @Test func `what is set is set everywhere`() {
+    @Test func `properties and subscripts are set on every receiver`() {
         let receivers = register(Answerer("a", journal), Answerer("b", journal))
         questions.level = 5
         questions[1, at: 2] = "x"
@@ -94,7 +94,7 @@ private final class Answerer: Questions {
         #expect(questions[1, at: 2] == "x")
     }
 
-    @Test func `all are called before what was thrown is thrown`() async {
+    @Test func `all receivers are called before collected errors are thrown`() async {
         let receivers = register(
             Answerer("a", journal, failure: Failure(name: "1")), Answerer("b", journal),
             Answerer("c", journal, failure: Failure(name: "2")))
@@ -108,7 +108,7 @@ private final class Answerer: Questions {
         withExtendedLifetime(receivers) {}
     }
 
-    @Test func `of the first answer those that throw are not part, unless nobody answers`() throws {
+    @Test func `receivers that throw are ignored if another receiver gives a first result`() throws {
         let failing = register(Answerer("a", journal, failure: Failure(name: "1")), Answerer("b", journal))
         #expect(throws: BroadcastError.self) { try questions.failingColor() }
         let answering = register(Answerer("c", journal, color: "red"))

@@ -7,7 +7,7 @@ import Testing
 @Suite struct IsolationTests {
     private let journal = Journal()
 
-    @Test @MainActor func `a protocol that is bound to an actor is called there`() async {
+    @Test @MainActor func `a protocol isolated to a global actor is called on that actor`() async {
         final class View: ViewEvents {
             var places: [Int] = []
             func didTap(_ place: Int) { places.append(place) }
@@ -21,7 +21,7 @@ import Testing
         #expect(view.places == [7, -1])
     }
 
-    @Test func `one method of a protocol that is bound may be called from anywhere`() async {
+    @Test func `a nonisolated method of an isolated protocol can be called from anywhere`() async {
         final class Window: WindowEvents {
             let journal: Journal
             init(_ journal: Journal) { self.journal = journal }
@@ -36,7 +36,7 @@ import Testing
         #expect(journal.take() == ["closed", "tap 1"])
     }
 
-    @Test func `one method of a protocol that is not bound may be`() async {
+    @Test func `a method of a nonisolated protocol can be isolated`() async {
         final class Both: MixedEvents {
             let journal: Journal
             init(_ journal: Journal) { self.journal = journal }
@@ -54,7 +54,7 @@ import Testing
         #expect(journal.take() == ["happened", "showed 1"])
     }
 
-    @Test @Press func `an actor may be any global one, and what travels arrives there`() {
+    @Test @Press func `decoded calls run on the protocol's global actor`() {
         final class Counter: PressEvents {
             var pages = 0
             func printed(_ pages: Int) { self.pages += pages }
@@ -67,7 +67,7 @@ import Testing
         #expect(counter.pages == 5)
     }
 
-    @Test func `actors receive`() async {
+    @Test func `actors can be receivers`() async {
         actor Receiver: SlowEvents {
             var numbers: [Int] = []
             func happened(_ number: Int) { numbers.append(number) }
@@ -80,7 +80,7 @@ import Testing
         #expect(await receiver.numbers == [1, 2])
     }
 
-    @Test func `what takes time is finished before the next is called`() async {
+    @Test func `an async call finishes before the next receiver is called`() async {
         final class Receiver: SlowEvents {
             let name: String
             let journal: Journal
@@ -102,7 +102,7 @@ import Testing
         withExtendedLifetime(receivers) {}
     }
 
-    @Test func `one that is not Sendable works where it is`() async {
+    @Test func `a receiver that is not Sendable is called in its own isolation`() async {
         final class Counter: LocalEvents {
             var count = 0
             func happened() async { count += 1 }

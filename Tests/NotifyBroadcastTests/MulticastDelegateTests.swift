@@ -7,7 +7,7 @@ import Testing
     private let journal = Journal()
     private let delegates = MulticastDelegate<any PlayerDelegate>()
 
-    @Test func `all are called when some throw, and what was thrown is thrown`() {
+    @Test func `all delegates are called when some throw, then the errors are thrown`() {
         let screens = [
             Screen("a", journal, failure: Failure(name: "1")), Screen("b", journal),
             Screen("c", journal, failure: Failure(name: "2")),
@@ -23,7 +23,7 @@ import Testing
 
     // MARK: During an invocation
 
-    @Test func `one that is added during an invocation is called by the next`() {
+    @Test func `a delegate added during an invocation is called by the next invocation`() {
         let late = Screen("late", journal)
         let first = Screen("a", journal) { [delegates] _ in delegates += late }
         delegates += first
@@ -33,7 +33,7 @@ import Testing
         #expect(journal.take() == ["a: y", "late: y"])
     }
 
-    @Test func `one that is removed before its turn is not called`() {
+    @Test func `a delegate removed before its call is not called`() {
         let last = Screen("c", journal)
         let first = Screen("a", journal) { [delegates] screen in
             delegates -= last
@@ -46,7 +46,7 @@ import Testing
         #expect(delegates.map { ($0 as? Screen)?.name } == ["b"])
     }
 
-    @Test func `one that is removed and added again before its turn is called by the next`() {
+    @Test func `a delegate removed and added again during an invocation is called by the next`() {
         let last = Screen("b", journal)
         let first = Screen("a", journal) { [delegates] _ in
             delegates -= last
@@ -58,7 +58,7 @@ import Testing
         #expect(journal.take() == ["a: x"])
     }
 
-    @Test func `delegates may invoke from inside, a thousand times deep`() {
+    @Test func `delegates may invoke delegates, a thousand calls deep`() {
         let depth = Atomic(0)
         let screen = Screen("a", journal) { [delegates] _ in
             if depth.add(1, ordering: .relaxed).newValue < 1_000 { delegates.invoke { $0.didStart("deep") } }

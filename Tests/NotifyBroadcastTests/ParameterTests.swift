@@ -27,7 +27,7 @@ import Testing
         func moved(by distance: Double) { journal.note("by \(distance)") }
     }
 
-    @Test func `parameters of all kinds are handed on`() {
+    @Test func `parameters of all kinds are forwarded`() {
         let journal = Journal()
         let (one, two) = (Taker(journal), Taker(journal))
         let parameters = ParametersBroadcaster()
@@ -44,7 +44,7 @@ import Testing
         #expect(count == 5)
     }
 
-    @Test func `overloads are told apart`() {
+    @Test func `overloads are distinguished`() {
         let journal = Journal()
         let taker = Taker(journal)
         let parameters = ParametersBroadcaster()
@@ -55,7 +55,7 @@ import Testing
         #expect(journal.take() == ["to 1", "by 2.5"])
     }
 
-    @Test func `words of the language and names of the broadcaster's own code are parameters as any`() throws {
+    @Test func `keywords and the broadcaster's own identifiers can be parameter names`() throws {
         final class Taker: WordEvents {
             let journal: Journal
             init(_ journal: Journal) { self.journal = journal }

@@ -71,7 +71,7 @@ public enum Space {
 
     private let journal = Journal()
 
-    @Test func `each level of access has its broadcaster`() {
+    @Test func `each access level has its broadcaster`() {
         let receiver = Receiver(journal)
         let (ofPublic, ofPackage) = (PublicEventsBroadcaster(), PackageEventsBroadcaster())
         let (ofFile, ofPrivate) = (FileEventsBroadcaster(), PrivateEventsBroadcaster())
@@ -89,7 +89,7 @@ public enum Space {
         #expect(journal.take() == ["1"])
     }
 
-    @Test func `a protocol inside of a type has its broadcaster there`() {
+    @Test func `a protocol nested in a type has its broadcaster there`() {
         let events = Space.EventsBroadcaster()
         let (receiver, bare) = (Receiver(journal), Bare())
         events.register(bare)

@@ -6,13 +6,13 @@ import Testing
     /// Compiled with the imports that the article shows, and no others.
     private let code = #filePath.replacing("ArticleTests.swift", with: "ArticleCode.swift")
 
-    @Test func `the article shows the code that is compiled here`() throws {
+    @Test func `the article shows the compiled code`() throws {
         let shown = try ArticleCode.shown(in: "Sources/NotifyCenter/NotifyCenter.docc/NotifyCenter.md")
         #expect(shown.count > 0)
         #expect(try shown == ArticleCode.compiled(in: code))
     }
 
-    @Test func `what the article says happens`() async throws {
+    @Test func `the article's example behaves as described`() async throws {
         let (center, journal, executor) = (LocalCenter(), Journal(), ManualExecutor())
         let token = center.observe(UserDidFollow.self) { journal.note($0.user) }
         markSoon(PostQueue(center: center, executor: executor.execute))
@@ -30,7 +30,7 @@ import Testing
         token.cancel()
     }
 
-    @Test @MainActor func `a method of another actor runs there`() async {
+    @Test @MainActor func `a method of an actor runs on that actor`() async {
         let (center, screen) = (LocalCenter(), Screen())
         screen.start(with: center)
         center.post(UserDidFollow(user: "in place"))

@@ -31,7 +31,7 @@ import Testing
         #expect(journal.take() == ["a: x"])
     }
 
-    @Test func `one that is added twice is called once, in its first place`() {
+    @Test func `a delegate added twice is called once, at its first position`() {
         let (a, b) = (Screen("a", journal), Screen("b", journal))
         for screen in [a, b, a] { delegates.add(screen) }
         delegates.invoke { $0.didStart("x") }
@@ -39,7 +39,7 @@ import Testing
         #expect(delegates.count == 2)
     }
 
-    @Test func `two that are equal are two`() {
+    @Test func `equal delegates are distinct`() {
         let twins = [Twin(), Twin()]
         let delegates = MulticastDelegate<Twin>()
         for twin in twins { delegates.add(twin) }
@@ -49,7 +49,7 @@ import Testing
         #expect(delegates.map { $0 === twins[1] } == [true])
     }
 
-    @Test func `one that is removed is not called, and comes last when it is added again`() {
+    @Test func `a removed delegate is not called, and is last when added again`() {
         let (a, b) = (Screen("a", journal), Screen("b", journal))
         delegates.add(a)
         delegates.add(b)
@@ -61,7 +61,7 @@ import Testing
         #expect(journal.take() == ["b: x", "b: y", "a: y"])
     }
 
-    @Test func `operators add and remove`() {
+    @Test func `operators add and remove delegates`() {
         let (a, b) = (Screen("a", journal), Screen("b", journal))
         delegates += a
         delegates += b
@@ -73,7 +73,7 @@ import Testing
         #expect(journal.take() == ["a: x", "b: x", "b: y"])
     }
 
-    @Test func `only the living count`() {
+    @Test func `released delegates are not counted`() {
         #expect(delegates.isEmpty)
         let lasting = Screen("a", journal)
         do {
@@ -89,7 +89,7 @@ import Testing
         #expect(delegates.count == 1)
     }
 
-    @Test func `answers are combined as those of any sequence`() throws {
+    @Test func `results are combined with sequence operations`() throws {
         let screens = ["a", "b", "c"].map { Screen($0, journal) }
         #expect(try delegates.reduce(true) { try $0 && $1.mayStop() })
         for screen in screens { delegates += screen }
@@ -100,7 +100,7 @@ import Testing
         #expect(delegates.contains { ($0 as? Screen)?.name == "c" })
     }
 
-    @Test func `a delegate that passes calls on is a delegate itself`() throws {
+    @Test func `a delegate that forwards calls is a delegate itself`() throws {
         let inner = PlayerDelegates()
         let (a, b) = (Screen("a", journal), Screen("b", journal))
         inner.delegates += a
@@ -154,7 +154,7 @@ private enum Impostor: String, Codable, CaseIterable {
 
 extension MulticastDelegateDesignTests {
     @Test(arguments: Impostor.allCases)
-    private func `a value is refused with a message, also in a box`(_ impostor: Impostor) async {
+    private func `values are refused with a message, also as existentials`(_ impostor: Impostor) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [impostor] in
             impostor.add()
         }
@@ -163,7 +163,7 @@ extension MulticastDelegateDesignTests {
         #expect(output.contains(message), "\(output)")
     }
 
-    @Test func `an object is held, also in a box`() {
+    @Test func `an object is held weakly, also as an existential`() {
         let screen = Screen("a", journal)
         let boxed: any PlayerDelegate = screen
         let anything = MulticastDelegate<Any>()
@@ -191,7 +191,7 @@ private final class Free: Plain {
 
 extension MulticastDelegateDesignTests {
     /// A conformance that is bound to the main actor does not hold elsewhere, so the cast to the protocol fails there.
-    @Test func `one that is not castable does not end the iteration`() async {
+    @Test func `a delegate that can't be cast does not end the iteration`() async {
         let free = Free()
         let identity = ObjectIdentifier(free)
         // Shared against the compiler's advice: that is the situation. Nothing is changed while the detached task runs.
@@ -207,7 +207,7 @@ extension MulticastDelegateDesignTests {
         withExtendedLifetime((bound, free)) {}
     }
 
-    @Test func `one that is gone does not end the iteration`() {
+    @Test func `a released delegate does not end the iteration`() {
         let first = Screen("a", journal)
         let last = Screen("c", journal)
         delegates += first
@@ -225,7 +225,7 @@ extension MulticastDelegateDesignTests {
 // MARK: - Fault: no thread safety
 
 extension MulticastDelegateDesignTests {
-    @Test func `many threads add, remove, count and invoke at once`() async {
+    @Test func `concurrent adding, removing, counting and invoking is safe`() async {
         let steady = ["a", "b"].map { Screen($0, journal) }
         for screen in steady { delegates += screen }
         let rounds = 500

@@ -11,14 +11,14 @@ import Testing
 
     // MARK: What it had
 
-    @Test func `posting is a method call, and every receiver gets it, in order of registration`() {
+    @Test func `a post is a method call that every receiver gets in order of registration`() {
         let people = ["a", "b", "c"].map { Person($0, journal) }
         for person in people { events.register(person) }
         events.userDidFollow("x", at: 3)
         #expect(journal.take() == ["a: x at 3", "b: x at 3", "c: x at 3"])
     }
 
-    @Test func `whoever sends sees only the protocol`() {
+    @Test func `the sender depends on the protocol only`() {
         func send(to sink: any UserEvents) { sink.userDidLeave() }
         let person = Person("a", journal)
         events.register(person)
@@ -43,7 +43,7 @@ import Testing
         #expect(count == 2)
     }
 
-    @Test func `receivers are weak`() {
+    @Test func `receivers are held weakly`() {
         weak let gone: Person?
         do {
             let person = Person("a", journal)
@@ -57,7 +57,7 @@ import Testing
         #expect(journal.entries == [])
     }
 
-    @Test func `optional methods are skipped where they are not written`() async throws {
+    @Test func `unimplemented optional methods are skipped`() async throws {
         final class Bare: Optionals {
             func required() {}
         }
@@ -88,7 +88,7 @@ import Testing
 // MARK: - Fault: two protocols with the same method name received each other's calls
 
 extension TypedProxyDesignTests {
-    @Test func `two protocols with the same method do not get each other's calls`() {
+    @Test func `protocols with an equal method do not share calls`() {
         let (person, shopper) = (Person("a", journal), Person("b", journal))
         let shop = ShopEventsBroadcaster()
         events.register(person)
@@ -99,7 +99,7 @@ extension TypedProxyDesignTests {
         #expect(journal.take() == ["a: left"])
     }
 
-    @Test func `one that receives for both gets each call once`() {
+    @Test func `a receiver of two protocols gets each call once`() {
         let person = Person("a", journal)
         let shop = ShopEventsBroadcaster()
         events.register(person)
@@ -113,7 +113,7 @@ extension TypedProxyDesignTests {
         #expect(journal.take() == ["a: left"])
     }
 
-    @Test func `in one center, too, each protocol has its own broadcaster`() {
+    @Test func `each protocol has its own broadcaster in a center`() {
         let center = LocalCenter()
         let person = Person("a", journal)
         UserEventsBroadcaster.shared(in: center).register(person)
@@ -125,7 +125,7 @@ extension TypedProxyDesignTests {
 // MARK: - Fault: a coarse protocol tied receivers to messages they do not handle
 
 extension TypedProxyDesignTests {
-    @Test func `a receiver of chosen methods gets no others`() {
+    @Test func `a receiver of selected methods gets no other calls`() {
         let person = Person("a", journal)
         events.register(person, for: [.userDidFollow])
         events.userDidLeave()
@@ -144,7 +144,7 @@ extension TypedProxyDesignTests {
         #expect(journal.take() == [])
     }
 
-    @Test func `a receiver of no methods gets none, and is none`() {
+    @Test func `registering for no methods adds no receiver`() {
         let person = Person("a", journal)
         events.register(person, for: [])
         events.userDidLeave()
@@ -157,7 +157,7 @@ extension TypedProxyDesignTests {
 // MARK: - Fault: one global instance
 
 extension TypedProxyDesignTests {
-    @Test func `parts of a program that share a center share its broadcaster`() {
+    @Test func `users of a center share its broadcaster`() {
         let (center, other) = (LocalCenter(), LocalCenter())
         let person = Person("a", journal)
         UserEventsBroadcaster.shared(in: center).register(person)
@@ -169,7 +169,7 @@ extension TypedProxyDesignTests {
         #expect(UserEventsBroadcaster.shared() === UserEventsBroadcaster.shared(in: .default))
     }
 
-    @Test func `own ones know nothing of each other`() {
+    @Test func `separate broadcasters are independent`() {
         let (one, other) = (UserEventsBroadcaster(), UserEventsBroadcaster())
         let person = Person("a", journal)
         one.register(person)

@@ -28,7 +28,7 @@ import Testing
         func remove(_ entry: Int32) { table.remove(entry: entry) }
     }
 
-    @Test func keysAreFoundInTheirScopeAlone() {
+    @Test func `keys are found in their scope only`() {
         let table = Table()
         let a = table.insert([1, 2], scope: 1, value: 10)
         let b = table.insert([1, 2], scope: 2, value: 20)
@@ -43,7 +43,7 @@ import Testing
         #expect(table.value([1, 2], scope: 2) == 20)
     }
 
-    @Test func anEmptyKeyIsAKey() {
+    @Test func `an empty key is a valid key`() {
         let table = Table()
         #expect(table.find([]) == nil)
         let entry = table.insert([], value: 5)
@@ -53,14 +53,14 @@ import Testing
         #expect(table.find([]) == nil)
     }
 
-    @Test func entriesAreNumberedWithoutHolesIfTheLastGoFirst() {
+    @Test func `entry numbers have no holes if the last entries are removed first`() {
         let table = Table()
         for number in 0..<100 as Range<Int32> { #expect(table.insert([UInt8(number)]) == number) }
         for number in (40..<100 as Range<Int32>).reversed() { table.remove(number) }
         for number in 40..<100 as Range<Int32> { #expect(table.insert([UInt8(number), 0]) == number) }
     }
 
-    @Test func agreesWithADictionaryAndReleasesItsMemory() {
+    @Test func `the table agrees with a dictionary and releases its memory`() {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("ByteTableTests: seed \(seed)")
         var random = SeededGenerator(seed: seed)
@@ -96,7 +96,7 @@ import Testing
         #expect(table.byteCount <= 16 * 9)
     }
 
-    @Test func removedKeysDoNotPileUp() {
+    @Test func `memory of removed keys does not accumulate`() {
         let table = Table()
         let key = [UInt8](repeating: 7, count: 100)
         _ = table.insert([0])

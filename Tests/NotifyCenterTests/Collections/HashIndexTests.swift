@@ -6,7 +6,7 @@ import Testing
 @Suite struct HashIndexTests {
     /// Against a dictionary, with hashes that collide wholly, in their positions and not at all.
     @Test(arguments: [UInt32(3), 0xFF, 0xFF00_0000, .max])
-    func agreesWithADictionary(bits: UInt32) {
+    func `the index agrees with a dictionary`(bits: UInt32) {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("HashIndexTests: seed \(seed)")
         var random = SeededGenerator(seed: seed)
@@ -37,7 +37,7 @@ import Testing
         #expect(index.byteCount <= 16 * 9)
     }
 
-    @Test func entriesOfTheSameHashAreAllOffered() {
+    @Test func `all entries with the same hash are compared`() {
         var index = HashIndex()
         for number in 0..<10 as Range<Int32> { index.insert(number, hash: 7) }
         var offered: Set<Int32> = []
@@ -46,7 +46,7 @@ import Testing
         #expect(index.find(8) { _ in true } == nil)
     }
 
-    @Test func anEmptyTableFindsNothingAndOccupiesNothing() {
+    @Test func `an empty table finds nothing and uses no memory`() {
         var index = HashIndex()
         #expect(index.find(0) { _ in true } == nil)
         #expect(index.byteCount == 0)

@@ -3,7 +3,7 @@ import Testing
 @testable import NotifyCenter
 
 @Suite struct PoolTests {
-    @Test func slotsAreUsedAgainLastVacatedFirst() {
+    @Test func `slots are reused last in, first out`() {
         var pool = Pool<Int>()
         let numbers = (0..<100).map { pool.insert($0) }
         #expect(numbers == Array(0..<100))
@@ -16,7 +16,7 @@ import Testing
         #expect((first, second, kept) == (1_000, 1_001, 99))
     }
 
-    @Test func theLastRemovalReleasesTheMemory() {
+    @Test func `the last removal releases the memory`() {
         var pool = Pool<Int>()
         for number in 0..<1_000 { _ = pool.insert(number) }
         let full = pool.byteCount
@@ -30,7 +30,7 @@ import Testing
 }
 
 @Suite struct ReusableBufferTests {
-    @Test func valuesAreKeptInOrderAndFiltered() {
+    @Test func `values are kept in order and filtered`() {
         var buffer = ReusableBuffer<Int>()
         for value in 0..<100 { buffer.append(value) }
         var asked: [Int] = []
@@ -46,7 +46,7 @@ import Testing
         #expect(isEmpty)
     }
 
-    @Test func muchMemoryIsReleased() {
+    @Test func `large memory is released`() {
         var buffer = ReusableBuffer<Int>()
         buffer.append(1)
         let small = buffer.values.baseAddress

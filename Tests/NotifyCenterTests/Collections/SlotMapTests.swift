@@ -6,7 +6,7 @@ import Testing
 @Suite struct SlotMapTests {
     private typealias Map = SlotMap<PlainSlotID, String>
 
-    @Test func valuesAreFoundByIdentifierAndBySlot() {
+    @Test func `values are found by identifier and by slot`() {
         var map = Map()
         let a = map.insert("a")
         let b = map.insert { "b in slot \($0.index)" }
@@ -18,7 +18,7 @@ import Testing
         #expect(Array(map.values) == ["a", "b in slot 1"])
     }
 
-    @Test func anIdentifierDoesNotFindTheNextValueInItsSlot() {
+    @Test func `an identifier does not find the next value in its slot`() {
         var map = Map()
         let a = map.insert("a")
         _ = map.insert("b")
@@ -33,7 +33,7 @@ import Testing
         #expect(map[c] == "c")
     }
 
-    @Test func anIdentifierFromBeforeTheMapWasEmptyFindsNothing() {
+    @Test func `an identifier from before the map was empty finds nothing`() {
         var map = Map()
         let a = map.insert("a")
         map.remove(a)
@@ -48,7 +48,7 @@ import Testing
         #expect(!map.contains(b))
     }
 
-    @Test func slotsWithoutValueAreVacant() {
+    @Test func `slots without a value are vacant`() {
         var map = Map()
         #expect(!map.isUsed(0))
         #expect(!map.isUsed(-1))
@@ -65,7 +65,7 @@ import Testing
         #expect(Array(map.indices) == [1])
     }
 
-    @Test func theNextIdentifierIsThatOfTheNextInsertion() {
+    @Test func `the next identifier is that of the next insertion`() {
         var map = Map()
         for _ in 0..<3 {
             let next = map.nextID
@@ -77,7 +77,7 @@ import Testing
         #expect(map.insert("y") == next)
     }
 
-    @Test func valuesAreModifiedInPlace() {
+    @Test func `values are modified in place`() {
         var map = SlotMap<PlainSlotID, [Int]>()
         let id = map.insert(Array(0..<1_000))
         let before = map[id.index].withUnsafeBufferPointer { $0.baseAddress }
@@ -86,7 +86,7 @@ import Testing
         #expect(map[id]?[17] == -1)
     }
 
-    @Test func removedValuesAreReleased() {
+    @Test func `removed values are released`() {
         final class Marker {}
         var map = SlotMap<PlainSlotID, Marker>()
         weak var released: Marker?
@@ -102,7 +102,7 @@ import Testing
         #expect(map.contains(kept))
     }
 
-    @Test func agreesWithADictionary() {
+    @Test func `the map agrees with a dictionary`() {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("SlotMapTests: seed \(seed)")
         var random = SeededGenerator(seed: seed)

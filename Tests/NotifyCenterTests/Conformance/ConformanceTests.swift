@@ -3,7 +3,7 @@ import Testing
 
 /// What every center promises, by the one of this library.
 @Suite struct ConformanceTests {
-    enum Coat: CaseIterable {
+    enum Variant: CaseIterable {
         case core, tokens, owners
 
         func make() -> any ConformingCenter {
@@ -15,6 +15,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Coat.allCases, CenterPromise.allCases)
-    func keeps(_ coat: Coat, _ promise: CenterPromise) throws { try promise.check(coat.make()) }
+    @Test(arguments: Variant.allCases, CenterPromise.allCases)
+    func `every variant keeps the promise`(_ variant: Variant, _ promise: CenterPromise) throws {
+        try promise.check(variant.make())
+    }
 }

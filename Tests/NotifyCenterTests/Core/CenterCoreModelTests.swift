@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: [0, 80, 200, 600, 4_000, 2 << 20])
-    func agreesWithTheModel(cacheBytes: Int) throws {
+    func `the core agrees with the model`(cacheBytes: Int) throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("CenterCoreModelTests: \(cacheBytes) bytes of cache, seed \(seed)")
         var inputs = Inputs(random: SeededGenerator(seed: seed))
@@ -111,7 +111,7 @@ import Testing
     }
 
     /// Whatever comes and goes without matching must leave what is cached alone; what matches must not.
-    @Test func cachedAnswersAreDroppedOnlyByWhatMatches() throws {
+    @Test func `only matching changes invalidate cached resolutions`() throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("CenterCoreModelTests: seed \(seed)")
         var inputs = Inputs(random: SeededGenerator(seed: seed))

@@ -3,7 +3,7 @@ import Testing
 @testable import NotifyCenter
 
 @Suite struct CenterCoreTests {
-    @Test func anEmptyCoreReachesNobody() {
+    @Test func `an empty core resolves to nothing`() {
         let core = TestCore()
         #expect(core.slots("a").isEmpty)
         #expect(core.resolve("a").isEmpty)
@@ -12,7 +12,7 @@ import Testing
         #expect(!core.remove(1))
     }
 
-    @Test func priorityThenOrderOfRegistration() throws {
+    @Test func `registrations are ordered by priority, then by registration`() throws {
         let core = TestCore()
         for (slot, priority) in [(1, 0), (2, 5), (3, -1), (4, 5), (5, 0)] as [(Int32, Int32)] {
             _ = try core.add("a.b", priority: priority, slot: slot)
@@ -24,14 +24,14 @@ import Testing
         #expect(core.slots("a.c") == [6, 7])
     }
 
-    @Test func extremePrioritiesAreOrdered() throws {
+    @Test func `extreme priorities are ordered`() throws {
         let core = TestCore()
         _ = try core.add("a", priority: .min, slot: 1)
         _ = try core.add("a", priority: .max, slot: 2)
         #expect(core.slots("a") == [2, 1])
     }
 
-    @Test func overlappingPatternsComeOnce() throws {
+    @Test func `overlapping patterns resolve to one registration`() throws {
         let core = TestCore()
         let id = try core.add("a.b", "a.*", "*.b", "a.>", ">", "a.b", slot: 1)
         _ = try core.add("a.b", slot: 2)
@@ -41,7 +41,7 @@ import Testing
         #expect(core.slots("a.c").isEmpty)
     }
 
-    @Test func aRegistrationWithManyPatternsEndsAtOnceAndIsRemovedInPieces() throws {
+    @Test func `a registration with many patterns ends immediately and is removed in slices`() throws {
         let core = TestCore()
         let id = try core.add("a", "b.*", "c.>", "d", slot: 1)
         _ = try core.add("a", slot: 2)
@@ -62,7 +62,7 @@ import Testing
         #expect(core.remove(later))
     }
 
-    @Test func aRegistrationWithFewPatternsEndsWhole() throws {
+    @Test func `a registration with few patterns is removed at once`() throws {
         let core = TestCore()
         let id = try core.add("a", "b.*", slot: 1)
         #expect(core.end(id, removing: 8) == nil)
@@ -70,7 +70,7 @@ import Testing
         #expect(core.footprint == 0)
     }
 
-    @Test func aRegistrationWithoutPatternsGetsNothing() {
+    @Test func `a registration without patterns matches nothing`() {
         let core = TestCore()
         let id = core.add([])
         #expect(core.contains(id))
@@ -78,7 +78,7 @@ import Testing
         #expect(core.remove(id))
     }
 
-    @Test func identitiesRiseAndAreNotGivenAgain() throws {
+    @Test func `identifiers increase and are not reused`() throws {
         let core = TestCore()
         var last: UInt64 = 0
         for _ in 0..<1_000 {
@@ -92,7 +92,7 @@ import Testing
         #expect(core.removalCount == 1_000)
     }
 
-    @Test func objectsAreFilteredByValue() throws {
+    @Test func `objects are filtered by value`() throws {
         let core = TestCore()
         _ = try core.add("a", slot: 1)
         _ = try core.add("a", object: "x", slot: 2)
@@ -105,14 +105,14 @@ import Testing
         #expect(core.slots("b", "x") == [4])
     }
 
-    @Test func objectsAreEqualIfTheirBytesAre() throws {
+    @Test func `objects are equal if their bytes are equal`() throws {
         let core = TestCore()
         _ = try core.add("a", object: "caf\u{E9}", slot: 1)
         #expect(core.slots("a", "caf\u{E9}") == [1])
         #expect(core.slots("a", "cafe\u{301}").isEmpty)
     }
 
-    @Test func nameAndObjectAreNotTakenForOneAnother() throws {
+    @Test func `names and objects are distinguished`() throws {
         let core = TestCore()
         _ = try core.add("ab", slot: 1)
         _ = try core.add("a", object: "b", slot: 2)
@@ -123,7 +123,7 @@ import Testing
         #expect(core.slots("ab") == [1])
     }
 
-    @Test func firstWildcardsDoNotReachReservedNames() throws {
+    @Test func `leading wildcards do not match reserved names`() throws {
         let core = TestCore(reserved: "notifyd")
         _ = core.addEveryName(slot: 1)
         _ = try core.add("*.stats", slot: 2)
@@ -138,7 +138,7 @@ import Testing
         #expect(core.slots("notifyd.a.b").isEmpty)
     }
 
-    @Test func exactNamesMayBeAnyString() {
+    @Test func `exact names may be any string`() {
         let core = TestCore()
         let odd = ["", " ", "a b", "a..b", "*", ">", "a.*", String(repeating: "x", count: 100_000)]
         for (slot, name) in odd.enumerated() { _ = core.addExact(name, slot: Int32(slot)) }
@@ -148,7 +148,7 @@ import Testing
         for (slot, name) in odd.enumerated() { #expect(core.slots(name) == [Int32(slot), 99]) }
     }
 
-    @Test func aResolutionOutlivesWhatItNames() throws {
+    @Test func `a resolution outlives its registrations`() throws {
         let core = TestCore()
         let id = try core.add("a", slot: 1)
         let resolution = core.resolve("a")
@@ -159,7 +159,7 @@ import Testing
         #expect(core.slots("a") == [2])
     }
 
-    @Test func removingEverythingLeavesNothing() throws {
+    @Test func `removing all registrations releases everything`() throws {
         let core = TestCore()
         var ids: [UInt64] = []
         for index in 0..<200 {
@@ -177,7 +177,7 @@ import Testing
         #expect(core.slots("a.b1.c", "o3").isEmpty)
     }
 
-    @Test func tokensOfMaximalNamesAreWalked() throws {
+    @Test func `names with the maximum number of tokens are matched`() throws {
         let core = TestCore()
         let name = Array(repeating: "a", count: 32).joined(separator: ".")
         _ = try core.add(Array(repeating: "*", count: 32).joined(separator: "."), slot: 1)
@@ -189,7 +189,7 @@ import Testing
 
 /// Resolutions of the registrations that are permitted.
 @Suite struct PermittedResolutionTests {
-    @Test func onlyPermittedRegistrationsAreResolvedInOrder() throws {
+    @Test func `only permitted registrations are resolved, in order`() throws {
         let core = TestCore()
         for (slot, priority) in [(1, 0), (2, 5), (3, 0), (4, 5)] as [(Int32, Int32)] {
             _ = try core.add("a.*", priority: priority, slot: slot)
@@ -199,7 +199,7 @@ import Testing
         #expect(core.resolve("a.d", nil, where: { _ in false }).isEmpty)
     }
 
-    @Test func theDecisionIsMadeOncePerRegistrationAndThenCached() throws {
+    @Test func `the decision is made once per registration and then cached`() throws {
         let core = TestCore()
         _ = try core.add("a", "*", slot: 1)
         _ = try core.add(">", slot: 2)
@@ -218,7 +218,7 @@ import Testing
         #expect(core.slots("a") == [2])
     }
 
-    @Test func aKeyFindsWhatItsNameAndObjectResolvedTo() throws {
+    @Test func `a key finds the resolution of its name and object`() throws {
         let core = TestCore()
         _ = try core.add("a", slot: 1)
         _ = try core.add("a", object: "x", slot: 2)
@@ -236,7 +236,7 @@ import Testing
         #expect(core.cached("a", "")?.isEmpty == true)
     }
 
-    @Test func droppedResolutionsAreDecidedAgain() throws {
+    @Test func `dropped resolutions are decided again`() throws {
         let core = TestCore()
         _ = try core.add("a", slot: 1)
         #expect(core.resolve("a", nil, where: { _ in true }).count == 1)
@@ -246,7 +246,7 @@ import Testing
         #expect(core.cached("a")?.isEmpty == true)
     }
 
-    @Test func aChangedRegistrationIsDecidedAgain() throws {
+    @Test func `a changed registration is decided again`() throws {
         let core = TestCore()
         _ = try core.add("a", slot: 1)
         #expect(core.resolve("a", nil, where: { _ in false }).isEmpty)
@@ -256,14 +256,14 @@ import Testing
         #expect(core.resolve("a", nil, where: { $0.slot == 2 }).isEmpty)
     }
 
-    @Test func withoutCacheEveryResolutionIsDecided() throws {
+    @Test func `without a cache every resolution is decided`() throws {
         let core = TestCore(cacheBytes: 0)
         _ = try core.add("a", slot: 1)
         #expect(core.resolve("a", nil, where: { _ in true }).count == 1)
         #expect(core.resolve("a", nil, where: { _ in false }).isEmpty)
     }
 
-    @Test func resolutionsCarryTheGenerationInWhichTheyWereMade() throws {
+    @Test func `resolutions carry the generation in which they were made`() throws {
         let core = TestCore()
         _ = try core.add("a", slot: 1)
         #expect(core.generation == 0)
@@ -280,7 +280,7 @@ import Testing
         #expect(core.generation == 2)
     }
 
-    @Test func resolutionsWithoutRegistrationsAreOneObject() throws {
+    @Test func `resolutions without registrations are one object`() throws {
         let core = TestCore()
         #expect(core.resolve("a") === core.resolve("b"))
         core.dropResolutions()

@@ -39,24 +39,24 @@ import Testing
         return v.reduce(0, ^)
     }
 
-    @Test func firstVectorIsThePublishedOne() {
+    @Test func `the first test vector has the published hash`() {
         #expect([UInt8]().withUnsafeBytes { hash($0) } == 0xABAC_0158_050F_C4DC)
         #expect(hash(UnsafeRawBufferPointer(start: nil, count: 0)) == 0xABAC_0158_050F_C4DC)
     }
 
-    @Test func everyLengthAgreesWithTheFunctionWrittenByteByByte() {
+    @Test func `every length agrees with a bytewise implementation`() {
         for count in 0...300 {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ count) }
             #expect(bytes.withUnsafeBytes { hash($0) } == reference(bytes), "\(count) bytes")
         }
     }
 
-    @Test func everyHashHasItsOwnKey() {
+    @Test func `every hash has its own key`() {
         let bytes: [UInt8] = Array("orders.created".utf8)
         #expect(bytes.withUnsafeBytes { KeyedHash()($0) } != bytes.withUnsafeBytes { KeyedHash()($0) })
     }
 
-    @Test func chainingDependsOnBoth() {
+    @Test func `a chained hash depends on both inputs`() {
         let bytes: [UInt8] = Array("object".utf8)
         let results = Set((0..<100).map { first in bytes.withUnsafeBytes { hash(UInt64(first), then: $0) } })
         #expect(results.count == 100)

@@ -6,7 +6,7 @@ import Testing
 @Suite struct ResolutionCacheTests {
     private static let entryBytes = ResolutionCache.entryBytes
 
-    @Test func onlyWhatWasResolvedIsKnown() {
+    @Test func `only resolved names are cached`() {
         let core = TestCore()
         #expect(core.cached("a") == nil)
         _ = core.resolve("a")
@@ -15,7 +15,7 @@ import Testing
         #expect(core.cached("b") == nil)
     }
 
-    @Test func theSameResolutionIsReturnedUntilItChanges() throws {
+    @Test func `the same resolution is returned until it changes`() throws {
         let core = TestCore()
         _ = try core.add("a")
         let first = core.resolve("a")
@@ -30,7 +30,7 @@ import Testing
     // MARK: Limit
 
     @Test(arguments: [1, 2, 3, 64, 65])
-    func entriesFillTheLimitAndNoMore(entries: Int) {
+    func `entries fill the cache up to its limit`(entries: Int) {
         let core = TestCore(cacheBytes: entries * Self.entryBytes)
         for index in 1...entries {
             _ = core.resolve("n\(index)")
@@ -44,7 +44,7 @@ import Testing
         #expect(admitted > 0, "later names get in")
     }
 
-    @Test func oneByteLessThanAnEntryIsNoRoom() {
+    @Test func `one byte less than an entry is insufficient`() {
         let core = TestCore(cacheBytes: 2 * Self.entryBytes - 1)
         _ = core.resolve("a")
         _ = core.resolve("b")
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: [0, -1])
-    func withoutRoomNothingIsCached(bytes: Int) throws {
+    func `without capacity nothing is cached`(bytes: Int) throws {
         let core = TestCore(cacheBytes: bytes)
         _ = try core.add("a", slot: 3)
         #expect(core.slots("a") == [3])
@@ -61,7 +61,7 @@ import Testing
         #expect(core.cachedBytes == 0)
     }
 
-    @Test func keysAreCachedUpToTheirLongest() {
+    @Test func `keys up to the maximum length are cached`() {
         let core = TestCore()
         for count in [0, 1, 7, 8, 39, 40, 41, 255, 1_023, 1_024] {
             let name = String(repeating: "n", count: count)
@@ -76,7 +76,7 @@ import Testing
         #expect(core.cached(String(repeating: "n", count: 512), String(repeating: "o", count: 513)) == nil)
     }
 
-    @Test func longKeysCostTheirMemory() {
+    @Test func `long keys are charged for their memory`() {
         let core = TestCore()
         _ = core.resolve(String(repeating: "n", count: 40))
         #expect(core.cachedBytes == Self.entryBytes)
@@ -88,7 +88,7 @@ import Testing
         #expect(core.cachedBytes == 0)
     }
 
-    @Test func everyExactNameAddsRoomForItsResolution() {
+    @Test func `every exact name adds capacity for its resolution`() {
         let core = TestCore(cacheBytes: 1)
         let ids = (0..<1_000).map { core.addExact("n\($0)") }
         for index in 0..<1_000 { _ = core.resolve("n\(index)") }
@@ -98,7 +98,7 @@ import Testing
         #expect(core.cachedBytes <= 1)
     }
 
-    @Test func aResolutionOfEveryRegistrationHasRoom() {
+    @Test func `a resolution of all registrations is cached`() {
         let core = TestCore(cacheBytes: 1_024)
         for slot in 0..<10_000 as Range<Int32> { _ = core.addEveryName(slot: slot) }
         let resolution = core.resolve("a")
@@ -108,7 +108,7 @@ import Testing
 
     // MARK: Eviction
 
-    @Test func aNameInUseStays() {
+    @Test func `a name in use is not evicted`() {
         let core = TestCore(cacheBytes: 8 * Self.entryBytes)
         _ = core.resolve("hot")
         for index in 0..<10_000 {
@@ -118,7 +118,7 @@ import Testing
         #expect(core.cachedCount == 8)
     }
 
-    @Test func aNameThatIsPostedAgainGetsIntoAFullCache() {
+    @Test func `a name posted again enters a full cache`() {
         let core = TestCore(cacheBytes: 64 * Self.entryBytes)
         for index in 0..<64 { _ = core.resolve("n\(index)") }
         for round in 0..<1_000 where core.cached("new") == nil {
@@ -128,7 +128,7 @@ import Testing
         #expect(core.cached("new") != nil)
     }
 
-    @Test func namesThatComeOnceEvictFew() {
+    @Test func `names posted once evict few entries`() {
         let core = TestCore(cacheBytes: 1_000 * Self.entryBytes)
         for _ in 0..<2 {
             for index in 0..<1_000 { _ = core.resolve("kept\(index)") }
@@ -139,7 +139,7 @@ import Testing
         #expect(kept < 1_000)
     }
 
-    @Test func aFullCacheOfUnusedNamesIsReplacedByThoseInUse() {
+    @Test func `unused names are replaced by names in use`() {
         let core = TestCore(cacheBytes: 256 * Self.entryBytes)
         for index in 0..<256 { _ = core.resolve("old\(index)") }
         for _ in 0..<200 {
@@ -150,7 +150,7 @@ import Testing
 
     // MARK: Shared resolutions
 
-    @Test func namesThatReachTheSameRegistrationsShareAResolution() throws {
+    @Test func `names that match the same registrations share a resolution`() throws {
         let core = TestCore()
         _ = try core.add("a.*", "c", slot: 1)
         _ = try core.add("a.>", "c", slot: 2)
@@ -164,7 +164,7 @@ import Testing
         #expect(core.resolve("a.c") === first)
     }
 
-    @Test func aResolutionCostsUntilItsLastNameIsGone() throws {
+    @Test func `a resolution is charged until its last name is removed`() throws {
         let core = TestCore()
         let id = try core.add("a.*", slot: 1)
         _ = core.resolve("other")
@@ -176,7 +176,7 @@ import Testing
         #expect(core.cachedBytes == Self.entryBytes)
     }
 
-    @Test func permittedPartsOfTheSameRegistrationsAreTold() throws {
+    @Test func `different permitted subsets of the same registrations are distinguished`() throws {
         let core = TestCore()
         for slot in 1...3 { _ = try core.add("*", slot: Int32(slot)) }
         #expect(core.resolve("a", nil, where: { $0.slot != 1 }).registrations.map(\.slot) == [2, 3])
@@ -189,7 +189,7 @@ import Testing
 
     // MARK: Invalidation
 
-    @Test func aChangeDropsEveryObjectOfItsName() throws {
+    @Test func `a change of a name invalidates all of its objects`() throws {
         let core = TestCore()
         for object in ["x", "y"] { _ = core.resolve("a", object) }
         _ = core.resolve("a")
@@ -204,7 +204,7 @@ import Testing
         #expect(core.cached("b", "x") != nil)
     }
 
-    @Test func aChangeWithAnObjectDropsThatObjectAlone() throws {
+    @Test func `a change of an object invalidates that object only`() throws {
         let core = TestCore()
         for object in ["x", "y"] { _ = core.resolve("a", object) }
         _ = core.resolve("a")
@@ -217,7 +217,7 @@ import Testing
         #expect(core.cached("a") != nil)
     }
 
-    @Test func changesToOtherPatternsAreForgivenAsFarAsTheLogReaches() throws {
+    @Test func `changes of other patterns within the log keep a resolution`() throws {
         let core = TestCore()
         _ = try core.add("kept.*", slot: 1)
         let first = core.resolve("kept.n")
@@ -230,7 +230,7 @@ import Testing
         #expect(core.slots("kept.n") == [1])
     }
 
-    @Test func changesToExactNamesLeaveOtherNamesAloneHoweverMany() throws {
+    @Test func `any number of changes of exact names keeps other names cached`() throws {
         let core = TestCore()
         _ = try core.add("kept", slot: 1)
         let first = core.resolve("kept")
@@ -260,7 +260,7 @@ import Testing
         }
     }
 
-    @Test func onlyLaterChangesThatMatchConcernAPost() throws {
+    @Test func `only later matching changes affect a post`() throws {
         var log = ChangeLog()
         #expect(isUnchanged(log, since: 0, "a"))
         append(.pattern(NamePattern("a.*")), to: &log)
@@ -277,7 +277,7 @@ import Testing
         #expect(isUnchanged(log, since: 3, "c", "x"))
     }
 
-    @Test func exhaustedVersionsAreReported() {
+    @Test func `exhausted versions are reported`() {
         var log = ChangeLog(version: .max - 1)
         append(.name([]), to: &log)
         #expect(log.version == .max)
@@ -286,7 +286,7 @@ import Testing
         #expect(log.version == .max)
     }
 
-    @Test func whatIsOlderThanTheLogIsChanged() {
+    @Test func `a version older than the log counts as changed`() {
         var log = ChangeLog()
         for _ in 0..<20 { append(.name([]), to: &log) }
         #expect(isUnchanged(log, since: 20 - UInt32(ChangeLog.capacity), "a"))

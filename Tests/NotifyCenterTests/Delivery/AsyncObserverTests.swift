@@ -25,7 +25,7 @@ import Testing
 
     // MARK: Which closure is which
 
-    @Test func aClosureThatDoesNotSuspendRunsOnThePoster() {
+    @Test func `a closure that does not suspend runs on the poster`() {
         let token = center.observe(name) { [journal] in journal.add($0.payload as? Int ?? -1) }
         let long = center.observe(name) { [journal] notification in
             let number = notification.payload as? Int ?? -1
@@ -39,7 +39,7 @@ import Testing
         for token in [token, long, empty, typed] { token.cancel() }
     }
 
-    @Test func aClosureThatSuspendsRunsElsewhere() async {
+    @Test func `a closure that suspends runs asynchronously`() async {
         let gate = Gate()
         let token = center.observe(name) { [journal] in
             await gate.pass()
@@ -55,7 +55,7 @@ import Testing
     @Sendable private static func plain(_ notification: LocalNotification) {}
     @Sendable private static func suspending(_ notification: LocalNotification) async throws { await Task.yield() }
 
-    @Test func functionsAreToldApartToo() throws {
+    @Test func `synchronous and asynchronous functions are distinguished`() throws {
         let plain = center.observe(name, using: Self.plain)
         let suspending = center.observe(name, using: Self.suspending)
         let pattern = try center.observe("orders.*") { _ in await Task.yield() }
@@ -76,7 +76,7 @@ import Testing
 
     // MARK: Order
 
-    @Test(arguments: 0..<20) func everyPostersOrderHoldsUnderLoad(round: Int) async {
+    @Test(arguments: 0..<20) func `each poster's order is kept under load`(round: Int) async {
         let queue = DispatchQueue(label: "order", attributes: .concurrent)
         let executors: [ObserverExecutor] = [.serially, .queue { queue.async(execute: $0) }]
         let posts = 500
@@ -102,7 +102,7 @@ import Testing
         #expect(tokens.map(\.observation.droppedCount) == [0, 0])
     }
 
-    @Test func callsOfOneObserverDoNotOverlap() async {
+    @Test func `calls of one observer do not overlap`() async {
         let inside = Atomic(0)
         let token = center.observe(name, on: .serially) { [journal] _ in
             let count = inside.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue
@@ -116,7 +116,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func callsOfAConcurrentObserverOverlapUpToItsLimit() async {
+    @Test func `calls of a concurrent observer overlap up to its limit`() async {
         let gate = Gate()
         let begun = Collector<Int>()
         let token = center.observe(name, on: .concurrently(atMost: 3)) { [journal] in
@@ -131,7 +131,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func concurrentCallsMayWaitForEachOtherIfNoLimitIsSaid() async {
+    @Test func `concurrent calls without a limit may wait for each other`() async {
         let begun = Collector<Void>()
         let token = center.observe(name, on: .concurrently) { [journal] in
             begun.add(())
@@ -144,7 +144,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func theQueueRunsTheObserver() async {
+    @Test func `the queue runs the observer`() async {
         let queue = DispatchQueue(label: "observer")
         let token = center.observe(name, on: .queue { queue.async(execute: $0) }) { [journal] in
             dispatchPrecondition(condition: .onQueue(queue))
@@ -157,7 +157,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func nothingRunsBeforeTheQueueRunsIt() async {
+    @Test func `no call runs before the queue runs it`() async {
         let work = Lock<[@Sendable () -> Void]>([])
         let token = center.observe(name, on: .queue { job in work.withLock { $0.append(job) } }) { [journal] in
             journal.add($0.payload as? Int ?? -1)
@@ -175,7 +175,8 @@ import Testing
 
     // MARK: Loss
 
-    @Test(arguments: [9, 10, 11, 30]) func whatFindsNoRoomIsCounted(count: Int) async {
+    @Test(arguments: [9, 10, 11, 30])
+    func `messages beyond the buffer are dropped and counted`(count: Int) async {
         for (buffering, expected) in [
             (Buffering.dropOldest(limit: 10), Array(0..<1) + Array(1..<count + 1).suffix(10)),
             (.dropNewest(limit: 10), Array(0..<1) + Array(1..<count + 1).prefix(10)),
@@ -199,7 +200,7 @@ import Testing
         }
     }
 
-    @Test func messagesOfAnotherTypeTakeNoRoom() async {
+    @Test func `messages of another type use no buffer space`() async {
         let (begun, gate) = (Gate(), Gate())
         let token = center.observe(Paid.self, buffering: .dropNewest(limit: 1)) { [journal] in
             begun.open()
@@ -218,7 +219,8 @@ import Testing
 
     // MARK: Ending, pausing, once
 
-    @Test(arguments: 0..<50) func nothingOfWhatWaitsIsDeliveredAfterTheEnd(round: Int) async {
+    @Test(arguments: 0..<50)
+    func `buffered messages are not delivered after the observation ends`(round: Int) async {
         let (begun, gate) = (Gate(), Gate())
         let token = center.observe(name) { [journal] in
             begun.open()
@@ -238,7 +240,7 @@ import Testing
         last.cancel()
     }
 
-    @Test func aPausedOneGetsWhatWasPostedBefore() async {
+    @Test func `a paused observer gets messages posted before the pause`() async {
         let gate = Gate()
         let token = center.observe(name) { [journal] in
             await gate.pass()
@@ -255,7 +257,8 @@ import Testing
         token.cancel()
     }
 
-    @Test(arguments: [ObserverExecutor.serially, .concurrently]) func onceIsOnce(executor: ObserverExecutor) async {
+    @Test(arguments: [ObserverExecutor.serially, .concurrently])
+    func `a once observer is called once`(executor: ObserverExecutor) async {
         for _ in 0..<50 {
             let journal = Collector<Int>()
             let token = center.observe(name, options: .once, on: executor) {
@@ -272,7 +275,7 @@ import Testing
         }
     }
 
-    @Test func onceCanBeCancelledWhileItWaits() {
+    @Test func `a once observation can be cancelled while its call is queued`() {
         let work = Lock<[@Sendable () -> Void]>([])
         let token = center.observe(name, options: .once, on: .queue { job in work.withLock { $0.append(job) } }) {
             [journal] _ in journal.add(0)
@@ -284,7 +287,7 @@ import Testing
         #expect(journal.values == [])
     }
 
-    @Test func whatWaitsGoesWithItsKey() {
+    @Test func `a replaced key drops buffered messages`() {
         let work = Lock<[@Sendable () -> Void]>([])
         let executor = ObserverExecutor.queue { job in work.withLock { $0.append(job) } }
         let tokens = [0, 10].map { increment in
@@ -299,7 +302,7 @@ import Testing
         #expect(tokens.map(\.observation.isActive) == [false, true])
     }
 
-    @Test func retainedOnesGoThroughTheMailbox() async throws {
+    @Test func `retained messages go through the mailbox`() async throws {
         center.postRetained(name, object: "1", payload: 1)
         center.postRetained(name, object: "2", payload: 2)
         let token = try center.observe("orders.*") { [journal] in
@@ -311,7 +314,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func errorsAreReported() async {
+    @Test func `errors are reported`() async {
         let failures = Collector<String>()
         center.hooks.failed = { failures.add("\($0.notification.payload ?? "") \($0.error) \($0.place.line > 0)") }
         let token = center.observe(name) { notification in
@@ -325,7 +328,7 @@ import Testing
 
     // MARK: Lifetimes
 
-    @Test(arguments: 0..<20) func anOwnerThatGoesTakesWhatWaits(round: Int) async {
+    @Test(arguments: 0..<20) func `releasing the owner drops buffered messages`(round: Int) async {
         let (begun, gate) = (Gate(), Gate())
         var owner: Owner? = Owner()
         let watched = Weak(owner)
@@ -347,7 +350,7 @@ import Testing
         #expect(journal.values == [0])
     }
 
-    @Test func whatAClosureHoldsGoesWithTheObservation() async {
+    @Test func `a closure's captures are released with the observation`() async {
         var captured: Owner? = Owner()
         let watched = Weak(captured)
         let token = center.observe(name) { [captured, journal] notification in
@@ -362,7 +365,7 @@ import Testing
         #expect(await eventually { watched.isGone })
     }
 
-    @Test func whatWaitsGoesWithTheObservation() async {
+    @Test func `buffered messages are released with the observation`() async {
         let (begun, gate) = (Gate(), Gate())
         var payload: Owner? = Owner()
         let watched = Weak(payload)
@@ -380,7 +383,7 @@ import Testing
         gate.open()
     }
 
-    @Test func aPayloadMayPostAsItGoes() async {
+    @Test func `a payload may post while it is released`() async {
         final class Farewell: Sendable {
             let center: LocalCenter
             let name: NotificationName
@@ -400,7 +403,7 @@ import Testing
         gate.open()
     }
 
-    @Test func aCenterGoesWhenNothingWaitsAnyMore() async {
+    @Test func `a center is released once no messages are buffered`() async {
         var center: LocalCenter? = LocalCenter()
         let watched = Weak(center)
         let owner = Owner()

@@ -13,7 +13,7 @@ import Testing
     }
 
     /// Counts what arrives or is lost; both together must be what was posted.
-    @Test(arguments: 0..<5) func whatIsPostedArrivesOrIsCounted(round: Int) async {
+    @Test(arguments: 0..<5) func `every posted message is delivered or counted as dropped`(round: Int) async {
         let center = LocalCenter()
         let name = NotificationName(literal: "stress")
         let queue = DispatchQueue(label: "stress", attributes: .concurrent)

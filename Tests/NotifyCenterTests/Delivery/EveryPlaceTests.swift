@@ -76,7 +76,7 @@ import Testing
         return place.keepsOrder ? values : values.sorted()
     }
 
-    @Test(arguments: Place.allCases) func whatIsPostedArrives(place: Place) async {
+    @Test(arguments: Place.allCases) func `every posted message arrives`(place: Place) async {
         let observing = observe(place)
         for number in 0..<200 { center.post(name, payload: number) }
         #expect(await numbers(200, place) == Array(0..<200))
@@ -86,7 +86,8 @@ import Testing
         #expect(center.observationCount == 0)
     }
 
-    @Test(arguments: Place.allCases) func whatThePostersTaskHasIsNotTheObserversElsewhere(place: Place) async {
+    @Test(arguments: Place.allCases)
+    func `task-local values of the poster reach observers on the poster only`(place: Place) async {
         let observing = observe(place)
         Self.$ofPoster.withValue(100) { center.post(name, payload: 1) }
         let isOnPoster = place == .poster || place == .owner
@@ -94,7 +95,7 @@ import Testing
         observing.end()
     }
 
-    @Test(arguments: Place.allCases) func anObjectIsAskedFor(place: Place) async {
+    @Test(arguments: Place.allCases) func `observations filter by object`(place: Place) async {
         let (one, other) = (Owner(), Owner())
         let all: [(NotificationObject, NotificationObject)] = [
             ("a", "b"), (.init(value: 1), .init(value: 2)), (.init(instance: one), .init(instance: other)),
@@ -109,7 +110,8 @@ import Testing
         for observing in observing { observing.end() }
     }
 
-    @Test(arguments: Place.allCases) func anotherWithTheSameKeyTakesItsPlace(place: Place) async {
+    @Test(arguments: Place.allCases)
+    func `an observation with the same key replaces the earlier one`(place: Place) async {
         let earlier = observe(place, .key("key"))
         center.post(name, payload: 0)
         _ = await journal.values(1)
@@ -121,7 +123,7 @@ import Testing
         later.end()
     }
 
-    @Test(arguments: Place.allCases) func onceIsOnce(place: Place) async {
+    @Test(arguments: Place.allCases) func `a once observer is called once`(place: Place) async {
         let observing = observe(place, .once)
         for number in 0..<3 { center.post(name, payload: number) }
         #expect(await journal.values(1) == [0])
@@ -133,7 +135,8 @@ import Testing
         last.end()
     }
 
-    @Test(arguments: Place.allCases) func whatIsPostedWhilePausedIsNotMadeUpFor(place: Place) async {
+    @Test(arguments: Place.allCases)
+    func `messages posted during a pause are not delivered later`(place: Place) async {
         let observing = observe(place)
         center.post(name, payload: 0)
         observing.observation.pause()
@@ -145,7 +148,7 @@ import Testing
         observing.end()
     }
 
-    @Test(arguments: Place.allCases) func retainedOnesComeFirst(place: Place) async {
+    @Test(arguments: Place.allCases) func `retained messages are delivered first`(place: Place) async {
         center.postRetained(name, payload: 1)
         let observing = observe(place)
         let without = observe(place, .withoutRetained, adding: 10)
@@ -155,7 +158,8 @@ import Testing
         without.end()
     }
 
-    @Test(arguments: Place.allCases) func aRetainedOneMayBeTheOnlyOne(place: Place) async {
+    @Test(arguments: Place.allCases)
+    func `a retained message can be the only call of a once observer`(place: Place) async {
         center.postRetained(name, payload: 1)
         let observing = observe(place, .once)
         center.post(name, payload: 2)
@@ -165,7 +169,7 @@ import Testing
 
     /// Where there is one line for all, they stand in it by priority.
     @Test(arguments: [Place.poster, .owner, .mainActor, .ownerOnMainActor])
-    @MainActor func thoseOfHigherPriorityComeFirst(place: Place) async {
+    @MainActor func `observers with a higher priority are called first`(place: Place) async {
         let observing = [1, 3, 2].map { observe(place, .priority($0), adding: Int($0)) }
         center.post(name, payload: 0)
         #expect(await journal.values(3) == [3, 2, 1])
@@ -175,7 +179,7 @@ import Testing
     /// What the main actor is asked to do after a post waits for the observers there: a way round would let it pass, and
     /// the observers each other.
     @Test(arguments: [Place.mainActor, .ownerOnMainActor])
-    @MainActor func theMainActorBeginsWithoutAWayRound(place: Place) async {
+    @MainActor func `a post enqueues main-actor observers without another hop`(place: Place) async {
         let observing = (1...3).map { observe(place, adding: $0) }
         center.post(name, payload: 0)
         Task { journal.add(4) }
@@ -183,7 +187,7 @@ import Testing
         for observing in observing { observing.end() }
     }
 
-    @Test func theQueueGetsThoseOfHigherPriorityFirst() async {
+    @Test func `observers with a higher priority are enqueued first`() async {
         let queue = DispatchQueue(label: "observers")
         let tokens = [1, 3, 2].map { priority in
             center.observe(name, options: .priority(priority), on: .queue { queue.async(execute: $0) }) {
@@ -197,7 +201,7 @@ import Testing
 
     // MARK: Messages
 
-    @Test func onceIsAMessageOfTheType() async {
+    @Test func `once counts messages of the type only`() async {
         let collector = Collector<Int>()
         let tokens = [
             center.observe(Paid.self, options: .once) { collector.add($0.order) },

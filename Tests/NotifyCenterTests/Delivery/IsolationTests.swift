@@ -45,14 +45,14 @@ import Testing
         }
     }
 
-    @Test func aMethodOfAGlobalActorRunsThereForEveryPost() async {
+    @Test func `a method of a global actor runs on that actor for every post`() async {
         let counter = Counter(expecting: 4 * 5_000)
         center.observe(Counted.self, owner: counter, buffering: .dropNewest(limit: 4 * 5_000)) { await $0.add($1) }
         await postFromFourThreads(5_000)
         #expect(await counter.all() == 4 * 5_000)
     }
 
-    @Test func aClosureOfAGlobalActorRunsThereForEveryPost() async {
+    @Test func `a closure of a global actor runs on that actor for every post`() async {
         let counter = Counter(expecting: 4 * 5_000)
         let buffering = Buffering.dropNewest(limit: 4 * 5_000)
         center.observe(Counted.self, owner: counter, on: .serially, buffering: buffering) { @Counting in $0.add($1) }
@@ -62,7 +62,7 @@ import Testing
 
     // MARK: After the end
 
-    @Test @MainActor func aCallThatHasNotBegunOnTheMainActorDoesNotHappen() async throws {
+    @Test @MainActor func `a main-actor call that has not begun when the observation ends does not run`() async throws {
         let executor = ManualExecutor()
         let calls = Atomic(0)
         let call: @MainActor @Sendable () -> Void = { calls.wrappingAdd(1, ordering: .relaxed) }
@@ -86,7 +86,7 @@ import Testing
         #expect(calls.load(ordering: .relaxed) == 0)
     }
 
-    @Test func aCallThatTheQueueHasNotBegunDoesNotHappen() {
+    @Test func `a queued call that has not begun when the observation ends does not run`() {
         let executor = ManualExecutor()
         let calls = Atomic(0)
         let token = center.observe(name, on: .queue(executor.execute)) { _ in

@@ -10,7 +10,7 @@ import Testing
         return taken
     }
 
-    @Test(arguments: [1, 2, 3, 64, 1_000]) func theOldestGoForTheNewest(limit: Int) {
+    @Test(arguments: [1, 2, 3, 64, 1_000]) func `the newest messages replace the oldest`(limit: Int) {
         for count in [limit - 1, limit, limit + 1, 3 * limit] {
             var mailbox = Mailbox<Int>(.dropOldest(limit: limit))
             var replaced: [Int] = []
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 64, 1_000], [Buffering.dropNewest, Buffering.wait])
-    func theNewestFindNoRoom(limit: Int, buffering: @Sendable (Int) -> Buffering) {
+    func `the newest messages are rejected`(limit: Int, buffering: @Sendable (Int) -> Buffering) {
         for count in [limit - 1, limit, limit + 1, 3 * limit] {
             var mailbox = Mailbox<Int>(buffering(limit))
             for value in 0..<count { _ = mailbox.put(value) }
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func whoWaitsGetsInInOrderAndBeforeOthers() {
+    @Test func `waiting posts enter in order, ahead of later posts`() {
         var mailbox = Mailbox<Int>(.wait(limit: 2))
         let posts = (0..<3).map { _ in WaitingPost() }
         for value in 0..<2 { _ = mailbox.put(value) }
@@ -53,7 +53,7 @@ import Testing
         #expect(drain(&mailbox) == [1, 2, 3, 4])
     }
 
-    @Test func whoWaitsNoLongerIsCounted() {
+    @Test func `a post that stops waiting is counted as dropped`() {
         var mailbox = Mailbox<Int>(.wait(limit: 1))
         let post = WaitingPost()
         _ = mailbox.put(0)
@@ -66,7 +66,7 @@ import Testing
         #expect(drain(&mailbox) == [0, 2])
     }
 
-    @Test func whoMayNotWaitIsLost() {
+    @Test func `a post that may not wait is dropped`() {
         var mailbox = Mailbox<Int>(.wait(limit: 1))
         _ = mailbox.put(0, for: WaitingPost()) { false }
         #expect(mailbox.droppedCount == 0)
@@ -75,7 +75,7 @@ import Testing
         #expect(drain(&mailbox) == [0])
     }
 
-    @Test func othersThanThoseThatWaitAskNobody() {
+    @Test func `a post to a dropping mailbox never waits`() {
         for buffering in [Buffering.dropOldest(limit: 1), .dropNewest(limit: 1)] {
             var mailbox = Mailbox<Int>(buffering)
             for value in 0..<3 {
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func oneThatTakesOneTakesNoOther() {
+    @Test func `a mailbox for one message accepts no second`() {
         var mailbox = Mailbox<Int>(.dropOldest(limit: 1), takesOne: true)
         for value in 0..<3 { _ = mailbox.put(value) }
         #expect(drain(&mailbox) == [0])
@@ -107,7 +107,7 @@ import Testing
         #expect(full.droppedCount == 0)
     }
 
-    @Test func aClosedOneHandsBackWhatWaitsAndTakesNothing() {
+    @Test func `a closed mailbox returns its messages and accepts none`() {
         var mailbox = Mailbox<Int>(.wait(limit: 2))
         for value in 0..<2 { _ = mailbox.put(value) }
         let post = WaitingPost()

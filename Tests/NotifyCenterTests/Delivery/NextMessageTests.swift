@@ -12,20 +12,20 @@ import Testing
 
     private struct Failure: Error {}
 
-    @Test func whatTheClosureCausesIsNotMissed() async {
+    @Test func `a message posted by the closure is received`() async {
         let answer = await center.nextMessage(of: Pong.self) { center.post(Pong(number: 1)) }
         #expect(answer?.number == 1)
         #expect(center.observationCount == 0)
     }
 
-    @Test func theFirstOfSeveralIsReturned() async throws {
+    @Test func `the first of several messages is returned`() async throws {
         let next = try await center.nextNotification(for: "*") {
             for number in 1...3 { center.post(Pong(number: number)) }
         }
         #expect((next?.payload as? Pong)?.number == 1)
     }
 
-    @Test func objectAndFilterHold() async {
+    @Test func `object and filter apply`() async {
         let answer = await center.nextMessage(of: Pong.self, object: "b", options: .filter(Pong.self) { $0.number > 2 })
         {
             for number in 1...4 {
@@ -35,7 +35,7 @@ import Testing
         #expect(answer?.number == 3)
     }
 
-    @Test func nothingUntilTheTimeIsOverIsNil() async {
+    @Test func `the result after the timeout is nil`() async {
         let clock = ManualClock()
         async let answer = center.nextMessage(of: Pong.self, timeout: .seconds(3), clock: clock)
         await clock.isSlept(until: .seconds(3))
@@ -44,7 +44,7 @@ import Testing
         #expect(center.observationCount == 0)
     }
 
-    @Test func theTimerEndsWithTheAnswer() async {
+    @Test func `the timer ends with the result`() async {
         let clock = ManualClock()
         async let answer = center.nextMessage(of: Pong.self, timeout: .seconds(3), clock: clock)
         await clock.isSlept(until: .seconds(3))
@@ -53,7 +53,7 @@ import Testing
         #expect(await eventually { clock.sleeperCount == 0 })
     }
 
-    @Test func theTimeOfTheClosureDoesNotCount() async {
+    @Test func `the duration of the closure does not count towards the timeout`() async {
         let clock = ManualClock()
         let answer = await center.nextMessage(of: Pong.self, timeout: .zero, clock: clock) {
             clock.advance(to: .seconds(60))
@@ -62,7 +62,7 @@ import Testing
         #expect(answer?.number == 7)
     }
 
-    @Test func cancellationIsNil() async {
+    @Test func `the result after cancellation is nil`() async {
         let begun = Gate()
         let waiting = Task { [center] in
             await center.nextMessage(of: Pong.self) { begun.open() }
@@ -72,7 +72,7 @@ import Testing
         #expect(await waiting.value == nil)
     }
 
-    @Test func errorsOfTheClosureEndTheObservation() async {
+    @Test func `an error of the closure ends the observation`() async {
         await #expect(throws: Failure.self) {
             try await center.nextMessage(of: Pong.self) { throw Failure() }
         }

@@ -16,7 +16,7 @@ import Testing
         for number in numbers { center.post(name, payload: number) }
     }
 
-    @Test func whatIsPostedBeforeTheFirstReadIsThere() async throws {
+    @Test func `messages posted before the first read are buffered`() async throws {
         let sequence = center.notifications(for: name)
         let pattern = try center.notifications(for: "orders.*")
         let messages = center.messages(of: Paid.self)
@@ -31,19 +31,19 @@ import Testing
         #expect(await iterator.next(isolation: nil)?.order == 4)
     }
 
-    @Test func anObjectIsAskedFor() async {
+    @Test func `a sequence filters by object`() async {
         let sequence = center.notifications(for: name, object: "a")
         center.post(name, object: "b", payload: 1)
         center.post(name, object: "a", payload: 2)
         #expect(await read(1, sequence) == [2])
     }
 
-    @Test func aBrokenPatternIsRefused() {
+    @Test func `an invalid pattern is refused`() {
         #expect(throws: NameError.self) { try center.notifications(for: "a..b") }
         #expect(center.observationCount == 0)
     }
 
-    @Test(arguments: 0..<50) func aReaderThatWaitsGetsWhatIsPosted(round: Int) async {
+    @Test(arguments: 0..<50) func `a waiting reader gets posted messages`(round: Int) async {
         let sequence = center.notifications(for: name)
         async let numbers = read(500, sequence)
         if round % 2 == 0 { await Task.yield() }
@@ -52,7 +52,7 @@ import Testing
         #expect(sequence.droppedCount == 0)
     }
 
-    @Test(arguments: 0..<10) func everyPostersOrderHolds(round: Int) async {
+    @Test(arguments: 0..<10) func `each poster's order is kept`(round: Int) async {
         let posts = 500
         let sequence = center.notifications(for: .every, buffering: .dropNewest(limit: 4 * posts))
         async let numbers = read(4 * posts, sequence)
@@ -70,7 +70,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [4, 5, 6, 20]) func whatFindsNoRoomIsCounted(count: Int) async {
+    @Test(arguments: [4, 5, 6, 20])
+    func `messages beyond the buffer are dropped and counted`(count: Int) async {
         let oldest = center.notifications(for: name, buffering: .dropOldest(limit: 5))
         let newest = center.notifications(for: name, buffering: .dropNewest(limit: 5))
         let waiting = center.notifications(for: name, buffering: .wait(limit: 5))
@@ -83,7 +84,7 @@ import Testing
         #expect(await read(min(5, count), waiting) == Array(all.prefix(5)))
     }
 
-    @Test func retainedOnesComeFirst() async {
+    @Test func `retained messages are delivered first`() async {
         center.postRetained(name, payload: 1)
         let sequence = center.notifications(for: name)
         let without = center.notifications(for: name, options: .withoutRetained)
@@ -92,7 +93,7 @@ import Testing
         #expect(await read(1, without) == [2])
     }
 
-    @Test func onceIsOne() async {
+    @Test func `a once sequence has one element`() async {
         let sequence = center.notifications(for: name, options: .once)
         post(0..<3)
         #expect(center.observationCount == 1)
@@ -101,7 +102,7 @@ import Testing
         #expect(sequence.droppedCount == 0)
     }
 
-    @Test func onceIsTheFirstHoweverFewMayWait() async {
+    @Test func `a once sequence keeps the first element whatever the buffer`() async {
         let sequence = center.notifications(for: name, options: .once, buffering: .dropOldest(limit: 1))
         let messages = center.messages(of: Paid.self, options: .once, buffering: .dropOldest(limit: 1))
         for order in 0..<3 { center.post(Paid(order: order)) }
@@ -114,7 +115,7 @@ import Testing
         #expect(await paid.next() == nil)
     }
 
-    @Test func onceIsOneMessage() async {
+    @Test func `a once sequence has one message of its type`() async {
         let messages = center.messages(of: Paid.self, options: .once)
         center.post(name, payload: "no message")
         for order in 0..<3 { center.post(Paid(order: order)) }
@@ -126,7 +127,7 @@ import Testing
         #expect(messages.droppedCount == 0)
     }
 
-    @Test func messagesThatFindNoRoomAreCounted() async {
+    @Test func `dropped messages of a type are counted`() async {
         let messages = center.messages(of: Paid.self, buffering: .dropOldest(limit: 2))
         for order in 0..<5 {
             center.post(Paid(order: order))
@@ -140,7 +141,7 @@ import Testing
 
     // MARK: The end
 
-    @Test func itEndsAsTheSequenceGoes() async {
+    @Test func `the observation ends when the sequence is released`() async {
         var sequence: NotificationSequence<LocalNotification>? = center.notifications(for: name)
         var iterator = sequence?.makeAsyncIterator()
         sequence = nil
@@ -151,7 +152,7 @@ import Testing
         #expect(center.observationCount == 0)
     }
 
-    @Test func itEndsAsTheLoopEnds() async {
+    @Test func `the observation ends with the loop`() async {
         let name = self.name
         let center = self.center
         let gate = Gate()
@@ -171,7 +172,7 @@ import Testing
         #expect(center.observationCount == 0)
     }
 
-    @Test func itsCenterAndWhatWaitsGoWithIt() async {
+    @Test func `the center and buffered messages are released with the sequence`() async {
         final class Payload: Sendable {}
         var payload: Payload? = Payload()
         var center: LocalCenter? = LocalCenter()
@@ -186,7 +187,7 @@ import Testing
         #expect(watched.allSatisfy { $0.isGone })
     }
 
-    @Test(arguments: 0..<100) func aCancelledReaderEnds(round: Int) async {
+    @Test(arguments: 0..<100) func `cancelling a reader's task ends its iteration`(round: Int) async {
         let sequence = center.notifications(for: name)
         let reader = Task {
             var count = 0
@@ -202,7 +203,7 @@ import Testing
         #expect(await read(1, sequence) == [])
     }
 
-    @Test func aReaderThatIsCancelledBeforeItReadsGetsNothing() async {
+    @Test func `a reader cancelled before it reads gets nothing`() async {
         let sequence = center.notifications(for: name)
         post(0..<3)
         let gate = Gate()
@@ -216,7 +217,7 @@ import Testing
         #expect(center.observationCount == 0)
     }
 
-    @Test func itCanBeEndedFromElsewhere() async {
+    @Test func `a sequence can be cancelled from another task`() async {
         let sequence = center.notifications(for: name)
         let reader = Task { await read(10, sequence) }
         await Task.yield()
@@ -225,7 +226,7 @@ import Testing
         #expect(center.observationCount == 0)
     }
 
-    @Test func whoWaitsForAMessageIsWokenByTheEnd() async {
+    @Test func `the end of the sequence wakes readers of messages`() async {
         let messages = center.messages(of: Paid.self)
         let readers = (0..<3).map { _ in
             Task {
@@ -238,7 +239,7 @@ import Testing
         for reader in readers { #expect(await reader.value) }
     }
 
-    @Test func removingAllEndsIt() async {
+    @Test func `removing all observations ends the sequence`() async {
         let sequence = center.notifications(for: name)
         let reader = Task { await read(10, sequence) }
         await Task.yield()
@@ -246,7 +247,7 @@ import Testing
         #expect(await reader.value == [])
     }
 
-    @Test func severalReadersShare() async {
+    @Test func `several tasks can read one sequence`() async {
         let sequence = center.notifications(for: name)
         let seen = Collector<Int>()
         let readers = (0..<3).map { _ in
@@ -258,7 +259,7 @@ import Testing
         for reader in readers { await reader.value }
     }
 
-    @Test @MainActor func readingStaysOnTheReadersActor() async {
+    @Test @MainActor func `reading stays on the reader's actor`() async {
         var iterator = center.notifications(for: name).makeAsyncIterator()
         post(0..<1)
         _ = await iterator.next()

@@ -78,7 +78,7 @@ import Testing
 
     // MARK: An actor
 
-    @Test(arguments: 0..<20) func anActorIsIsolatedInItsClosure(round: Int) async throws {
+    @Test(arguments: 0..<20) func `a closure on an actor is isolated to it`(round: Int) async throws {
         let seen = Collector<Int>()
         let ledger = Ledger(seen)
         center.observe(name, on: ledger) { ledger, notification in
@@ -102,7 +102,8 @@ import Testing
         #expect(await ledger.numbers == values)
     }
 
-    @Test(arguments: 0..<20) func anActorIsHeldWeaklyAndTakesWhatWaits(round: Int) async {
+    @Test(arguments: 0..<20)
+    func `an actor is held weakly and drops buffered messages when released`(round: Int) async {
         let (begun, gate, seen) = (Gate(), Gate(), Collector<Int>())
         var ledger: Ledger? = Ledger(seen)
         let watched = Weak(ledger)
@@ -122,7 +123,8 @@ import Testing
         #expect(seen.values == [0])
     }
 
-    @Test(arguments: 0..<100) func noCallBeginsOnTheActorAfterItHasEndedTheObservation(round: Int) async {
+    @Test(arguments: 0..<100)
+    func `no call begins on an actor after the actor has ended the observation`(round: Int) async {
         let ledger = Ledger(Collector())
         let observation = center.observe(name, on: ledger) { ledger, notification in
             ledger.note(notification.payload as? Int ?? -1)
@@ -132,7 +134,7 @@ import Testing
         #expect(await ledger.numbers.count == count)
     }
 
-    @Test func whatIsOnItsWayToTheActorDoesNotBeginAfterTheEndEither() async {
+    @Test func `a call enqueued on an actor does not begin after the observation ends`() async {
         let seen = Collector<Int>()
         let ledger = Ledger(seen)
         var count = 0
@@ -148,7 +150,7 @@ import Testing
 
     // MARK: The main actor
 
-    @Test @MainActor func theMainActorRunsItsObservers() async throws {
+    @Test @MainActor func `the main actor runs its observers`() async throws {
         let seen = Collector<Int>()
         let screen = Screen(seen)
         var tokens = [
@@ -174,7 +176,7 @@ import Testing
         for token in tokens { token.cancel() }
     }
 
-    @Test @MainActor func noCallBeginsOnTheMainActorAfterItHasEndedTheObservation() async {
+    @Test @MainActor func `no call begins on the main actor after the main actor has ended the observation`() async {
         let screen = Screen(Collector())
         for round in 0..<100 {
             let token = center.observe(name, on: MainActor.shared) { _ in screen.show(round) }
@@ -187,7 +189,7 @@ import Testing
         }
     }
 
-    @Test @MainActor func anOwnerOnTheMainActor() async throws {
+    @Test @MainActor func `an owner on the main actor is held weakly`() async throws {
         let seen = Collector<Int>()
         var screen: Screen? = Screen(seen)
         let watched = Weak(screen)
@@ -214,7 +216,7 @@ import Testing
         #expect(seen.values.count == 6)
     }
 
-    @Test func methodsOfAnOwnerOnTheMainActor() async throws {
+    @Test func `methods of an owner on the main actor are called`() async throws {
         let seen = Collector<Int>()
         let screen = await Screen(seen)
         center.observe(name, owner: screen, on: MainActor.shared) { try $0.didPost($1) }
@@ -224,7 +226,7 @@ import Testing
         #expect(await seen.values(3) == [7, 7, 7])
     }
 
-    @Test @MainActor func othersGetTheirTurnOnTheMainActorWhileMuchWaits() async {
+    @Test @MainActor func `other main-actor tasks progress while many messages are pending`() async {
         let most = 100_000
         let calls = Atomic(0)
         // Each call posts the next one, so that something always waits. Where others get no turn, the limit is reached.

@@ -17,7 +17,7 @@ import Testing
         var texts: [String] = []
     }
 
-    @Test @MainActor func observersHaveBeenCalledWhenThePostReturns() throws {
+    @Test @MainActor func `observers have been called when the post returns`() throws {
         let screen = Screen()
         let tokens = [
             center.observe(name, on: MainActor.shared) { _ in screen.texts.append("name") },
@@ -33,7 +33,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test @MainActor func aCallThatSuspendsHasBegunWhenThePostReturns() async {
+    @Test @MainActor func `a call that suspends has begun when the post returns`() async {
         let screen = Screen()
         let gate = Gate()
         let done = Gate()
@@ -51,7 +51,7 @@ import Testing
         token.cancel()
     }
 
-    @Test @MainActor func orderIsKeptBehindWhatIsBuffered() async {
+    @Test @MainActor func `a post behind buffered messages keeps the order`() async {
         let screen = Screen()
         let done = Gate()
         let token = center.observe(name, on: MainActor.shared) { notification in
@@ -67,7 +67,7 @@ import Testing
         token.cancel()
     }
 
-    @Test @MainActor func anObserverThatPostsToItselfIsCalledAgainAfterItsCall() {
+    @Test @MainActor func `an observer that posts to itself is called again after its call`() {
         let screen = Screen()
         let token = center.observe(name, on: MainActor.shared) { [center, name] notification in
             let depth = notification.payload as? Int ?? 0
@@ -80,7 +80,7 @@ import Testing
         token.cancel()
     }
 
-    @Test @MainActor func onceAndErrorsHoldInPlaceToo() {
+    @Test @MainActor func `once and thrown errors also apply to calls in place`() {
         struct Failure: Error {}
         center.hooks.failed = { [journal] in journal.note("\($0.error)") }
         let token = center.observe(name, options: .once, on: MainActor.shared) { _ in throw Failure() }
@@ -90,7 +90,7 @@ import Testing
         #expect(!token.observation.isActive)
     }
 
-    @Test func aPostFromElsewhereDoesNotWaitForTheMainActor() async {
+    @Test func `a post from another thread does not wait for the main actor`() async {
         let shown = Collector<String>()
         let token = center.observe(name, on: MainActor.shared) { _ in
             MainActor.assertIsolated()

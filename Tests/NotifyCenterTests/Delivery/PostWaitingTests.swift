@@ -17,7 +17,7 @@ import Testing
 
     private func number(_ notification: LocalNotification?) -> Int { notification?.payload as? Int ?? -1 }
 
-    @Test(arguments: [1, 2, 7]) func nothingIsLostAndOrderHolds(limit: Int) async {
+    @Test(arguments: [1, 2, 7]) func `no message is dropped and order is kept`(limit: Int) async {
         let token = center.observe(name, buffering: .wait(limit: limit)) { [journal] in
             await Task.yield()
             journal.add($0.payload as? Int ?? -1)
@@ -39,7 +39,7 @@ import Testing
         token.cancel()
     }
 
-    @Test(arguments: 0..<10) func severalPostersLoseNothing(round: Int) async {
+    @Test(arguments: 0..<10) func `posts of several posters are not dropped`(round: Int) async {
         let token = center.observe(name, buffering: .wait(limit: 3)) { [journal] in
             await Task.yield()
             journal.add($0.payload as? Int ?? -1)
@@ -60,7 +60,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func itWaitsForRoomAndHoldsUpNobodyElse() async {
+    @Test func `waiting for one observer does not delay the others`() async {
         let first = center.observe(name, options: .priority(2)) { [journal] in
             journal.add($0.payload as? Int ?? -1)
         }
@@ -84,7 +84,7 @@ import Testing
         last.cancel()
     }
 
-    @Test func aPlainPostDoesNotPassThoseThatWait() async {
+    @Test func `a plain post does not overtake waiting posts`() async {
         let sequence = center.notifications(for: name, buffering: .wait(limit: 1))
         await center.postWaiting(name, payload: 0)
         let signal = center.observe(name) { [journal] in journal.add($0.payload as? Int ?? -1) }
@@ -99,7 +99,7 @@ import Testing
         signal.cancel()
     }
 
-    @Test func everyWayOfPosting() async throws {
+    @Test func `every overload waits`() async throws {
         let sequence = center.notifications(for: name)
         let messages = center.messages(of: Paid.self, buffering: .wait(limit: 1))
         await center.postWaiting(name, payload: 0)
@@ -114,7 +114,7 @@ import Testing
         #expect(await paid.next()?.order == 3)
     }
 
-    @Test func interceptorsHooksAndRetainedSeeIt() async {
+    @Test func `interceptors, hooks and retained values apply to waiting posts`() async {
         let unobserved = Collector<Int>()
         center.hooks.unobserved = { unobserved.add($0.payload as? Int ?? -1) }
         let interception = center.intercept { notification, next in
@@ -138,7 +138,7 @@ import Testing
 
     // MARK: Giving up
 
-    @Test(arguments: 0..<100) func aCancelledPosterWaitsNoLonger(round: Int) async {
+    @Test(arguments: 0..<100) func `a cancelled post stops waiting`(round: Int) async {
         let sequence = center.notifications(for: name, buffering: .wait(limit: 1))
         center.post(name, payload: 0)
         let posting = Task { await center.postWaiting(name, payload: 1) }
@@ -152,7 +152,7 @@ import Testing
         #expect(number(await iterator.next()) == 2)
     }
 
-    @Test(arguments: 0..<100) func aPosterIsReleasedByTheEndOfWhatItWaitsFor(round: Int) async {
+    @Test(arguments: 0..<100) func `a post stops waiting when the observation ends`(round: Int) async {
         let sequence = center.notifications(for: name, buffering: .wait(limit: 1))
         let gate = Gate()
         let token = center.observe(name, buffering: .wait(limit: 1)) { _ in await gate.pass() }
@@ -165,7 +165,8 @@ import Testing
         gate.open()
     }
 
-    @Test(arguments: 0..<50) func roomAndCancellationAtOnce(round: Int) async {
+    @Test(arguments: 0..<50)
+    func `a post cancelled while space frees is either buffered or dropped`(round: Int) async {
         let sequence = center.notifications(for: name, buffering: .wait(limit: 1))
         center.post(name, payload: 0)
         let posting = Task { await center.postWaiting(name, payload: 1) }
@@ -186,7 +187,7 @@ import Testing
 
     // MARK: Observers that post
 
-    @Test func anObserverThatPostsToItselfDoesNotWaitForItself() async {
+    @Test func `an observer that posts to itself does not wait for itself`() async {
         let token = center.observe(name, buffering: .wait(limit: 1)) { [center, name, journal] notification in
             let number = notification.payload as? Int ?? -1
             journal.add(number)
@@ -201,7 +202,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func observersThatPostToEachOtherDoNotWaitForEachOther() async {
+    @Test func `observers that post to each other do not wait for each other`() async {
         let begun = Collector<Void>()
         let tokens = [(name, other), (other, name)].map { from, to in
             center.observe(from, buffering: .wait(limit: 1)) { [center, journal] _ in
@@ -220,7 +221,7 @@ import Testing
         #expect(await eventually { WaitGraph.shared.isEmpty })
     }
 
-    @Test func anObserverWaitsForOthers() async {
+    @Test func `an observer waits for other observers`() async {
         let first = center.observe(name, buffering: .wait(limit: 1)) { [center, other] in
             await center.postWaiting(other, payload: $0.payload)
         }
@@ -235,7 +236,7 @@ import Testing
         second.cancel()
     }
 
-    @Test func aReaderThatPostsToItselfDoesNotWaitForItself() async {
+    @Test func `a reader that posts to its own sequence does not wait`() async {
         let sequence = center.notifications(for: name, buffering: .wait(limit: 2))
         var iterator = sequence.makeAsyncIterator()
         center.post(name, payload: 0)
@@ -246,7 +247,7 @@ import Testing
         #expect(number(await iterator.next()) == 2)
     }
 
-    @Test func whoHasReadBeforeWaitsLikeOthers() async {
+    @Test func `a former reader waits like other posters`() async {
         let sequence = center.notifications(for: name, options: .priority(1), buffering: .wait(limit: 1))
         center.post(name, payload: 0)
         do {
@@ -267,14 +268,14 @@ import Testing
         signal.cancel()
     }
 
-    @Test @MainActor func observersOnThePosterRunOnThePostersActor() async {
+    @Test @MainActor func `observers on the poster run on the poster's actor`() async {
         let token = center.observe(name) { _ in MainActor.assertIsolated() }
         await center.postWaiting(name)
         MainActor.assertIsolated()
         token.cancel()
     }
 
-    @Test func thePosterMayFillItsOwnActor() async {
+    @Test func `a main-actor post may fill a main-actor observer's buffer`() async {
         let values = Collector<Int>()
         await Task { @MainActor in
             let token = center.observe(name, on: MainActor.shared, buffering: .wait(limit: 1)) {

@@ -21,7 +21,7 @@ import Testing
         return numbers
     }
 
-    @Test func eachReaderGetsEverything() async {
+    @Test func `each reader gets every message`() async {
         let sequence = center.notifications(for: name)
         var (first, second) = (sequence.makeAsyncIterator(), sequence.makeAsyncIterator())
         post(0..<100)
@@ -29,7 +29,7 @@ import Testing
         #expect(await read(100, &second) == Array(0..<100))
     }
 
-    @Test func tasksThatReadAtTheSameTimeEachGetEverything() async {
+    @Test func `concurrent readers each get every message`() async {
         let sequence = center.notifications(for: name)
         let iterators = (0..<4).map { _ in sequence.makeAsyncIterator() }
         await withTaskGroup(of: [Int].self) { group in
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func aLaterReaderBeginsWithWhatIsPostedThen() async {
+    @Test func `a later reader starts with messages posted after it was made`() async {
         let sequence = center.notifications(for: name)
         post(0..<2)
         var first = sequence.makeAsyncIterator()
@@ -58,7 +58,7 @@ import Testing
         #expect(await read(2, &second) == [2, 3])
     }
 
-    @Test func aReaderAfterAllHaveStoppedContinues() async {
+    @Test func `a reader made after all others ended continues`() async {
         let sequence = center.notifications(for: name)
         do {
             var other = sequence.makeAsyncIterator()
@@ -74,7 +74,7 @@ import Testing
         #expect(await read(2, &next) == [3, 4])
     }
 
-    @Test func cancellingOneReadersTaskLeavesTheOthers() async {
+    @Test func `cancelling one reader's task leaves the other readers`() async {
         let sequence = center.notifications(for: name)
         var first = sequence.makeAsyncIterator()
         nonisolated(unsafe) var second = sequence.makeAsyncIterator()
@@ -95,7 +95,7 @@ import Testing
         #expect(await first.next() == nil)
     }
 
-    @Test func cancellingTheOnlyReadersTaskEndsTheSequence() async {
+    @Test func `cancelling the only reader's task ends the sequence`() async {
         let sequence = center.notifications(for: name)
         let reading = Task { [sequence] in
             var iterator = sequence.makeAsyncIterator()
@@ -106,7 +106,7 @@ import Testing
         #expect(!sequence.observation.isActive)
     }
 
-    @Test func theEndReachesAllReaders() async {
+    @Test func `the end reaches all readers`() async {
         let sequence = center.notifications(for: name)
         var (first, second) = (sequence.makeAsyncIterator(), sequence.makeAsyncIterator())
         sequence.cancel()
@@ -116,7 +116,7 @@ import Testing
         #expect(await third.next() == nil)
     }
 
-    @Test func eachReaderHasABufferOfItsOwnAndAllDropsCount() async {
+    @Test func `each reader has its own buffer, and the drops of all are counted`() async {
         let sequence = center.notifications(for: name, buffering: .dropNewest(limit: 2))
         var (first, second) = (sequence.makeAsyncIterator(), sequence.makeAsyncIterator())
         post(0..<2)
@@ -129,7 +129,7 @@ import Testing
         #expect(sequence.droppedCount == 2)
     }
 
-    @Test func onceIsOncePerReader() async {
+    @Test func `a once sequence has one element per reader`() async {
         let sequence = center.notifications(for: name, options: .once)
         var (first, second) = (sequence.makeAsyncIterator(), sequence.makeAsyncIterator())
         post(0..<3)
@@ -139,7 +139,7 @@ import Testing
         #expect(!sequence.observation.isActive)
     }
 
-    @Test func aPostWaitsForTheSlowestReader() async {
+    @Test func `a post waits for the slowest reader`() async {
         let sequence = center.notifications(for: name, buffering: .wait(limit: 1))
         var first = sequence.makeAsyncIterator()
         var second = sequence.makeAsyncIterator()

@@ -11,12 +11,12 @@ import Testing
     private func add(_ from: Int, _ to: Int) -> Bool { graph.add(from: queues[from], to: queues[to]) }
     private func remove(_ from: Int, _ to: Int) { graph.remove(from: queues[from], to: queues[to]) }
 
-    @Test func nobodyWaitsForItself() {
+    @Test func `a node can't wait for itself`() {
         #expect(!add(0, 0))
         #expect(graph.isEmpty)
     }
 
-    @Test func nobodyWaitsForItselfThroughOthers() {
+    @Test func `a cycle of waits is refused`() {
         #expect(add(0, 1))
         #expect(add(1, 2))
         #expect(add(0, 3))
@@ -30,7 +30,7 @@ import Testing
         #expect(!add(0, 1))
     }
 
-    @Test func whoWaitsTwiceWaitsUntilBothAreOver() {
+    @Test func `a wait added twice must be removed twice`() {
         #expect(add(0, 1))
         #expect(add(0, 1))
         remove(0, 1)

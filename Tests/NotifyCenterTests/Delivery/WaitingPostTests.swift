@@ -9,7 +9,7 @@ import Testing
     private let name = OrderPaid.notificationName
     private let journal = Collector<Int>()
 
-    @Test func itWaitsUntilThereIsRoomEverywhere() async {
+    @Test func `a post waits until every observer has space`() async {
         let sequences = (0..<3).map { _ in center.notifications(for: name, buffering: .wait(limit: 1)) }
         center.post(name, payload: 0)
         let isPosted = Gate()
@@ -30,7 +30,7 @@ import Testing
         signal.cancel()
     }
 
-    @Test(arguments: 0..<20) func onceCancelledItWaitsNowhere(round: Int) async {
+    @Test(arguments: 0..<20) func `a cancelled post stops waiting for every observer`(round: Int) async {
         let sequences = (0..<3).map { _ in center.notifications(for: name, buffering: .wait(limit: 1)) }
         center.post(name, payload: 0)
         let posting = Task { await center.postWaiting(name, payload: 1) }
@@ -43,7 +43,7 @@ import Testing
         for sequence in sequences { #expect(await read(1, sequence) == [2]) }
     }
 
-    @Test(arguments: 0..<20) func onceCancelledItDoesNotWaitForAnObserver(round: Int) async {
+    @Test(arguments: 0..<20) func `a cancelled post stops waiting for an async observer`(round: Int) async {
         let (begun, gate) = (Gate(), Gate())
         let token = center.observe(name, buffering: .wait(limit: 1)) { [journal] in
             begun.open()
@@ -65,7 +65,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func itWaitsForAReaderOfMessages() async {
+    @Test func `a post waits for a reader of messages`() async {
         let messages = center.messages(of: OrderPaid.self, buffering: .wait(limit: 1))
         center.post(OrderPaid(amount: 0))
         let posting = Task { [center, journal] in
@@ -80,7 +80,7 @@ import Testing
         #expect(messages.droppedCount == 0)
     }
 
-    @Test(arguments: 0..<20) func itIsReleasedByTheEndOfMessages(round: Int) async {
+    @Test(arguments: 0..<20) func `a post stops waiting when a message sequence ends`(round: Int) async {
         let messages = center.messages(of: OrderPaid.self, buffering: .wait(limit: 1))
         center.post(OrderPaid(amount: 0))
         let posting = Task { await center.postWaiting(OrderPaid(amount: 1)) }

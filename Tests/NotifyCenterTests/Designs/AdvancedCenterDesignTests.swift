@@ -30,7 +30,7 @@ import Testing
 
     // MARK: Features
 
-    @Test func observersNeedNoRemoval() {
+    @Test func `observers need no removal`() {
         var service: Service? = Service("service", journal)
         service?.start(in: center)
         center.post(name)
@@ -40,7 +40,7 @@ import Testing
         #expect(center.observationCount == 0)
     }
 
-    @Test func blockObserversEndWithTheirToken() {
+    @Test func `a block observation ends with its token`() {
         var token: ObservationToken? = center.observe(name) { [journal] _ in journal.note("block") }
         center.post(name)
         withExtendedLifetime(token) {}
@@ -49,7 +49,7 @@ import Testing
         #expect(journal.take() == ["block"])
     }
 
-    @Test func interceptionBeforeAndAfterEveryPost() {
+    @Test func `every post is intercepted before and after`() {
         let interception = center.intercept { [journal] notification, next in
             journal.note("before")
             next(notification)
@@ -61,7 +61,7 @@ import Testing
         withExtendedLifetime((interception, token)) {}
     }
 
-    @Test func handlersBelongToAnOwner() {
+    @Test func `handlers belong to an owner`() {
         let (one, two) = (Service("one", journal), Service("two", journal))
         one.start(in: center)
         two.start(in: center)
@@ -74,7 +74,7 @@ import Testing
 
     // MARK: Faults
 
-    @Test func faultAHandlerThatCapturedItsOwnerLivedForEver() {
+    @Test func `an observation does not keep its owner alive`() {
         var service: Service? = Service("service", journal)
         let gone = Weak(service)
         service?.start(in: center)
@@ -84,7 +84,7 @@ import Testing
         #expect(gone.isGone)
     }
 
-    @Test func faultRegisteringTwiceSilentlyReplaced() {
+    @Test func `registering twice adds a second observation`() {
         let service = Service("service", journal)
         service.start(in: center)
         service.start(in: center)
@@ -98,7 +98,7 @@ import Testing
         #expect(journal.take() == ["service", "service", "second"])
     }
 
-    @Test func faultOnlyOneOfThePostMethodsCouldBeIntercepted() throws {
+    @Test func `posts by every method are intercepted`() throws {
         let interception = center.intercept { [journal] notification, next in
             journal.note(notification.payload.map { "\($0)" } ?? "-")
             next(notification)

@@ -25,7 +25,7 @@ import Testing
 
     // MARK: Features
 
-    @Test func twoCallsAreEnough() throws {
+    @Test func `two calls are enough to observe and post`() throws {
         let owner = Thing()
         try center.observe("screen.shown", owner: owner) { [journal] _, notification in
             journal.note(notification.payload as? String ?? "-")
@@ -34,7 +34,7 @@ import Testing
         #expect(journal.take() == ["hello"])
     }
 
-    @Test func removalIsAutomatic() {
+    @Test func `observations are removed automatically`() {
         var screen: Screen? = Screen(1, journal, center: center)
         let gone = Weak(screen)
         center.post(name)
@@ -47,7 +47,7 @@ import Testing
 
     // MARK: The fault
 
-    @Test func faultHandlersOfInstancesThatAreGoneStackedUp() {
+    @Test func `handlers of released instances are removed`() {
         for number in 0..<100 {
             let screen = Screen(number, journal, center: center)
             center.post(name)
@@ -59,14 +59,14 @@ import Testing
         #expect(center.observationCount == 0)
     }
 
-    @Test func faultTheHandlerOfTheFirstInstanceRanForAll() {
+    @Test func `the handler of each instance is called with its instance`() {
         let screens = (1...3).map { Screen($0, journal, center: center) }
         center.post(name)
         #expect(journal.take() == ["screen 1", "screen 2", "screen 3"])
         withExtendedLifetime(screens) {}
     }
 
-    @Test func oneThatRegistersAgainAndAgainIsWarnedOfOrSaysAKey() {
+    @Test func `repeated registration causes a warning, unless a key is given`() {
         center.hooks.repeated = { [journal] in journal.note("\($0.ownerType)") }
         let owner = Thing()
         for _ in 0..<20 { center.observe(name, owner: owner) { _, _ in } }

@@ -24,7 +24,7 @@ import Testing
 
     // MARK: Features
 
-    @Test func defaultAndOwnInstances() {
+    @Test func `there is a default center, and further centers can be made`() {
         #expect(LocalCenter.default === LocalCenter.default)
         // Unlike any that another test may use.
         let name = NotificationName(literal: "NotificationCenterDesignTests.own")
@@ -37,7 +37,7 @@ import Testing
         withExtendedLifetime((token, own)) {}
     }
 
-    @Test func postByValueOrByNameObjectAndUserInfo() {
+    @Test func `posts have a value, or a name, object and user info`() {
         let token = center.observe(name) { [journal] notification in
             let info = notification.payload as? [String: Int] ?? [:]
             journal.note("\(notification.name) \(notification.object?.text ?? "-") \(info["age"] ?? 0)")
@@ -50,7 +50,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func observeWithAMethodOrAClosure() {
+    @Test func `observers are methods or closures`() {
         let controller = Controller(journal)
         center.observe(name, owner: controller) { $0.didFollow($1) }
         let token = center.observe(name, using: note("closure"))
@@ -59,7 +59,7 @@ import Testing
         withExtendedLifetime((controller, token)) {}
     }
 
-    @Test func removeByObserverByNameByObject() throws {
+    @Test func `observations are removed by observer, name or object`() throws {
         let controller = Controller(journal)
         try center.observe("user.left", owner: controller) { $0.didFollow($1) }
         center.removeObservations(of: controller, names: NotificationName(literal: "user.left"))
@@ -78,14 +78,14 @@ import Testing
 
     // MARK: Faults
 
-    @Test func faultABlockWithoutAQueueNeverFired() {
+    @Test func `a block without a queue is called`() {
         let token = center.observe(name, using: note("fired"))
         center.post(name)
         #expect(journal.take() == ["fired"])
         token.cancel()
     }
 
-    @Test func faultABlockCouldNotBeRemoved() {
+    @Test func `a block can be removed`() {
         let token = center.observe(name, using: note("block"))
         let other = center.observe(name, using: note("other"))
         token.cancel()
@@ -94,7 +94,7 @@ import Testing
         other.cancel()
     }
 
-    @Test func faultTheObjectFilterWasIgnored() {
+    @Test func `observations filter by object`() {
         let (alice, bob) = (Thing(), Thing())
         let tokens = [
             center.observe(name, object: NotificationObject(instance: alice), using: note("alice")),
@@ -111,7 +111,7 @@ import Testing
         withExtendedLifetime((alice, bob, tokens)) {}
     }
 
-    @Test func faultObserversWereHeldStrongly() {
+    @Test func `observers are held weakly`() {
         var controller: Controller? = Controller(journal)
         let gone = Weak(controller)
         if let controller { center.observe(name, owner: controller) { $0.didFollow($1) } }
@@ -121,7 +121,7 @@ import Testing
         #expect(journal.take() == [])
     }
 
-    @Test func faultObjectsWereHeldStrongly() {
+    @Test func `objects are held weakly`() {
         var object: Thing? = Thing()
         let gone = Weak(object)
         let token = object.map { center.observe(name, object: NotificationObject(instance: $0), using: note("called")) }
@@ -132,7 +132,7 @@ import Testing
         withExtendedLifetime(token) {}
     }
 
-    @Test func faultRemovingWhileEnumeratingCrashed() {
+    @Test func `observations may be removed during a post`() {
         let tokens = Later<[ObservationToken]>()
         tokens.value = (0..<100).map { index in
             center.observe(name) { [journal] _ in
@@ -149,7 +149,7 @@ import Testing
         tokens.value = nil
     }
 
-    @Test func faultNoNameWasDroppedAlthoughItMeansEveryName() throws {
+    @Test func `an observer without a name gets every name`() throws {
         let token = center.observe(.every) { [journal] in journal.note($0.name.string) }
         center.post(name)
         try center.post("anything.else")
@@ -158,7 +158,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func faultDeadEntriesStayed() {
+    @Test func `entries of released observers are removed`() {
         for round in 0..<10_000 {
             let controller = Controller(journal)
             // Names that are never posted, so that no post can find out.

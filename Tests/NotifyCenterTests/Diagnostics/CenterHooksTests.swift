@@ -18,7 +18,7 @@ import Testing
 
     // MARK: Unobserved
 
-    @Test func `a post that nobody observes is told, with what it carries`() throws {
+    @Test func `an unobserved post is reported with its contents`() throws {
         center.hooks.unobserved = { [journal] in
             journal.note("\($0.name) \($0.object?.text ?? "-") \($0.payload.map { "\($0)" } ?? "-")")
         }
@@ -40,7 +40,7 @@ import Testing
         withExtendedLifetime((others, object)) {}
     }
 
-    @Test func `who observes a type does not observe other payloads`() {
+    @Test func `an observer of a type does not observe other payloads`() {
         center.hooks.unobserved = { [journal] _ in journal.note("unobserved") }
         let token = center.observe(OrderPaid.self) { [journal] _ in journal.note("observer") }
         center.post(OrderPaid.notificationName, payload: "another payload")
@@ -51,7 +51,7 @@ import Testing
         withExtendedLifetime(token) {}
     }
 
-    @Test func `neither does who observes a type elsewhere, nor who reads its messages`() {
+    @Test func `async observers and readers of a type do not observe other payloads`() {
         center.hooks.unobserved = { [journal] in journal.note("unobserved \($0.payload ?? "-")") }
         let token = center.observe(OrderPaid.self, on: .serially) { _ in }
         center.post(OrderPaid.notificationName, payload: "another payload")
@@ -72,7 +72,7 @@ import Testing
         func hash(into hasher: inout Hasher) {}
     }
 
-    @Test func `who asks for another value of the same hash does not observe`() {
+    @Test func `an observer of another value with the same hash does not observe the post`() {
         center.hooks.unobserved = { [journal] _ in journal.note("unobserved") }
         let token = center.observe(name, object: NotificationObject(value: Colliding(number: 1)), using: note("1"))
         for number in 1...2 { center.post(name, object: NotificationObject(value: Colliding(number: number))) }
@@ -80,7 +80,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `who is gone, has ended or is paused does not observe`() {
+    @Test func `released, ended and paused observers do not observe`() {
         center.hooks.unobserved = { [journal] _ in journal.note("unobserved") }
         var owner: Thing? = Thing()
         if let owner { center.observe(name, owner: owner) { [journal] _, _ in journal.note("owner") } }
@@ -102,7 +102,7 @@ import Testing
         #expect(journal.take() == ["observer", "unobserved"])
     }
 
-    @Test func `with the hook taken away nothing is told`() {
+    @Test func `a removed hook is not called`() {
         center.hooks.unobserved = { [journal] _ in journal.note("unobserved") }
         center.hooks.unobserved = nil
         center.post(name)
@@ -110,7 +110,7 @@ import Testing
         #expect(center.takesShortWay)
     }
 
-    @Test func `the hook is told as before when an interception ends, and interceptors see posts when the hook goes`() {
+    @Test func `removing a hook or an interceptor does not affect the other`() {
         center.hooks.unobserved = { [journal] _ in journal.note("unobserved") }
         let watch = { [center, journal] in
             center.intercept { notification, next in
@@ -130,7 +130,7 @@ import Testing
         withExtendedLifetime(second) {}
     }
 
-    @Test func `a hook may observe what it was told of`() {
+    @Test func `a hook may observe the reported name`() {
         let token = Later<ObservationToken>()
         center.hooks.unobserved = { [center, journal] notification in
             journal.note("unobserved")
@@ -145,7 +145,7 @@ import Testing
 
     // MARK: Failed
 
-    @Test func `an observer that throws is told of, and the others are called all the same`() {
+    @Test func `an error of an observer is reported and the other observers are called`() {
         center.hooks.failed = { [journal] failure in
             let payload = failure.notification.payload as? Int ?? 0
             journal.note("\(failure.error) \(failure.notification.name) \(payload)")
@@ -164,7 +164,7 @@ import Testing
         withExtendedLifetime((first, second, third, last)) {}
     }
 
-    @Test func `a typed observer that throws is told of with the message as payload`() {
+    @Test func `an error of a typed observer is reported with the message as payload`() {
         center.hooks.failed = { [journal] in
             journal.note("\($0.error) \(($0.notification.payload as? OrderPaid)?.amount ?? 0)")
         }
@@ -179,7 +179,7 @@ import Testing
         withExtendedLifetime((token, last)) {}
     }
 
-    @Test func `a failure says where the observer was registered`() {
+    @Test func `a failure names the place of registration`() {
         center.hooks.failed = { [journal] in journal.note("\($0)") }
         let line = #line + 1
         let token = center.observe(name) { _ in throw Failure(description: "no money") }
@@ -189,7 +189,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `what throws once has had its turn`() {
+    @Test func `a once observation that throws has ended`() {
         center.hooks.failed = { [journal] _ in journal.note("failed") }
         let token = center.observe(name, options: .once) { _ in throw Failure(description: "once") }
         center.post(name)
@@ -206,7 +206,7 @@ import Testing
         center.observe(name, object: object, owner: owner, options: key.map { .key($0) } ?? []) { _, _ in }
     }
 
-    @Test func `the same observation again and again is told once for each owner and place`() {
+    @Test func `a repeated observation is reported once per owner and place`() {
         center.hooks.repeated = { [journal] in journal.note("\($0.ownerType) \($0.names)") }
         let owner = Thing()
         for _ in 0..<OwnerIndex.repetitions - 1 { observe(name, owner: owner) }
@@ -223,7 +223,7 @@ import Testing
         #expect(journal.take() == ["Thing orders.paid"])
     }
 
-    @Test func `a repetition is told again of an owner at the address of one that is gone`() {
+    @Test func `a repetition is reported again for a new owner at the same address`() {
         center.hooks.repeated = { [journal] _ in journal.note("repeated") }
         var addresses: Set<ObjectIdentifier> = []
         for _ in 0..<100 {
@@ -236,7 +236,7 @@ import Testing
         #expect(addresses.count < 100)
     }
 
-    @Test func `observations that differ are no repetition`() throws {
+    @Test func `different observations are not repetitions`() throws {
         center.hooks.repeated = { [journal] in journal.note("\($0)") }
         let owner = Thing()
         for index in 0..<100 { observe(try NotificationName("n.\(index)"), owner: owner) }
@@ -258,7 +258,7 @@ import Testing
         #expect(journal.take() == [])
     }
 
-    @Test func `a repetition says who, what and where`() {
+    @Test func `a repetition names the owner, the observed names and the place`() {
         center.hooks.repeated = { [journal] in journal.note("\($0)") }
         let owner = Thing()
         let line = #line + 1
@@ -273,7 +273,7 @@ import Testing
 
     // MARK: The hooks themselves
 
-    @Test func `hooks may use the center, also as they go`() {
+    @Test func `hooks may use the center, also while they are released`() {
         final class Careful: Sendable {
             let center: LocalCenter
             init(_ center: LocalCenter) { self.center = center }
@@ -293,7 +293,7 @@ import Testing
         withExtendedLifetime(token) {}
     }
 
-    @Test func `what a hook captured goes with it`() {
+    @Test func `the captures of a hook are released with it`() {
         var captured: Thing? = Thing()
         let gone = Weak(captured)
         center.hooks.unobserved = { [captured] _ in withExtendedLifetime(captured) {} }

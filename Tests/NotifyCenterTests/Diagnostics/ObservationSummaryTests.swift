@@ -10,7 +10,7 @@ import Testing
         center.observations.map { "\($0)".part(before: " at ") }
     }
 
-    @Test func `all are listed in order of registration, whatever their priority`() throws {
+    @Test func `observations are listed in order of registration, whatever their priority`() throws {
         let tokens = [
             center.observe(name) { _ in },
             try center.observe("orders.*", options: .priority(5)) { _ in },
@@ -25,7 +25,7 @@ import Testing
         withExtendedLifetime((tokens, last)) {}
     }
 
-    @Test func `an object, an owner and a pause are told`() {
+    @Test func `the object, the owner and the pause are listed`() {
         let owner = Thing()
         let instance = Thing()
         let observation = center.observe(name, object: "17", owner: owner, options: [.key("k"), .priority(-1)]) {
@@ -46,7 +46,7 @@ import Testing
         withExtendedLifetime((owner, instance, tokens)) {}
     }
 
-    @Test func `fields say what the line says`() throws {
+    @Test func `fields have the values of the line`() throws {
         let owner = Thing()
         let line = UInt(#line + 1)
         center.observe(name, object: "17", owner: owner, options: [.key("k"), .priority(3)]) { _, _ in }
@@ -61,7 +61,7 @@ import Testing
         #expect("\(summary)".hasSuffix(" at NotifyCenterTests/ObservationSummaryTests.swift:\(line)"))
     }
 
-    @Test func `what was dropped is shown, if anything was`() {
+    @Test func `the dropped count is listed unless zero`() {
         let sequence = center.notifications(for: name, buffering: .dropNewest(limit: 1))
         center.post(name)
         #expect(lines == ["orders.paid"])
@@ -73,7 +73,7 @@ import Testing
         withExtendedLifetime(sequence) {}
     }
 
-    @Test func `who is gone is not listed, neither is what was replaced or has ended`() {
+    @Test func `released, replaced and ended observations are not listed`() {
         var owner: Thing? = Thing()
         if let owner { center.observe(name, owner: owner) { _, _ in } }
         var instance: Thing? = Thing()
@@ -89,7 +89,7 @@ import Testing
         withExtendedLifetime((ofInstance, replaced, replacing, once)) {}
     }
 
-    @Test func `the list keeps nobody`() {
+    @Test func `the list holds no objects strongly`() {
         var owner: Thing? = Thing()
         let gone = Weak(owner)
         if let owner { center.observe(name, object: NotificationObject(instance: owner), owner: owner) { _, _ in } }

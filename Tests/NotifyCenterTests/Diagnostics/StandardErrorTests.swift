@@ -11,7 +11,7 @@ import Testing
             .filter { $0.contains("NotifyCenter: ") }
     }
 
-    @Test func `an observer that throws, and one that is made again and again, are a line each`() async {
+    @Test func `errors and repetitions are printed as one line each`() async {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let center = LocalCenter()
             let owner = Thing()

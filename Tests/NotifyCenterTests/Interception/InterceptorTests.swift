@@ -25,7 +25,7 @@ import Testing
 
     // MARK: Order
 
-    @Test func `interceptors stand around the observers in the order in which they were added`() {
+    @Test func `interceptors wrap the observers in order of addition`() {
         let tokens = ["outer", "inner"].map { label in
             center.intercept { [journal] notification, next in
                 journal.note("before \(label)")
@@ -39,7 +39,7 @@ import Testing
         withExtendedLifetime((tokens, observer)) {}
     }
 
-    @Test func `a post from an interceptor goes through all of them from the start`() throws {
+    @Test func `a post by an interceptor passes all interceptors`() throws {
         let other = NotificationName(literal: "other")
         let first = watch("first")
         let second = center.intercept { [name, center] notification, next in
@@ -54,14 +54,14 @@ import Testing
 
     // MARK: Watch, change, stop
 
-    @Test func `an interceptor sees posts that nobody observes`() {
+    @Test func `an interceptor sees unobserved posts`() {
         let token = watch("watched")
         center.post(name)
         #expect(journal.take() == ["watched orders.paid"])
         token.cancel()
     }
 
-    @Test func `what an interceptor changes, those after it and the observers get`() {
+    @Test func `a change by an interceptor reaches later interceptors and the observers`() {
         let changed = NotificationName(literal: "changed")
         let first = center.intercept { notification, next in
             next(LocalNotification(name: changed, object: "new", payload: 2))
@@ -73,7 +73,7 @@ import Testing
         withExtendedLifetime((first, second, observers)) {}
     }
 
-    @Test func `the observers of a type get the message that an interceptor put in`() {
+    @Test func `observers of a type get a message replaced by an interceptor`() {
         let token = center.intercept { notification, next in
             guard let paid = notification.payload as? OrderPaid else { return next(notification) }
             next(LocalNotification(name: notification.name, payload: OrderPaid(amount: paid.amount * 2)))
@@ -84,7 +84,7 @@ import Testing
         withExtendedLifetime((token, observer)) {}
     }
 
-    @Test func `an interceptor of a type changes its messages and keeps name and object`() {
+    @Test func `a typed interceptor changes messages and keeps name and object`() {
         let tokens = [
             center.intercept(OrderPaid.self) { paid, next in
                 if paid.amount > 0 { next(OrderPaid(amount: paid.amount * 2)) }
@@ -104,7 +104,7 @@ import Testing
         withExtendedLifetime((tokens, observers)) {}
     }
 
-    @Test func `an interceptor that does not go on stops the post`() {
+    @Test func `an interceptor that does not call next stops the post`() {
         let token = center.intercept { notification, next in if notification.object != "secret" { next(notification) } }
         let last = watch("last")
         let observer = observe(name, "observer")
@@ -116,7 +116,7 @@ import Testing
         withExtendedLifetime((token, last, observer)) {}
     }
 
-    @Test func `an interceptor that goes on twice posts twice`() {
+    @Test func `an interceptor that calls next twice posts twice`() {
         let token = center.intercept { notification, next in
             next(notification)
             next(notification)
@@ -154,7 +154,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `every way of posting is watched, changed and stopped`(_ way: Way) throws {
+    func `every post method can be watched, changed and stopped`(_ way: Way) throws {
         let observers = [
             observe(name, "name"), center.observe(OrderPaid.self) { [journal] in journal.note("typed \($0.amount)") },
         ]
@@ -196,7 +196,7 @@ import Testing
         #expect(center.takesShortWay)
     }
 
-    @Test func `ending an interception again, or letting its token go after that, ends no other`() {
+    @Test func `ending an interception again ends no other`() {
         var ended: InterceptionToken? = watch("ended")
         ended?.cancel()
         let token = watch("stays")
@@ -207,7 +207,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `a post that is on its way goes on through an interceptor that ends, and past one that is added`() {
+    @Test func `a post in progress passes ended interceptors and skips added ones`() {
         let added = Later<InterceptionToken>()
         let ending = Later<InterceptionToken>()
         let first = center.intercept { [center, journal] notification, next in
@@ -230,7 +230,7 @@ import Testing
         withExtendedLifetime((first, observer)) {}
     }
 
-    @Test func `what an interceptor captured goes with it, and may end another one`() {
+    @Test func `the captures of an interceptor are released with it and may end another`() {
         var captured: InterceptionToken? = watch("captured")
         let gone = Weak(captured)
         let token = center.intercept { [captured] notification, next in

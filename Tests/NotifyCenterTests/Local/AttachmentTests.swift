@@ -13,7 +13,7 @@ import Testing
 
     private final class Other: Sendable {}
 
-    @Test func `it is made by the first who asks, and the same for all after him`() {
+    @Test func `an attachment is made once and then shared`() {
         let center = LocalCenter()
         let first = center.attachment(Attached.self) { Attached("first") }
         let second = center.attachment(Attached.self) {
@@ -26,7 +26,7 @@ import Testing
         #expect(LocalCenter().attachment(Attached.self) { Attached("of another center") } !== first)
     }
 
-    @Test func `of two that are made at once, the first that is there stays`() {
+    @Test func `of two attachments made concurrently the first is kept`() {
         let center = LocalCenter()
         let inner = Later<Attached>()
         let outer = center.attachment(Attached.self) {
@@ -38,7 +38,7 @@ import Testing
         #expect(center.attachment(Attached.self) { Attached("later") } === outer)
     }
 
-    @Test func `it goes with the center`() {
+    @Test func `an attachment is released with its center`() {
         var center: LocalCenter? = LocalCenter()
         let gone = Weak(center?.attachment(Attached.self) { Attached("attached") })
         #expect(!gone.isGone)

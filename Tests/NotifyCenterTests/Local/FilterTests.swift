@@ -13,7 +13,7 @@ import Testing
         for amount in amounts { center.post(OrderPaid(amount: amount)) }
     }
 
-    @Test func `observers get only what the filter accepts`() throws {
+    @Test func `observers get only messages that the filter accepts`() throws {
         let owner = Thing()
         let tokens = [
             center.observe(OrderPaid.self, options: large) { [journal] in journal.note("type \($0.amount)") },
@@ -30,7 +30,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `all filters must accept`() {
+    @Test func `all filters must accept a message`() {
         let even: ObservationOptions = .filter(OrderPaid.self) { $0.amount % 2 == 0 }
         let token = center.observe(OrderPaid.self, options: [large, even]) { [journal] in journal.note("\($0.amount)") }
         post(2, 11, 12)
@@ -38,7 +38,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `what is rejected does not end an observation that is made once`() {
+    @Test func `a rejected message does not end a once observation`() {
         let token = center.observe(OrderPaid.self, options: [.once, large]) { [journal] in journal.note("\($0.amount)")
         }
         post(1, 11, 12)
@@ -46,7 +46,7 @@ import Testing
         #expect(!token.observation.isActive)
     }
 
-    @Test func `what is rejected takes no room`() async {
+    @Test func `a rejected message uses no buffer space`() async {
         let messages = center.messages(of: OrderPaid.self, options: large, buffering: .dropNewest(limit: 1))
         post(1, 2, 11)
         var iterator = messages.makeAsyncIterator()
@@ -54,7 +54,7 @@ import Testing
         #expect(messages.droppedCount == 0)
     }
 
-    @Test func `what is rejected does not count for a rate`() {
+    @Test func `a rejected message does not count for a rate limit`() {
         let options: ObservationOptions = [.throttled(for: .seconds(1), clock: ManualClock()), large]
         let token = center.observe(OrderPaid.self, options: options) { [journal] in journal.note("\($0.amount)") }
         post(1, 11)
@@ -62,7 +62,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `a post that all filters reject is unobserved`() {
+    @Test func `a post rejected by all filters is unobserved`() {
         center.hooks.unobserved = { [journal] in journal.note("unobserved \(($0.payload as? OrderPaid)?.amount ?? 0)") }
         let token = center.observe(OrderPaid.self, options: large) { [journal] in journal.note("\($0.amount)") }
         post(1, 11)
@@ -70,7 +70,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `retained ones are filtered too`() {
+    @Test func `retained messages are filtered`() {
         center.postRetained(OrderPaid(amount: 1))
         let token = center.observe(OrderPaid.self, options: large) { [journal] in journal.note("\($0.amount)") }
         #expect(journal.take() == [])

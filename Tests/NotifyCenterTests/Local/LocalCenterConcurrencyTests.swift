@@ -8,7 +8,7 @@ import Testing
 
 /// What holds when several threads use a center at once. Also meant to be run under the thread sanitizer.
 @Suite struct LocalCenterConcurrencyTests {
-    @Test func postingAddingAndEndingFromManyTasks() async throws {
+    @Test func `posting, adding and ending from many tasks is safe`() async throws {
         let center = LocalCenter()
         let calls = Atomic(0)
         let names = try (0..<8).map { try NotificationName("n.\($0)") }
@@ -47,7 +47,7 @@ import Testing
     }
 
     /// Whom a name reaches is remembered: posts of it do not wait for those who change the center.
-    @Test func whatWasPostedBeforeIsPostedWithoutTheCentersLock() {
+    @Test func `names posted before are posted without the center's lock`() {
         let center = LocalCenter()
         let calls = Atomic(0)
         let nobody = NotificationName(literal: "nobody")
@@ -78,7 +78,7 @@ import Testing
     }
 
     /// Everything that changes what a post does, at once, on names that all share.
-    @Test func everythingAtOnceFromManyThreads() async {
+    @Test func `all operations can run concurrently`() async {
         let center = LocalCenter()
         center.hooks.repeated = { _ in }
         center.hooks.failed = { _ in }

@@ -11,7 +11,7 @@ import Testing
 
     private final class Owner: Sendable {}
 
-    @Test func observersGetWhatWasPosted() throws {
+    @Test func `observers get the name, object and payload`() throws {
         let token = center.observe(name) { [journal] notification in
             journal.note(
                 "\(notification.name) \(notification.object?.text ?? "-") \(notification.payload as? Int ?? 0)")
@@ -23,7 +23,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func namesThatBreakTheRulesWorkIfExact() {
+    @Test func `exact names may break the naming rules`() {
         let odd = NotificationName(unchecked: "UIKeyboard Did Show.*")
         let token = center.observe(odd) { [journal] in journal.note($0.name.string) }
         center.post(odd)
@@ -34,7 +34,7 @@ import Testing
 
     // MARK: Tokens
 
-    @Test func anObservationEndsWithItsToken() {
+    @Test func `an observation ends with its token`() {
         var token: ObservationToken? = center.observe(name) { [journal] _ in journal.note("called") }
         center.post(name)
         #expect(journal.take() == ["called"])
@@ -45,7 +45,7 @@ import Testing
         #expect(center.observationCount == 0)
     }
 
-    @Test func cancellingTwiceDoesNothingToOthers() {
+    @Test func `cancelling twice has no effect on others`() {
         let first = center.observe(name) { [journal] _ in journal.note("first") }
         first.cancel()
         let second = center.observe(name) { [journal] _ in journal.note("second") }
@@ -56,7 +56,7 @@ import Testing
         #expect(center.observationCount == 0)
     }
 
-    @Test func theClosureIsLetGoWithTheToken() {
+    @Test func `the closure is released with the token`() {
         var captured: Owner? = Owner()
         let watched = Weak(captured)
         let token = center.observe(name) { [captured] _ in withExtendedLifetime(captured) {} }
@@ -67,7 +67,7 @@ import Testing
         #expect(watched.value == nil)
     }
 
-    @Test func aClosureMayEndOthersWhileItIsLetGo() {
+    @Test func `a closure may end other observations while it is released`() {
         final class Chain: Sendable {
             let next: ObservationToken?
             init(_ next: ObservationToken?) { self.next = next }
@@ -85,7 +85,7 @@ import Testing
 
     // MARK: Owners
 
-    @Test func anOwnerIsHandedToItsClosure() {
+    @Test func `an owner is passed to its closure`() {
         let owner = Owner()
         center.observe(name, owner: owner) { [journal] handed, notification in
             journal.note("\(notification.name) \(ObjectIdentifier(handed))")
@@ -94,7 +94,7 @@ import Testing
         #expect(journal.take() == ["orders.created \(ObjectIdentifier(owner))"])
     }
 
-    @Test func ownersAreHeldWeaklyAndEndTheirObservations() throws {
+    @Test func `owners are held weakly and end their observations`() throws {
         var owner: Owner? = Owner()
         let watched = Weak(owner)
         if let owner {
@@ -112,7 +112,7 @@ import Testing
         #expect(journal.take() == [])
     }
 
-    @Test func aDeadOwnersClosureIsLetGoByThePostThatMissesIt() {
+    @Test func `a post releases the closure of a released owner`() {
         var captured: Owner? = Owner()
         let watched = Weak(captured)
         var owner: Owner? = Owner()
@@ -124,7 +124,7 @@ import Testing
         #expect(watched.value == nil)
     }
 
-    @Test func deadOwnersThatNobodyPostsToArePrunedByAdditions() throws {
+    @Test func `adding observations prunes observations of released owners`() throws {
         let captured = Mutex<[Weak<Owner>]>([])
         for index in 0..<10_000 {
             let box = Owner()
@@ -137,7 +137,7 @@ import Testing
         #expect(center.observationCount == 0)
     }
 
-    @Test func anOwnerMayDieDuringThePost() {
+    @Test func `an owner may be released during the post`() {
         let owner = Later<Owner>()
         owner.value = Owner()
         let token = center.observe(name) { _ in owner.value = nil }
@@ -148,7 +148,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func anOwnerMayPostAndCancelWhileItDies() {
+    @Test func `an owner may post and cancel while it is released`() {
         final class Careful: Sendable {
             let center: LocalCenter
             let token: ObservationToken

@@ -28,7 +28,7 @@ struct Undeclared: NotificationMessage {
         withExtendedLifetime((token, typed)) {}
     }
 
-    @Test func `private, local and generic types have names that follow the rules, each its own`() throws {
+    @Test func `private, local and generic types have distinct valid names`() throws {
         struct Local: NotificationMessage {}
         struct Other: NotificationMessage {}
         let names = [
@@ -40,7 +40,7 @@ struct Undeclared: NotificationMessage {
         #expect(Boxed<Int>.notificationName == Boxed<Int>.notificationName)
     }
 
-    @Test func `a literal is a name or a pattern, whichever is asked for`() {
+    @Test func `a literal is a name or a pattern, as the context requires`() {
         let name: NotificationName = "orders.paid"
         let pattern: NamePattern = "orders.*"
         #expect(pattern.matches(name))
@@ -52,12 +52,12 @@ struct Undeclared: NotificationMessage {
         token.cancel()
     }
 
-    @Test func `a literal that breaks a rule stops the program`() async {
+    @Test func `an invalid literal stops the program`() async {
         await #expect(processExitsWith: .failure) { _ = NotificationName("orders..paid") }
         await #expect(processExitsWith: .failure) { _ = NamePattern("orders.>.paid") }
     }
 
-    @Test func `the object of a post replaces that of the message`() {
+    @Test func `the object of a post overrides that of the message`() {
         let tokens = ["17", "18"].map { order in
             center.observe(OrderPaid.self, object: NotificationObject(order)) { [journal] in
                 journal.note("\(order): \($0.amount)")

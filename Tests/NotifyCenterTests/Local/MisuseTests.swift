@@ -18,7 +18,7 @@ import Testing
 
     // MARK: Throwing
 
-    @Test func aHandlerThatThrowsLeavesEveryoneElseInPlace() {
+    @Test func `an observer that throws does not affect the others`() {
         let failures = Atomic(0)
         center.hooks.failed = { [center, name] _ in
             // The hook itself may post, and may end what failed.
@@ -44,7 +44,7 @@ import Testing
 
     // MARK: Removing during a post
 
-    @Test func anOwnerThatDiesDuringThePostIsNotCalledAndTheOthersAre() {
+    @Test func `an owner released during the post is not called and the others are`() {
         let owners = Later<[Thing]>()
         owners.value = (0..<5).map { _ in Thing() }
         let gone = owners.value?.map { Weak($0) } ?? []
@@ -66,7 +66,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func anObserverThatRemovesItselfGoesAndTheOthersStayInOrder() {
+    @Test func `an observer that removes itself leaves the others in order`() {
         let own = Later<ObservationToken>()
         let captured = Later<Thing>()
         captured.value = Thing()
@@ -87,7 +87,7 @@ import Testing
         withExtendedLifetime((first, last)) {}
     }
 
-    @Test func anObserverThatRemovesAnotherLeavesTheRestInOrder() {
+    @Test func `an observer that removes another leaves the others in order`() {
         let tokens = Later<[ObservationToken]>()
         tokens.value = (0..<6).map { index in
             center.observe(name) { [journal] _ in
@@ -106,7 +106,7 @@ import Testing
         tokens.value = nil
     }
 
-    @Test func anObserverThatRemovesEverybodyIsTheLastToBeCalled() throws {
+    @Test func `an observer that removes all observations is called last`() throws {
         let owner = Thing()
         var tokens = [observe("first")]
         center.observe(name, owner: owner) { [journal] _, _ in journal.note("owned") }
@@ -128,7 +128,7 @@ import Testing
         withExtendedLifetime((owner, tokens, next)) {}
     }
 
-    @Test func anOwnerThatRemovesItselfDuringThePost() {
+    @Test func `an owner may remove itself during the post`() {
         let owner = Thing()
         let first = observe("first")
         for index in 0..<3 {
@@ -151,7 +151,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func postingTheSameNameFromInsideAThousandTimesDeep(_ way: Way) {
+    func `posts of the same name may be nested a thousand deep`(_ way: Way) {
         let depth = Later<Int>()
         depth.value = 0
         let post = { @Sendable [center, name] in
@@ -181,7 +181,7 @@ import Testing
 
     // MARK: A million
 
-    @Test func aMillionObservationsOfOneOwner() {
+    @Test func `an owner may have a million observations`() {
         var owner: Thing? = Thing()
         let gone = Weak(owner)
         center.hooks.repeated = { _ in }
@@ -209,7 +209,7 @@ import Testing
 
     // MARK: Cycles
 
-    @Test func aTokenThatItsOwnClosureHoldsEndsWhenItIsCancelled() {
+    @Test func `a token held by its own closure ends when cancelled`() {
         let token = Later<ObservationToken>()
         let gone = { [center, name] in
             let captured = Thing()
@@ -222,7 +222,7 @@ import Testing
         #expect(gone.isGone)
     }
 
-    @Test func aCenterThatOnlyItsObserversHoldGoesWithThem() {
+    @Test func `a center held only by its observers is released with them`() {
         var center: LocalCenter? = LocalCenter()
         let gone = Weak(center)
         var owner: Thing? = Thing()

@@ -21,7 +21,7 @@ import Testing
 
     // MARK: Both get it
 
-    @Test func `who observes the type and who observes the name both get a message, in order`() throws {
+    @Test func `observers of a type and of its name both get a message, in order`() throws {
         let tokens = [
             observeType("first"), observeName("second"), observeType("third"),
             try center.observe("orders.*") { [journal] in
@@ -34,7 +34,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `both get what is posted by name with a message as payload`() throws {
+    @Test func `observers of a type and of its name both get a message posted by name`() throws {
         let tokens = [observeType("type"), observeName("name")]
         let name = OrderPaid.notificationName
         center.post(name, payload: OrderPaid(amount: 5))
@@ -48,7 +48,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `a payload of another type, or none, does not reach who observes the type`() {
+    @Test func `a payload of another type does not reach observers of the type`() {
         let tokens = [observeType("type"), observeName("name")]
         center.post(OrderPaid.notificationName)
         center.post(OrderPaid.notificationName, payload: "5")
@@ -57,7 +57,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `types of one name are told apart`() {
+    @Test func `types with the same name are distinguished`() {
         let tokens = [
             observeType("here"),
             center.observe(OrderPaidAbroad.self) { [journal] in journal.note("abroad \($0.currency)") },
@@ -68,7 +68,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `a message says what it concerns`() {
+    @Test func `a message's object is used for filtering`() {
         let tokens = [
             observeType("any"), observeType("17", object: "17"), observeName("name 17", object: "17"),
             observeType("18", object: "18"),
@@ -80,7 +80,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `a nil payload is nil, and one that is an optional is what it is`() {
+    @Test func `a nil payload is nil, and an optional payload is unwrapped`() {
         let name = OrderPaid.notificationName
         #expect(LocalNotification(name: name).payload == nil)
         #expect(LocalNotification(name: name, payload: nil).payload == nil)
@@ -94,7 +94,7 @@ import Testing
     static let wildcards = ["*", ">", "a.*", "a.>"]
 
     @Test(arguments: badNames)
-    func `a name that breaks a rule throws at registration and at posting`(_ bad: String) {
+    func `an invalid name throws at registration and at posting`(_ bad: String) {
         let owner = Thing()
         #expect(throws: NameError.self) { try center.observe(bad) { _ in } }
         #expect(throws: NameError.self) { try center.observe(bad, owner: owner) { _, _ in } }
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: wildcards)
-    func `a wildcard is observed and not posted`(_ pattern: String) throws {
+    func `a wildcard can be observed but not posted`(_ pattern: String) throws {
         let token = try center.observe(pattern) { [journal] in journal.note($0.name.string) }
         let error = #expect(throws: NameError.self) { try center.post(pattern) }
         #expect(error?.code == .wildcardInName)
@@ -119,7 +119,7 @@ import Testing
         #expect(center.observationCount == 0)
     }
 
-    @Test func `what throws at posting calls nobody, not even hooks and interceptors`() {
+    @Test func `a post that throws reaches no observers, hooks or interceptors`() {
         let token = center.observe(.every) { [journal] _ in journal.note("observer") }
         let interceptor = center.intercept { [journal] notification, next in journal.note("interceptor") }
         center.hooks.unobserved = { [journal] _ in journal.note("unobserved") }

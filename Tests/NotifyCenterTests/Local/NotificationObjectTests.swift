@@ -19,7 +19,7 @@ import Testing
 
     // MARK: Texts
 
-    @Test func `texts are equal if their bytes are`() {
+    @Test func `texts are equal if their bytes are equal`() {
         let tokens = [
             observe("caf\u{E9}", "composed"), observe("cafe\u{301}", "decomposed"), observe("", "empty"),
             observe(NotificationObject(String(repeating: "x", count: 10_000)), "long"),
@@ -33,7 +33,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `a text that is made is that of a literal`() {
+    @Test func `a computed text equals a literal`() {
         let number = 17
         #expect(NotificationObject("order-17") == "order-\(number)")
         #expect(NotificationObject("order-17").text == "order-17")
@@ -54,7 +54,7 @@ import Testing
         func hash(into hasher: inout Hasher) {}
     }
 
-    @Test func `values are equal if they are, and of one type`() {
+    @Test func `values are equal if their types and values are equal`() {
         let tokens = [
             observe(NotificationObject(value: 1), "1"), observe(NotificationObject(value: 1.0), "1.0"),
             observe(NotificationObject(value: "1"), "text 1"), observe("1", "1 as text"),
@@ -70,7 +70,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `values of one hash are told apart`() {
+    @Test func `values with the same hash are distinguished`() {
         let tokens = (0..<10).map { observe(NotificationObject(value: Clashing(id: $0)), "\($0)") }
         for id in 0..<10 { #expect(posting(NotificationObject(value: Clashing(id: id))) == ["\(id)"]) }
         #expect(posting(NotificationObject(value: Clashing(id: 10))) == [])
@@ -78,7 +78,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `a value is handed on as its own type and no other`() {
+    @Test func `a value is returned as its own type only`() {
         let object = NotificationObject(value: Point(x: 1, y: 2))
         #expect(object.value(as: Point.self) == Point(x: 1, y: 2))
         #expect(object.value(as: Int.self) == nil)
@@ -97,7 +97,7 @@ import Testing
         func hash(into hasher: inout Hasher) {}
     }
 
-    @Test func `an instance is equal to itself alone`() {
+    @Test func `an instance is equal to itself only`() {
         let (one, two) = (Same(), Same())
         let token = observe(NotificationObject(instance: one), "one")
         #expect(posting(NotificationObject(instance: one)) == ["one"])
@@ -110,7 +110,7 @@ import Testing
         withExtendedLifetime((one, two, token)) {}
     }
 
-    @Test func `an observation does not keep the instance that it asks for, and ends when it is gone`() {
+    @Test func `an observation does not retain its instance and ends when the instance is released`() {
         var instance: Thing? = Thing()
         let gone = Weak(instance)
         let token = instance.map { observe(NotificationObject(instance: $0), "observer") }
@@ -121,7 +121,7 @@ import Testing
         #expect(token?.observation.isActive == false)
     }
 
-    @Test func `neither does the memory of whom a post reached`() {
+    @Test func `the post cache does not retain an instance`() {
         var instance: Thing? = Thing()
         let gone = Weak(instance)
         let any = center.observe(name) { _ in }
@@ -131,7 +131,7 @@ import Testing
         withExtendedLifetime(any) {}
     }
 
-    @Test func `another instance at the same address is not taken for the one that is gone`() {
+    @Test func `another instance at the same address is a different object`() {
         var tokens: [ObservationToken] = []
         var addresses: Set<ObjectIdentifier> = []
         var reused = 0
@@ -148,7 +148,7 @@ import Testing
         #expect(center.observationCount == 0)
     }
 
-    @Test func `observations of instances that are gone are ended by additions, not only by posts`() {
+    @Test func `adding observations ends observations of released instances`() {
         var tokens: [ObservationToken] = []
         for _ in 0..<1_000 { tokens.append(observe(NotificationObject(instance: Thing()), "gone")) }
         let left = center.state.withLock { $0.core.registrationCount }
@@ -157,7 +157,7 @@ import Testing
 
     // MARK: As a key
 
-    @Test func `objects can be told apart in a set`() {
+    @Test func `objects are distinguished in a set`() {
         let instance = Thing()
         let objects: [NotificationObject] = [
             "1", NotificationObject(value: 1), NotificationObject(value: "1"), NotificationObject(instance: instance),

@@ -17,7 +17,7 @@ import Testing
         }.store(in: bag)
     }
 
-    @Test func `what is in the bag goes on until the bag is released`() {
+    @Test func `observations in a bag last until the bag is released`() {
         var bag: ObservationBag? = ObservationBag()
         if let bag { fill(bag) }
         center.post(name)
@@ -40,7 +40,7 @@ import Testing
         #expect(journal.take() == ["intercepted", "first", "second"])
     }
 
-    @Test func `observations that have ended do not pile up`() {
+    @Test func `ended observations do not accumulate`() {
         let bag = ObservationBag()
         var tokens: [Weak<ObservationToken>] = []
         for _ in 0..<1_000 {

@@ -20,7 +20,7 @@ import Testing
 
     // MARK: Once
 
-    @Test func `once is one call, after which the observation has ended`() {
+    @Test func `a once observation ends after one call`() {
         let once = observe("once", .once)
         let always = observe("always", [])
         #expect(once.observation.isActive)
@@ -31,7 +31,7 @@ import Testing
         withExtendedLifetime((once, always)) {}
     }
 
-    @Test func `a post of another object, or while it is paused, is not the one`() {
+    @Test func `posts with another object or during a pause do not count as the one call`() {
         let token = center.observe(name, object: NotificationObject(value: 1), options: .once) { [journal] _ in
             journal.note("once")
         }
@@ -46,7 +46,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `once is not called again by a post from inside it`() {
+    @Test func `a once observer is not called by a nested post`() {
         let token = center.observe(name, options: .once) { [center, name, journal] _ in
             journal.note("once")
             center.post(name)
@@ -55,7 +55,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `once of an owner and of a typed message`() {
+    @Test func `once applies to owners and typed messages`() {
         let owner = Thing()
         center.observe(OrderPaid.self, owner: owner, options: .once) { [journal] _, _ in journal.note("typed") }
         center.observe(name, owner: owner, options: .once) { [journal] _, _ in journal.note("by name") }
@@ -65,7 +65,7 @@ import Testing
         #expect(center.observationCount == 0)
     }
 
-    @Test func `what captured goes with the one call`() {
+    @Test func `the captures of a once observer are released with its call`() {
         var captured: Thing? = Thing()
         let gone = Weak(captured)
         let token = center.observe(name, options: .once) { [captured] _ in withExtendedLifetime(captured) {} }
@@ -75,7 +75,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `of posts at the same time exactly one calls it`() async {
+    @Test func `exactly one of several concurrent posts calls a once observer`() async {
         let calls = Atomic(0)
         let rounds = 5_000
         let names = (0..<rounds).map { NotificationName(unchecked: "n\($0)") }
@@ -102,7 +102,7 @@ import Testing
 
     // MARK: Keys
 
-    @Test func `a key takes the place of an earlier observation`() {
+    @Test func `a key replaces an earlier observation`() {
         let first = observe("first", .key("k"))
         let other = observe("other", .key("another"))
         let second = observe("second", .key("k"))
@@ -114,7 +114,7 @@ import Testing
         withExtendedLifetime((other, second)) {}
     }
 
-    @Test func `a key holds whatever is observed`() throws {
+    @Test func `a key is independent of the observed names`() throws {
         let first = observe("first", .key("k"))
         let second = try center.observe("a.*", object: "17", options: .key("k")) { [journal] _ in journal.note("second")
         }
@@ -124,7 +124,7 @@ import Testing
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test func `a key that is free again replaces nobody`() {
+    @Test func `a free key replaces nothing`() {
         let first = observe("first", .key("k"))
         first.cancel()
         let unrelated = observe("unrelated", [])
@@ -133,7 +133,7 @@ import Testing
         withExtendedLifetime((unrelated, second)) {}
     }
 
-    @Test func `a key is that of one owner, or of those without`() {
+    @Test func `a key belongs to one owner, or to observations without an owner`() {
         let (owner, other) = (Thing(), Thing())
         func observe(_ label: String, owner: Thing) {
             center.observe(name, owner: owner, options: .key("k")) { [journal] _, _ in journal.note(label) }
@@ -147,7 +147,7 @@ import Testing
         withExtendedLifetime((owner, other, token)) {}
     }
 
-    @Test func `keys of owners that are gone do not come back with another one at the same address`() {
+    @Test func `keys of released owners do not apply to a new owner at the same address`() {
         var addresses: Set<ObjectIdentifier> = []
         for round in 0..<1_000 {
             let owner = Thing()
@@ -162,7 +162,7 @@ import Testing
         #expect(center.state.withLock { $0.keys.count } == 0)
     }
 
-    @Test func `no post reaches both the one that is replaced and the one that replaces it, or neither`() async {
+    @Test func `every post reaches either the replaced observation or its replacement`() async {
         let rounds = 2_000
         let isDone = Atomic(false)
         let wrong = Atomic(0)
@@ -196,7 +196,7 @@ import Testing
         token.value = nil
     }
 
-    @Test func `what is replaced during a post still gets it, and nothing after it`() {
+    @Test func `an observation replaced during a post gets that post and no later one`() {
         let replacing = Later<ObservationToken>()
         let first = center.observe(name) { [center, name, journal] _ in
             if replacing.value == nil {
@@ -211,7 +211,7 @@ import Testing
         withExtendedLifetime(first) {}
     }
 
-    @Test func `what is replaced during a post does not get it if it runs elsewhere or is rate-limited`() {
+    @Test func `an async or rate-limited observation replaced during a post does not get it`() {
         let executor = ManualExecutor()
         let replacing = Later<[ObservationToken]>()
         let first = center.observe(name) { [center, name, journal] _ in
@@ -235,7 +235,7 @@ import Testing
 
     // MARK: Together
 
-    @Test func `an array says several things at once`() {
+    @Test func `an array combines options`() {
         let low = observe("low", [])
         let both = observe("both", [.once, .priority(1), .key("k"), .withoutRetained])
         #expect(posting() == ["both", "low"])
@@ -245,7 +245,7 @@ import Testing
         withExtendedLifetime((low, both)) {}
     }
 
-    @Test func `of two that say the same thing differently the last holds`() {
+    @Test func `of two conflicting options the last applies`() {
         let options: ObservationOptions = [.priority(5), .key("a"), .once, .priority(0), .key("b")]
         #expect(options.priority == 0)
         #expect(options.key == "b")
@@ -256,7 +256,7 @@ import Testing
         #expect(others.priority == 1 && others.isOnce && others.retainedLimit == 0)
     }
 
-    @Test func `an empty array says nothing`() {
+    @Test func `an empty array has the default options`() {
         let options: ObservationOptions = []
         #expect(options.priority == 0 && options.key == nil && !options.isOnce && options.retainedLimit == .max)
     }

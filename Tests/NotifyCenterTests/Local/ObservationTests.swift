@@ -13,7 +13,7 @@ import Testing
         center.observe(name) { [journal] in journal.note("\(label) \($0.payload as? Int ?? 0)") }
     }
 
-    @Test func `what is posted during a pause is not made up for`() {
+    @Test func `messages posted during a pause are not delivered later`() {
         let (paused, other) = (observe("paused"), observe("other"))
         paused.pause()
         center.post(name, payload: 1)
@@ -25,7 +25,7 @@ import Testing
         withExtendedLifetime((paused, other)) {}
     }
 
-    @Test func `pausing and resuming are switches and do not count`() {
+    @Test func `pausing and resuming do not nest`() {
         let token = observe("observer")
         token.resume()
         token.pause()
@@ -37,7 +37,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `a paused observation goes on, and keeps its place`() {
+    @Test func `a paused observation stays active and keeps its position`() {
         let (first, second) = (observe("first"), observe("second"))
         first.pause()
         #expect(first.observation.isActive)
@@ -48,7 +48,7 @@ import Testing
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test func `who is paused before its turn in a post is not called for it`() {
+    @Test func `an observation paused before its call in a post is not called`() {
         let victim = Later<ObservationToken>()
         let first = center.observe(name) { _ in victim.value?.pause() }
         victim.value = observe("victim")
@@ -58,7 +58,7 @@ import Testing
         victim.value = nil
     }
 
-    @Test func `an observation of an owner and of a type can be paused`() {
+    @Test func `observations of owners and types can be paused`() {
         let owner = Thing()
         let observations = [
             center.observe(name, owner: owner) { [journal] _, _ in journal.note("name") },
@@ -73,7 +73,7 @@ import Testing
         withExtendedLifetime(owner) {}
     }
 
-    @Test func `letting go of an owner's observation does nothing, and cancelling it ends it before the owner goes`() {
+    @Test func `releasing an owner's observation has no effect, cancelling it ends it`() {
         let owner = Thing()
         var observation: Observation? = center.observe(name, owner: owner) { [journal] _, _ in journal.note("owner") }
         let copy = observation
@@ -87,7 +87,7 @@ import Testing
         withExtendedLifetime(owner) {}
     }
 
-    @Test func `what has ended cannot be paused, resumed or ended again, nor touch who came after it`() {
+    @Test func `an ended observation can't be changed and does not affect its successor`() {
         let ended = observe("ended")
         ended.cancel()
         let next = observe("next")

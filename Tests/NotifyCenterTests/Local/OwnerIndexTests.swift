@@ -15,7 +15,7 @@ import Testing
         #expect(index.all(of: ObjectIdentifier(OwnerIndex.self)).isEmpty)
     }
 
-    @Test func `removing what is not there does nothing`() {
+    @Test func `removing an unknown slot has no effect`() {
         var index = OwnerIndex()
         let owner = Thing()
         index.remove(0)
@@ -30,14 +30,14 @@ import Testing
         #expect(index.first(of: ObjectIdentifier(owner)) == nil)
     }
 
-    @Test func `it is time to look for repetitions whenever there are twice as many`() {
+    @Test func `repetitions are searched whenever the number of slots has doubled`() {
         var index = OwnerIndex()
         let owner = Thing()
         let times = (1...100).filter { index.add(Int32($0), to: ObjectIdentifier(owner)) }
         #expect(times == [8, 16, 32, 64])
     }
 
-    @Test func `who comes and goes at the same number costs no look each time`() {
+    @Test func `adding and removing at a constant number needs no search each time`() {
         var index = OwnerIndex()
         let owner = Thing()
         for slot in 0..<16 as Range<Int32> { _ = index.add(slot, to: ObjectIdentifier(owner)) }
@@ -51,7 +51,7 @@ import Testing
     }
 
     /// The index against a dictionary of arrays.
-    @Test func `agrees with the model`() {
+    @Test func `the index agrees with the model`() {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("OwnerIndexTests: seed \(seed)")
         var random = SeededGenerator(seed: seed)

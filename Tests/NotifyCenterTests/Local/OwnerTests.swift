@@ -28,7 +28,7 @@ import Testing
 
     // MARK: Methods
 
-    @Test func `a method of the owner, by name, by pattern, by type and with an object`() throws {
+    @Test func `a method of the owner is called for names, patterns, types and objects`() throws {
         let owner = Controller("owner", journal)
         center.observe(name, owner: owner) { $0.didPay($1) }
         try center.observe("a.*", owner: owner) { $0.didPay($1) }
@@ -41,7 +41,7 @@ import Testing
     }
 
     /// The compiler could take it for one that is to run on the main actor, and later.
-    @Test func `a method of no actor is called by the poster, also with an object made in place`() throws {
+    @Test func `a nonisolated method is called by the poster, also with an object made in place`() throws {
         let owner = Controller("owner", journal)
         center.observe(name, object: .init(instance: owner), owner: owner) { $0.didPay($1) }
         center.observe(.every, object: .init(value: 17), owner: owner, options: .init()) { $0.didPay($1) }
@@ -55,7 +55,7 @@ import Testing
         #expect(journal.take() == ["owner orders.paid", "owner orders.paid", "owner 5"])
     }
 
-    @Test func `a method keeps nobody, and is each owner's own`() {
+    @Test func `a method does not retain its owner and belongs to that owner`() {
         var first: Controller? = Controller("first", journal)
         let gone = Weak(first)
         let second = Controller("second", journal)
@@ -70,7 +70,7 @@ import Testing
         #expect(center.observationCount == 1)
     }
 
-    @Test func `what a method throws is told`() {
+    @Test func `an error of a method is reported`() {
         center.hooks.failed = { [journal] in journal.note("failed \(type(of: $0.error))") }
         let owner = Controller("owner", journal)
         center.observe(name, owner: owner) { try $0.refuses($1) }
@@ -81,7 +81,7 @@ import Testing
 
     // MARK: Ending
 
-    @Test func `all that an owner has ends at once, and nobody else's`() throws {
+    @Test func `all observations of an owner end together, others stay`() throws {
         let (owner, other) = (Controller("owner", journal), Controller("other", journal))
         for each in [owner, other, owner] {
             center.observe(name, owner: each) { $0.didPay($1) }
@@ -99,7 +99,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `those of just these names, or of this object, may be ended alone`() throws {
+    @Test func `an owner's observations can be ended by name or object`() throws {
         let owner = Controller("owner", journal)
         let pattern = NamePattern("orders.*")
         center.observe(name, owner: owner) { $0.didPay($1) }
@@ -123,7 +123,7 @@ import Testing
         func hash(into hasher: inout Hasher) {}
     }
 
-    @Test func `only those of an equal value are ended, whatever its hash`() {
+    @Test func `only observations of an equal value end, whatever its hash`() {
         let owner = Controller("owner", journal)
         for number in 1...3 {
             center.observe(
@@ -134,7 +134,7 @@ import Testing
         #expect(center.observations.map(\.object) == ["Colliding(number: 1)", "Colliding(number: 3)"])
     }
 
-    @Test func `an owner may end its observations as it goes`() {
+    @Test func `an owner may end its observations while it is released`() {
         final class Tidy: Sendable {
             let center: LocalCenter
             init(_ center: LocalCenter) { self.center = center }
@@ -150,7 +150,7 @@ import Testing
 
     // MARK: Reuse of an address
 
-    @Test func `a new owner at the address of one that is gone inherits nothing`() {
+    @Test func `a new owner at the same address inherits no observations`() {
         var addresses: Set<ObjectIdentifier> = []
         var reused = 0
         for round in 0..<1_000 {
@@ -174,7 +174,7 @@ import Testing
         #expect(center.observationCount == 0)
     }
 
-    @Test func `an owner may own in several centers`() {
+    @Test func `an owner may observe several centers`() {
         let owner = Controller("owner", journal)
         let other = LocalCenter()
         center.observe(name, owner: owner) { $0.didPay($1) }

@@ -47,7 +47,7 @@ import Testing
     private let cache = Cache()
     private let names = (0..<200).map { NotificationName(unchecked: "n.\($0)") }
 
-    @Test func `what was put in is found`() {
+    @Test func `inserted entries are found`() {
         let list = ObserverList([])
         #expect(!cache.knows(names[0]))
         cache.insert(list, names[0])
@@ -57,26 +57,26 @@ import Testing
         #expect(!cache.knows(names[1]))
     }
 
-    @Test func `a change of a name drops this name alone`() {
+    @Test func `a change of a name drops only that name`() {
         for name in names { cache.insert(nil, name) }
         cache.drop(names[7])
         #expect(names.filter { !cache.knows($0) } == [names[7]])
     }
 
-    @Test func `a change of a name and an object drops these alone`() {
+    @Test func `a change of a name and object drops only that pair`() {
         for object in ["x", "y"] { cache.insert(nil, names[0], NotificationObject(object)) }
         cache.drop(names[0], "x")
         #expect(!cache.knows(names[0], "x"))
         #expect(cache.knows(names[0], "y"))
     }
 
-    @Test func `a change of patterns drops everything`() {
+    @Test func `a change of patterns drops all entries`() {
         for name in names { cache.insert(nil, name) }
         cache.drop(NamePattern("n.*").observedNames)
         #expect(names.allSatisfy { !cache.knows($0) })
     }
 
-    @Test func `no more is kept than there is room for`() {
+    @Test func `the cache keeps no more entries than its limit`() {
         let names = (0..<2_000).map { NotificationName(unchecked: "n.\($0)") }
         for name in names { cache.insert(nil, name, limit: 512) }
         let count = names.count { cache.knows($0) }
@@ -84,7 +84,7 @@ import Testing
         #expect(names.last.map { cache.knows($0) } == true)
     }
 
-    @Test func `what is kept goes with the cache`() {
+    @Test func `cached lists are released with the cache`() {
         var cache: Cache? = Cache()
         var list: ObserverList? = ObserverList([])
         let gone = Weak(list)
@@ -96,7 +96,7 @@ import Testing
     }
 
     /// Who drops an answer while others look must not find it again: whoever holds the shard then empties it.
-    @Test func `what was dropped is not found by anybody who looks afterwards, whatever others are doing`() async {
+    @Test func `a dropped entry is not found afterwards, also under concurrent access`() async {
         let isDone = Atomic(false)
         let stale = Atomic(0)
         let name = names[0]
@@ -119,7 +119,7 @@ import Testing
     }
 
     /// A look-up takes long where the bytes of equal names have to be compared. What is dropped meanwhile is dropped, too.
-    @Test func `what is dropped while somebody looks is not found by anybody who looks afterwards`() async {
+    @Test func `an entry dropped during a lookup is not found afterwards`() async {
         func name() -> NotificationName { NotificationName(unchecked: String(repeating: "n", count: 1 << 18)) }
         let (name, same) = (name(), name())
         let rounds = 60

@@ -44,14 +44,14 @@ import Testing
     private let table = Table()
     private let name = NotificationName(literal: "a")
 
-    @Test func `an empty table knows nothing`() {
+    @Test func `an empty table finds nothing`() {
         #expect(table.find(name) == .unknown)
         _ = table.remove(name)
         _ = table.removeAll()
         #expect(table.count == 0)
     }
 
-    @Test func `that a post reaches nobody is an answer`() {
+    @Test func `an entry without observers is found`() {
         table.insert(nil, name)
         #expect(table.find(name) == .nobody)
         #expect(table.find(name, "x") == .unknown)
@@ -59,7 +59,7 @@ import Testing
         #expect(table.find(name) == .unknown)
     }
 
-    @Test func `a later answer takes the place of an earlier one`() {
+    @Test func `a later entry replaces an earlier one`() {
         let (one, two) = (ObserverList([]), ObserverList([]))
         table.insert(one, name)
         table.insert(two, name)
@@ -67,7 +67,7 @@ import Testing
         #expect(table.find(name) == .observers(ObjectIdentifier(two)))
     }
 
-    @Test func `what has a name and an object is not taken for another name`() {
+    @Test func `entries with an object are distinguished from other names`() {
         table.insert(nil, NotificationName(literal: "ab"))
         table.insert(nil, name, "b")
         #expect(table.find(name) == .unknown)
@@ -75,7 +75,7 @@ import Testing
         #expect(table.find(name, NotificationObject(value: "b")) == .unknown)
     }
 
-    @Test func `a change of one object leaves the others, one of all objects does not`() {
+    @Test func `removing one object keeps the others, removing the name removes all`() {
         for object in ["x", "y"] { table.insert(nil, name, NotificationObject(object)) }
         table.insert(nil, name)
         _ = table.remove(name, "x")
@@ -87,7 +87,7 @@ import Testing
         #expect(table.find(name) == .unknown)
     }
 
-    @Test func `what is dropped is handed out, and kept until that goes`() {
+    @Test func `removed entries are returned and retained until released`() {
         var lists = (0..<5).map { _ in ObserverList([]) }
         let gone = lists.map { Weak($0) }
         for (index, list) in lists.enumerated() { table.insert(list, NotificationName(unchecked: "n\(index)")) }
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: [4, 40, 4_000])
-    func `agrees with a dictionary, growing and shrinking`(names: Int) {
+    func `a growing and shrinking table agrees with a dictionary`(names: Int) {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("PostTableTests: \(names) names, seed \(seed)")
         var random = SeededGenerator(seed: seed)

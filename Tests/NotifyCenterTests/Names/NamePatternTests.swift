@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct NamePatternTests {
     @Test(arguments: ["*", ">", "a.*", "*.a", "a.*.b", "a.>", "*.>", "*.*.*", "a", "a.b", "a*", ">a.b", "ü.*"])
-    func acceptsWhatFollowsTheRules(_ string: String) throws {
+    func `valid patterns are accepted`(_ string: String) throws {
         let pattern = try NamePattern(string)
         #expect(pattern.string == string)
         #expect(pattern.isExact == !string.split(separator: ".").contains { $0 == "*" || $0 == ">" })
@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: [(">.a", 0), ("a.>.b", 2), (">.>", 0), ("a.*.>.*", 4)])
-    func tailWildcardIsOnlyLast(_ string: String, offset: Int) throws {
+    func `a tail wildcard is accepted at the end only`(_ string: String, offset: Int) throws {
         let error = try #require(throws: NameError.self) { try NamePattern(string) }
         #expect(error.code == .misplacedTailWildcard)
         #expect(error.byteOffset == offset)
@@ -23,14 +23,14 @@ import Testing
         ("", NameError.Code.empty), ("a..b", .emptyToken), ("*.", .emptyToken), ("a b", .forbiddenCharacter),
         ("\u{85}", .forbiddenCharacter),
     ])
-    func rulesOfNamesHoldForPatterns(_ string: String, code: NameError.Code) throws {
+    func `the rules of names apply to patterns`(_ string: String, code: NameError.Code) throws {
         let error = try #require(throws: NameError.self) { try NamePattern(string) }
         #expect(error.code == code)
         #expect(error.isPattern)
         #expect(error.message.contains("pattern"))
     }
 
-    @Test func limitsAreThoseOfNames() {
+    @Test func `the limits of names apply to patterns`() {
         let tokens = { (count: Int) in Array(repeating: "*", count: count).joined(separator: ".") }
         for count in [31, 32] { #expect(throws: Never.self) { try NamePattern(tokens(count)) } }
         #expect(throws: NameError.self) { try NamePattern(tokens(33)) }
@@ -40,7 +40,7 @@ import Testing
         #expect(throws: NameError.self) { try NamePattern(String(repeating: "a", count: 256)) }
     }
 
-    @Test func invalidBytesAreRefused() {
+    @Test func `invalid bytes are refused`() {
         for bytes in [[0xFF], [0x2A, 0x2E, 0xC3], [0x00], []] as [[UInt8]] {
             #expect(throws: NameError.self) {
                 try bytes.withUnsafeBytes { buffer in
@@ -65,11 +65,11 @@ import Testing
         (">x.*", ">x.b", true), (">x.*", "a.b", false), ("*.*a", "b.*a", true), ("*.*a", "b.ca", false),
         ("*.>a.>", "b.>a.c", true), ("*.>a.>", "b.c.d", false),
     ])
-    func matchesTokenByToken(_ pattern: String, _ name: String, _ expected: Bool) throws {
+    func `patterns match token by token`(_ pattern: String, _ name: String, _ expected: Bool) throws {
         #expect(try NamePattern(pattern).matches(NotificationName(name)) == expected)
     }
 
-    @Test func wildcardsReachTheLongestNames() throws {
+    @Test func `wildcards match the longest names`() throws {
         let tokens = Array(repeating: "t", count: 32)
         let name = try NotificationName(tokens.joined(separator: "."))
         #expect(NamePattern(">").matches(name))
@@ -80,13 +80,13 @@ import Testing
         #expect(NamePattern("*").matches(long))
     }
 
-    @Test func uncheckedNamesKeepTheirEmptyTokens() throws {
+    @Test func `unchecked names keep their empty tokens`() throws {
         #expect(NamePattern("a.*.b").matches(NotificationName(unchecked: "a..b")))
         #expect(NamePattern("*").matches(NotificationName(unchecked: "")))
         #expect(!NamePattern("a.b").matches(NotificationName(unchecked: "a..b")))
     }
 
-    @Test func patternOfANameIsExactWhateverItsBytes() throws {
+    @Test func `the pattern of a name is exact whatever its bytes`() throws {
         let odd = NamePattern(NotificationName(unchecked: "*"))
         #expect(odd.isExact)
         #expect(!odd.matches(NotificationName(unchecked: "a")))
@@ -95,7 +95,7 @@ import Testing
         #expect(NamePattern("a.b") == NamePattern(NotificationName("a.b")))
     }
 
-    @Test func theSamePatternsComeInTheSameOrderOnce() throws {
+    @Test func `patterns are sorted and deduplicated`() throws {
         let strings = ["b", "a.*", "a", "a.*", "ü", "abcdefgh.b", "abcdefgh.a", "abcdefgh", "a.>", "b", "z"]
         let sorted = NamePattern.sortedUniquely(try strings.map { try NamePattern($0) })
         let expected = Set(strings).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }

@@ -22,14 +22,14 @@ import Testing
         "a", "a.b", "orders.created", "a*", "*a.b", "a.>>", "a.<>", "1.2.3", "~", "!", "ümlaut.straße", "日本.通知", "🦊.🐻",
         "\u{A0}", "\u{2028}",
     ])
-    func acceptsWhatFollowsTheRules(_ string: String) throws {
+    func `valid names are accepted`(_ string: String) throws {
         let name = try NotificationName(string)
         #expect(name.string == string)
         #expect(name.description == string)
         #expect(Self.errorOfName(Array(string.utf8)) == nil)
     }
 
-    @Test func lengthIsLimitedTo255Bytes() throws {
+    @Test func `the length is limited to 255 bytes`() throws {
         for count in [1, 254, 255] { #expect(throws: Never.self) { try NotificationName(Self.name(bytes: count)) } }
         let error = try #require(throws: NameError.self) { try NotificationName(Self.name(bytes: 256)) }
         #expect(error.code == .tooLong)
@@ -39,7 +39,7 @@ import Testing
         #expect(throws: NameError.self) { try NotificationName(multibyte + "é") }
     }
 
-    @Test func tokensAreLimitedTo32() throws {
+    @Test func `the number of tokens is limited to 32`() throws {
         for count in [31, 32] { #expect(throws: Never.self) { try NotificationName(Self.name(tokens: count)) } }
         let error = try #require(throws: NameError.self) { try NotificationName(Self.name(tokens: 33)) }
         #expect(error.code == .tooManyTokens)
@@ -47,13 +47,13 @@ import Testing
         #expect(error.byteOffset == 64)
     }
 
-    @Test func emptyIsNoName() {
+    @Test func `an empty name is refused`() {
         #expect(Self.errorOfName([])?.code == .empty)
         #expect(throws: NameError.self) { try NotificationName(String()) }
     }
 
     @Test(arguments: [(".", 0, 0), (".a", 0, 0), ("a.", 2, 1), ("a..b", 2, 1), ("ab.cd.", 6, 2), ("..", 0, 0)])
-    func emptyTokensAreRefusedWithTheirPlace(_ string: String, offset: Int, token: Int) throws {
+    func `empty tokens are refused with their position`(_ string: String, offset: Int, token: Int) throws {
         let error = try #require(throws: NameError.self) { try NotificationName(string) }
         #expect(error.code == .emptyToken)
         #expect(error.byteOffset == offset)
@@ -61,7 +61,7 @@ import Testing
         #expect(error.message.contains("token \(token + 1), byte offset \(offset)"))
     }
 
-    @Test func everyControlCharacterAndTheSpaceAreRefused() {
+    @Test func `every control character and the space are refused`() {
         for scalar in [Array(0...0x20), Array(0x7F...0x9F)].joined() {
             let character = Character(Unicode.Scalar(UInt8(scalar)))
             let error = Self.errorOfName(Array("a.b\(character)c".utf8))
@@ -84,7 +84,7 @@ import Testing
             [0xF0, 0x8F, 0xBF, 0xBF], [0xF0, 0x9F, 0xA6], [0xF0, 0x9F, 0x28, 0x8A], [0xF0, 0x9F, 0xA6, 0x28],
             [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xFE], [0xFF], [0xC3, 0x2E, 0x61],
         ] as [[UInt8]])
-    func invalidUTF8IsRefused(_ bytes: [UInt8]) {
+    func `invalid UTF-8 is refused`(_ bytes: [UInt8]) {
         for prefix in [[], Array("tok.".utf8)] as [[UInt8]] {
             let error = Self.errorOfName(prefix + bytes)
             #expect(error?.code == .invalidUTF8)
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func everyScalarIsJudgedAsItsNumberSays() {
+    @Test func `every Unicode scalar is accepted or refused by its value`() {
         for value in UInt32(0)...0x10FFFF {
             guard let scalar = Unicode.Scalar(value) else { continue }
             let bytes = Array(String(Character(scalar)).utf8)
@@ -111,14 +111,14 @@ import Testing
     }
 
     @Test(arguments: [("*", 0), (">", 0), ("a.*", 2), ("a.>", 2), ("*.a", 0), ("a.>.b", 2)])
-    func wildcardsAreForPatterns(_ string: String, offset: Int) throws {
+    func `wildcards are refused in names`(_ string: String, offset: Int) throws {
         let error = try #require(throws: NameError.self) { try NotificationName(string) }
         #expect(error.code == .wildcardInName)
         #expect(error.byteOffset == offset)
         #expect(!error.isPattern)
     }
 
-    @Test func equalityIsThatOfTheBytes() throws {
+    @Test func `names are equal if their bytes are equal`() throws {
         let composed = NotificationName("caf\u{E9}")
         let decomposed = NotificationName("cafe\u{301}")
         #expect(composed.string == decomposed.string)
@@ -129,7 +129,7 @@ import Testing
         #expect(NotificationName("a.long.name.of.its.own") != NotificationName("a.long.name.of.its.owm"))
     }
 
-    @Test func bytesAndStringsMakeTheSameName() throws {
+    @Test func `bytes and strings make the same name`() throws {
         let string = "a.name.with.ümlaut"
         let name = try Array(string.utf8).withUnsafeBytes { buffer in
             Result { () throws(NameError) in try NotificationName(utf8: buffer) }
@@ -139,7 +139,7 @@ import Testing
         #expect(name.withUTF8 { Array($0) } == Array(string.utf8))
     }
 
-    @Test func uncheckedNamesMayBeAnything() {
+    @Test func `unchecked names may be any string`() {
         #expect(NotificationName(unchecked: "has a space").string == "has a space")
         #expect(NotificationName(unchecked: "").string == "")
     }

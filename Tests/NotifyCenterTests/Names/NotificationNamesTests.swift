@@ -5,7 +5,7 @@ import Testing
 @Suite struct NotificationNamesTests {
     private let name = NotificationName(literal: "orders.paid")
 
-    @Test func `one name is the same however it is written`() throws {
+    @Test func `every form of a name selects the same name`() throws {
         let written: [any NotificationNames] = [
             name, NamePattern("orders.paid"), NamePattern(name), [name], [NamePattern(name)], [[name]], "orders.paid",
             ["orders.paid"],
@@ -13,7 +13,7 @@ import Testing
         for names in written { #expect(try names.observedNames == name.observedNames) }
     }
 
-    @Test func `an array stands for all that its elements do, an overlap once`() throws {
+    @Test func `an array selects the union of its elements`() throws {
         let center = LocalCenter()
         let names = [name, NotificationName(literal: "orders.lost")].observedNames
         #expect(names.matches(name) && names.matches(NotificationName(literal: "orders.lost")))
@@ -28,7 +28,7 @@ import Testing
         withExtendedLifetime(token) {}
     }
 
-    @Test func `an empty array stands for nothing`() {
+    @Test func `an empty array selects nothing`() {
         let center = LocalCenter()
         let calls = Collector<String>()
         let token = center.observe([NotificationName]()) { calls.add($0.name.string) }

@@ -11,7 +11,7 @@ import Testing
     }
 
     /// Printable ASCII without wildcards: accepted exactly if valid. Anything else: accepted only if valid.
-    @Test func agreesWithTheGrammar() {
+    @Test func `the scan agrees with the grammar`() {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("PlainNameScanTests: seed \(seed)")
         var random = SeededGenerator(seed: seed)
@@ -35,7 +35,7 @@ import Testing
         #expect(accepted > 1_000)
     }
 
-    @Test func everyByteIsJudgedAtEveryPlace() {
+    @Test func `every byte is checked at every position`() {
         for count in 1...24 {
             for place in 0..<count {
                 for byte in UInt8(0)...255 {
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func lengthAndTokensAreLimited() {
+    @Test func `length and number of tokens are limited`() {
         for count in [1, 7, 8, 9, 254, 255] {
             #expect(accepts([UInt8](repeating: 0x61, count: count)), "\(count) bytes")
         }

@@ -19,14 +19,14 @@ import Testing
 
     // MARK: Who gets it
 
-    @Test func `a retained post reaches those who observe already, once`() {
+    @Test func `a retained post reaches existing observers once`() {
         let token = center.observe(name, using: note("early"))
         center.postRetained(name, payload: 80)
         #expect(journal.take() == ["early 80"])
         token.cancel()
     }
 
-    @Test func `of those who observe already, it reaches who asks for its object`() {
+    @Test func `a retained post with an object reaches existing observers of that object`() {
         let tokens = [
             center.observe(name, object: "left", using: note("left's")),
             center.observe(name, object: "right", using: note("right's")), center.observe(name, using: note("any")),
@@ -38,7 +38,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `a new observer gets the last one at once, and then what comes`() {
+    @Test func `a new observer gets the last retained message and later posts`() {
         center.postRetained(name, payload: 80)
         center.postRetained(name, payload: 79)
         let token = center.observe(name, using: note("new"))
@@ -48,7 +48,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `posts that are not retained are not kept, and do not replace what is`() {
+    @Test func `plain posts are not retained and do not replace retained messages`() {
         center.postRetained(name, payload: 80)
         center.post(name, payload: 1)
         let token = center.observe(name, using: note("new"))
@@ -56,7 +56,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `the last one is kept for each name and object`() {
+    @Test func `the last message is retained per name and object`() {
         let other = NotificationName(literal: "battery.state")
         center.postRetained(name, payload: 1)
         center.postRetained(name, object: "left", payload: 2)
@@ -72,7 +72,7 @@ import Testing
         withExtendedLifetime((any, left, nobody)) {}
     }
 
-    @Test func `an observer of patterns gets what matches, in order of posting, and each once`() throws {
+    @Test func `an observer of patterns gets matching messages once each, in order of posting`() throws {
         for (index, name) in ["a.1", "b.1", "a.2", "a.2.x"].enumerated() {
             center.postRetained(try NotificationName(name), payload: index)
         }
@@ -86,7 +86,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `an observer of patterns and an object gets what has both`() throws {
+    @Test func `an observer of patterns and an object gets messages that match both`() throws {
         for (index, name) in ["a.1", "b.1", "a.2"].enumerated() {
             let name = try NotificationName(name)
             center.postRetained(name, object: "left", payload: index)
@@ -98,7 +98,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `an observer may do without`() {
+    @Test func `an observer may opt out of retained messages`() {
         center.postRetained(name, payload: 80)
         let token = center.observe(name, options: .withoutRetained, using: note("without"))
         #expect(journal.take() == [])
@@ -107,7 +107,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `one that observes once ends with what it gets at once`() {
+    @Test func `a once observation ends with its retained message`() {
         center.postRetained(name, object: "left", payload: 1)
         center.postRetained(name, object: "right", payload: 2)
         let token = center.observe(name, options: .once, using: note("once"))
@@ -116,7 +116,7 @@ import Testing
         #expect(journal.take() == ["once left 1"])
     }
 
-    @Test func `an owner's closure gets it with the owner`() {
+    @Test func `an owner's closure gets the retained message with the owner`() {
         let owner = Thing()
         center.postRetained(name, payload: 80)
         center.observe(name, owner: owner) { [journal, id = ObjectIdentifier(owner)] handed, notification in
@@ -126,7 +126,7 @@ import Testing
         #expect(journal.take() == ["80"])
     }
 
-    @Test func `each of many that one owner has gets it, whatever else comes with them`() {
+    @Test func `each of an owner's observations gets the retained message`() {
         center.hooks.repeated = { [journal] _ in journal.note("repeated") }
         let owner = Thing()
         center.postRetained(name)
@@ -136,7 +136,7 @@ import Testing
         #expect(notes.count { $0 == "repeated" } == 1)
     }
 
-    @Test func `what a new observer throws at it is told`() {
+    @Test func `an error thrown for a retained message is reported`() {
         center.hooks.failed = { [journal] in journal.note("\($0.notification.name) \($0.error)") }
         center.postRetained(name)
         let token = center.observe(name) { _ in throw NameError(.empty, byteOffset: 0, tokenIndex: 0, isPattern: false)
@@ -157,13 +157,13 @@ import Testing
         }
     }
 
-    @Test func `what is replaced before its turn is left out, so that the newest is the last`() {
+    @Test func `a message replaced before its delivery is skipped, so that the newest comes last`() {
         let token = observe { [center, name] in center.postRetained(name, object: "right", payload: 2) }
         #expect(journal.take() == ["new left 1", "new right 2"])
         token.cancel()
     }
 
-    @Test func `what is replaced on another thread before its turn is left out`() {
+    @Test func `a message replaced on another thread before its delivery is skipped`() {
         let token = observe { [center, name] in
             let isPosted = DispatchSemaphore(value: 0)
             Thread.detachNewThread {
@@ -176,19 +176,19 @@ import Testing
         token.cancel()
     }
 
-    @Test func `what is taken back before its turn is left out`() {
+    @Test func `a message removed before its delivery is skipped`() {
         let token = observe { [center, name] in center.removeRetained(name, object: "right") }
         #expect(journal.take() == ["new left 1"])
         token.cancel()
     }
 
-    @Test func `everything that is taken back before its turn is left out`() {
+    @Test func `all messages removed before their delivery are skipped`() {
         let token = observe { [center] in center.removeAllRetained() }
         #expect(journal.take() == ["new left 1"])
         token.cancel()
     }
 
-    @Test func `what is taken back and posted again before its turn comes once`() {
+    @Test func `a message removed and posted again before its delivery is delivered once`() {
         let token = observe { [center, name] in
             center.removeRetained(name, object: "right")
             center.postRetained(name, object: "right", payload: 1)
@@ -212,7 +212,7 @@ import Testing
         withExtendedLifetime((all, one, abroad)) {}
     }
 
-    @Test func `messages are read and taken back by type`() {
+    @Test func `retained messages are read and removed by type`() {
         center.postRetained(OrderPaid(amount: 1))
         center.postRetained(OrderPaid(amount: 2, order: "17"))
         #expect(center.retainedMessage(OrderPaid.self)?.amount == 1)
@@ -228,7 +228,7 @@ import Testing
 
     // MARK: Reading and taking back
 
-    @Test func `what stays is read without observing`() {
+    @Test func `retained messages are read without observing`() {
         #expect(center.retainedNotification(name) == nil)
         center.postRetained(name, payload: 80)
         center.postRetained(name, object: "left", payload: 70)
@@ -237,7 +237,7 @@ import Testing
         #expect(center.retainedNotification(name, object: "right") == nil)
     }
 
-    @Test func `what is taken back reaches nobody any more`() {
+    @Test func `removed messages are not delivered`() {
         center.postRetained(name, payload: 80)
         center.postRetained(name, object: "left", payload: 70)
         #expect(center.removeRetained(name)?.payload as? Int == 80)
@@ -254,7 +254,7 @@ import Testing
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test func `a payload and an object are let go when they are replaced, taken back or cleared`() {
+    @Test func `payloads and objects are released when replaced, removed or cleared`() {
         func post(_ payload: Thing?, object: Thing? = nil) -> Weak<Thing> {
             center.postRetained(name, object: object.map { NotificationObject(instance: $0) }, payload: payload)
             return Weak(payload ?? object)
@@ -271,7 +271,7 @@ import Testing
         #expect(object.isGone)
     }
 
-    @Test func `a payload may use the center as it goes`() {
+    @Test func `a payload may use the center while it is released`() {
         final class Careful: Sendable {
             let center: LocalCenter
             init(_ center: LocalCenter) { self.center = center }
@@ -285,7 +285,7 @@ import Testing
         #expect(center.retainedNotification(name) == nil)
     }
 
-    @Test func `a value goes with the notification that it came with`() {
+    @Test func `a value is released with its notification`() {
         let account = Account(1, in: center)
         func post() -> Weak<Account> {
             let equal = Account(1, in: center)
@@ -300,7 +300,7 @@ import Testing
         #expect(last.isGone)
     }
 
-    @Test func `a value may use the center as it goes`() {
+    @Test func `a value may use the center while it is released`() {
         func post() { center.postRetained(name, object: NotificationObject(value: Account(1, in: center))) }
         post()
         post()
@@ -313,7 +313,7 @@ import Testing
 
     // MARK: At the same time
 
-    @Test func `who begins while others post gets each value at most once, and misses none that comes later`() async {
+    @Test func `an observer added during posts gets each value at most once and misses no later one`() async {
         for _ in 0..<200 {
             let center = LocalCenter()
             let seen = Lock<[Int]>([])

@@ -18,19 +18,19 @@ import Testing
         return journal.take()
     }
 
-    @Test func `a later observer gets the last few, the oldest first`() {
+    @Test func `a later observer gets the last messages, the oldest first`() {
         post(1...5, last: 3)
         #expect(observed() == ["3", "4", "5"])
         #expect(center.retainedMessage(OrderPaid.self)?.amount == 5)
         #expect(center.retainedMessages(of: OrderPaid.self).map(\.amount) == [3, 4, 5])
     }
 
-    @Test func `fewer than the limit are all retained`() {
+    @Test func `fewer messages than the limit are all retained`() {
         post(1...2, last: 3)
         #expect(observed() == ["1", "2"])
     }
 
-    @Test func `each post decides how many`() {
+    @Test func `each post sets the limit`() {
         post(1...5, last: 5)
         post(6...6, last: 2)
         #expect(observed() == ["5", "6"])
@@ -38,7 +38,7 @@ import Testing
         #expect(observed() == ["7"])
     }
 
-    @Test func `an observer may ask for fewer`() {
+    @Test func `an observer may ask for fewer messages`() {
         post(1...3, order: "a", last: 3)
         post(4...6, order: "b", last: 3)
         #expect(observed() == ["1", "2", "3", "4", "5", "6"])
@@ -46,19 +46,19 @@ import Testing
         #expect(observed(.withoutRetained) == [])
     }
 
-    @Test func `a post that waits for room retains too`() async {
+    @Test func `a waiting post retains its message`() async {
         for amount in 1...3 { await center.postWaiting(OrderPaid(amount: amount), retaining: 2) }
         #expect(observed() == ["2", "3"])
     }
 
-    @Test func `what is removed is not delivered`() {
+    @Test func `removed messages are not delivered`() {
         post(1...3, last: 3)
         #expect(center.removeRetained(OrderPaid.self)?.amount == 3)
         #expect(observed() == [])
         #expect(center.retainedMessages(of: OrderPaid.self).isEmpty)
     }
 
-    @Test func `what an observer replaces during its own calls is not delivered`() {
+    @Test func `messages replaced by an observer during its calls are not delivered`() {
         post(1...3, last: 3)
         let token = center.observe(OrderPaid.self) { [center, journal] in
             journal.note("\($0.amount)")
@@ -68,7 +68,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `values that are dropped may use the center as they are released`() {
+    @Test func `dropped values may use the center while they are released`() {
         final class Value: Sendable, Hashable {
             let center: LocalCenter
             init(_ center: LocalCenter) { self.center = center }

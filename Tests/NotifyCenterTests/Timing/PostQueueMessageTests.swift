@@ -28,13 +28,13 @@ import Testing
         }
     }
 
-    @Test func everyMessageIsPosted() {
+    @Test func `every enqueued message is posted`() {
         for percent in 1...3 { #expect(queue.enqueue(Progress(download: 1, percent: percent)) == .queued) }
         executor.endTurn()
         #expect(journal.take() == ["1: 1 %", "1: 2 %", "1: 3 %"])
     }
 
-    @Test func theLastOfATypeReplacesTheEarlier() {
+    @Test func `the last message of a type replaces earlier ones`() {
         #expect(queue.enqueueLatest(Progress(download: 1, percent: 1)) == .queued)
         #expect(queue.enqueueLatest(Progress(download: 1, percent: 2), object: "a") == .queued)
         #expect(queue.enqueueLatest(Progress(download: 2, percent: 3)) == .coalesced)
@@ -42,7 +42,7 @@ import Testing
         #expect(journal.take() == ["2: 3 %", "1: 2 % of a"])
     }
 
-    @Test func theLastWithAnEqualPropertyReplacesTheEarlier() {
+    @Test func `the last message with an equal property replaces earlier ones`() {
         #expect(queue.enqueueLatest(Progress(download: 1, percent: 1), per: \.download) == .queued)
         #expect(queue.enqueueLatest(Progress(download: 2, percent: 1), per: \.download) == .queued)
         #expect(queue.enqueueLatest(Progress(download: 1, percent: 2), per: \.download) == .coalesced)
@@ -52,7 +52,7 @@ import Testing
         #expect(journal.take() == ["1: 2 %", "2: 1 %", "3: 1 %"])
     }
 
-    @Test func replacesOnlyWhatWasEnqueuedInThisWay() {
+    @Test func `enqueueLatest replaces only messages enqueued by enqueueLatest`() {
         queue.enqueue(Progress.notificationName, payload: "by name")
         queue.enqueue(Progress(download: 1, percent: 1))
         #expect(queue.enqueueLatest(Progress(download: 1, percent: 2)) == .queued)
@@ -60,7 +60,7 @@ import Testing
         #expect(journal.take() == ["by name", "1: 1 %", "1: 2 %"])
     }
 
-    @Test func theMostUrgentStyleHolds() {
+    @Test func `a coalesced message has the most urgent style`() {
         queue.enqueueLatest(Progress(download: 1, percent: 1), .whenIdle)
         #expect(queue.enqueueLatest(Progress(download: 1, percent: 2)) == .coalesced)
         #expect(queue.enqueueLatest(Progress(download: 1, percent: 3), .whenIdle) == .coalesced)
@@ -72,7 +72,7 @@ import Testing
         #expect(journal.take() == ["1: 5 %"])
     }
 
-    @Test func messagesReachObserversOfTheirType() {
+    @Test func `messages reach observers of their type`() {
         let typed = center.observe(Progress.self, object: "a") { [journal] in journal.note("typed \($0.percent)") }
         queue.enqueue(Progress(download: 1, percent: 1), object: "a")
         executor.endTurn()

@@ -31,7 +31,7 @@ import Testing
 
     // MARK: Turns
 
-    @Test func postsAtTheEndOfTheTurnInOrder() {
+    @Test func `notifications are posted in order at the end of the turn`() {
         #expect(queue.enqueue(first, payload: 1) == .queued)
         #expect(queue.enqueue(second) == .queued)
         #expect(queue.enqueue(third, object: "x") == .queued)
@@ -44,7 +44,7 @@ import Testing
         #expect(executor.jobCount == 0)
     }
 
-    @Test func eachTurnHasItsOwnJob() {
+    @Test func `each turn has its own job`() {
         queue.enqueue(first)
         executor.endTurn()
         queue.enqueue(second)
@@ -53,7 +53,7 @@ import Testing
         #expect(journal.take() == ["first", "second"])
     }
 
-    @Test func whatIsEnqueuedByAnObserverIsPostedInTheNextTurn() {
+    @Test func `a notification enqueued by an observer is posted in the next turn`() {
         let again = center.observe(first) { [queue, second] _ in
             queue.enqueue(second)
             queue.enqueue(second)
@@ -69,7 +69,7 @@ import Testing
         again.cancel()
     }
 
-    @Test func anObserverThatAlwaysEnqueuesItselfTakesOneTurnEach() {
+    @Test func `an observer that always enqueues itself runs once per turn`() {
         let again = center.observe(first) { [queue, first] _ in queue.enqueue(first) }
         queue.enqueue(first)
         for _ in 0..<10 {
@@ -82,7 +82,7 @@ import Testing
         #expect(queue.count == 0)
     }
 
-    @Test func whatWaitsIsIdlePostsOnlyWhenNothingIsUrgent() {
+    @Test func `idle notifications are posted only when none are urgent`() {
         queue.enqueue(first, .whenIdle)
         queue.enqueue(second, .soon)
         executor.endTurn()
@@ -96,7 +96,7 @@ import Testing
         #expect(executor.jobCount == 0)
     }
 
-    @Test func idleOnesGiveWayToAnUrgentOneInTheMiddle() {
+    @Test func `posting idle notifications stops for an urgent one`() {
         let urgent = center.observe(first) { [queue, third] _ in queue.enqueue(third) }
         queue.enqueue(first, .whenIdle)
         queue.enqueue(second, .whenIdle)
@@ -109,7 +109,7 @@ import Testing
         urgent.cancel()
     }
 
-    @Test func whatWaitsIsPostedThoughNobodyHoldsTheQueue() {
+    @Test func `pending notifications are posted after the queue is released`() {
         var queue: PostQueue? = PostQueue(center: center, executor: executor.execute)
         weak let watched = queue
         queue?.enqueue(first)
@@ -120,7 +120,7 @@ import Testing
         #expect(watched == nil)
     }
 
-    @Test func theQueueKeepsNoObserver() {
+    @Test func `the queue does not retain observers`() {
         final class Owner: Sendable {}
         var owner: Owner? = Owner()
         weak let watched = owner
@@ -132,7 +132,7 @@ import Testing
         #expect(journal.take() == ["first"])
     }
 
-    @Test func whatIsPostedIsLetGo() {
+    @Test func `posted notifications are released`() {
         final class Payload: Sendable {}
         var payload: Payload? = Payload()
         weak let watched = payload
@@ -145,7 +145,7 @@ import Testing
 
     // MARK: Coalescing
 
-    @Test func theSameNameAndObjectArePostedOnceAndTheFirstStays() {
+    @Test func `an equal name and object are coalesced, keeping the first`() {
         #expect(queue.enqueue(first, object: "a", payload: 1) == .queued)
         #expect(queue.enqueue(second, object: "a", payload: 2) == .queued)
         #expect(queue.enqueue(first, object: "a", payload: 3, coalescing: all, keeping: .first) == .coalesced)
@@ -156,7 +156,7 @@ import Testing
         #expect(journal.take() == ["first of a 1", "second of a 2", "first of b 4", "first 5"])
     }
 
-    @Test func theNewestPayloadIsKeptInPlaceOfTheFirst() {
+    @Test func `coalescing puts the newest payload at the position of the first`() {
         queue.enqueue(first, payload: 1)
         queue.enqueue(second, payload: 2)
         #expect(queue.enqueue(first, payload: 3, coalescing: all) == .coalesced)
@@ -165,7 +165,7 @@ import Testing
     }
 
     @Test(arguments: [PostQueue.PostingStyle.soon, .whenIdle])
-    func coalescesByNameAlone(style: PostQueue.PostingStyle) {
+    func `notifications are coalesced by name`(style: PostQueue.PostingStyle) {
         queue.enqueue(first, object: "a", style)
         #expect(queue.enqueue(first, object: "b", style, coalescing: .name, keeping: .first) == .coalesced)
         #expect(queue.enqueue(second, object: "a", style, coalescing: .name) == .queued)
@@ -174,7 +174,7 @@ import Testing
     }
 
     @Test(arguments: [PostQueue.PostingStyle.soon, .whenIdle])
-    func coalescesByObjectAlone(style: PostQueue.PostingStyle) {
+    func `notifications are coalesced by object`(style: PostQueue.PostingStyle) {
         queue.enqueue(first, object: "a", style)
         #expect(queue.enqueue(second, object: "a", style, coalescing: .object, keeping: .first) == .coalesced)
         #expect(queue.enqueue(second, style, coalescing: .object) == .queued)
@@ -183,13 +183,13 @@ import Testing
         #expect(journal.take() == ["first of a", "second"])
     }
 
-    @Test func nothingIsCoalescedUnlessTheCallerSaysSo() {
+    @Test func `notifications are not coalesced by default`() {
         for payload in 1...3 { #expect(queue.enqueue(first, payload: payload) == .queued) }
         executor.endTurn()
         #expect(journal.take() == ["first 1", "first 2", "first 3"])
     }
 
-    @Test func whatIsTheSameAfterTheFirstGoes() {
+    @Test func `coalescing removes all equal notifications but the first`() {
         queue.enqueue(first, payload: 1)
         queue.enqueue(second)
         queue.enqueue(first, payload: 2)
@@ -205,7 +205,7 @@ import Testing
         #expect(journal.take() == ["first 1"])
     }
 
-    @Test func instancesAreEqualByIdentity() {
+    @Test func `instances are equal by identity`() {
         final class Window: Sendable {}
         let windows = (Window(), Window())
         queue.enqueue(first, object: NotificationObject(instance: windows.0), payload: 1)
@@ -219,7 +219,7 @@ import Testing
         #expect(queue.count == 0)
     }
 
-    @Test func anIdleOneBecomesUrgentIfCoalescedWithAnUrgentOne() {
+    @Test func `an idle notification coalesced with an urgent one becomes urgent`() {
         queue.enqueue(first, payload: 1, .whenIdle)
         queue.enqueue(second, .soon)
         #expect(queue.enqueue(first, payload: 2, .soon, coalescing: all, keeping: .first) == .coalesced)
@@ -228,7 +228,7 @@ import Testing
         #expect(executor.jobCount == 0)
     }
 
-    @Test func anUrgentOneStaysSoIfCoalescedWithAnIdleOne() {
+    @Test func `an urgent notification coalesced with an idle one stays urgent`() {
         queue.enqueue(first, .soon)
         #expect(queue.enqueue(first, .whenIdle, coalescing: all, keeping: .first) == .coalesced)
         executor.endTurn()
@@ -236,7 +236,7 @@ import Testing
         #expect(queue.count == 0)
     }
 
-    @Test func anObserverMayReplaceOneThatIsStillToComeInTheTurn() {
+    @Test func `an observer may replace a notification pending in the same turn`() {
         let coalescing = center.observe(first) { [queue, second] _ in
             #expect(queue.enqueue(second, payload: 2, coalescing: all) == .coalesced)
         }
@@ -250,7 +250,7 @@ import Testing
 
     // MARK: Now
 
-    @Test func nowPostsAtOnceAndDropsWhatIsEqual() {
+    @Test func `the now style posts immediately and drops coalesced notifications`() {
         queue.enqueue(first, payload: 1)
         queue.enqueue(second)
         queue.enqueue(first, object: "a")
@@ -260,7 +260,7 @@ import Testing
         #expect(journal.take() == ["second", "first of a"])
     }
 
-    @Test func nowDropsNothingUnlessTheCallerSaysSo() {
+    @Test func `the now style drops nothing by default`() {
         queue.enqueue(first, payload: 1)
         queue.enqueue(first, payload: 2, .now)
         executor.endTurn()
@@ -269,7 +269,7 @@ import Testing
 
     // MARK: Dropping
 
-    @Test func whatIsDroppedIsNotPosted() {
+    @Test func `dequeued notifications are not posted`() {
         queue.enqueue(first, object: "a")
         queue.enqueue(first, object: "b")
         queue.enqueue(second, object: "a")
@@ -283,7 +283,7 @@ import Testing
         #expect(journal.take() == ["first of b"])
     }
 
-    @Test func anObserverMayDropWhatIsStillToComeInTheTurn() {
+    @Test func `an observer may dequeue a notification pending in the same turn`() {
         let dropping = center.observe(first) { [queue, second] _ in
             #expect(queue.dequeue(matching: LocalNotification(name: second)) == 1)
         }
@@ -295,7 +295,7 @@ import Testing
         dropping.cancel()
     }
 
-    @Test func aTurnWithNothingLeftPostsNothing() {
+    @Test func `a turn with no notifications left posts nothing`() {
         queue.enqueue(first)
         queue.dequeue(matching: note(first))
         executor.endTurn()
@@ -306,7 +306,7 @@ import Testing
         #expect(journal.take() == ["second"])
     }
 
-    @Test func payloadsMayComeBackToTheQueueAsTheyGo() {
+    @Test func `payloads may use the queue while they are released`() {
         final class Payload: Sendable {
             let goodbye: @Sendable () -> Void
             init(_ goodbye: @escaping @Sendable () -> Void) { self.goodbye = goodbye }
@@ -325,7 +325,7 @@ import Testing
 
     // MARK: Limits
 
-    @Test func refusesAndCountsWhatHasNoRoom() {
+    @Test func `notifications beyond the limit are refused and counted`() {
         let queue = PostQueue(center: center, limit: 3, executor: executor.execute)
         #expect(queue.enqueue(first) == .queued)
         #expect(queue.enqueue(second, .whenIdle) == .queued)
@@ -347,7 +347,7 @@ import Testing
 
     // MARK: Centers, executors
 
-    @Test func severalQueuesShareACenter() {
+    @Test func `queues that share a center are independent`() {
         let other = PostQueue(center: center, executor: executor.execute)
         queue.enqueue(first)
         #expect(other.enqueue(first) == .queued)
@@ -355,7 +355,7 @@ import Testing
         #expect(journal.take() == ["first", "first"])
     }
 
-    @Test func interceptorsSeeWhatIsEnqueued() {
+    @Test func `interceptors see enqueued notifications`() {
         let interception = center.intercept { [journal] notification, next in
             journal.note("intercepted")
             next(notification)
@@ -366,7 +366,7 @@ import Testing
         interception.cancel()
     }
 
-    @Test @MainActor func postsAtTheEndOfTheMainActorsTurn() async {
+    @Test @MainActor func `notifications are posted at the end of the main actor's turn`() async {
         let queue = PostQueue(center: center, actor: MainActor.shared)
         await withCheckedContinuation { continuation in
             let last = center.observe(second, options: .once) { [journal] _ in
@@ -386,14 +386,14 @@ import Testing
     private let kept = Later<ObservationToken>()
 
     /// A way over other threads would let it pass.
-    @Test @MainActor func whatTheMainActorIsAskedToDoAfterwardsComesAfterThePosts() async {
+    @Test @MainActor func `main-actor jobs enqueued later run after the posts`() async {
         let queue = PostQueue(center: center, actor: MainActor.shared)
         queue.enqueue(first)
         await Task { journal.note("afterwards") }.value
         #expect(journal.take() == ["first", "afterwards"])
     }
 
-    @Test func enqueuingFromManyThreadsLosesNothing() async {
+    @Test func `concurrent enqueuing drops nothing`() async {
         let queue = PostQueue(center: center, limit: 100_000, executor: { job in Task.detached { job() } })
         let (calls, finished) = AsyncStream.makeStream(of: Int.self)
         let counting = center.observe(.every) { finished.yield($0.payload as? Int ?? -1) }

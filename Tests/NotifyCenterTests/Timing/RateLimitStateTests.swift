@@ -97,7 +97,7 @@ import Testing
 
     // MARK: Debounce
 
-    @Test func aBurstIsItsLastOne() {
+    @Test func `debouncing delivers the last of a burst`() {
         var run = Run(debounced)
         run.post(1, at: 0)
         run.post(2, at: 99)
@@ -109,14 +109,14 @@ import Testing
         #expect(!run.isTimerRunning)
     }
 
-    @Test func eachBurstHasItsOwnLastOne() {
+    @Test func `each burst delivers its own last notification`() {
         var run = Run(debounced)
         for (payload, time) in [(1, 0), (2, 50), (3, 151), (4, 260), (5, 1_000)] { run.post(payload, at: time) }
         run.advance(to: 2_000)
         #expect(run.delivered == ["2 at 150", "3 at 251", "4 at 360", "5 at 1100"])
     }
 
-    @Test func exactlyTheIntervalLaterIsTooLateForTheBurst() {
+    @Test func `a notification exactly one interval later begins a new burst`() {
         var run = Run(debounced)
         run.post(1, at: 0)
         run.post(2, at: 100)
@@ -124,7 +124,7 @@ import Testing
         #expect(run.delivered == ["1 at 100", "2 at 200"])
     }
 
-    @Test func aTimerThatWakesLateFindsThatTheBurstGoesOn() {
+    @Test func `a timer that fires during a burst waits on`() {
         var run = Run(debounced)
         run.post(1, at: 0)
         run.advance(to: 99)
@@ -135,7 +135,7 @@ import Testing
         #expect(run.delivered == ["2 at 199"])
     }
 
-    @Test func aClockThatWasReadInAnotherOrderShortensNothing() {
+    @Test func `clock readings out of order do not shorten the interval`() {
         var limit = RateLimitState(debounced)
         let note = LocalNotification(name: NotificationName(literal: "a"))
         _ = limit.arrived(note, at: .milliseconds(50))
@@ -147,7 +147,7 @@ import Testing
         #expect(due == .milliseconds(150))
     }
 
-    @Test func withoutIntervalTheTimerDeliversAtOnce() {
+    @Test func `with a zero interval the timer delivers immediately`() {
         var run = Run(.debounced(.zero))
         run.post(1, at: 5)
         run.post(2, at: 5)
@@ -156,7 +156,7 @@ import Testing
 
     // MARK: Throttle
 
-    @Test func theFirstComesAtOnceAndThenTheLatestOfEachInterval() {
+    @Test func `throttling delivers the first, then the latest of each interval`() {
         var run = Run(latest)
         for (payload, time) in [(1, 10), (2, 20), (3, 109), (4, 120), (5, 130)] { run.post(payload, at: time) }
         run.advance(to: 1_000)
@@ -164,14 +164,14 @@ import Testing
         #expect(!run.isTimerRunning)
     }
 
-    @Test func theFirstComesAtOnceAndThenTheFirstOfEachInterval() {
+    @Test func `throttling may deliver the first of each interval`() {
         var run = Run(first)
         for (payload, time) in [(1, 10), (2, 20), (3, 109), (4, 120), (5, 130)] { run.post(payload, at: time) }
         run.advance(to: 1_000)
         #expect(run.delivered == ["1 at 10", "2 at 110", "4 at 210"])
     }
 
-    @Test func afterAQuietIntervalTheNextComesAtOnce() {
+    @Test func `after a quiet interval the next notification is delivered immediately`() {
         for rule in [latest, first] {
             var run = Run(rule)
             for (payload, time) in [(1, 0), (2, 100), (3, 150), (4, 300), (5, 401)] { run.post(payload, at: time) }
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func nothingIsDeliveredWhileTheTimerCalls() {
+    @Test func `nothing is delivered during the timer's call`() {
         for (rule, payload) in [(latest, 5), (first, 3)] {
             var run = Run(rule)
             run.post(1, at: 0)
@@ -195,7 +195,7 @@ import Testing
         }
     }
 
-    @Test func whatComesInACallThatTakesLongerThanTheIntervalWaitsForItsEnd() {
+    @Test func `notifications during a call longer than the interval wait for its end`() {
         for rule in [latest, first] {
             var run = Run(rule)
             run.post(1, at: 0)
@@ -211,7 +211,7 @@ import Testing
         }
     }
 
-    @Test func whatComesBeforeALateTimerDoesNotPassWhatWaits() {
+    @Test func `a notification before a late timer does not overtake the pending one`() {
         var run = Run(first)
         run.post(1, at: 0)
         run.post(2, at: 10)
@@ -224,7 +224,7 @@ import Testing
 
     // MARK: Both
 
-    @Test func whatIsReplacedIsHandedOut() {
+    @Test func `a replaced notification is returned`() {
         var run = Run(debounced)
         #expect(run.arrive(1) == nil)
         #expect(run.arrive(2) == 1)
@@ -238,7 +238,7 @@ import Testing
         #expect(run.arrive(3) == nil)
     }
 
-    @Test func afterTheEndNothingComes() {
+    @Test func `nothing is delivered after the end`() {
         for rule in [debounced, latest, first] {
             var run = Run(rule)
             run.arrive(1)
@@ -255,7 +255,7 @@ import Testing
         }
     }
 
-    @Test func aTimerThatCallsDoesNotSleep() {
+    @Test func `a timer in its call does not sleep`() {
         for rule in [debounced, latest, first] {
             var run = Run(rule)
             run.arrive(1)
@@ -270,7 +270,7 @@ import Testing
         }
     }
 
-    @Test func aTimerThatFailedIsStartedAgain() {
+    @Test func `a failed timer is started again`() {
         var run = Run(debounced)
         run.post(1, at: 0)
         run.failTimer()
@@ -299,7 +299,7 @@ import Testing
 
     // MARK: Any times
 
-    @Test func anyTimesGiveWhatTheRuleSays() {
+    @Test func `random times agree with the rule`() {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("RateLimitStateTests: seed \(seed)")
         var random = SeededGenerator(seed: seed)

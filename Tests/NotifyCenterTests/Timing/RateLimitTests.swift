@@ -25,7 +25,7 @@ import Testing
 
     /// Swift's clocks stop the program beyond 292 years.
     @Test(arguments: [Duration.seconds(Int64.max), .seconds(300 * 365 * 86_400)])
-    func noClockIsAskedToSleepForLongerThanItCan(interval: Duration) async {
+    func `a clock is never asked to sleep beyond its range`(interval: Duration) async {
         let tokens = [
             center.observe(name, options: .debounced(for: interval, clock: clock)) { _ in },
             center.observe(name, options: .throttled(for: interval, clock: clock)) { _ in },
@@ -37,7 +37,7 @@ import Testing
         for token in tokens { token.cancel() }
     }
 
-    @Test func theNextNotificationStartsATimerAgainThatTheClockRefused() async {
+    @Test func `the next notification restarts a timer that the clock refused`() async {
         let token = center.observe(name, options: .debounced(for: .milliseconds(100), clock: clock)) { _ in
             Issue.record("the time has not come")
         }

@@ -30,7 +30,7 @@ import Testing
 
     // MARK: When
 
-    @Test func aDebouncedOneGetsTheLastOfABurst() async {
+    @Test func `a debounced observer gets the last of a burst`() async {
         let token = observe(debounced)
         center.post(name, payload: 1)
         await isSlept(until: 100)
@@ -49,7 +49,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func aThrottledOneGetsTheFirstAtOnceAndThenTheLatest() async {
+    @Test func `a throttled observer gets the first immediately and then the latest`() async {
         let token = observe(throttled)
         for payload in 1...3 { center.post(name, payload: payload) }
         #expect(calls.values == ["changed 1"])
@@ -62,7 +62,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func aThrottledOneMayGetTheFirstOfTheInterval() async {
+    @Test func `a throttled observer may get the first of each interval`() async {
         let token = observe(.throttled(for: .milliseconds(100), latest: false, clock: clock))
         for payload in 1...3 { center.post(name, payload: payload) }
         await isSlept(until: 100)
@@ -71,28 +71,28 @@ import Testing
         token.cancel()
     }
 
-    @Test func withoutIntervalEverythingIsDeliveredAtOnce() {
+    @Test func `with a zero interval every notification is delivered immediately`() {
         let token = observe(.throttled(for: .zero, clock: clock))
         for payload in 1...3 { center.post(name, payload: payload) }
         #expect(calls.values == ["changed 1", "changed 2", "changed 3"])
         token.cancel()
     }
 
-    @Test func timesAreThoseOfTheClockIfNothingIsSaid() async {
+    @Test func `the default clock is used unless one is given`() async {
         let token = observe(.debounced(for: .nanoseconds(1)))
         center.post(name, payload: 1)
         #expect(await calls.values(1) == ["changed 1"])
         token.cancel()
     }
 
-    @Test func anIntervalMayBeLongerThanAnyClockGoes() {
+    @Test func `an interval may exceed the range of the clock`() {
         let tokens = [observe(.debounced(for: .seconds(Int64.max))), observe(.throttled(for: .seconds(Int64.max)))]
         for payload in 1...3 { center.post(name, payload: payload) }
         #expect(calls.values == ["changed 1"])
         for token in tokens { token.cancel() }
     }
 
-    @Test func eachObservationHasItsOwnPace() async {
+    @Test func `each observation has its own rate limit`() async {
         let options = throttled
         let first = observe(options)
         center.post(name, payload: 1)
@@ -106,7 +106,7 @@ import Testing
         second.cancel()
     }
 
-    @Test func namesAndObjectsOfAnObservationShareAPace() async {
+    @Test func `names and objects of an observation share its rate limit`() async {
         let token = center.observe(.every, options: debounced) { [calls] in calls.note($0) }
         center.post(name, object: "a", payload: 1)
         center.post(other, object: "b", payload: 2)
@@ -116,7 +116,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func anObserverMayPostToItself() async {
+    @Test func `an observer may post to itself`() async {
         let token = center.observe(name, options: throttled) { [calls, center] in
             calls.note($0)
             if let payload = $0.payload as? Int, payload < 3 { center.post($0.name, payload: payload + 1) }
@@ -132,7 +132,7 @@ import Testing
 
     // MARK: Together with other options
 
-    @Test func anOwnerIsHandedOver() async {
+    @Test func `an owner is passed to its closure`() async {
         let owner = Owner()
         center.observe(name, owner: owner, options: debounced) { [calls] handed, notification in
             calls.note(notification, "by \(ObjectIdentifier(handed))")
@@ -143,7 +143,7 @@ import Testing
         #expect(await calls.values(1) == ["changed 1 by \(ObjectIdentifier(owner))"])
     }
 
-    @Test func whatWaitsDoesNotKeepTheOwner() async {
+    @Test func `a pending notification does not retain the owner`() async {
         var owner: Owner? = Owner()
         weak let watched = owner
         if let owner { center.observe(name, owner: owner, options: debounced) { [calls] in calls.note($1) } }
@@ -159,7 +159,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func theDelayedCallOfAGoneOwnerEndsTheObservation() async {
+    @Test func `the delayed call of a released owner ends the observation`() async {
         final class Captured: Sendable {
             let gone: Collector<String>
             init(_ gone: Collector<String>) { self.gone = gone }
@@ -179,7 +179,7 @@ import Testing
         #expect(await calls.values(1) == ["gone"])
     }
 
-    @Test func onceIsTheEndOfTheFirstBurst() async {
+    @Test func `a debounced once observation ends with the first burst`() async {
         let token = observe([debounced, .once])
         center.post(name, payload: 1)
         center.post(name, payload: 2)
@@ -191,14 +191,14 @@ import Testing
         #expect(clock.sleeperCount == 0)
     }
 
-    @Test func onceIsTheFirstThatIsThrottled() {
+    @Test func `a throttled once observation ends with the first notification`() {
         let token = observe([throttled, .once])
         for payload in 1...3 { center.post(name, payload: payload) }
         #expect(calls.values == ["changed 1"])
         #expect(!token.observation.isActive)
     }
 
-    @Test func aPauseKeepsAwayWhatIsPostedInIt() async {
+    @Test func `notifications posted during a pause are dropped`() async {
         let token = observe(debounced)
         center.post(name, payload: 1)
         await isSlept(until: 100)
@@ -215,7 +215,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func otherObjectsDoNotCount() async {
+    @Test func `notifications with other objects do not count`() async {
         let owner = Owner()
         let token = center.observe(name, object: NotificationObject(instance: owner), options: debounced) {
             [calls] in calls.add("\($0.payload as? Int ?? -1)")
@@ -230,7 +230,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func messagesAreLeftAloneByOtherPostsOfTheirName() async {
+    @Test func `other posts of a message's name do not count`() async {
         let token = center.observe(Edited.self, options: debounced) { [calls] in calls.add("line \($0.line)") }
         center.post(Edited(line: 1))
         center.post(name, payload: Edited(line: 2))
@@ -242,7 +242,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func messagesReachOwnersAtTheirPace() async {
+    @Test func `messages to owners are rate-limited`() async {
         let owner = Owner()
         center.observe(Edited.self, owner: owner, options: throttled) { [calls] _, message in
             calls.add("line \(message.line)")
@@ -254,7 +254,7 @@ import Testing
         #expect(await calls.values(2) == ["line 1", "line 3"])
     }
 
-    @Test func aKeyTakesTheirPlaceFromThoseThatWait() async {
+    @Test func `a replaced key drops the pending notification`() async {
         let first = observe([debounced, .key("key")])
         center.post(name, payload: 1)
         await isSlept(until: 100)
@@ -268,7 +268,7 @@ import Testing
         second.cancel()
     }
 
-    @Test func whatIsDeliveredAtOnceKeepsToThePriorities() {
+    @Test func `immediate delivery follows the priorities`() {
         let low = center.observe(name, options: [.priority(-1), throttled]) { [calls] _ in calls.add("low") }
         let plain = center.observe(name) { [calls] _ in calls.add("plain") }
         let high = center.observe(name, options: [throttled, .priority(1)]) { [calls] _ in calls.add("high") }
@@ -277,14 +277,14 @@ import Testing
         for token in [low, plain, high] { token.cancel() }
     }
 
-    @Test func theLastOptionOfTwoHolds() {
+    @Test func `the last of two rate limits applies`() {
         let token = observe([debounced, throttled])
         center.post(name, payload: 1)
         #expect(calls.values == ["changed 1"])
         token.cancel()
     }
 
-    @Test func retainedOnesAreABurst() async {
+    @Test func `retained notifications count as a burst`() async {
         center.postRetained(name, payload: 1)
         center.postRetained(other, payload: 2)
         let token = center.observe(.every, options: debounced) { [calls] in calls.note($0) }
@@ -295,7 +295,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func whatTheDelayedCallThrowsIsReported() async {
+    @Test func `an error of the delayed call is reported`() async {
         struct Failure: Error {}
         center.hooks.failed = { [calls] in calls.note($0.notification, "failed") }
         let token = center.observe(name, options: debounced) { _ in throw Failure() }
@@ -309,7 +309,7 @@ import Testing
     // MARK: Elsewhere
 
     @Test(arguments: [ObserverExecutor.serially, .concurrently])
-    func anObserverElsewhereIsCalledThere(on executor: ObserverExecutor) async {
+    func `an async observer is called on its executor`(on executor: ObserverExecutor) async {
         let token = center.observe(name, options: throttled, on: executor) { [calls] in
             await Task.yield()
             calls.note($0)
@@ -322,7 +322,7 @@ import Testing
         token.cancel()
     }
 
-    @Test @MainActor func anObserverOnTheMainActorGetsTheEndOfABurstOnce() async {
+    @Test @MainActor func `a main-actor observer gets the end of a burst once`() async {
         let token = center.observe(Edited.self, options: [debounced, .once], on: MainActor.shared) { [calls] message in
             MainActor.assertIsolated()
             calls.add("line \(message.line)")
@@ -336,7 +336,7 @@ import Testing
         #expect(!token.observation.isActive)
     }
 
-    @Test func aPostThatMayWaitDoesNotWaitForThePace() async {
+    @Test func `a waiting post does not wait for the rate limit`() async {
         let gate = Gate()
         let token = center.observe(name, options: throttled, buffering: .wait(limit: 1)) { [calls] in
             calls.note($0)
@@ -351,7 +351,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func aSequenceIsReadAtItsPace() async {
+    @Test func `a sequence is rate-limited`() async {
         let messages = center.messages(of: Edited.self, options: throttled)
         for line in 1...3 { center.post(Edited(line: line)) }
         center.post(name, payload: "no message")
@@ -367,7 +367,7 @@ import Testing
 
     // MARK: The end
 
-    @Test func whatWaitsIsDroppedWithTheObservation() async {
+    @Test func `pending notifications are dropped with the observation`() async {
         for options in [debounced, throttled] {
             let token = observe(options)
             center.post(name)
@@ -385,7 +385,7 @@ import Testing
         #expect(calls.values == ["changed"])
     }
 
-    @Test func whatWaitsIsDroppedWithTheCenter() async {
+    @Test func `pending notifications are dropped with the center`() async {
         var center: LocalCenter? = LocalCenter()
         weak let watchedCenter = center
         let owner = Owner()
@@ -401,7 +401,7 @@ import Testing
         #expect(clock.sleeperCount == 0)
     }
 
-    @Test func whatIsReplacedGoesAtOnce() async {
+    @Test func `replaced notifications are released immediately`() async {
         final class Payload: Sendable {
             let goodbye: @Sendable () -> Void
             init(_ goodbye: @escaping @Sendable () -> Void) { self.goodbye = goodbye }
@@ -417,7 +417,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func anObserverMayEndItselfInTheDelayedCall() async {
+    @Test func `an observer may end itself in the delayed call`() async {
         let token = Later<ObservationToken>()
         token.value = center.observe(name, options: debounced) { [calls] in
             token.value?.cancel()
@@ -434,7 +434,7 @@ import Testing
 
     // MARK: Many threads
 
-    @Test func fromManyThreadsTheLastOneComes() async {
+    @Test func `the last of concurrent posts is delivered`() async {
         let tokens = [debounced, throttled].map { options in
             center.observe(name, options: options) { [calls] in
                 if $0.payload as? String == "last" { calls.note($0) }
