@@ -47,7 +47,7 @@ extension NotifyClient {
     }
 
     /// Subscribes. The subscription is left when its last reference is released; to wait for the daemon's confirmation,
-    /// call ``Subscription/leave()`` or use ``withSubscription(to:as:object:limit:isolation:_:)``.
+    /// call ``Subscription/leave()`` or use ``withSubscription(to:as:object:limit:isolation:_:)-([String],_,_,_,_,_)``.
     ///
     /// - Parameters:
     ///   - patterns: The patterns of names to match, 1 to 64. A message that several of them match is delivered once.
@@ -70,7 +70,7 @@ extension NotifyClient {
         return subscription
     }
 
-    /// When ``subscribe(to:as:object:limit:acknowledging:onGap:_:)`` acknowledges.
+    /// When ``subscribe(to:as:object:limit:acknowledging:onGap:_:)-([String],_,_,_,_,_,_)`` acknowledges.
     public enum Acknowledging: Hashable, Sendable {
         /// Acknowledges each message once the closure has returned without throwing.
         case automatically
