@@ -63,9 +63,6 @@ package struct Broker: ~Copyable {
     /// Whether a sequence is available for the next post.
     package var isReady: Bool { commits.sequencer.isReady }
 
-    /// The bytes of memory charged to all users together.
-    package var chargedBytes: Int { ledger.totalBytes }
-
     /// The next sequence, recorded at a clean stop: no sequence from here on was ever used.
     package var nextSequence: UInt64 { commits.sequencer.next }
 
@@ -75,6 +72,7 @@ package struct Broker: ~Copyable {
     // MARK: Time
 
     /// The time by which `deadlinePassed` must be called; nil if there is no deadline.
+    @inline(__always)
     package var nextDeadline: Duration? {
         .earlier(commits.nextDeadline(pageStarted: readers.pageStarted), connections.nextDeadline)
     }

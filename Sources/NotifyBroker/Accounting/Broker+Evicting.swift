@@ -15,9 +15,6 @@ extension Broker {
         }
     }
 
-    /// The most bytes that may be read at once from a connection of the user.
-    package func readLimit(of uid: UInt32) -> Int { ledger.readLimit(of: uid) }
-
     /// The memory of caches, which is charged to no user.
     var sharedBytes: Int { subscriptions.cacheBytes + readers.ring.bytes }
 }

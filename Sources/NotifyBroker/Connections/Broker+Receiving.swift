@@ -79,9 +79,10 @@ extension Broker {
         var used = 0
         var count = 0
         listOn(slot)
+        var decoder = decoder(for: slot)
         var mayGoOn = connections.mayGoOn(slot)
         while mayGoOn, turns.hasWorkLeft {
-            guard let frame = try decoder(for: slot).next(in: bytes.slice(from: used)) else {
+            guard let frame = try decoder.next(in: bytes.slice(from: used)) else {
                 holdBackIfUnread(slot)
                 endTurn(of: slot, hasMore: false)
                 return used
@@ -89,13 +90,15 @@ extension Broker {
             used += frame.size
             turns.spend(Turns.Cost.frame + frame.size >> Turns.Cost.bytesShift)
             frameReceived(frame, from: slot, now: now)
+            // A hello, which raises the limit on frames, is the first frame processed.
+            if count == 0 { decoder = self.decoder(for: slot) }
             count &+= 1
             if count.isMultiple(of: Self.framesPerLook) { holdBackIfUnread(slot) }
             mayGoOn = connections.mayGoOn(slot)
         }
         guard !connections[slot].session.isClosing else { return bytes.count }
         holdBackIfUnread(slot)
-        let next = try decoder(for: slot).next(in: bytes.slice(from: used))
+        let next = try decoder.next(in: bytes.slice(from: used))
         // A connection is queued with an incomplete frame alone, too, if the slice was empty: reading takes time as
         // well.
         endTurn(of: slot, hasMore: next != nil || connections[slot].listing != nil || turns.isSliceEmpty)
@@ -107,6 +110,7 @@ extension Broker {
         ledger.change(.pendingBytes, by: commits.charge(since: earlier, to: uid), uid: uid)
     }
 
+    @inline(__always)
     private func decoder(for slot: ConnectionSlot) -> FrameDecoder {
         if case .greeting = connections[slot].session.state {
             return FrameDecoder(maximumBodyBytes: Limits.greetingBytes)

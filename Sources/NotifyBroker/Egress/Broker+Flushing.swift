@@ -150,6 +150,7 @@ extension Broker {
     /// The bytes of answers that may always wait for a connection.
     private var leastAnswerBytes: Int { min(4 << 10, configuration.answerBytesPerConnection) }
 
+    @inline(__always)
     private func answerLimit(of slot: ConnectionSlot) -> Int {
         ledger.isTight(connections[slot].uid) ? leastAnswerBytes : configuration.answerBytesPerConnection
     }

@@ -4,6 +4,7 @@ import NotifyLog
 /// The consumers of log readers: the only place that depends on their kind.
 extension Broker {
     /// How many messages the reader's consumer accepts now.
+    @inline(__always)
     func room(for reader: ReaderID) -> Int {
         switch readers[reader].consumer {
         case .durable(let slot): durables[slot].room
@@ -11,6 +12,7 @@ extension Broker {
     }
 
     /// The connection to which the consumer's messages go; nil if no client is attached.
+    @inline(__always)
     func connection(for reader: ReaderID) -> ConnectionSlot? {
         switch readers[reader].consumer {
         case .durable(let slot): durables[slot].member?.attachment.connection.slot

@@ -89,6 +89,7 @@ extension Broker {
     }
 
     /// Whether the connection's outbox has room for more stored messages.
+    @inline(__always)
     func hasRoom(_ slot: ConnectionSlot) -> Bool {
         let waiting = egress[slot].runBytes
         return waiting < configuration.durableOutboxBytes

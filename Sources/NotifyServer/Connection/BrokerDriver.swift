@@ -136,7 +136,7 @@ final class BrokerDriver: BrokerHost {
 
     /// The buffer for a read of a connection of the user. It must be returned with ``giveBackReadBuffer(_:)``.
     func takeReadBuffer(for uid: UInt32) -> ByteBuffer {
-        readBuffer.take(limit: min(ReadBuffer.capacity, readBudget.limit, core.broker.readLimit(of: uid)))
+        readBuffer.take(limit: min(ReadBuffer.capacity, readBudget.limit, core.readLimit(of: uid)))
     }
 
     func giveBackReadBuffer(_ buffer: ByteBuffer) { readBuffer.giveBack(buffer) }
@@ -202,7 +202,7 @@ final class BrokerDriver: BrokerHost {
     /// begins after the events that have arrived meanwhile.
     private func tickEnded() {
         if isDrained { closeFlushedConnections() }
-        if let later = memoryTrimmer.trimIfNeeded(bytesInUse: core.broker.chargedBytes, now: now.monotonic) {
+        if let later = memoryTrimmer.trimIfNeeded(bytesInUse: core.chargedBytes, now: now.monotonic) {
             wake(at: later)
         }
         if isWorkLeft, !isTickScheduled, !isEventRequested {

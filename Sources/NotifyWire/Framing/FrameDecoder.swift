@@ -28,7 +28,7 @@ package struct FrameDecoder: Sendable {
     ///
     /// - Returns: The frame, or nil if it is incomplete.
     /// - Throws: `frameTooLarge` if the header announces a body over the limit.
-    @inlinable
+    @inlinable @inline(__always)
     package func next(in bytes: UnsafeRawBufferPointer) throws(WireError) -> Frame? {
         guard bytes.count >= FrameHeader.size else { return nil }
         let header = FrameHeader(reading: bytes)
