@@ -72,7 +72,7 @@ extension IntegrationTests {
             #expect(statistics["dropped_by_clients"] == 0)
         }
 
-        @Test func `a subscriber that holds back beyond the daemon's buffer is told the dropped count`() async throws {
+        @Test func `a subscriber that holds back beyond the daemon's buffer receives the dropped count`() async throws {
             let statistics = try await consume(outboxBytes: 1 << 20, .holdBack) { subscription, _ in
                 let (delivered, missed) = try await read(subscription)
                 #expect(delivered + missed == Self.count && missed > 0)

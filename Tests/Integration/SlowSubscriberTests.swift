@@ -8,7 +8,7 @@ extension IntegrationTests {
     @Suite struct SlowSubscriberTests {
         private let payload = String(repeating: "x", count: 50_000)
 
-        @Test func `a slow volatile subscriber is told the dropped count`() async throws {
+        @Test func `a slow volatile subscriber receives the dropped count`() async throws {
             let daemon = try await Daemon.start()
             let bystander = try Bystander(daemon)
             let deaf = try RawClient(daemon)

@@ -163,7 +163,7 @@ import Testing
 
     // MARK: Attachments
 
-    @Test func `a subscription created anew forgets everything, whatever its generation`() {
+    @Test func `a recreated subscription forgets everything, regardless of its generation`() {
         var state = attached([1])
         #expect(state.attached(cursor: 0, generation: 1, isResumed: false) == true)
         #expect(state.delivered(1) == .new)

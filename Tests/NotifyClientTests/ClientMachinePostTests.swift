@@ -108,7 +108,7 @@ import Testing
         #expect(await late.code() == nil)
     }
 
-    @Test func `posts waiting for the window wait for a new connection anew`() async throws {
+    @Test func `a lost connection restarts the timeout of posts that wait for the window`() async throws {
         let harness = try MachineHarness.ready(postWindow: 1)
         _ = try harness.post("a.b", "under way")
         let waiting = try harness.post("a.b", "waiting")

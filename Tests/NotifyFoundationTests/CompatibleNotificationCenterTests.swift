@@ -111,7 +111,7 @@ import Testing
         center.removeObserver(token)
     }
 
-    @Test func `observers are called in order of addition, whatever they observe`() {
+    @Test func `observers are called in order of addition, regardless of their filters`() {
         let thing = Thing()
         let tokens = [
             observe("1", nil), observe("2", name, object: thing), observe("3", name), observe("4", nil, object: thing),

@@ -57,7 +57,7 @@ import Testing
         #expect(notes == ["here 1", "returned", "loop"])
     }
 
-    @Test func `the now style posts nothing if the run loop runs in another mode`() {
+    @Test func `the now style posts only if the run loop runs in one of the modes`() {
         let mode = RunLoop.Mode("a mode of our own")
         let notes = posted { queue, journal in
             nonisolated(unsafe) let queue = queue

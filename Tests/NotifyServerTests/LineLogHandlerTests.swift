@@ -41,7 +41,7 @@ import TestSupport
         #expect(handler.line(for: event, at: time) == "2023-11-14T22:13:20.250Z warning notifyd: hello\n")
     }
 
-    @Test func `a record is one line whatever it contains`() throws {
+    @Test func `a record is one line, regardless of its contents`() throws {
         logger(destination(.journal)).info("a\n<0>forged\r\u{1B}[2J\u{7F}", metadata: ["name": "x\ny"])
         #expect(try written() == "<6>notifyd: a\\n<0>forged\\u{d}\\u{1b}[2J\\u{7f} name=x\\ny\n")
     }

@@ -118,7 +118,7 @@ struct FullDiskStartTests {
         try again.close(nextSequence: 20)
     }
 
-    @Test func `a log that has appeared meanwhile is not replaced`() async throws {
+    @Test func `a log that appeared since the start is not replaced`() async throws {
         let other = try TemporaryFolder()
         let theirs = try Store.open(path: other.database)
         await theirs.commit([StoredMessage(7)])

@@ -55,7 +55,7 @@ struct StoreFailureTests {
         try store.close(nextSequence: 1001)
     }
 
-    @Test func `after a failed flush everything is flushed again`() async throws {
+    @Test func `the commit after a failed flush flushes everything`() async throws {
         let store = try Store.open(path: folder.database)
         await store.commit([StoredMessage(1)])
         FaultyDisk.set(.flush, in: folder.path)

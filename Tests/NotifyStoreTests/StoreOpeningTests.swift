@@ -26,7 +26,7 @@ struct StoreOpeningTests {
         try store.close(nextSequence: 1)
     }
 
-    @Test func `files are private whatever the umask`() async throws {
+    @Test func `files are private regardless of the umask`() async throws {
         // Wider than any umask: these were there before.
         for name in [folder.database, folder.database + ".lock"] {
             #expect(FileManager.default.createFile(atPath: name, contents: nil, attributes: [.posixPermissions: 0o666]))

@@ -73,7 +73,7 @@ import Testing
         #expect(journal.take() == ["a: x", "b: x", "b: y"])
     }
 
-    @Test func `released delegates are not counted`() {
+    @Test func `the count ignores released delegates`() {
         #expect(delegates.isEmpty)
         let lasting = Screen("a", journal)
         do {

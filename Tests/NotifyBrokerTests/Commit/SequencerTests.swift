@@ -62,7 +62,7 @@ struct SequencerTests {
     }
 
     @Test
-    func `the next block is requested while two billion sequences are left`() {
+    func `the next block is already requested with two billion sequences left`() {
         var sequencer = Sequencer(next: 1)
         sequencer.reservationEnded(through: 2_000_000_001, succeeded: true)
         #expect(sequencer.wantedReservation != nil)

@@ -111,7 +111,7 @@ import Testing
     }
 
     /// Whatever comes and goes without matching must leave what is cached alone; what matches must not.
-    @Test func `only matching changes invalidate cached resolutions`() throws {
+    @Test func `only a matching change invalidates a cached resolution`() throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("CenterCoreModelTests: seed \(seed)")
         var inputs = Inputs(random: SeededGenerator(seed: seed))

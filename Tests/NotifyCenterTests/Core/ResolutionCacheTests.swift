@@ -44,7 +44,7 @@ import Testing
         #expect(admitted > 0, "later names get in")
     }
 
-    @Test func `one byte less than an entry is insufficient`() {
+    @Test func `an entry that exceeds the limit by one byte is not cached`() {
         let core = TestCore(cacheBytes: 2 * Self.entryBytes - 1)
         _ = core.resolve("a")
         _ = core.resolve("b")

@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `a mailbox for one message accepts no second`() {
+    @Test func `a mailbox that takes one message accepts no second`() {
         var mailbox = Mailbox<Int>(.dropOldest(limit: 1), takesOne: true)
         for value in 0..<3 { _ = mailbox.put(value) }
         #expect(drain(&mailbox) == [0])

@@ -102,7 +102,7 @@ import Testing
         #expect(sequence.droppedCount == 0)
     }
 
-    @Test func `a once sequence keeps the first element whatever the buffer`() async {
+    @Test func `a once sequence keeps its first element with any buffer`() async {
         let sequence = center.notifications(for: name, options: .once, buffering: .dropOldest(limit: 1))
         let messages = center.messages(of: Paid.self, options: .once, buffering: .dropOldest(limit: 1))
         for order in 0..<3 { center.post(Paid(order: order)) }

@@ -179,7 +179,7 @@ import Testing
         withExtendedLifetime((token, last)) {}
     }
 
-    @Test func `a failure names the place of registration`() {
+    @Test func `a failure has the source location of the registration`() {
         center.hooks.failed = { [journal] in journal.note("\($0)") }
         let line = #line + 1
         let token = center.observe(name) { _ in throw Failure(description: "no money") }
@@ -206,7 +206,7 @@ import Testing
         center.observe(name, object: object, owner: owner, options: key.map { .key($0) } ?? []) { _, _ in }
     }
 
-    @Test func `a repeated observation is reported once per owner and place`() {
+    @Test func `a repeated observation is reported once per owner and source location`() {
         center.hooks.repeated = { [journal] in journal.note("\($0.ownerType) \($0.names)") }
         let owner = Thing()
         for _ in 0..<OwnerIndex.repetitions - 1 { observe(name, owner: owner) }
@@ -258,7 +258,7 @@ import Testing
         #expect(journal.take() == [])
     }
 
-    @Test func `a repetition names the owner, the observed names and the place`() {
+    @Test func `a repetition has the owner, the observed names and the source location`() {
         center.hooks.repeated = { [journal] in journal.note("\($0)") }
         let owner = Thing()
         let line = #line + 1

@@ -10,7 +10,7 @@ import Testing
         center.observations.map { "\($0)".part(before: " at ") }
     }
 
-    @Test func `observations are listed in order of registration, whatever their priority`() throws {
+    @Test func `observations are listed in order of registration, not of priority`() throws {
         let tokens = [
             center.observe(name) { _ in },
             try center.observe("orders.*", options: .priority(5)) { _ in },

@@ -124,7 +124,7 @@ import Testing
         #expect(watched.value == nil)
     }
 
-    @Test func `adding observations prunes observations of released owners`() throws {
+    @Test func `adding observations removes observations of released owners`() throws {
         let captured = Mutex<[Weak<Owner>]>([])
         for index in 0..<10_000 {
             let box = Owner()

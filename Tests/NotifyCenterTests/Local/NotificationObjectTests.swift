@@ -148,7 +148,7 @@ import Testing
         #expect(center.observationCount == 0)
     }
 
-    @Test func `adding observations ends observations of released instances`() {
+    @Test func `adding observations removes observations of released instances`() {
         var tokens: [ObservationToken] = []
         for _ in 0..<1_000 { tokens.append(observe(NotificationObject(instance: Thing()), "gone")) }
         let left = center.state.withLock { $0.core.registrationCount }

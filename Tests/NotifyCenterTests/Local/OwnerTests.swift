@@ -123,7 +123,7 @@ import Testing
         func hash(into hasher: inout Hasher) {}
     }
 
-    @Test func `only observations of an equal value end, whatever its hash`() {
+    @Test func `only observations of an equal value end, not of an equal hash`() {
         let owner = Controller("owner", journal)
         for number in 1...3 {
             center.observe(

@@ -86,7 +86,7 @@ import Testing
         #expect(!NamePattern("a.b").matches(NotificationName(unchecked: "a..b")))
     }
 
-    @Test func `the pattern of a name is exact whatever its bytes`() throws {
+    @Test func `the pattern of a name is exact with any bytes`() throws {
         let odd = NamePattern(NotificationName(unchecked: "*"))
         #expect(odd.isExact)
         #expect(!odd.matches(NotificationName(unchecked: "a")))

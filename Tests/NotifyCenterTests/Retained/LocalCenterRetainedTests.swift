@@ -26,7 +26,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `a retained post with an object reaches existing observers of that object`() {
+    @Test func `a retained post reaches existing observers of its object`() {
         let tokens = [
             center.observe(name, object: "left", using: note("left's")),
             center.observe(name, object: "right", using: note("right's")), center.observe(name, using: note("any")),

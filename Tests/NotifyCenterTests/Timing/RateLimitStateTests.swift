@@ -124,7 +124,7 @@ import Testing
         #expect(run.delivered == ["1 at 100", "2 at 200"])
     }
 
-    @Test func `a timer that fires during a burst waits on`() {
+    @Test func `a timer that fires during a burst keeps waiting`() {
         var run = Run(debounced)
         run.post(1, at: 0)
         run.advance(to: 99)

@@ -147,7 +147,7 @@ import WireTestSupport
         #expect(try reader.take() == [.deliver])
     }
 
-    @Test func `the store is told the sequences in use before any peer receives them`() throws {
+    @Test func `the store receives the sequences in use before any peer does`() throws {
         let host = DriverHarness()
         let (poster, reader) = (try host.connect(), try host.connect())
         try reader.send(Subscribe(request: 1, subscription: 1, patterns: ["a"]))
