@@ -8,7 +8,7 @@ final class AttachingAttack: Attack {
     private static let namesPerConnection = 150
     private static let numberBytes = 8
 
-    private let links: [Link]
+    private let connections: [Connection]
     private var attach: [UInt8]
     private var number: UInt64 = 0
 
@@ -20,23 +20,25 @@ final class AttachingAttack: Attack {
                 patterns: (0..<Limits.patternsPerSubscription).map { "attaching.*.\($0).\(filler)" },
                 durableName: "attaching-" + String(repeating: "0", count: Self.numberBytes)
             ).encoded
-        links = try target.links(target.size)
-        Link.serve(links) { links.count(.welcome) + links.count(where: { !$0.isOpen }) == links.count }
+        connections = try target.connections(target.size)
+        Connection.serve(connections) {
+            connections.count(.welcome) + connections.count(where: { !$0.isOpen }) == connections.count
+        }
     }
 
     func step() {
-        for (index, link) in links.enumerated() where link.isFlushed {
+        for (index, connection) in connections.enumerated() where connection.isFlushed {
             for _ in 0..<Self.batch {
                 number += 1
                 let subscription = UInt32(truncatingIfNeeded: number)
                 let name = index * Self.namesPerConnection + Int(number) % Self.namesPerConnection
-                writeNumbers(request: link.newRequest(), subscription: subscription, name: name)
-                link.write(attach)
-                link.write(Detach(request: link.newRequest(), subscription: subscription))
+                writeNumbers(request: connection.newRequest(), subscription: subscription, name: name)
+                connection.write(attach)
+                connection.write(Detach(request: connection.newRequest(), subscription: subscription))
             }
-            link.flush()
+            connection.flush()
         }
-        Link.serve(links)
+        Connection.serve(connections)
     }
 
     /// Overwrites the numbers in the encoded frame: request (u64) and subscription (u32) at the start of the body, and

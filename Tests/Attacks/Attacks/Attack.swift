@@ -23,7 +23,7 @@ struct Target {
 
     var generator: SeededGenerator { SeededGenerator(seed: seed) }
 
-    func links(_ count: Int) throws -> [Link] { try (0..<count).map { _ in try Link(socket) } }
+    func connections(_ count: Int) throws -> [Connection] { try (0..<count).map { _ in try Connection(socket) } }
 }
 
 /// The attacks by name.

@@ -12,26 +12,26 @@ struct AttackProgram: ParsableCommand {
     @Argument var kind: String
 
     func run() throws {
-        guard let kind = AttackKind(rawValue: kind) else { throw HarnessError("there is no attack \(kind)") }
+        guard let kind = AttackKind(rawValue: kind) else { throw HarnessError("unknown attack \(kind)") }
         Descriptors.raiseLimit()
         // Low priority: many attackers could otherwise take all CPU time, which the daemon can't prevent.
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 15)
-        try User(rawValue: user)?.become()
-        var orders = Orders()
+        try User(rawValue: user)?.switchUser()
+        var commands = CommandReader()
         // An attack whose connections the daemon refuses has failed, and is reported as refused.
         let attack: (any Attack)?
         do {
             attack = try kind.begin(Target(socket: socket, size: size, seed: seed))
         } catch let error as SystemError {
-            Output.say("refused \(error)")
+            Output.write("refused \(error)")
             attack = nil
         }
-        Output.say("ready")
-        orders.wait(for: "go")
-        while !orders.contains("stop") {
-            if let attack { attack.step() } else { orders.wait(for: "stop") }
+        Output.write("ready")
+        commands.wait(for: "go")
+        while !commands.contains("stop") {
+            if let attack { attack.step() } else { commands.wait(for: "stop") }
         }
         let figures = attack?.figures ?? ["refused": 1]
-        Output.say("attack " + figures.map { "\($0)=\($1)" }.sorted().joined(separator: " "))
+        Output.write("attack " + figures.map { "\($0)=\($1)" }.sorted().joined(separator: " "))
     }
 }

@@ -2,18 +2,18 @@ import NotifyWire
 
 /// 25 connections that together have very many subscriptions to '>' and read their deliveries. The innocents post.
 final class FanOutAttack: Attack {
-    static let connections = 25
+    static let connectionCount = 25
 
-    private let links: [Link]
+    private let connections: [Connection]
 
     init(_ target: Target) throws {
-        links = try target.links(Self.connections)
-        for link in links { link.subscribe(target.size / Self.connections) { _ in [">"] } }
+        connections = try target.connections(Self.connectionCount)
+        for connection in connections { connection.subscribe(target.size / Self.connectionCount) { _ in [">"] } }
     }
 
     func step() {
-        Link.serve(links)
+        Connection.serve(connections)
     }
 
-    var figures: [String: Int] { ["subscriptions": links.count(.subscribed)] }
+    var figures: [String: Int] { ["subscriptions": connections.count(.subscribed)] }
 }

@@ -6,13 +6,13 @@ final class NamesAttack: Attack {
     private static let names = 16_000
     private static let perConnection = 4000
 
-    private let subscribers: [Link]
-    private let poster: Link
+    private let subscribers: [Connection]
+    private let poster: Connection
     private var block: PostBlock
 
     init(_ target: Target) throws {
-        subscribers = try target.links((target.size + Self.perConnection - 1) / Self.perConnection)
-        poster = try Link(target.socket)
+        subscribers = try target.connections((target.size + Self.perConnection - 1) / Self.perConnection)
+        poster = try Connection(target.socket)
         block = PostBlock(names: (0..<Self.names).map { "name.n\($0)" }, payload: 0)
         var left = target.size
         for subscriber in subscribers {
@@ -24,6 +24,6 @@ final class NamesAttack: Attack {
     func step() {
         if poster.isFlushed { block.write(to: poster) }
         poster.flush()
-        Link.serve(subscribers + [poster])
+        Connection.serve(subscribers + [poster])
     }
 }

@@ -4,21 +4,21 @@ import NotifyWire
 final class PatternsAttack: Attack {
     private static let tokens = 32
 
-    private let link: Link
+    private let connection: Connection
     private let subscriptions: Int
 
     init(_ target: Target) throws {
-        let link = try Link(target.socket)
+        let connection = try Connection(target.socket)
         // With a wildcard, because a pattern without one is stored as a name.
         let rest = (["*"] + (2..<Self.tokens).map { "t\($0)" }).joined(separator: ".")
-        subscriptions = link.subscribe(target.size) { number in
+        subscriptions = connection.subscribe(target.size) { number in
             (0..<Limits.patternsPerSubscription).map { "p\(number)-\($0).\(rest)" }
         }
-        self.link = link
+        self.connection = connection
     }
 
     func step() {
-        Link.serve([link])
+        Connection.serve([connection])
     }
 
     /// The number of tokens that are stored: no two patterns begin with the same token, so they share none.

@@ -6,24 +6,26 @@ final class RequestsAttack: Attack {
     private static let bytes = 200_000
     private static let unknownKind: UInt8 = 0x3F
 
-    private let links: [Link]
+    private let connections: [Connection]
     private let requests: [[UInt8]]
 
     init(_ target: Target) throws {
-        links = try target.links(target.size)
+        connections = try target.connections(target.size)
         requests = [
             Batch.of(Statistics(request: 1), bytes: Self.bytes),
             Batch.of(rawFrame(Self.unknownKind), bytes: Self.bytes), Batch.of(Ping(request: 1), bytes: Self.bytes),
         ]
-        Link.serve(links) { links.count(.welcome) + links.count(where: { !$0.isOpen }) == links.count }
+        Connection.serve(connections) {
+            connections.count(.welcome) + connections.count(where: { !$0.isOpen }) == connections.count
+        }
     }
 
     func step() {
-        for (index, link) in links.enumerated() where link.isFlushed {
-            link.write(shared: requests[index % requests.count])
+        for (index, connection) in connections.enumerated() where connection.isFlushed {
+            connection.write(shared: requests[index % requests.count])
         }
         // Flushed together, so that the daemon receives them in one turn of its event loop.
-        for link in links { link.flush() }
-        Link.serve(links)
+        for connection in connections { connection.flush() }
+        Connection.serve(connections)
     }
 }

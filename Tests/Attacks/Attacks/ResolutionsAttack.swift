@@ -7,13 +7,13 @@ final class ResolutionsAttack: Attack {
     private static let tokens = 18
     private static let posts = 400
 
-    private let link: Link
+    private let connection: Connection
     private var round = 0
 
     init(_ target: Target) throws {
-        link = try Link(target.socket)
+        connection = try Connection(target.socket)
         var generator = target.generator
-        link.subscribe(target.size) { _ in
+        connection.subscribe(target.size) { _ in
             (0..<Limits.patternsPerSubscription).map { _ in
                 (0..<Self.tokens).map { _ in Bool.random(using: &generator) ? "a" : "*" }.joined(separator: ".")
             }
@@ -25,9 +25,9 @@ final class ResolutionsAttack: Attack {
         let beginning = [String](repeating: "a", count: Self.tokens - 1).joined(separator: ".")
         var block = PostBlock(
             names: (0..<Self.posts).map { "\(beginning).n\(self.round)-\($0)" }, payload: 0)
-        block.write(to: link)
-        link.write(Ping(request: link.newRequest()))
-        let pongs = link.scanner.count(.pong)
-        Link.serve([link], within: .seconds(1)) { link.scanner.count(.pong) > pongs }
+        block.write(to: connection)
+        connection.write(Ping(request: connection.newRequest()))
+        let pongs = connection.scanner.count(.pong)
+        Connection.serve([connection], within: .seconds(1)) { connection.scanner.count(.pong) > pongs }
     }
 }

@@ -5,20 +5,22 @@ import NotifyWire
 final class SiblingsAttack: Attack {
     private static let bytes = 64 << 10
 
-    private let links: [Link]
+    private let connections: [Connection]
     private let requests = Batch.of(Statistics(request: 1), bytes: bytes)
 
     init(_ target: Target) throws {
-        links = try target.links(target.size)
-        Link.serve(links) { links.count(.welcome) + links.count(where: { !$0.isOpen }) == links.count }
-        for link in links { link.isReading = false }
+        connections = try target.connections(target.size)
+        Connection.serve(connections) {
+            connections.count(.welcome) + connections.count(where: { !$0.isOpen }) == connections.count
+        }
+        for connection in connections { connection.isReading = false }
     }
 
     func step() {
-        for link in links where link.isFlushed {
-            link.write(shared: requests)
-            link.flush()
+        for connection in connections where connection.isFlushed {
+            connection.write(shared: requests)
+            connection.flush()
         }
-        Link.serve(links)
+        Connection.serve(connections)
     }
 }

@@ -7,14 +7,14 @@ final class StoppedDurableAttack: Attack {
     private static let messagesBetweenStops = 400
     private static let posters = 4
 
-    private let subscribers: [Link]
-    private let posters: [Link]
+    private let subscribers: [Connection]
+    private let posters: [Connection]
     private var block = PostBlock(
         names: [String](repeating: "stopped.durable", count: 512), payload: 4096, durability: .stored)
 
     init(_ target: Target) throws {
-        subscribers = try target.links(target.size)
-        posters = try target.links(Self.posters)
+        subscribers = try target.connections(target.size)
+        posters = try target.connections(Self.posters)
         for (number, subscriber) in subscribers.enumerated() {
             subscriber.subscribe(to: "stopped.durable", durable: "stopped-\(number)", window: Self.window)
         }
@@ -26,7 +26,7 @@ final class StoppedDurableAttack: Attack {
             if poster.isFlushed { block.write(to: poster) }
             poster.flush()
         }
-        Link.serve(subscribers + posters)
+        Connection.serve(subscribers + posters)
     }
 }
 
@@ -34,13 +34,13 @@ final class StoppedDurableAttack: Attack {
 final class StoppedVolatileAttack: Attack {
     private static let messagesBetweenStops = 6000
 
-    private let subscribers: [Link]
-    private let poster: Link
+    private let subscribers: [Connection]
+    private let poster: Connection
     private var block = PostBlock(names: [String](repeating: "stopped.volatile", count: 256), payload: 1024)
 
     init(_ target: Target) throws {
-        subscribers = try target.links(target.size)
-        poster = try Link(target.socket)
+        subscribers = try target.connections(target.size)
+        poster = try Connection(target.socket)
         for subscriber in subscribers {
             subscriber.subscribe(to: "stopped.volatile")
         }
@@ -50,7 +50,7 @@ final class StoppedVolatileAttack: Attack {
         subscribers.stop(oneAfterAnother: Self.messagesBetweenStops)
         if poster.isFlushed { block.write(to: poster) }
         poster.flush()
-        Link.serve(subscribers + [poster])
+        Connection.serve(subscribers + [poster])
     }
 }
 
@@ -58,13 +58,13 @@ final class StoppedVolatileAttack: Attack {
 final class KeepLatestAttack: Attack {
     private static let names = 20_000
 
-    private let subscribers: [Link]
-    private let poster: Link
+    private let subscribers: [Connection]
+    private let poster: Connection
     private var block = PostBlock(names: (0..<names).map { "latest.n\($0)" }, payload: 64)
 
     init(_ target: Target) throws {
-        subscribers = try (0..<target.size).map { _ in try Link(target.socket, overflow: .keepLatest) }
-        poster = try Link(target.socket)
+        subscribers = try (0..<target.size).map { _ in try Connection(target.socket, overflow: .keepLatest) }
+        poster = try Connection(target.socket)
         for subscriber in subscribers {
             subscriber.subscribe(to: "latest.*")
             subscriber.isReading = false
@@ -74,15 +74,15 @@ final class KeepLatestAttack: Attack {
     func step() {
         if poster.isFlushed { block.write(to: poster) }
         poster.flush()
-        Link.serve(subscribers + [poster])
+        Connection.serve(subscribers + [poster])
     }
 }
 
-extension [Link] {
+extension [Connection] {
     /// Stops reading from the connection with index n once it has received n times this many messages.
     fileprivate func stop(oneAfterAnother messages: Int) {
-        for (number, link) in enumerated() where link.scanner.count(.deliver) >= number * messages {
-            link.isReading = false
+        for (number, connection) in enumerated() where connection.scanner.count(.deliver) >= number * messages {
+            connection.isReading = false
         }
     }
 }

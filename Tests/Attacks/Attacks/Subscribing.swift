@@ -1,6 +1,6 @@
 import NotifyWire
 
-extension Link {
+extension Connection {
     /// Opens subscriptions with the patterns for each index, and waits until each is answered.
     ///
     /// - Returns: How many subscriptions the daemon has confirmed on this connection.
@@ -9,7 +9,7 @@ extension Link {
         var next = 0
         let answers = { self.scanner.count(.subscribed) + self.scanner.count(.error) }
         let before = answers()
-        Link.serve([self], within: .seconds(120)) {
+        Connection.serve([self], within: .seconds(120)) {
             // At most 1,024 requests are unanswered, so that neither side buffers all of them.
             while next < count, next - (answers() - before) < 1024, isFlushed || next == 0 {
                 write(Subscribe(request: newRequest(), subscription: UInt32(next + 1), patterns: patterns(next)))
@@ -27,6 +27,6 @@ extension Link {
             Subscribe(
                 request: newRequest(), subscription: 1, patterns: patterns, durableName: durable, window: window))
         let before = scanner.count(.subscribed) + scanner.count(.error)
-        Link.serve([self]) { scanner.count(.subscribed) + scanner.count(.error) > before }
+        Connection.serve([self]) { scanner.count(.subscribed) + scanner.count(.error) > before }
     }
 }

@@ -5,7 +5,7 @@ final class UnreadAttack: Attack {
     private static let durables = 500
     private static let bytes = 1 << 20
 
-    private let links: [Link]
+    private let connections: [Connection]
     private let requests = [
         Batch.of(List(request: 1), bytes: bytes), Batch.of(Statistics(request: 1), bytes: bytes),
         Batch.of(Detach(request: 1, subscription: 7), bytes: bytes), Batch.of(Ping(request: 1), bytes: bytes),
@@ -14,25 +14,27 @@ final class UnreadAttack: Attack {
 
     init(_ target: Target) throws {
         // Many durable subscriptions, so that the answer to a list request is long.
-        let owner = try Link(target.socket)
+        let owner = try Connection(target.socket)
         for number in 0..<Self.durables {
             owner.write(
                 Subscribe(
                     request: owner.newRequest(), subscription: UInt32(number + 1),
                     patterns: (0..<16).map { "unread.listed.\(number).\($0).>" }, durableName: "unread-\(number)"))
         }
-        Link.serve([owner]) { owner.scanner.count(.subscribed) + owner.scanner.count(.error) >= Self.durables }
-        links = try target.links(target.size)
-        Link.serve(links) { links.count(.welcome) + links.count(where: { !$0.isOpen }) == links.count }
-        for link in links { link.isReading = false }
+        Connection.serve([owner]) { owner.scanner.count(.subscribed) + owner.scanner.count(.error) >= Self.durables }
+        connections = try target.connections(target.size)
+        Connection.serve(connections) {
+            connections.count(.welcome) + connections.count(where: { !$0.isOpen }) == connections.count
+        }
+        for connection in connections { connection.isReading = false }
     }
 
     func step() {
-        for (index, link) in links.enumerated() where link.isFlushed {
+        for (index, connection) in connections.enumerated() where connection.isFlushed {
             let kind = index % (requests.count + 1)
-            if kind < requests.count { link.write(shared: requests[kind]) } else { posts.write(to: link) }
-            link.flush()
+            if kind < requests.count { connection.write(shared: requests[kind]) } else { posts.write(to: connection) }
+            connection.flush()
         }
-        Link.serve(links)
+        Connection.serve(connections)
     }
 }

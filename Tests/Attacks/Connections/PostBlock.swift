@@ -47,8 +47,8 @@ struct PostBlock {
     }
 
     /// Writes all posts to a connection.
-    mutating func write(to link: Link) {
-        link.write(numbered(count, request: link.newRequests(count)))
+    mutating func write(to connection: Connection) {
+        connection.write(numbered(count, request: connection.newRequests(count)))
     }
 }
 

@@ -9,8 +9,8 @@ final class Innocents {
     /// The most posts that are not delivered yet: about as many as the subscriber's outbox in the daemon can hold.
     private static let window = 8192
 
-    let poster: Link
-    let subscriber: Link
+    let poster: Connection
+    let subscriber: Connection
     private var block = PostBlock(names: [String](repeating: name, count: 256), payload: payload)
     private(set) var posted = 0
     private(set) var delivered = 0
@@ -22,8 +22,8 @@ final class Innocents {
     private var expected: UInt64 = 0
 
     init(_ socket: String) throws {
-        poster = try Link(socket)
-        subscriber = try Link(socket)
+        poster = try Connection(socket)
+        subscriber = try Connection(socket)
         poster.onFrame = { [unowned self] kind, body in
             if kind == FrameKind.error.rawValue { refused(body) }
         }
@@ -32,12 +32,12 @@ final class Innocents {
         }
         subscriber.write(
             Subscribe(request: subscriber.newRequest(), subscription: 1, patterns: [Self.name]))
-        guard Link.serve([poster, subscriber], until: { subscriber.scanner.count(.subscribed) == 1 }) else {
-            throw HarnessError("the innocent subscriber was not let in")
+        guard Connection.serve([poster, subscriber], until: { subscriber.scanner.count(.subscribed) == 1 }) else {
+            throw HarnessError("the daemon refused the innocent subscriber")
         }
     }
 
-    var links: [Link] { [poster, subscriber] }
+    var connections: [Connection] { [poster, subscriber] }
 
     /// Checks a delivery. Body: sequence (u64) at 0, the lengths of headers (u16), name, object and id (u8 each) at 28
     /// to 32, these parts and the payload from 36.
@@ -80,7 +80,7 @@ final class Innocents {
         let before = delivered
         while ContinuousClock.now - begin < time {
             post(atMost: block.count)
-            Link.serve(links, waitingMilliseconds: 1)
+            Connection.serve(connections, waitingMilliseconds: 1)
         }
         let seconds = (ContinuousClock.now - begin) / .seconds(1)
         let rate = Double(delivered - before) / seconds
@@ -88,9 +88,9 @@ final class Innocents {
         return rate
     }
 
-    /// Waits until everything posted is delivered. Messages still missing after `limit` count as lost.
+    /// Waits until every posted message is delivered. Messages still missing after `limit` count as lost.
     func settle(within limit: Duration = .seconds(30)) {
-        Link.serve(links, within: limit) { poster.isFlushed && delivered + lost >= posted }
+        Connection.serve(connections, within: limit) { poster.isFlushed && delivered + lost >= posted }
         lost += posted - delivered - lost
     }
 }

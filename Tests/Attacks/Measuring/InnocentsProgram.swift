@@ -17,31 +17,33 @@ struct InnocentsProgram: ParsableCommand {
         // High priority: the daemon is measured, not how the kernel schedules these processes.
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, -10)
         guard let loop = LoopThread(daemon: daemon) else { throw HarnessError("notifyd has no event loop") }
-        try User(rawValue: user)?.become()
-        var orders = Orders()
+        try User(rawValue: user)?.switchUser()
+        var commands = CommandReader()
         let innocents = try Innocents(socket)
         let pinger = try Pinger(socket, loop)
         let capacity = innocents.measureCapacity()
-        Output.say("capacity rate=\(Int(capacity))")
-        orders.wait(for: "go")
+        Output.write("capacity rate=\(Int(capacity))")
+        commands.wait(for: "go")
         let before = innocents.delivered
         let begin = ContinuousClock.now
         let wanted = share == 0 ? Double.greatestFiniteMagnitude : share * capacity
         let start = innocents.posted
-        while !orders.contains("stop") {
+        while !commands.contains("stop") {
             let seconds = (ContinuousClock.now - begin) / .seconds(1)
             let due = min(seconds * wanted - Double(innocents.posted - start), 1e6)
             innocents.post(atMost: Int(due))
             pinger.step()
-            Link.serve(innocents.links + [pinger.link], waitingMilliseconds: 1)
+            Connection.serve(innocents.connections + [pinger.connection], waitingMilliseconds: 1)
         }
         let seconds = (ContinuousClock.now - begin) / .seconds(1)
         let rate = Double(innocents.delivered - before) / seconds
         pinger.finish()
         innocents.settle()
-        for link in innocents.links where !link.isOpen { Output.say("refused by closing the connection") }
-        if let refusal = innocents.refusal { Output.say("refused \(refusal)") }
-        Output.say(
+        for connection in innocents.connections where !connection.isOpen {
+            Output.write("refused by closing the connection")
+        }
+        if let refusal = innocents.refusal { Output.write("refused \(refusal)") }
+        Output.write(
             "innocents wanted=\(wanted) rate=\(rate) posted=\(innocents.posted) lost=\(innocents.lost) "
                 + "disordered=\(innocents.disordered) pings=\(pinger.count) ping=\(pinger.worst / .milliseconds(1)) "
                 + "work=\(pinger.worstOfProcessor / .milliseconds(1))")

@@ -5,7 +5,7 @@ import NotifyWire
 final class LedgerProbe {
     private static let interval = Duration.milliseconds(100)
 
-    let link: Link
+    let connection: Connection
     private let daemon: DaemonUnderAttack
     private var asked = ContinuousClock.now
     private var isWaiting = false
@@ -18,8 +18,8 @@ final class LedgerProbe {
 
     init(_ daemon: DaemonUnderAttack) throws {
         self.daemon = daemon
-        link = try Link(daemon.socket)
-        link.onFrame = { [unowned self] kind, body in
+        connection = try Connection(daemon.socket)
+        connection.onFrame = { [unowned self] kind, body in
             if kind == FrameKind.statisticsReport.rawValue { received(body) }
         }
     }
@@ -28,8 +28,8 @@ final class LedgerProbe {
         guard !isWaiting, ContinuousClock.now - asked >= Self.interval else { return }
         asked = .now
         isWaiting = true
-        link.write(Statistics(request: link.newRequest()))
-        link.flush()
+        connection.write(Statistics(request: connection.newRequest()))
+        connection.flush()
     }
 
     private func received(_ body: UnsafeRawBufferPointer) {
@@ -46,9 +46,9 @@ final class LedgerProbe {
     func wait(for counter: String, toBe value: UInt64, within limit: Duration = .seconds(20)) -> Bool {
         let deadline = ContinuousClock.now + limit
         while counters[counter] != value {
-            guard ContinuousClock.now < deadline, link.isOpen else { return false }
+            guard ContinuousClock.now < deadline, connection.isOpen else { return false }
             step()
-            Link.serve([link])
+            Connection.serve([connection])
         }
         return true
     }

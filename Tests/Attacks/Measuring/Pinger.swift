@@ -8,7 +8,7 @@ import NotifyWire
 final class Pinger {
     private static let interval = Duration.milliseconds(10)
 
-    let link: Link
+    let connection: Connection
     private let loop: LoopThread
     private var begin = ContinuousClock.now
     private var processorBegin = Duration.zero
@@ -18,9 +18,9 @@ final class Pinger {
     private(set) var worstOfProcessor = Duration.zero
 
     init(_ socket: String, _ loop: LoopThread) throws {
-        link = try Link(socket)
+        connection = try Connection(socket)
         self.loop = loop
-        link.onFrame = { [unowned self] kind, _ in
+        connection.onFrame = { [unowned self] kind, _ in
             if kind == FrameKind.pong.rawValue { answered() }
         }
     }
@@ -31,8 +31,8 @@ final class Pinger {
         processorBegin = loop.processorTime
         begin = .now
         isWaiting = true
-        link.write(Ping(request: link.newRequest()))
-        link.flush()
+        connection.write(Ping(request: connection.newRequest()))
+        connection.flush()
     }
 
     private func answered() {

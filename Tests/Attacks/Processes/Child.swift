@@ -35,7 +35,7 @@ final class Child {
         process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
     }
 
-    func say(_ line: String) {
+    func send(_ line: String) {
         try? input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8))
     }
 

@@ -43,15 +43,23 @@ final class DaemonUnderAttack {
         let library = folder.file("hang.so")
         let compiler = try Child("/usr/bin/env", ["clang", "-shared", "-fPIC", "-o", library, source, "-ldl"])
         compiler.waitForExit()
-        guard compiler.status == 0 else { throw HarnessError("the library for a hanging disk cannot be compiled") }
+        guard compiler.status == 0 else {
+            throw HarnessError("can't compile the library that simulates a hanging disk")
+        }
         return library
     }
 
     private func waitForSocket() throws {
         let deadline = ContinuousClock.now + .seconds(60)
         while true {
-            if let link = try? Link(socket), Link.serve([link], until: { link.scanner.count(.welcome) == 1 }) { return }
-            guard isRunning, ContinuousClock.now < deadline else { throw HarnessError("notifyd does not start") }
+            if let connection = try? Connection(socket),
+                Connection.serve([connection], until: { connection.scanner.count(.welcome) == 1 })
+            {
+                return
+            }
+            guard isRunning, ContinuousClock.now < deadline else {
+                throw HarnessError("timed out waiting for notifyd to start")
+            }
             usleep(10_000)
         }
     }

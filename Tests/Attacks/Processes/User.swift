@@ -7,9 +7,9 @@ enum User: UInt32, CaseIterable {
     case innocent = 60_003
 
     /// Switches this process permanently to the user. Needs root.
-    func become() throws {
+    func switchUser() throws {
         guard setgroups(0, nil) == 0, setgid(rawValue) == 0, setuid(rawValue) == 0 else {
-            throw SystemError("becoming uid \(rawValue)")
+            throw SystemError("switching to uid \(rawValue)")
         }
     }
 }

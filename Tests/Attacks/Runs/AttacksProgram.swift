@@ -5,7 +5,7 @@ import Foundation
 struct AttacksProgram: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "Attacks",
-        abstract: "Attacks a notifyd as a user of the machine could, and measures what that does to others.",
+        abstract: "Attack notifyd as an ordinary user could, and measure the effect on other users.",
         subcommands: [
             RunCommand.self, RowCommand.self, TogetherCommand.self, AttackProgram.self, InnocentsProgram.self,
         ])
@@ -26,15 +26,15 @@ struct DaemonProgram: Sendable {
 }
 
 struct DaemonOptions: ParsableArguments {
-    @Option(help: "The program notifyd; that beside this one by default.")
+    @Option(help: "The notifyd program; by default the one beside this program.")
     var notifyd: String?
 
-    @Flag(help: "It was built without optimization, so that the same work takes longer.")
+    @Flag(help: "Accept a build without optimization, with higher time limits.")
     var unoptimized = false
 
     func validate() throws {
         guard geteuid() == 0 else {
-            throw ValidationError("attacks are made by several users: run this as root")
+            throw ValidationError("attacks run as several users; run this as root")
         }
     }
 
@@ -54,7 +54,7 @@ struct DaemonOptions: ParsableArguments {
     ///
     /// - Returns: Whether no limit was exceeded.
     func report(_ outcome: Outcome) -> Bool {
-        Output.say(outcome)
+        Output.write(outcome)
         return outcome.broken.isEmpty
     }
 }
@@ -62,17 +62,18 @@ struct DaemonOptions: ParsableArguments {
 struct RunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Run every row, all attacks together, and random mixtures until the time is over.")
+        abstract: "Run every row, all attacks together, and random mixtures until the time has passed.")
 
-    @Argument(help: "How long, but every row and all together are run once.") var minutes: Int
+    @Argument(help: "How long to run, in minutes; every row and all attacks together are always run once.") var minutes:
+        Int
     @Option(help: "The seed of the first mixture; random by default.") var seed: UInt64?
-    @Option(help: "One row alone, by name or number.") var only: String?
+    @Option(help: "Run only this row, by name or number.") var only: String?
     @OptionGroup var daemon: DaemonOptions
 
     func validate() throws {
         if let only, Row.named(only) == nil {
             throw ValidationError(
-                "there is no row \(only): there are \(AttackKind.allCases.map(\.rawValue).joined(separator: ", "))")
+                "unknown row \(only); expected one of \(AttackKind.allCases.map(\.rawValue).joined(separator: ", "))")
         }
     }
 
@@ -84,7 +85,7 @@ struct RunCommand: ParsableCommand {
             isHeld = daemon.report(row.run(program, seconds: 5)) && isHeld
         }
         if only == nil {
-            isHeld = daemon.report(Mixture.everything.run(program, seconds: 120)) && isHeld
+            isHeld = daemon.report(Mixture.allAttacks.run(program, seconds: 120)) && isHeld
             var seed = seed ?? .random(in: 0...1_000_000_000)
             while ContinuousClock.now < deadline {
                 isHeld = daemon.report(Mixture(seed: seed).run(program, seconds: 30)) && isHeld
@@ -98,12 +99,12 @@ struct RunCommand: ParsableCommand {
 struct RowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "row", abstract: "Run one row.")
 
-    @Argument(help: "Its name or number.") var row: String
-    @Option(help: "How long the attack runs.") var seconds = 5
+    @Argument(help: "The name or number of the row.") var row: String
+    @Option(help: "How long the attack runs, in seconds.") var seconds = 5
     @OptionGroup var daemon: DaemonOptions
 
     func run() throws {
-        guard let row = Row.named(row) else { throw ValidationError("there is no row \(row)") }
+        guard let row = Row.named(row) else { throw ValidationError("unknown row \(row)") }
         if !daemon.report(row.run(try daemon.program, seconds: seconds)) { throw ExitCode.failure }
     }
 }
@@ -112,10 +113,10 @@ struct TogetherCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "together", abstract: "Run all attacks at once, by two users.")
 
-    @Option(help: "How long they run.") var seconds = 120
+    @Option(help: "How long the attacks run, in seconds.") var seconds = 120
     @OptionGroup var daemon: DaemonOptions
 
     func run() throws {
-        if !daemon.report(Mixture.everything.run(try daemon.program, seconds: seconds)) { throw ExitCode.failure }
+        if !daemon.report(Mixture.allAttacks.run(try daemon.program, seconds: seconds)) { throw ExitCode.failure }
     }
 }

@@ -14,11 +14,11 @@ struct Measurement {
     /// The results of the attacks: the sums of ``Attack/figures``.
     var figures: [String: Double] = [:]
     /// Whether the daemon had released all connections and subscriptions of the attacks.
-    var isCleanedUp = true
+    var isReleased = true
     /// Why the daemon did not stop with status 0; empty if it did.
-    var ending = ""
+    var exitProblem = ""
     /// Additions to the description: the last refusal, and the reference run that the run is compared with.
-    var remark = ""
+    var note = ""
 
     var lost: Int { Int(innocents["lost"] ?? 1e9) }
     var disordered: Int { Int(innocents["disordered"] ?? 1e9) }
@@ -37,7 +37,7 @@ extension Measurement: CustomStringConvertible {
         let ledger = charged.map { "\($0 >> 20) MB (resident then \(residentWhenCharged >> 20))" } ?? "not reported"
         return "resident \(residentBefore >> 20) -> \(peak >> 20) MB, ledger \(ledger), worst ping \(rounded(ping)) ms "
             + "(work \(rounded(work)) ms), innocents: lost \(lost), out of order \(disordered), "
-            + "\(Int(rate))/s = \(rateShare.isFinite && rateShare > 1e-9 ? "\(Int(rateShare * 100)) %" : "all they can")\(remark)"
+            + "\(Int(rate))/s = \(rateShare.isFinite && rateShare > 1e-9 ? "\(Int(rateShare * 100)) %" : "unlimited")\(note)"
     }
 
     private func rounded(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }

@@ -3,16 +3,16 @@ import TestSupport
 /// Several attacks at once by two users, while the innocents, a third user, post at a fifth of the daemon's capacity.
 struct Mixture {
     let title: String
-    let attackers: [World.Attacker]
+    let attackers: [AttackRun.Attacker]
 
     /// All attacks, distributed over two users.
-    static let everything = Mixture(
+    static let allAttacks = Mixture(
         title: "all attacks together",
         attackers: AttackKind.allCases.enumerated().map { index, kind in
             .init(kind: kind, user: index % 2 == 0 ? .attacker : .accomplice, size: kind.size)
         })
 
-    private init(title: String, attackers: [World.Attacker]) {
+    private init(title: String, attackers: [AttackRun.Attacker]) {
         self.title = title
         self.attackers = attackers
     }
@@ -32,7 +32,7 @@ struct Mixture {
 
     func run(_ program: DaemonProgram, seconds: Int) -> Outcome {
         do {
-            let measurement = try World(program).measure(attackers, for: .seconds(seconds))
+            let measurement = try AttackRun(program).measure(attackers, for: .seconds(seconds))
             return Outcome(
                 title: title, measurement: measurement,
                 broken: Row.Limits.always(measurement) + Row.Limits.rate(measurement))

@@ -15,8 +15,8 @@ struct Row: Sendable {
         self.kind = kind
         self.title = title
         verdict = { program, seconds in
-            let world = try World(program, innocent: innocent, canHang: canHang)
-            let measurement = try world.measure(
+            let run = try AttackRun(program, innocent: innocent, canHang: canHang)
+            let measurement = try run.measure(
                 [.init(kind: kind, size: kind.size)], for: .seconds(seconds), whileDiskHangs: canHang)
             return (measurement, Limits.always(measurement) + Limits.effect(measurement) + rule(measurement))
         }
@@ -36,12 +36,12 @@ struct Row: Sendable {
         self.title = title
         verdict = { program, seconds in
             let measure = { size in
-                try World(program, share: share).measure(
+                try AttackRun(program, share: share).measure(
                     [.init(kind: kind, size: size)], for: .seconds(seconds), isSetUpMeasured: false)
             }
             let reference = try measure(size)
             var measurement = try measure(kind.size)
-            measurement.remark += ", \(Int(reference.rate))/s and \(reference.peak >> 20) MB at the size \(size)"
+            measurement.note += ", \(Int(reference.rate))/s and \(reference.peak >> 20) MB at the size \(size)"
             return (
                 measurement, Limits.always(measurement) + Limits.effect(measurement) + rule(measurement, reference)
             )
@@ -54,9 +54,9 @@ struct Row: Sendable {
 
         static func always(_ measurement: Measurement) -> [String] {
             var broken = memory(measurement) + latency(measurement)
-            if !measurement.isCleanedUp { broken.append("connections or subscriptions are left") }
-            if !measurement.ending.isEmpty { broken.append(measurement.ending) }
-            if measurement.disordered > 0 { broken.append("messages came out of order") }
+            if !measurement.isReleased { broken.append("connections or subscriptions were not released") }
+            if !measurement.exitProblem.isEmpty { broken.append(measurement.exitProblem) }
+            if measurement.disordered > 0 { broken.append("messages arrived out of order") }
             if measurement.lost > 0 { broken.append("messages were lost") }
             return broken
         }
@@ -68,12 +68,12 @@ struct Row: Sendable {
 
         /// An attack that the daemon refused proves nothing, so it counts as broken.
         static func effect(_ measurement: Measurement) -> [String] {
-            measurement.figures["refused"] == nil ? [] : ["the attack was not let in"]
+            measurement.figures["refused"] == nil ? [] : ["the daemon refused the attack"]
         }
 
         static func latency(_ measurement: Measurement) -> [String] {
             let limit = measurement.workLimit
-            return measurement.work <= limit ? [] : ["a ping waited for more than \(Int(limit)) ms of work"]
+            return measurement.work <= limit ? [] : ["a ping took more than \(Int(limit)) ms of work"]
         }
 
         static func rate(_ measurement: Measurement) -> [String] {
@@ -96,11 +96,12 @@ extension Row {
         Row(.names, "10,000 subscriptions on '>', posts under 16,000 names") { Limits.agreement($0) },
         Row(.resolutions, "4,096 x 64 patterns of 18 tokens, 400 posts of new names in one write") { _ in [] },
         Row(.requests, "400 connections with 200 kB of requests each") { _ in [] },
-        Row(.fanOut, "100,000 subscriptions of one client on '>'", share: 0, comparedWith: FanOutAttack.connections) {
+        Row(.fanOut, "100,000 subscriptions of one client on '>'", share: 0, comparedWith: FanOutAttack.connectionCount)
+        {
             let share = $0.rate / $1.rate
             return share >= Limits.rateShare ? [] : ["\(Int(share * 100)) % of the rate with one subscription each"]
         },
-        Row(.unread, "answers that are not read") { Limits.agreement($0) },
+        Row(.unread, "unread answers") { Limits.agreement($0) },
         Row(.stoppedDurable, "40 stopped durable subscribers under load", share: 0.2, comparedWith: 1) {
             let each = ($0.growth - $1.growth) / (AttackKind.stoppedDurable.size - 1)
             return each <= 1 << 20 ? [] : ["\(each >> 10) KiB each"]
@@ -142,6 +143,6 @@ struct Outcome: CustomStringConvertible {
 
     var description: String {
         let verdict = broken.isEmpty ? "held" : "BROKEN: " + broken.joined(separator: "; ")
-        return "\(title)\n    \(measurement.map { "\($0)" } ?? "nothing measured")\n    \(verdict)"
+        return "\(title)\n    \(measurement.map { "\($0)" } ?? "no measurement")\n    \(verdict)"
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// One run: a daemon, the innocents and the attackers, each in its own process.
-final class World {
+/// One run of attacks: a daemon, the innocents and the attackers, each in its own process.
+final class AttackRun {
     struct Attacker {
         var kind: AttackKind
         var user = User.attacker
@@ -46,7 +46,7 @@ final class World {
     ) throws -> Measurement {
         daemon.resetPeak()
         measurement.residentBefore = daemon.residentBytes
-        if isSetUpMeasured { innocents.say("go") }
+        if isSetUpMeasured { innocents.send("go") }
         if whileDiskHangs { daemon.hang(true) }
         attackers = try attacks.map {
             try Child(own: [
@@ -56,45 +56,45 @@ final class World {
         }
         // All start together: an attack that is running could prevent the set-up of others of the same user.
         for attacker in attackers { try wait(for: attacker, "ready") }
-        for attacker in attackers { attacker.say("go") }
-        if !isSetUpMeasured { innocents.say("go") }
-        pass(time)
+        for attacker in attackers { attacker.send("go") }
+        if !isSetUpMeasured { innocents.send("go") }
+        run(for: time)
         try finish(whileDiskHangs)
         return measurement
     }
 
     private func finish(_ isHanging: Bool) throws {
-        innocents.say("stop")
+        innocents.send("stop")
         try wait(for: innocents, "innocents")
         measurement.innocents = innocents.fields("innocents") ?? [:]
-        measurement.remark = innocents.lines.first { $0.hasPrefix("refused ") }.map { ", \($0)" } ?? ""
+        measurement.note = innocents.lines.first { $0.hasPrefix("refused ") }.map { ", \($0)" } ?? ""
         measurement.peak = daemon.peakBytes
         measurement.charged = probe.peakCharged
         measurement.residentWhenCharged = probe.residentAtPeak
         for attacker in attackers {
-            attacker.say("stop")
+            attacker.send("stop")
             try wait(for: attacker, "attack")
             measurement.figures.merge(attacker.fields("attack") ?? [:], uniquingKeysWith: +)
             attacker.waitForExit()
         }
         innocents.waitForExit()
         if isHanging { daemon.hang(false) }
-        measurement.isCleanedUp = probe.wait(for: "connections", toBe: 1) && probe.wait(for: "subscriptions", toBe: 0)
+        measurement.isReleased = probe.wait(for: "connections", toBe: 1) && probe.wait(for: "subscriptions", toBe: 0)
         let status = daemon.stop()
-        measurement.ending = status == 0 ? "" : "notifyd ended with \(status)"
+        measurement.exitProblem = status == 0 ? "" : "notifyd exited with status \(status)"
     }
 
-    // MARK: Passing time
+    // MARK: Running
 
-    private func pass(_ time: Duration) {
+    private func run(for time: Duration) {
         let deadline = ContinuousClock.now + time
         while ContinuousClock.now < deadline, daemon.isRunning { step() }
     }
 
     private func step() {
         probe.step()
-        Link.serve([probe.link], waitingMilliseconds: 20)
-        if !probe.link.isOpen { usleep(20_000) }
+        Connection.serve([probe.connection], waitingMilliseconds: 20)
+        if !probe.connection.isOpen { usleep(20_000) }
     }
 
     private func wait(for child: Child, _ word: String, within limit: Duration = .seconds(180)) throws {
@@ -102,9 +102,9 @@ final class World {
         while true {
             child.receive()
             if child.lines.contains(where: { $0 == word || $0.hasPrefix(word + " ") }) { return }
-            guard daemon.isRunning else { throw HarnessError("notifyd has died") }
+            guard daemon.isRunning else { throw HarnessError("notifyd has exited") }
             guard child.isRunning, ContinuousClock.now < deadline else {
-                throw HarnessError("'\(word)' did not come; there is \(child.lines.suffix(2))")
+                throw HarnessError("timed out waiting for '\(word)'; the last lines are \(child.lines.suffix(2))")
             }
             step()
         }

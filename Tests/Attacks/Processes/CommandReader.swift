@@ -1,11 +1,11 @@
 import Glibc
 
 /// The commands that a child process receives from the harness on standard input, one word per line.
-struct Orders {
+struct CommandReader {
     private let parent = getppid()
     private var unread: [UInt8] = []
     /// The commands received so far.
-    private(set) var given: Set<String> = []
+    private(set) var received: Set<String> = []
 
     init() {
         _ = fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK)
@@ -17,10 +17,10 @@ struct Orders {
         let count = read(STDIN_FILENO, &buffer, buffer.count)
         if count > 0 { unread += buffer[..<count] }
         while let end = unread.firstIndex(of: UInt8(ascii: "\n")) {
-            given.insert(String(decoding: unread[..<end], as: UTF8.self))
+            received.insert(String(decoding: unread[..<end], as: UTF8.self))
             unread.removeFirst(end + 1)
         }
-        return given.contains(word) || count == 0 || getppid() != parent
+        return received.contains(word) || count == 0 || getppid() != parent
     }
 
     mutating func wait(for word: String) {

@@ -20,7 +20,7 @@ struct SystemError: Error, CustomStringConvertible {
 ///
 /// The daemon may close it at any time, for example to refuse an attack. After that, writes are discarded and nothing
 /// is received.
-final class Link {
+final class Connection {
     let descriptor: Int32
     /// Whether `serve` reads from the connection.
     var isReading = true
@@ -100,7 +100,7 @@ final class Link {
 
     // MARK: Reading
 
-    /// Reads everything that is available.
+    /// Reads all available bytes.
     func receive() {
         while isOpen {
             let count = withUnsafeTemporaryAllocation(byteCount: 1 << 18, alignment: 16) { buffer in
@@ -127,35 +127,37 @@ final class Link {
     }
 }
 
-extension Link {
+extension Connection {
     /// Waits until a connection is ready, and reads from and flushes those that are.
-    static func serve(_ links: [Link], waitingMilliseconds wait: Int32 = 10) {
-        var entries = links.map { link in
+    static func serve(_ connections: [Connection], waitingMilliseconds wait: Int32 = 10) {
+        var entries = connections.map { connection in
             // `poll` ignores negative descriptors.
-            pollfd(fd: link.interest == 0 ? -1 : link.descriptor, events: link.interest, revents: 0)
+            pollfd(fd: connection.interest == 0 ? -1 : connection.descriptor, events: connection.interest, revents: 0)
         }
         guard poll(&entries, nfds_t(entries.count), wait) > 0 else { return }
-        for (entry, link) in zip(entries, links) where entry.revents != 0 {
-            if entry.revents & Int16(POLLOUT | POLLERR | POLLHUP) != 0 { link.flush() }
-            if entry.revents & Int16(POLLIN | POLLHUP) != 0, link.isReading { link.receive() }
+        for (entry, connection) in zip(entries, connections) where entry.revents != 0 {
+            if entry.revents & Int16(POLLOUT | POLLERR | POLLHUP) != 0 { connection.flush() }
+            if entry.revents & Int16(POLLIN | POLLHUP) != 0, connection.isReading { connection.receive() }
         }
     }
 
     /// Serves the connections until the condition is true.
     ///
-    /// - Returns: Whether it is true; false if the time is over or all connections are closed.
+    /// - Returns: Whether it is true; false if the time limit was reached or all connections are closed.
     @discardableResult
-    static func serve(_ links: [Link], within limit: Duration = .seconds(60), until condition: () -> Bool) -> Bool {
+    static func serve(_ connections: [Connection], within limit: Duration = .seconds(60), until condition: () -> Bool)
+        -> Bool
+    {
         let deadline = ContinuousClock.now + limit
         while !condition() {
-            guard ContinuousClock.now < deadline, links.contains(where: \.isOpen) else { return false }
-            serve(links)
+            guard ContinuousClock.now < deadline, connections.contains(where: \.isOpen) else { return false }
+            serve(connections)
         }
         return true
     }
 }
 
-extension [Link] {
+extension [Connection] {
     /// How many frames of a kind the connections have received together.
     func count(_ kind: FrameKind) -> Int { reduce(0) { $0 + $1.scanner.count(kind) } }
 }
