@@ -33,7 +33,7 @@ extension NotifyClient {
             self.socketPath = socketPath
         }
 
-        var linkSettings: ClientConnectionMachine.Settings {
+        var connectionSettings: ClientConnectionMachine.Settings {
             ClientConnectionMachine.Settings(
                 backoff: backoff, closingTimeout: closingTimeout, requiresFirstConnection: requiresFirstConnection)
         }

@@ -5,7 +5,7 @@ extension NotifyClient {
     ///
     /// - Throws: ``NotifyError``.
     public nonisolated(nonsending) func durableSubscriptions() async throws(NotifyError) -> [DurableSubscription] {
-        try await ask { .list($0, soFar: []) }
+        try await ask { .list($0, entries: []) }
     }
 
     /// Creates a durable subscription without receiving from it. The daemon keeps matching messages from then on.
@@ -50,7 +50,7 @@ extension NotifyClient {
             throw NotifyError(error)
         }
         guard uid != Remove.ownUID else {
-            throw NotifyError(.invalidArgument, "\(Remove.ownUID) is no user's uid; leave the uid out for your own")
+            throw NotifyError(.invalidArgument, "\(Remove.ownUID) is not the uid of a user; omit it for your own")
         }
         try await ask { (slot: ReplySlot<Void>) in .remove(name: name, uid: uid ?? Remove.ownUID, slot) }
     }

@@ -42,7 +42,7 @@ extension NotifyClient {
         do {
             try await subscription.leave()
         } catch {
-            core.log(error)
+            core.logWarning(error)
         }
     }
 
@@ -62,11 +62,11 @@ extension NotifyClient {
         to patterns: [String], as kind: SubscriptionKind = .volatile(), object: String? = nil, limit: Int? = nil
     ) async throws(NotifyError) -> Subscription {
         let spec = try SubscriptionSpec(patterns: patterns, object: object, kind: kind, limit: limit)
-        let opener = ReplySlot<Void>()
-        let (number, buffer) = core.subscribe(spec, opener: opener)
+        let openWaiter = ReplySlot<Void>()
+        let (number, buffer) = core.subscribe(spec, openWaiter: openWaiter)
         // If waiting fails, releasing the subscription leaves it.
         let subscription = Subscription(core: core, number: number, buffer: buffer)
-        try await opener.wait { opener.answer(.failure(.cancelled)) }
+        try await openWaiter.wait { openWaiter.answer(.failure(.cancelled)) }
         return subscription
     }
 

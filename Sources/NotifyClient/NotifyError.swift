@@ -105,20 +105,21 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
 // MARK: - Shared errors
 
 extension NotifyError {
-    static let stopped = NotifyError(.stopped, "the client is stopped; make another one")
+    static let stopped = NotifyError(.stopped, "the client is stopped; create a new one")
     static let cancelled = NotifyError(.cancelled, "the task was cancelled")
-    static let cancelledUnderWay = NotifyError(
-        .cancelled, "the task was cancelled while the request was under way; it may have been carried out")
+    static let cancelledInFlight = NotifyError(
+        .cancelled, "the task was cancelled while the request was in flight; it may have been executed")
     static let connectionLost = NotifyError(
-        .connectionLost, "the connection to notifyd broke before the answer came; ask again")
+        .connectionLost, "the connection to notifyd was lost before the answer; retry the request")
     static let outcomeUnknown = NotifyError(
         .outcomeUnknown,
-        "the connection to notifyd broke before the answer came; whether the request was carried out is not known")
+        "the connection to notifyd was lost before the answer; the request may have been executed")
 
     static func notConnected(after wait: Duration, lastFailure: NotifyError?) -> NotifyError {
         let reason = lastFailure.map { ": \($0.message)" } ?? ""
         return NotifyError(
-            .notConnected, "no connection to notifyd within \(wait)\(reason); nothing was sent", cause: lastFailure)
+            .notConnected, "timed out after \(wait.text) without a connection to notifyd\(reason); nothing was sent",
+            cause: lastFailure)
     }
 
     static func invalidObject(bytes: Int) -> NotifyError {
@@ -127,7 +128,7 @@ extension NotifyError {
 
     static func payloadTooLarge(bytes: Int, limit: Int) -> NotifyError {
         NotifyError(
-            .payloadTooLarge, "the payload has \(bytes) bytes; this daemon takes at most \(limit)",
+            .payloadTooLarge, "the payload has \(bytes) bytes; this daemon accepts at most \(limit)",
             detail: UInt64(limit), isRefusal: true)
     }
 }
@@ -149,7 +150,8 @@ extension NotifyError {
 
     static func protocolViolation(_ error: WireError) -> NotifyError {
         NotifyError(
-            .protocolViolation, "what notifyd sent breaks the protocol: \(error.message); are both of one version?",
+            .protocolViolation,
+            "notifyd violated the protocol: \(error.message); check that the daemon and the client have the same version",
             cause: error)
     }
 }

@@ -36,12 +36,13 @@ struct SocketSearch {
     func path(explicit: String?) throws(NotifyError) -> String {
         let path = explicit ?? variable("NOTIFYD_SOCKET") ?? usersPath ?? Self.systemPath
         guard !path.isEmpty else {
-            throw NotifyError(.invalidSocketPath, "the socket's path is empty; name one, or leave it out")
+            throw NotifyError(
+                .invalidSocketPath, "the socket path is empty; give a path, or omit it to search for the socket")
         }
         guard path.utf8.count <= Self.maximumBytes else {
             throw NotifyError(
                 .invalidSocketPath,
-                "the socket's path has \(path.utf8.count) bytes and at most \(Self.maximumBytes) are possible: \(path)")
+                "the socket path has \(path.utf8.count) bytes; at most \(Self.maximumBytes) are allowed: \(path)")
         }
         return path
     }

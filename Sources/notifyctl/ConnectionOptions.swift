@@ -4,7 +4,7 @@ import NotifyClient
 /// The options of every command that connects to the daemon.
 struct ConnectionOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("The daemon's socket, instead of looking for it.", valueName: "path"), completion: .file())
+        help: ArgumentHelp("The path of the daemon's socket.", valueName: "path"), completion: .file())
     var socket: String?
 
     /// The configuration of a client that ends if its first attempt to connect fails.

@@ -7,8 +7,8 @@ struct DurableCreateCommand: AsyncParsableCommand {
         commandName: "create",
         abstract: "Create a durable subscription without receiving from it.",
         discussion: """
-            From then on the daemon keeps what matches, for 'notifyctl subscribe --durable NAME' or another client with the \
-            same patterns to receive. One that exists already with these patterns and this object is left as it is.
+            The daemon then keeps matching messages until 'notifyctl subscribe --durable NAME', or another client with the \
+            same patterns, receives them. An existing subscription with these patterns and this object is not changed.
 
             EXAMPLES
               notifyctl durable create billing 'orders.>'
@@ -20,13 +20,13 @@ struct DurableCreateCommand: AsyncParsableCommand {
     @Argument(help: "The subscription's name: 1 to 64 of letters, digits, '.', '_' and '-'.")
     var name: String
 
-    @Argument(help: "Which names; a message that several match is kept once.")
+    @Argument(help: "Patterns of names. A message that matches several is delivered once.")
     var patterns: [String]
 
     @Option(help: ArgumentHelp("Only messages with this object.", valueName: "text"))
     var object: String?
 
-    @Option(help: ArgumentHelp("Where it begins.", valueName: "start"))
+    @Option(help: ArgumentHelp("Where the subscription starts.", valueName: "start"))
     var from = DurableStart.now
 
     func validate() throws {
@@ -36,18 +36,18 @@ struct DurableCreateCommand: AsyncParsableCommand {
     func run() async throws {
         // Check before connecting, so that wrong usage is reported as such even without a daemon.
         try NotifyClient.validateDurableSubscription(name, to: patterns, object: object)
-        let wasThere = try await withNotifyClient(configuration: connection.configuration()) { client in
-            if try await client.durableSubscriptions().contains(where: isMeant) { return true }
+        let alreadyExists = try await withNotifyClient(configuration: connection.configuration()) { client in
+            if try await client.durableSubscriptions().contains(where: isSameSubscription) { return true }
             try await client.createDurableSubscription(name, to: patterns, object: object, from: from.start)
             return false
         }
         var output = StandardOutput()
-        output.append("\(wasThere ? "exists" : "created") \(name)\n")
+        output.append("\(alreadyExists ? "exists" : "created") \(name)\n")
         try output.flush()
     }
 
     /// Whether a listed subscription is the one to create. For root the list has those of all users.
-    private func isMeant(_ subscription: NotifyClient.DurableSubscription) -> Bool {
+    private func isSameSubscription(_ subscription: NotifyClient.DurableSubscription) -> Bool {
         subscription.name == name && subscription.uid == geteuid() && Set(subscription.patterns) == Set(patterns)
             && subscription.object ?? "" == object ?? ""
     }

@@ -4,10 +4,10 @@ import NotifyClient
 struct DurableListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List durable subscriptions: this user's, or for root those of every user.",
+        abstract: "List the durable subscriptions of this user, or for root of every user.",
         discussion: """
-            Prints one line for each: its name, whose it is, the sequence up to which everything is done with, the process \
-            that holds it, its object and its patterns; '-' stands for none.
+            Prints one line for each: its name, the uid of its owner, its cursor (the sequence up to which all messages are \
+            acknowledged), the process attached to it, its object and its patterns; '-' means none.
 
             EXAMPLES
               notifyctl durable list
@@ -16,7 +16,7 @@ struct DurableListCommand: AsyncParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Flag(help: "Print one JSON object for each.")
+    @Flag(help: "Print one JSON object for each subscription.")
     var json = false
 
     func run() async throws {
@@ -40,7 +40,7 @@ struct DurableListCommand: AsyncParsableCommand {
     }
 
     static func json(_ subscription: NotifyClient.DurableSubscription) -> [UInt8] {
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { json in
             json.member("name", subscription.name)
             json.member("uid", subscription.uid)

@@ -4,9 +4,9 @@ import NotifyClient
 struct DurableRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "End a durable subscription for good.",
+        abstract: "Remove a durable subscription permanently.",
         discussion: """
-            No client may be attached to it. What it has not got is not kept for it any longer.
+            No client may be attached to it. The daemon discards its messages that were not acknowledged.
 
             EXAMPLES
               notifyctl durable remove billing
@@ -20,7 +20,7 @@ struct DurableRemoveCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("user"),
-        help: ArgumentHelp("Whose it is, by name or uid. Only root may name another user.", valueName: "user"),
+        help: ArgumentHelp("The user who owns it, by name or uid. Only root may give another user.", valueName: "user"),
         completion: .shellCommand("cut -d : -f 1 /etc/passwd"), transform: { try UserNames.uid(argument: $0) })
     var uid: UInt32?
 

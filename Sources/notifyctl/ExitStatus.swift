@@ -2,7 +2,7 @@ import NotifyClient
 
 /// The exit statuses of notifyctl.
 enum ExitStatus: Int32 {
-    case done = 0
+    case success = 0
     case failure = 1
     case usage = 64
     case noDaemon = 69

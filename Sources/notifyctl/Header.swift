@@ -10,7 +10,7 @@ struct Header: Equatable {
         let colon = argument.utf8.firstIndex(of: UInt8(ascii: ":")) ?? argument.startIndex
         key = Self.trimmed(argument[..<colon])
         guard !key.isEmpty else {
-            throw ValidationError("expected a header, written as 'KEY: VALUE'")
+            throw ValidationError("expected a header of the form 'KEY: VALUE'")
         }
         value = Self.trimmed(argument[argument.utf8.index(after: colon)...])
     }

@@ -9,7 +9,7 @@ struct LinePoster {
     func run(_ configuration: NotifyClient.Configuration) async throws {
         // Input such as that of `tail -f` may outlive the daemon. Report the loss even while no lines arrive.
         var configuration = configuration
-        configuration.onConnectionChange = ConnectionRemarks().handler
+        configuration.onConnectionChange = ConnectionReporter().handler
         let failure = try await withNotifyClient(configuration: configuration) { client in
             let pipeline = client.postPipeline()
             return try await withThrowingTaskGroup(of: ExitStatus?.self) { group in
@@ -61,7 +61,7 @@ struct LinePoster {
                     output.gather { printer.append(receipt, to: &$0) }
                 case .failure(let error):
                     try output.flush()
-                    StandardError.say("line \(line): \(error.message)")
+                    StandardError.write("line \(line): \(error.message)")
                     failure = failure ?? ExitStatus(error)
                     if ExitStatus(error) == .noDaemon { throw CommandFailure(.noDaemon, "stopped at line \(line)") }
                 }

@@ -9,7 +9,7 @@ struct MessagePrinter {
     func print(_ subscription: NotifyClient.Subscription, until interruption: Interruption) async throws {
         var output = StandardOutput()
         for try await batch in subscription.batches {
-            for gap in batch.gaps { StandardError.say("\(gap)") }
+            for gap in batch.gaps { StandardError.write("\(gap)") }
             var rest = batch.messages[...]
             while !rest.isEmpty { rest = try await printSome(of: rest, to: &output, until: interruption) }
         }

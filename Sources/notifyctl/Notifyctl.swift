@@ -6,20 +6,20 @@ import NotifyClient
 struct Notifyctl: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "notifyctl",
-        abstract: "Posts notifications through notifyd, and shows those that others post.",
+        abstract: "Post and receive messages through notifyd.",
         discussion: """
-            The daemon's socket is the one given with --socket, else that in NOTIFYD_SOCKET, else the user's own if it is \
-            there, else the system's.
+            The daemon's socket is that of --socket, else of NOTIFYD_SOCKET, else the user's socket if it exists, else the \
+            system's.
 
-            Exit status: 0 done, 64 wrong usage, 69 no daemon, 77 refused, 124 timeout reached, 1 anything else. A command \
-            whose output is read by a program that ends, such as head, ends without a word, too: with 0, or with 1 where \
-            lines were left to post.
+            Exit status: 0 success, 64 wrong usage, 69 no daemon, 77 refused, 124 timed out, 1 any other failure. If the \
+            reader of the output, such as head, exits, the command exits silently: with 0, or with 1 if lines remained to \
+            be posted.
 
-            Arguments are UTF-8, save the content of a post, which may be any bytes.
+            Arguments must be UTF-8, except the content of a post, which may be any bytes.
 
             EXAMPLES
               notifyctl subscribe 'orders.>'
-                  Print what is posted under names that begin with 'orders.'.
+                  Print the messages whose names begin with 'orders.'.
               notifyctl post orders.created 'order 42'
                   Post a message.
             """,
@@ -59,19 +59,19 @@ struct Notifyctl: AsyncParsableCommand {
     private static func end(with error: any Error) -> Never {
         switch error {
         case let failure as CommandFailure:
-            if let message = failure.message { StandardError.say(message) }
+            if let message = failure.message { StandardError.write(message) }
             Glibc.exit(failure.status.rawValue)
         case is StandardOutput.Failure:
             // The work is done; only its output is not read.
-            Glibc.exit(ExitStatus.done.rawValue)
+            Glibc.exit(ExitStatus.success.rawValue)
         case let error as NotifyError:
-            StandardError.say(error.message)
+            StandardError.write(error.message)
             Glibc.exit(ExitStatus(error).rawValue)
         default:
             guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
             let message = message(for: error)
             if let failure = CommandArguments.process.failure(quotedIn: message) { end(with: failure) }
-            StandardError.say("\(message) (see '\(helpCommand)')")
+            StandardError.write("\(message) (see '\(helpCommand)')")
             Glibc.exit(ExitStatus.usage.rawValue)
         }
     }

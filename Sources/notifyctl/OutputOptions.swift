@@ -17,15 +17,15 @@ struct OutputOptions: ParsableArguments {
         transform: { try FormatTemplate($0) })
     var template: FormatTemplate?
 
-    @Flag(help: "End messages with nothing instead of a newline.")
+    @Flag(help: "Print nothing after each message instead of a newline.")
     var raw = false
 
-    @Flag(name: [.customShort("0"), .long], help: "End messages with a NUL instead of a newline.")
+    @Flag(name: [.customShort("0"), .long], help: "Print a NUL after each message instead of a newline.")
     var null = false
 
     func validate() throws {
         if [verbose, json, template != nil].count(where: { $0 }) > 1 {
-            throw ValidationError("give one of --verbose, --json and --format")
+            throw ValidationError("give only one of --verbose, --json and --format")
         }
         if raw, null { throw ValidationError("give --raw or --null, not both") }
     }

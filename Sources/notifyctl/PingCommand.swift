@@ -4,9 +4,9 @@ import NotifyClient
 struct PingCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ping",
-        abstract: "Ask the daemon for a sign of life.",
+        abstract: "Check that the daemon responds.",
         discussion: """
-            Prints how long the answer took. The status is 69 where there is no daemon.
+            Prints the round-trip time. The exit status is 69 if there is no daemon.
 
             EXAMPLES
               notifyctl ping

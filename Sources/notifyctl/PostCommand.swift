@@ -8,15 +8,15 @@ struct PostCommand: AsyncParsableCommand {
         commandName: "post",
         abstract: "Post a message, or one for each line of the input.",
         discussion: """
-            Prints one line for each message: 'posted NAME sequence=N subscribers=N stored=N', where subscribers are those that \
-            listen now and stored counts the durable subscriptions that keep it.
+            Prints one line for each message: 'posted NAME sequence=N subscribers=N stored=N', where subscribers is the \
+            number of connections with matching volatile subscriptions, and stored that of matching durable subscriptions.
 
-            A content that is left out is read from standard input. It is empty if that is a terminal, /dev/null or \
-            closed. To post an empty message from a pipe or a script whose input is used otherwise, give '' as content.
+            Without a content argument the content is read from standard input; it is empty if that is a terminal, /dev/null \
+            or closed. To post an empty message while standard input is used otherwise, give '' as content.
 
             EXAMPLES
               notifyctl post orders.created 'order 42'
-              notifyctl post backup.done '' --durability stored -H 'host: db1'
+              notifyctl post backup.success '' --durability stored -H 'host: db1'
               pg_dump shop | notifyctl post backups.shop
               tail -f access.log | notifyctl post web.access --lines --quiet
               notifyctl post images.new --file ./photo.jpg --object shop-1 --json
@@ -24,21 +24,22 @@ struct PostCommand: AsyncParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Argument(help: "What the message is about, such as orders.created.")
+    @Argument(help: "The name of the message, such as orders.created.")
     var name: String
 
-    @Argument(help: "The content; '-' reads standard input whole. By default it is read if it is a pipe or a file.")
+    @Argument(help: "The content; '-' reads all of standard input, which is the default if that is a pipe or a file.")
     var body: String?
 
     @Option(
-        name: .shortAndLong, help: ArgumentHelp("Take the content from a file.", valueName: "file"), completion: .file()
+        name: .shortAndLong, help: ArgumentHelp("Read the content from a file.", valueName: "file"), completion: .file()
     )
     var file: String?
 
     @Flag(name: .shortAndLong, help: "Post each line of standard input, or of the file.")
     var lines = false
 
-    @Option(help: ArgumentHelp("What subscribers may filter by, beside the name.", valueName: "text"))
+    @Option(
+        help: ArgumentHelp("An object by which subscribers can filter, in addition to the name.", valueName: "text"))
     var object: String?
 
     @Option(
@@ -48,11 +49,11 @@ struct PostCommand: AsyncParsableCommand {
     var header: [Header] = []
 
     @Option(
-        help: ArgumentHelp("What to promise: \(Self.durabilities).", valueName: "durability"),
+        help: ArgumentHelp("The durability: \(Self.durabilities).", valueName: "durability"),
         completion: .list(NotifyClient.Durability.allCases.map(\.rawValue)), transform: Self.durability)
     var durability = NotifyClient.Durability.automatic
 
-    @Flag(name: .shortAndLong, help: "Print nothing but errors.")
+    @Flag(name: .shortAndLong, help: "Print only errors.")
     var quiet = false
 
     @Flag(help: "Print one JSON object for each message.")
@@ -103,7 +104,8 @@ struct PostCommand: AsyncParsableCommand {
         let bytes = try await InputReader(descriptor: openInput()).all(limit: NotifyClient.maximumPayloadBytes)
         guard bytes.count <= NotifyClient.maximumPayloadBytes else {
             throw CommandFailure(
-                .refused, "the content is longer than \(NotifyClient.maximumPayloadBytes) bytes, which no daemon takes")
+                .refused,
+                "the content is larger than \(NotifyClient.maximumPayloadBytes) bytes, the maximum of every daemon")
         }
         return bytes
     }
@@ -113,7 +115,7 @@ struct PostCommand: AsyncParsableCommand {
         do {
             return try FileDescriptor.open(FilePath(file), .readOnly, options: .closeOnExec).rawValue
         } catch {
-            throw CommandFailure(.failure, "\(file) can't be opened: \(error)")
+            throw CommandFailure(.failure, "can't open \(file): \(error)")
         }
     }
 }

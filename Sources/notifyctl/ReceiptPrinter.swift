@@ -19,7 +19,7 @@ struct ReceiptPrinter: Sendable {
                 "posted \(name) sequence=\(receipt.sequence) subscribers=\(receipt.subscribers) stored=\(receipt.stored)\n"
             bytes.append(contentsOf: line.utf8)
         case .json:
-            var json = JSONText()
+            var json = JSONWriter()
             json.object { json in
                 json.member("name", name)
                 json.member("sequence", receipt.sequence)

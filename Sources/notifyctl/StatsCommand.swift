@@ -4,10 +4,11 @@ import NotifyClient
 struct StatsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats",
-        abstract: "Print the daemon's counters, or what is used of its limits.",
+        abstract: "Print the daemon's counters, or the use of its limits.",
         discussion: """
-            With --limits each line is 'NAME USED of LIMIT', or 'NAME USED' where only the memory in all is limited: what you \
-            hold, or as root what every user holds. The limit of user.UID.memory_bytes depends on what the others hold.
+            With --limits each line is 'NAME USED of LIMIT', or 'NAME USED' for a resource that only the total memory limits: \
+            the use of this user, or for root of every user. The limit of user.UID.memory_bytes depends on the memory that \
+            the other users hold.
 
             EXAMPLES
               notifyctl stats
@@ -17,7 +18,7 @@ struct StatsCommand: AsyncParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Flag(help: "Print what is used of everything that is limited.")
+    @Flag(help: "Print the use of each limited resource.")
     var limits = false
 
     @Flag(help: "Print one JSON object.")
@@ -42,7 +43,7 @@ struct StatsCommand: AsyncParsableCommand {
     }
 
     static func json(_ uses: [NotifyClient.ResourceUse]) -> [UInt8] {
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { json in
             for use in uses {
                 json.member(use.name, use.used)
@@ -68,7 +69,7 @@ struct StatsCommand: AsyncParsableCommand {
     }
 
     static func json(_ statistics: NotifyClient.Statistics) -> [UInt8] {
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { json in
             for counter in statistics.counters { json.member(counter.name, counter.value) }
             json.member("version", statistics.version)

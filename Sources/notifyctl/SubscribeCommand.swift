@@ -7,14 +7,14 @@ struct SubscribeCommand: AsyncParsableCommand {
         commandName: "subscribe",
         abstract: "Print messages as they are posted.",
         discussion: """
-            In a pattern '*' stands for one part of a name, and a last '>' for one or more. What was missed, and lost \
-            connections, are reported on standard error. While the output is not read, the daemon keeps what is posted \
-            up to its limit; then it drops the oldest.
+            In a pattern '*' matches one token of a name, and a final '>' one or more. Gaps and lost connections are \
+            reported on standard error. While the output is not read, the daemon buffers messages up to its limit, then \
+            drops the oldest.
 
-            With --durable the daemon keeps what was not printed yet: the next subscribe under the same name, with the \
-            same patterns, goes on where this one stopped. The subscription is created even if the time is over at once.
+            With --durable the daemon keeps the messages that were not printed yet: the next subscribe with the same name \
+            and the same patterns resumes after the last printed one. The subscription is created even with --timeout 0.
 
-            Without other options each message is its payload and a newline. A field in a --format is \
+            By default each message is printed as its payload and a newline. The fields of --format are \
             \(FormatTemplate.Field.names).
 
             EXAMPLES
@@ -23,31 +23,31 @@ struct SubscribeCommand: AsyncParsableCommand {
               notifyctl subscribe 'orders.>' --durable billing --from oldest --json
               notifyctl subscribe 'orders.>' --format '{time} {name} {header:id}\\t{text}'
               notifyctl subscribe files.new --null | xargs -0 -n 1 ls -l
-              notifyctl subscribe backup.done --count 1 --timeout 3600 && echo done
+              notifyctl subscribe backup.success --count 1 --timeout 3600 && echo done
             """)
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Argument(help: "Which names; a message that several match is printed once.")
+    @Argument(help: "Patterns of names. A message that matches several is printed once.")
     var patterns: [String]
 
     @Option(
         help: ArgumentHelp(
-            "Attach to the durable subscription of this name; create it if there is none.", valueName: "name"),
+            "Attach to the durable subscription of this name; create it if it does not exist.", valueName: "name"),
         completion: DurableCommand.nameCompletion)
     var durable: String?
 
-    @Option(help: ArgumentHelp("Where a durable subscription begins when it is created.", valueName: "start"))
+    @Option(help: ArgumentHelp("Where a new durable subscription starts.", valueName: "start"))
     var from: DurableStart?
 
     @Option(help: ArgumentHelp("Only messages with this object.", valueName: "text"))
     var object: String?
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("End after so many messages.", valueName: "number"))
+    @Option(name: .shortAndLong, help: ArgumentHelp("Exit after this number of messages.", valueName: "number"))
     var count: Int?
 
     @Option(
-        name: .shortAndLong, help: ArgumentHelp("End after so much time in all, with status 124.", valueName: "seconds")
+        name: .shortAndLong, help: ArgumentHelp("Exit after this time, with status 124.", valueName: "seconds")
     )
     var timeout: Double?
 
@@ -56,10 +56,12 @@ struct SubscribeCommand: AsyncParsableCommand {
     func validate() throws {
         try UserNames.check(patterns)
         if from != nil, durable == nil {
-            throw ValidationError("--from is for durable subscriptions: name one with --durable, or leave it out")
+            throw ValidationError("--from requires --durable")
         }
-        if let count, count < 1 { throw ValidationError("--count is 1 or more") }
-        if let timeout, !(timeout >= 0 && timeout < 1e9) { throw ValidationError("--timeout is a number of seconds") }
+        if let count, count < 1 { throw ValidationError("--count must be at least 1") }
+        if let timeout, !(timeout >= 0 && timeout < 1e9) {
+            throw ValidationError("--timeout must be a number of seconds")
+        }
     }
 
     func run() async throws {

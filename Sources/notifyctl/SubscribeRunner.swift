@@ -5,7 +5,7 @@ import Synchronization
 /// Carries out `subscribe`: prints messages until the subscription ends or an interruption comes.
 struct SubscribeRunner: Sendable {
     /// How long a command waits after its timeout for the daemon to confirm a durable subscription.
-    private static let openingTime = Duration.seconds(5)
+    private static let openingTimeout = Duration.seconds(5)
 
     let configuration: NotifyClient.Configuration
     let patterns: [String]
@@ -20,18 +20,18 @@ struct SubscribeRunner: Sendable {
     ///
     /// - Throws: `CommandFailure` with `timeout` after the timeout, and errors of the client.
     func run() async throws {
-        let begin = ContinuousClock.now
+        let startTime = ContinuousClock.now
         let signals = await Interruption.trapSignals()
         let interruption = Interruption()
-        let opening = Opening()
+        let opening = OpeningEvent()
         let reason = try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await interruption.watchSignals(signals) }
             group.addTask { await interruption.watchReader(of: STDOUT_FILENO) }
             if let timeoutSeconds {
                 group.addTask {
-                    await interruption.watchTime(until: begin + .seconds(timeoutSeconds)) {
+                    await interruption.watchTime(until: startTime + .seconds(timeoutSeconds)) {
                         // Do not leave it unknown whether the daemon has created the durable subscription.
-                        if durable != nil { await opening.wait(atMost: Self.openingTime) }
+                        if durable != nil { await opening.wait(atMost: Self.openingTimeout) }
                     }
                 }
             }
@@ -39,8 +39,8 @@ struct SubscribeRunner: Sendable {
             return try await show(until: interruption, opening)
         }
         guard reason == .timeout, let timeoutSeconds else { return }
-        let remark = durable == nil || opening.isFinished ? "" : "; notifyd has not confirmed the subscription"
-        throw CommandFailure(.timeout, "\(Self.timeoutMessage(seconds: timeoutSeconds))\(remark)")
+        let detail = durable == nil || opening.isFinished ? "" : "; notifyd has not confirmed the subscription"
+        throw CommandFailure(.timeout, "\(Self.timeoutMessage(seconds: timeoutSeconds))\(detail)")
     }
 
     /// The error for a timeout. Whole seconds have no decimals.
@@ -51,7 +51,7 @@ struct SubscribeRunner: Sendable {
     /// Whether the timeout of 0 only leaves the durable subscription to be created.
     private var isCreationOnly: Bool { durable != nil && timeoutSeconds == 0 }
 
-    private func show(until interruption: Interruption, _ opening: Opening) async throws -> Interruption.Reason? {
+    private func show(until interruption: Interruption, _ opening: OpeningEvent) async throws -> Interruption.Reason? {
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await print(until: interruption, opening) }
@@ -72,9 +72,9 @@ struct SubscribeRunner: Sendable {
         error is CancellationError || (error as? NotifyError)?.code == .cancelled
     }
 
-    private func print(until interruption: Interruption, _ opening: Opening) async throws {
+    private func print(until interruption: Interruption, _ opening: OpeningEvent) async throws {
         var configuration = configuration
-        configuration.onConnectionChange = ConnectionRemarks().handler
+        configuration.onConnectionChange = ConnectionReporter().handler
         try await withNotifyClient(configuration: configuration) { client in
             let subscription = try await client.subscribe(
                 to: patterns, as: kind, object: object, limit: isCreationOnly ? 0 : limit)
@@ -91,12 +91,12 @@ struct SubscribeRunner: Sendable {
     }
 
     private var kind: NotifyClient.SubscriptionKind {
-        durable.map { .durable($0, from: start) } ?? .volatile(whenFull: .holdBack)
+        durable.map { .durable($0, from: start) } ?? .volatile(whenFull: .pauseReading)
     }
 }
 
 /// The event that the daemon has confirmed the subscription.
-private final class Opening: Sendable {
+private final class OpeningEvent: Sendable {
     private let stream: AsyncStream<Never>
     private let continuation: AsyncStream<Never>.Continuation
     private let finished = Atomic(false)

@@ -17,7 +17,7 @@ enum UserNames {
             let hint = right.joined(separator: ".")
             throw ValidationError(
                 "'\(user)' in '\(name)' is not a uid; "
-                    + (known == nil ? "there is no user of that name; write a uid, as in \(hint)" : "write \(hint)"))
+                    + (known == nil ? "no user has this name; write a uid, as in \(hint)" : "write \(hint)"))
         }
     }
 
@@ -27,7 +27,7 @@ enum UserNames {
     ///   the value and the option.
     static func uid(argument: String) throws -> UInt32 {
         guard let uid = uid(decimal: argument) ?? uid(of: argument) else {
-            throw ValidationError("expected the name of a user, or a uid up to \(highestUID)")
+            throw ValidationError("expected a user name, or a uid up to \(highestUID)")
         }
         return uid
     }

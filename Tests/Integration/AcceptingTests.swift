@@ -67,7 +67,7 @@ extension IntegrationTests {
             let result = try await Notifyctl(socket: path).run("post", "a", "b")
             #expect(ContinuousClock.now - begin >= .seconds(5))
             #expect(result.status == .status(69))
-            expectText(result.errors, "accepts no connections")
+            expectText(result.errors, "connection backlog")
             expectText(result.errors, "nothing was sent")
             #expect(waiting.count > 1)
         }

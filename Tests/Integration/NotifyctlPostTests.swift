@@ -82,7 +82,7 @@ extension IntegrationTests {
             for command in ["post a.b x", "post a.b --lines", "durable create new a", "subscribe a --durable new"] {
                 let result = try await notifyctl.shell("echo x | notifyctl \(command) >&-")
                 #expect(result.status == .status(1), "\(command)")
-                #expect(result.errors == "notifyctl: standard output can't be written: it is closed\n", "\(command)")
+                #expect(result.errors == "notifyctl: can't write to standard output: it is closed\n", "\(command)")
             }
             #expect(try reader.list().map(\.durableName) == ["reader"])
             // There is nothing to print.
@@ -182,7 +182,9 @@ extension IntegrationTests {
             #expect(try await process.waitForLines(1).count == 1)
             try await daemon.kill()
             // A line that is sent before the loss is noticed fails alone: whether it was posted is not known.
-            _ = try await process.standardError.wait("the loss") { $0.text.contains("lost notifyd") ? $0 : nil }
+            _ = try await process.standardError.wait("the loss") {
+                $0.text.contains("disconnected from notifyd") ? $0 : nil
+            }
             try process.write("2\n")
             // It waits for the daemon as long as a post waits for a connection; not for more input.
             #expect(try await process.waitForExit() == .status(69))

@@ -38,7 +38,7 @@ extension IntegrationTests {
             try #require(counts.count == 2)
             #expect(counts[1] == 0)
             let reported = try String(contentsOfFile: errors, encoding: .utf8)
-            let missed = reported.matches(of: /missed (\d+) message/).compactMap { Int($0.output.1) }.reduce(0, +)
+            let missed = reported.matches(of: /dropped (\d+) message/).compactMap { Int($0.output.1) }.reduce(0, +)
             #expect(counts[0] + missed == count, "\(reported)")
             let statistics = try RawClient(daemon).statistics()
             #expect(statistics["dropped"] == UInt64(missed))

@@ -70,7 +70,7 @@ extension IntegrationTests {
             let daemon = try await Daemon.start()
             let result = try await Notifyctl(daemon).shell("notifyctl \(command) >&-")
             #expect(result.status == .status(1))
-            #expect(result.errors == "notifyctl: standard output can't be written: it is closed\n")
+            #expect(result.errors == "notifyctl: can't write to standard output: it is closed\n")
         }
 
         @Test func `durable subscriptions are listed and removed`() async throws {

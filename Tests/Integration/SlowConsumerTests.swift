@@ -63,7 +63,7 @@ extension IntegrationTests {
         }
 
         @Test func `a subscriber that holds back drops nothing`() async throws {
-            let statistics = try await consume(outboxBytes: 256 << 20, .holdBack) { subscription, _ in
+            let statistics = try await consume(outboxBytes: 256 << 20, .pauseReading) { subscription, _ in
                 let (delivered, missed) = try await read(subscription)
                 #expect(delivered == Self.count && missed == 0)
                 #expect(subscription.droppedCount == 0)
@@ -73,7 +73,7 @@ extension IntegrationTests {
         }
 
         @Test func `a subscriber that holds back beyond the daemon's buffer receives the dropped count`() async throws {
-            let statistics = try await consume(outboxBytes: 1 << 20, .holdBack) { subscription, _ in
+            let statistics = try await consume(outboxBytes: 1 << 20, .pauseReading) { subscription, _ in
                 let (delivered, missed) = try await read(subscription)
                 #expect(delivered + missed == Self.count && missed > 0)
                 #expect(subscription.droppedCount == 0)

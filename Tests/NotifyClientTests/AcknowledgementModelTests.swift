@@ -18,8 +18,8 @@ import Testing
         var log: Set<UInt64> = []
         /// Of those, handed over to this client on this attachment.
         var handedOver: Set<UInt64> = []
-        /// The consumer has them and has not acknowledged them.
-        var held: Set<UInt64> = []
+        /// Delivered to the consumer and not acknowledged.
+        var outstanding: Set<UInt64> = []
         var acknowledged: Set<UInt64> = []
 
         init(seed: UInt64) {
@@ -53,19 +53,19 @@ import Testing
 
         private mutating func deliver(_ sequence: UInt64) {
             guard handedOver.contains(sequence) || handedOver.count < Self.window else { return }
-            let expected: AcknowledgementState.Verdict =
-                held.contains(sequence) ? .held : acknowledged.contains(sequence) ? .acknowledged : .new
-            if expected == .new, held.count >= 2 * Self.window { return }
+            let expected: AcknowledgementState.Disposition =
+                outstanding.contains(sequence) ? .duplicate : acknowledged.contains(sequence) ? .acknowledged : .new
+            if expected == .new, outstanding.count >= 2 * Self.window { return }
             #expect(state.delivered(sequence) == expected)
             handedOver.insert(sequence)
-            if expected == .new { held.insert(sequence) }
+            if expected == .new { outstanding.insert(sequence) }
         }
 
         private mutating func acknowledge() {
-            guard let sequence = held.sorted().randomElement(using: &random) else { return }
-            held.remove(sequence)
+            guard let sequence = outstanding.sorted().randomElement(using: &random) else { return }
+            outstanding.remove(sequence)
             acknowledged.insert(sequence)
-            _ = state.acknowledge(sequence, life: state.life)
+            _ = state.acknowledge(sequence, epoch: state.epoch)
         }
 
         /// Each sequence in a range was handed over on this attachment and acknowledged, so that the daemon loses nothing.
@@ -87,14 +87,14 @@ import Testing
             if Bool.random(using: &random) { send(reaches: Bool.random(using: &random)) }
             handedOver = []
             state.connectionLost()
-            if let one = held.sorted().randomElement(using: &random) {
-                held.remove(one)
+            if let one = outstanding.sorted().randomElement(using: &random) {
+                outstanding.remove(one)
                 acknowledged.insert(one)
-                #expect(state.acknowledge(one, life: state.life) == false)
+                #expect(state.acknowledge(one, epoch: state.epoch) == false)
             }
             self.generation = generation
             let cursor = (log.min() ?? posted + 1) - 1
-            held = held.filter { $0 > cursor }
+            outstanding = outstanding.filter { $0 > cursor }
             #expect(state.attached(cursor: cursor, generation: generation, isResumed: true) == false)
         }
 
@@ -103,7 +103,7 @@ import Testing
             let kept = posted > 40 ? posted - 40 : 1
             log.formUnion(acknowledged.filter { $0 >= kept })
             handedOver = []
-            held = []
+            outstanding = []
             acknowledged = []
             generation += 1
             #expect(state.attached(cursor: 0, generation: generation, isResumed: true) == true)

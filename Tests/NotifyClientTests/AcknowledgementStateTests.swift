@@ -30,7 +30,7 @@ import Testing
     @Test func `consecutive acknowledgements in any order form one range`() {
         for order: [UInt64] in [[3, 4, 5], [5, 4, 3], [3, 5, 4]] {
             var state = attached([3, 4, 5])
-            let hasNewPending = order.map { state.acknowledge($0, life: 0) }
+            let hasNewPending = order.map { state.acknowledge($0, epoch: 0) }
             #expect(hasNewPending == [true, false, false])
             #expect(state.takePending() == ranges((3, 5)))
             #expect(!state.hasPending)
@@ -39,28 +39,29 @@ import Testing
 
     @Test func `a range never covers an undelivered sequence`() {
         var state = attached([3, 7, 20])
-        for sequence: UInt64 in [3, 7, 20] { _ = state.acknowledge(sequence, life: 0) }
+        for sequence: UInt64 in [3, 7, 20] { _ = state.acknowledge(sequence, epoch: 0) }
         #expect(state.takePending() == ranges((3, 3), (7, 7), (20, 20)))
         // The missing ones may have gone to another member of the group, and come here when that one fails.
         #expect(state.delivered(5) == .new)
         #expect(state.takePending() == [])
-        #expect(state.acknowledge(5, life: 0) == true)
+        #expect(state.acknowledge(5, epoch: 0) == true)
         #expect(state.takePending() == ranges((5, 5)))
     }
 
     @Test func `a range never covers an unacknowledged sequence`() {
         var state = attached([1, 2, 3, 4, 5])
-        for sequence: UInt64 in [1, 3, 5] { _ = state.acknowledge(sequence, life: 0) }
+        for sequence: UInt64 in [1, 3, 5] { _ = state.acknowledge(sequence, epoch: 0) }
         #expect(state.takePending() == ranges((1, 1), (3, 3), (5, 5)))
-        for sequence: UInt64 in [4, 2] { _ = state.acknowledge(sequence, life: 0) }
+        for sequence: UInt64 in [4, 2] { _ = state.acknowledge(sequence, epoch: 0) }
         #expect(state.takePending() == ranges((2, 2), (4, 4)))
     }
 
     // MARK: Every state of a message × every event
 
     enum MessageState: CaseIterable {
-        case unknown, belowOthers, held, acknowledged, acknowledgedAndSent
-        case carried, carriedAcknowledged, sentBeforeReconnect, redelivered, passedByCursor, earlierLife, closed
+        case unknown, belowOthers, outstanding, acknowledged, acknowledgedAndSent
+        case carriedOver, carriedOverAcknowledged, sentBeforeReconnect, redelivered, passedByCursor, earlierEpoch,
+            closed
     }
 
     /// A state in which message 5 is in the given one; 1 and 9 surround it where a message was handed over.
@@ -68,32 +69,32 @@ import Testing
         switch message {
         case .unknown: return attached([1])
         case .belowOthers: return attached([1, 9])
-        case .held: return attached([1, 5, 9])
+        case .outstanding: return attached([1, 5, 9])
         case .acknowledged:
             var state = attached([1, 5, 9])
-            _ = state.acknowledge(5, life: 0)
+            _ = state.acknowledge(5, epoch: 0)
             return state
         case .acknowledgedAndSent:
             var state = state(.acknowledged)
             _ = state.takePending()
             return state
-        case .carried: return reattached(state(.held))
-        case .carriedAcknowledged:
-            var state = state(.carried)
-            _ = state.acknowledge(5, life: 0)
+        case .carriedOver: return reattached(state(.outstanding))
+        case .carriedOverAcknowledged:
+            var state = state(.carriedOver)
+            _ = state.acknowledge(5, epoch: 0)
             return state
         case .sentBeforeReconnect: return reattached(state(.acknowledgedAndSent))
         case .redelivered:
-            var state = state(.carried)
-            #expect(state.delivered(5) == .held)
+            var state = state(.carriedOver)
+            #expect(state.delivered(5) == .duplicate)
             return state
-        case .passedByCursor: return reattached(state(.held), cursor: 5)
-        case .earlierLife:
-            var state = state(.held)
+        case .passedByCursor: return reattached(state(.outstanding), cursor: 5)
+        case .earlierEpoch:
+            var state = state(.outstanding)
             #expect(state.attached(cursor: 0, generation: 2, isResumed: true) == true)
             return state
         case .closed:
-            var state = state(.held)
+            var state = state(.outstanding)
             state.close()
             return state
         }
@@ -102,15 +103,15 @@ import Testing
     @Test(arguments: MessageState.allCases)
     func `a delivery is passed to the consumer unless held or acknowledged`(message: MessageState) {
         var state = state(message)
-        let expected: AcknowledgementState.Verdict =
+        let expected: AcknowledgementState.Disposition =
             switch message {
-            case .unknown, .belowOthers, .passedByCursor, .earlierLife, .closed: .new
-            case .held, .carried, .redelivered: .held
-            case .acknowledged, .acknowledgedAndSent, .carriedAcknowledged, .sentBeforeReconnect: .acknowledged
+            case .unknown, .belowOthers, .passedByCursor, .earlierEpoch, .closed: .new
+            case .outstanding, .carriedOver, .redelivered: .duplicate
+            case .acknowledged, .acknowledgedAndSent, .carriedOverAcknowledged, .sentBeforeReconnect: .acknowledged
             }
         #expect(state.delivered(5) == expected)
         // A second delivery changes nothing.
-        #expect(state.delivered(5) == (expected == .new ? .held : expected))
+        #expect(state.delivered(5) == (expected == .new ? .duplicate : expected))
         #expect(state.takePending() == (expected == .acknowledged ? ranges((5, 5)) : []))
     }
 
@@ -120,23 +121,23 @@ import Testing
         _ = state.takePending()
         let isSent =
             switch message {
-            case .held, .redelivered: true
+            case .outstanding, .redelivered: true
             default: false
             }
-        #expect(state.acknowledge(5, life: 0) == isSent)
-        #expect(state.acknowledge(5, life: 0) == false)
+        #expect(state.acknowledge(5, epoch: 0) == isSent)
+        #expect(state.acknowledge(5, epoch: 0) == false)
         #expect(state.takePending() == (isSent ? ranges((5, 5)) : []))
     }
 
     @Test(arguments: MessageState.allCases)
     func `a lost connection keeps held and acknowledged messages`(message: MessageState) {
-        var state = reattached(state(message), generation: message == .earlierLife ? 2 : 1)
+        var state = reattached(state(message), generation: message == .earlierEpoch ? 2 : 1)
         #expect(state.takePending() == [])
-        let expected: AcknowledgementState.Verdict =
+        let expected: AcknowledgementState.Disposition =
             switch message {
-            case .unknown, .belowOthers, .passedByCursor, .earlierLife, .closed: .new
-            case .held, .carried, .redelivered: .held
-            case .acknowledged, .acknowledgedAndSent, .carriedAcknowledged, .sentBeforeReconnect: .acknowledged
+            case .unknown, .belowOthers, .passedByCursor, .earlierEpoch, .closed: .new
+            case .outstanding, .carriedOver, .redelivered: .duplicate
+            case .acknowledged, .acknowledgedAndSent, .carriedOverAcknowledged, .sentBeforeReconnect: .acknowledged
             }
         #expect(state.delivered(5) == expected)
     }
@@ -147,17 +148,17 @@ import Testing
         #expect(state.attached(cursor: 0, generation: 3, isResumed: true) == true)
         #expect(state.unacknowledgedCount == 0)
         #expect(state.takePending() == [])
-        #expect(state.acknowledge(5, life: 0) == false)
+        #expect(state.acknowledge(5, epoch: 0) == false)
         #expect(state.delivered(5) == .new)
-        #expect(state.acknowledge(5, life: 0) == false, "the message of the earlier life is another delivery")
-        #expect(state.acknowledge(5, life: state.life) == (message != .closed))
+        #expect(state.acknowledge(5, epoch: 0) == false, "the acknowledgement of an earlier epoch has no effect")
+        #expect(state.acknowledge(5, epoch: state.epoch) == (message != .closed))
     }
 
     @Test(arguments: MessageState.allCases)
     func `nothing is acknowledged after the subscription has ended`(message: MessageState) {
         var state = state(message)
         state.close()
-        #expect(state.acknowledge(5, life: state.life) == false)
+        #expect(state.acknowledge(5, epoch: state.epoch) == false)
         #expect(state.takePending() == [])
     }
 
@@ -172,17 +173,17 @@ import Testing
     @Test func `messages that the cursor has passed are complete`() {
         var state = reattached(attached([1, 2, 3]), cursor: 2)
         #expect(state.unacknowledgedCount == 1)
-        #expect(state.acknowledge(1, life: 0) == false)
-        #expect(state.delivered(3) == .held)
+        #expect(state.acknowledge(1, epoch: 0) == false)
+        #expect(state.delivered(3) == .duplicate)
     }
 
     @Test func `redeliveries may come in any order among new messages`() {
         var state = attached([1, 2, 3, 4])
-        for sequence: UInt64 in [2, 4] { _ = state.acknowledge(sequence, life: 0) }
+        for sequence: UInt64 in [2, 4] { _ = state.acknowledge(sequence, epoch: 0) }
         state = reattached(state)
         let order: [UInt64] = [4, 6, 1, 5, 3, 2]
-        let verdicts = order.map { state.delivered($0) }
-        #expect(verdicts == [.acknowledged, .new, .held, .new, .held, .acknowledged])
+        let dispositions = order.map { state.delivered($0) }
+        #expect(dispositions == [.acknowledged, .new, .duplicate, .new, .duplicate, .acknowledged])
         #expect(state.takePending() == ranges((2, 2), (4, 4)))
     }
 
@@ -192,17 +193,17 @@ import Testing
         var state = attached(Array(2...17), window: 8)
         #expect(state.delivered(18) == .overrun)
         #expect(state.delivered(1) == .overrun)
-        _ = state.acknowledge(2, life: 0)
+        _ = state.acknowledge(2, epoch: 0)
         #expect(state.delivered(1) == .new)
     }
 
     @Test func `beyond the limit the lowest acknowledgements are forgotten`() {
-        let count = UInt64(AcknowledgementState.rememberedRanges)
+        let count = UInt64(AcknowledgementState.maximumUnconfirmedRanges)
         var state = attached()
         // Every other sequence, so that no two join.
         for number in 0...count {
             #expect(state.delivered(2 * number + 2) == .new)
-            _ = state.acknowledge(2 * number + 2, life: 0)
+            _ = state.acknowledge(2 * number + 2, epoch: 0)
             _ = state.takePending()
         }
         state = reattached(state)

@@ -9,7 +9,7 @@ import Testing
     }
 
     enum Event: CaseIterable {
-        case start, connected, connectFailed, welcomed, fatalError, finalError, protocolBroken, closing, disconnected
+        case start, connected, connectFailed, welcomed, fatalError, finalError, protocolViolated, closing, disconnected
         case timeReached, stop, drained
     }
 
@@ -55,7 +55,7 @@ import Testing
         case .finalError:
             machine.fatalErrorReceived(Self.forbidden)
             return "-"
-        case .protocolBroken: return "\(machine.protocolBroken(NotifyError(.protocolViolation, "broken")))"
+        case .protocolViolated: return "\(machine.protocolViolated(NotifyError(.protocolViolation, "broken")))"
         case .closing:
             machine.closingReceived(lastRequest: 7, now: now)
             return "-"
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    private func describe(_ action: ClientConnectionMachine.LossAction) -> String {
+    private func describe(_ action: ClientConnectionMachine.DisconnectAction) -> String {
         switch action {
         case .retry(let moment): "retry at \(moment)"
         case .end(let error): "end \(error?.code.rawValue ?? "well")"

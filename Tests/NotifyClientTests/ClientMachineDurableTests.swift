@@ -123,7 +123,7 @@ import Testing
         let harness = try MachineHarness.ready()
         let first = try harness.subscribed([">"], durable())
         let second = try harness.subscribe([">"], durable())
-        #expect(await second.opener.code() == .subscriptionInUse)
+        #expect(await second.openWaiter.code() == .subscriptionInUse)
         await #expect(throws: NotifyError.self) { try await second.buffer.next() }
         #expect(try harness.read().isEmpty)
         harness.receive { $0.writeRun(first.number, [1]) }
@@ -133,14 +133,14 @@ import Testing
         _ = harness.leave(first)
         _ = try harness.read()
         let third = try harness.subscribed([">"], durable())
-        try await third.opener.wait()
+        try await third.openWaiter.wait()
     }
 
     @Test func `a second subscription of the same name is refused without a connection`() async throws {
         let harness = MachineHarness()
         _ = try harness.subscribe([">"], durable())
         let second = try harness.subscribe([">"], durable())
-        #expect(await second.opener.code() == .subscriptionInUse)
+        #expect(await second.openWaiter.code() == .subscriptionInUse)
     }
 
     @Test func `a message redelivered from another member is passed on`() async throws {

@@ -6,7 +6,8 @@ import Testing
 
 /// Back-pressure, and reports of messages that the client dropped.
 @Suite(.timeLimit(.minutes(10))) struct ClientMachineFlowTests {
-    private static let holdBack = NotifyClient.SubscriptionKind.volatile(bufferedMessages: 4, whenFull: .holdBack)
+    private static let pauseReading = NotifyClient.SubscriptionKind.volatile(
+        bufferedMessages: 4, whenFull: .pauseReading)
 
     private func deliver(_ sequences: ClosedRange<UInt64>, _ harness: MachineHarness, _ name: String = "a.b") {
         harness.receive { buffer in
@@ -24,7 +25,7 @@ import Testing
 
     @Test func `a full buffer pauses reading until it is half empty`() async throws {
         let harness = try MachineHarness.ready()
-        let one = try harness.subscribed([">"], Self.holdBack)
+        let one = try harness.subscribed([">"], Self.pauseReading)
         deliver(1...1, harness)
         deliver(2...3, harness)
         #expect(harness.readsConnection)
@@ -40,14 +41,14 @@ import Testing
 
     @Test func `buffered bytes pause reading`() async throws {
         let harness = try MachineHarness.ready()
-        _ = try harness.subscribed([">"], .volatile(bufferedBytes: 100, whenFull: .holdBack))
+        _ = try harness.subscribed([">"], .volatile(bufferedBytes: 100, whenFull: .pauseReading))
         harness.receive { $0.writeDelivery(1, payload: String(repeating: "x", count: 100)) }
         #expect(!harness.readsConnection)
     }
 
     @Test func `posts are sent while reading is paused`() throws {
         let harness = try MachineHarness.ready()
-        _ = try harness.subscribed([">"], Self.holdBack)
+        _ = try harness.subscribed([">"], Self.pauseReading)
         deliver(1...4, harness)
         _ = try harness.send("a.b", "text")
         #expect(try harness.readPosts().map(\.text) == ["text"])
@@ -55,7 +56,7 @@ import Testing
 
     @Test func `ending the full subscription resumes reading`() throws {
         let harness = try MachineHarness.ready()
-        let one = try harness.subscribed([">"], Self.holdBack)
+        let one = try harness.subscribed([">"], Self.pauseReading)
         deliver(1...4, harness)
         _ = harness.leave(one)
         #expect(harness.readsConnection)
@@ -63,7 +64,7 @@ import Testing
 
     @Test func `ending another subscription resumes reading until it is confirmed`() async throws {
         let harness = try MachineHarness.ready()
-        _ = try harness.subscribed([">"], Self.holdBack)
+        _ = try harness.subscribed([">"], Self.pauseReading)
         let other = try harness.subscribed([">"])
         deliver(1...4, harness)
         let left = harness.leave(other)
@@ -76,7 +77,7 @@ import Testing
 
     @Test func `stopping resumes reading`() throws {
         let harness = try MachineHarness.ready()
-        _ = try harness.subscribed([">"], Self.holdBack)
+        _ = try harness.subscribed([">"], Self.pauseReading)
         deliver(1...4, harness)
         harness.stop()
         #expect(harness.readsConnection)
@@ -84,7 +85,7 @@ import Testing
 
     @Test func `a new connection is read until the subscription is confirmed, then paused again`() throws {
         let harness = try MachineHarness.ready()
-        _ = try harness.subscribed([">"], Self.holdBack)
+        _ = try harness.subscribed([">"], Self.pauseReading)
         deliver(1...4, harness)
         harness.disconnect()
         #expect(harness.readsConnection)
@@ -97,14 +98,14 @@ import Testing
 
     @Test func `finished and cancelled consumers do not pause reading`() async throws {
         let harness = try MachineHarness.ready()
-        let limited = try harness.subscribe([">"], Self.holdBack, limit: 1)
+        let limited = try harness.subscribe([">"], Self.pauseReading, limit: 1)
         _ = try harness.acceptSubscriptions()
         deliver(1...4, harness)
         #expect(!harness.readsConnection)
         #expect(try await take(limited, harness) == [1])
         #expect(harness.readsConnection)
 
-        let ended = try harness.subscribed([">"], Self.holdBack)
+        let ended = try harness.subscribed([">"], Self.pauseReading)
         deliver(5...8, harness)
         #expect(!harness.readsConnection)
         ended.buffer.put(.end(nil))

@@ -168,7 +168,7 @@ import Testing
         let waiting = harness.process { machine, _ in machine.cancelPost(second) }
         #expect(waiting.message == NotifyError.cancelled.message)
         let underWay = harness.process { machine, _ in machine.cancelPost(first) }
-        #expect(underWay.message == NotifyError.cancelledUnderWay.message)
+        #expect(underWay.message == NotifyError.cancelledInFlight.message)
         let posts = try harness.readPosts()
         #expect(posts.map(\.text) == ["first"])
         receipt(harness, posts[0].request)

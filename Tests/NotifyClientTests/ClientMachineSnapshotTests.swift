@@ -169,7 +169,7 @@ import Testing
 
     @Test func `a subscription that holds back still receives the end of its snapshot`() async throws {
         let harness = try MachineHarness.ready()
-        let one = try subscribed(harness, .volatile(bufferedMessages: 3, whenFull: .holdBack))
+        let one = try subscribed(harness, .volatile(bufferedMessages: 3, whenFull: .pauseReading))
         harness.receive { buffer in
             for sequence: UInt64 in 11...15 { buffer.writeDelivery(sequence) }
         }

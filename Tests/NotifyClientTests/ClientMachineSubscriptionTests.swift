@@ -160,7 +160,7 @@ import Testing
             buffer.writeBytes([0x7F, 0, 0, 0, 1, 2, 3])
             buffer.writeDelivery(1)
         }
-        #expect(harness.remarks.count == 1)
+        #expect(harness.warnings.count == 1)
         #expect(try await one.drain().sequences == [1])
     }
 
@@ -171,7 +171,7 @@ import Testing
         let one = try harness.subscribe(["user.1.>"])
         let subscribe: Subscribe = try harness.read()[0].read()
         harness.receive { ErrorFrame(request: subscribe.request, code: .forbidden, message: "no").write(to: &$0) }
-        #expect(await one.opener.code() == .forbidden)
+        #expect(await one.openWaiter.code() == .forbidden)
         await #expect(throws: NotifyError.self) { try await one.buffer.next() }
     }
 
@@ -179,7 +179,7 @@ import Testing
         let harness = MachineHarness()
         let late = try harness.subscribe([">"])
         harness.advance(by: .seconds(5))
-        #expect(await late.opener.code() == .notConnected)
+        #expect(await late.openWaiter.code() == .notConnected)
 
         let ready = try MachineHarness.ready()
         let one = try ready.subscribed([">"])
@@ -203,7 +203,7 @@ import Testing
                 .write(to: &buffer)
             Detached(request: detach.request, subscription: detach.subscription).write(to: &buffer)
         }
-        #expect(await one.opener.code() == .stopped)
+        #expect(await one.openWaiter.code() == .stopped)
         try await left.wait()
         #expect(harness.channel == .connect)
     }

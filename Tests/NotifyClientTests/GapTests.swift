@@ -5,13 +5,13 @@ import Testing
 @Suite struct GapTests {
     @Test func `the description has the number and the sequences of missed messages`() {
         let upTo = NotifyClient.Gap.reconnected(after: 103_055, at: 103_112)
-        #expect(upTo?.description == "may have missed up to 57 messages (103056–103112) while there was no connection")
+        #expect(upTo?.description == "may have missed up to 57 messages (103056–103112) while disconnected")
         let one = NotifyClient.Gap.reconnected(after: 4, at: 5)
-        #expect(one?.description == "may have missed up to 1 message (5) while there was no connection")
+        #expect(one?.description == "may have missed up to 1 message (5) while disconnected")
         let unknown = NotifyClient.Gap.reconnected(after: 5, at: 4)
-        #expect(unknown?.description == "may have missed messages while there was no connection")
+        #expect(unknown?.description == "may have missed messages while disconnected")
         let dropped = NotifyClient.Gap(reason: .consumerTooSlow, missed: 3, sequences: 2...9)
-        #expect(dropped.description == "missed 3 messages (2–9): the consumer did not keep up")
+        #expect(dropped.description == "dropped 3 messages (2–9): the consumer was too slow")
     }
 
     @Test func `without missed messages there is no gap`() {

@@ -403,7 +403,7 @@ import Testing
                     #expect(try await connection.expectPost().text == "held back")
                     try await connection.expectDetach()
                 }()
-                let kind = NotifyClient.SubscriptionKind.volatile(bufferedMessages: 100, whenFull: .holdBack)
+                let kind = NotifyClient.SubscriptionKind.volatile(bufferedMessages: 100, whenFull: .pauseReading)
                 let subscription = try await client.subscribe(to: ["a.b"], as: kind)
                 let other = try await client.subscribe(to: ["none"])
                 var iterator = subscription.makeAsyncIterator()

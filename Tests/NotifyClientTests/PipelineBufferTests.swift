@@ -8,7 +8,7 @@ import Testing
         for index in indices {
             outcomes.append(.pipeline(buffer, index: index), .failure(NotifyError(.refused, "\(index)")))
         }
-        outcomes.tell()
+        outcomes.report()
     }
 
     private func messages(_ outcomes: [PipelineBuffer.Outcome]) -> [String] {

@@ -54,8 +54,8 @@ import Testing
 
     @Test(arguments: [
         ("post a --durability x", "--durability <durability>", "expected automatic, volatile, stored or synced"),
-        ("durable remove d --user x", "--user <user>", "expected the name of a user, or a uid up to 4294967294"),
-        ("post a -H x", "-H <key:value>", "expected a header, written as 'KEY: VALUE'"),
+        ("durable remove d --user x", "--user <user>", "expected a user name, or a uid up to 4294967294"),
+        ("post a -H x", "-H <key:value>", "expected a header of the form 'KEY: VALUE'"),
     ])
     func `an error names the option, the value and the expected form once`(
         arguments: String, option: String, expected: String

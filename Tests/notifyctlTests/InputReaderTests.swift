@@ -41,6 +41,6 @@ import Testing
     @Test func `input that can't be read is an error`() async throws {
         let reader = InputReader(descriptor: -1)
         let failure = await #expect(throws: CommandFailure.self) { try await reader.next() }
-        #expect(failure?.message?.contains("can't be read") == true)
+        #expect(failure?.message?.contains("can't read") == true)
     }
 }

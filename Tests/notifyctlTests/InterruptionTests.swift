@@ -29,7 +29,7 @@ import Testing
         async let watching: Void = interruption.watchReader(of: write)
         #expect(interruption.reason == nil)
         close(read)
-        #expect(await interruption.wait() == .readerGone)
+        #expect(await interruption.wait() == .readerClosed)
         await watching
         close(write)
     }

@@ -40,7 +40,7 @@ import Testing
             // A program that another test just starts has a copy of the end to read from until its exec.
             var entry = pollfd(fd: write, events: 0, revents: 0)
             try #require(poll(&entry, 1, 300_000) == 1)
-            #expect(throws: StandardOutput.Failure.readerGone) { try flush(&output) }
+            #expect(throws: StandardOutput.Failure.readerClosed) { try flush(&output) }
         }
     }
 

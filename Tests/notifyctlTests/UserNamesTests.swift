@@ -30,7 +30,7 @@ import Testing
 
     @Test func `the name of an unknown user is refused with an example`() throws {
         let message = try #require(refusal("user.no-such-user.x"))
-        #expect(message.contains("no user of that name") && message.hasSuffix("user.\(getuid()).x"))
+        #expect(message.contains("no user has this name") && message.hasSuffix("user.\(getuid()).x"))
         #expect(refusal("user.4294967296.x") != nil)
     }
 
@@ -43,6 +43,6 @@ import Testing
     @Test(arguments: ["no-such-user", "4294967295", "4294967296", "+5", "-1", "5 ", ""])
     func `an invalid user is refused with the expected form`(argument: String) {
         let error = #expect(throws: ValidationError.self) { try UserNames.uid(argument: argument) }
-        #expect(error?.message == "expected the name of a user, or a uid up to 4294967294")
+        #expect(error?.message == "expected a user name, or a uid up to 4294967294")
     }
 }

@@ -3,7 +3,7 @@ import NotifyWire
 
 /// A request other than a post or subscription, with the slot for its answer.
 enum Call: Sendable {
-    case list(ReplySlot<[NotifyClient.DurableSubscription]>, soFar: [NotifyClient.DurableSubscription])
+    case list(ReplySlot<[NotifyClient.DurableSubscription]>, entries: [NotifyClient.DurableSubscription])
     case remove(name: String, uid: UInt32, ReplySlot<Void>)
     case ping(ReplySlot<Void>)
     case statistics(ReplySlot<NotifyClient.Statistics>)
@@ -30,7 +30,7 @@ enum Call: Sendable {
     }
 
     /// The error if the connection breaks before the answer arrives.
-    var loss: NotifyError {
+    var lossError: NotifyError {
         if case .remove = self { .outcomeUnknown } else { .connectionLost }
     }
 

@@ -63,7 +63,7 @@ struct RequestTable<Entry> {
         if index == 0 {
             entries.removeFirst()
             base += 1
-            dropEmptyPlaces()
+            removeLeadingAnswered()
         } else {
             entries[index] = nil
         }
@@ -83,7 +83,7 @@ struct RequestTable<Entry> {
         return all
     }
 
-    private mutating func dropEmptyPlaces() {
+    private mutating func removeLeadingAnswered() {
         while let first = entries.first, first == nil {
             entries.removeFirst()
             base += 1

@@ -21,11 +21,11 @@ struct ClientConnectionMachine: ~Copyable {
         /// The client is stopping: no new requests are accepted, and pending ones may complete.
         case draining(deadline: Duration)
         /// The channel is being closed.
-        case closing(Afterwards)
+        case closing(NextStep)
         case stopped(NotifyError?)
     }
 
-    private enum Afterwards {
+    private enum NextStep {
         case retry(failures: Int)
         case stop(NotifyError?)
     }
@@ -65,7 +65,7 @@ struct ClientConnectionMachine: ~Copyable {
     }
 
     /// Whether received bytes are discarded.
-    var isDeaf: Bool {
+    var discardsInput: Bool {
         switch state {
         case .closing, .stopped: true
         default: false
@@ -114,7 +114,7 @@ extension ClientConnectionMachine {
         return .greet
     }
 
-    enum LossAction {
+    enum DisconnectAction {
         case retry(at: Duration)
         case end(NotifyError?)
         case none
@@ -123,7 +123,7 @@ extension ClientConnectionMachine {
     /// - Parameter queueIsFull: Whether a daemon listens but the backlog of its socket is full. Always retried.
     mutating func connectFailed(
         _ error: NotifyError, queueIsFull: Bool = false, now: Duration, jitter: Double
-    ) -> LossAction {
+    ) -> DisconnectAction {
         guard case .connecting(let failures) = state else { return .none }
         guard queueIsFull else { return failed(error, failures: failures, now: now, jitter: jitter) }
         lastFailure = error
@@ -131,22 +131,22 @@ extension ClientConnectionMachine {
     }
 
     private func isFinal(_ error: NotifyError) -> Bool {
-        error.code.endsClient || (settings.requiresFirstConnection && !wasEverReady)
+        error.code.isFatalToClient || (settings.requiresFirstConnection && !wasEverReady)
     }
 
     private mutating func failed(
         _ error: NotifyError, failures: Int, now: Duration, jitter: Double
-    ) -> LossAction {
+    ) -> DisconnectAction {
         lastFailure = error
         return isFinal(error) ? end(error) : retry(failures: failures + 1, now: now, jitter: jitter)
     }
 
-    private mutating func end(_ error: NotifyError?) -> LossAction {
+    private mutating func end(_ error: NotifyError?) -> DisconnectAction {
         state = .stopped(error)
         return .end(error)
     }
 
-    private mutating func retry(failures: Int, now: Duration, jitter: Double) -> LossAction {
+    private mutating func retry(failures: Int, now: Duration, jitter: Double) -> DisconnectAction {
         let moment = now + settings.backoff.delay(failures: failures, jitter: jitter)
         state = .waiting(failures: failures, until: moment)
         return .retry(at: moment)
@@ -162,7 +162,10 @@ extension ClientConnectionMachine {
             lastFailure = nil
             return .open
         case .ready, .draining:
-            _ = protocolBroken(NotifyError(.protocolViolation, "the daemon greeted twice; are both of one version?"))
+            _ = protocolViolated(
+                NotifyError(
+                    .protocolViolation,
+                    "the daemon sent a second welcome; check that the daemon and the client have the same version"))
             return .close
         case .idle, .connecting, .waiting, .stopped, .closing, .leaving:
             return .none
@@ -181,7 +184,7 @@ extension ClientConnectionMachine {
             state = .closing(isFinal(error) ? .stop(error) : .retry(failures: failures + 1))
         case .ready, .leaving:
             lastFailure = error
-            state = .closing(error.code.endsClient ? .stop(error) : .retry(failures: 1))
+            state = .closing(error.code.isFatalToClient ? .stop(error) : .retry(failures: 1))
         case .draining:
             state = .closing(.stop(nil))
         case .idle, .connecting, .waiting, .closing, .stopped:
@@ -190,7 +193,7 @@ extension ClientConnectionMachine {
     }
 
     /// The received bytes violate the protocol.
-    mutating func protocolBroken(_ error: NotifyError) -> CloseAction {
+    mutating func protocolViolated(_ error: NotifyError) -> CloseAction {
         switch state {
         case .greeting, .ready, .leaving, .draining:
             fatalErrorReceived(error)
@@ -213,13 +216,16 @@ extension ClientConnectionMachine {
     }
 
     /// The channel was closed, by `error` if there is one.
-    mutating func disconnected(_ error: NotifyError?, now: Duration, jitter: Double) -> LossAction {
+    mutating func disconnected(_ error: NotifyError?, now: Duration, jitter: Double) -> DisconnectAction {
         switch state {
         case .idle, .connecting, .waiting, .stopped:
             return .none
         case .greeting(let failures, _):
             let error =
-                error ?? NotifyError(.notConnected, "what listens there closed the connection without a greeting")
+                error
+                ?? NotifyError(
+                    .notConnected,
+                    "the connection was closed before the welcome; check that notifyd listens on this socket")
             return failed(error, failures: failures, now: now, jitter: jitter)
         case .ready, .leaving:
             lastFailure = error ?? NotifyError(.connectionLost, "the daemon closed the connection")
@@ -242,7 +248,10 @@ extension ClientConnectionMachine {
             _ = beginConnecting(failures: failures)
             return .connect
         case .greeting:
-            fatalErrorReceived(NotifyError(.notConnected, "what listens there did not greet in time"))
+            fatalErrorReceived(
+                NotifyError(
+                    .notConnected,
+                    "timed out waiting for the welcome; check that notifyd listens on this socket and responds"))
             return .close
         case .leaving:
             state = .closing(.retry(failures: 0))
@@ -288,7 +297,7 @@ extension ClientConnectionMachine {
 
 extension NotifyError.Code {
     /// Whether reconnecting cannot succeed, so that the client ends.
-    fileprivate var endsClient: Bool {
+    fileprivate var isFatalToClient: Bool {
         switch self {
         case .unsupportedVersion, .forbidden, .invalidSocketPath: true
         default: false

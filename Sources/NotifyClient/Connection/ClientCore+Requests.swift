@@ -31,14 +31,14 @@ extension ClientCore {
         slot.answer(.failure(error))
     }
 
-    func subscribe(_ spec: SubscriptionSpec, opener: ReplySlot<Void>) -> (number: UInt32, buffer: DeliveryBuffer) {
+    func subscribe(_ spec: SubscriptionSpec, openWaiter: ReplySlot<Void>) -> (number: UInt32, buffer: DeliveryBuffer) {
         let buffer = DeliveryBuffer(policy: spec.bufferPolicy, limit: spec.limit) { [weak self] in
             self?.bufferChanged($0)
         }
         let ledger =
             spec.isDurable
             ? AcknowledgementLedger(window: spec.window) { [weak self] in self?.acknowledgementsPending($0) } : nil
-        let entry = SubscriptionTable.Entry(spec: spec, buffer: buffer, ledger: ledger, opener: opener)
+        let entry = SubscriptionTable.Entry(spec: spec, buffer: buffer, ledger: ledger, openWaiter: openWaiter)
         let number = process { $0.subscribe(entry, now: clock.now, &$1) }
         return (number, buffer)
     }

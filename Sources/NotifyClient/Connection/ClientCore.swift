@@ -11,7 +11,7 @@ final class ClientCore: Sendable {
     private struct Guarded: ~Copyable {
         var machine: ClientMachine
         var channel: (any Channel)?
-        var pacing = FlushPacing()
+        var flushScheduler = FlushScheduler()
         /// Whether reading from the channel is enabled.
         var isReading = true
         /// The earliest scheduled wake-up.
@@ -22,7 +22,7 @@ final class ClientCore: Sendable {
     private struct DeferredWork: Sendable {
         var effects = Effects()
         var channel: (any Channel)?
-        var flush = FlushPacing.Action.none
+        var flush = FlushScheduler.Action.none
         /// Whether `isReading` has changed.
         var changesReading = false
         var wakeAt: Duration?
@@ -55,19 +55,19 @@ final class ClientCore: Sendable {
     ) -> Result {
         let (result, deferred) = guarded.withLock { guarded in
             var deferred = DeferredWork()
-            if fromDaemon { guarded.pacing.received() }
+            if fromDaemon { guarded.flushScheduler.received() }
             let result = event(&guarded.machine, &deferred.effects)
-            settle(&guarded, &deferred)
+            collectWork(&guarded, &deferred)
             return (result, deferred)
         }
-        carryOut(deferred)
+        perform(deferred)
         return result
     }
 
-    private func settle(_ guarded: inout Guarded, _ deferred: inout DeferredWork) {
+    private func collectWork(_ guarded: inout Guarded, _ deferred: inout DeferredWork) {
         deferred.channel = guarded.channel
         if guarded.machine.hasOutgoing, guarded.channel != nil {
-            deferred.flush = guarded.pacing.gathered(guarded.machine.outgoing.readableBytes, now: clock.now)
+            deferred.flush = guarded.flushScheduler.buffered(guarded.machine.outgoing.readableBytes, now: clock.now)
         }
         let isReading = guarded.machine.readsConnection
         if guarded.isReading != isReading {
@@ -80,13 +80,13 @@ final class ClientCore: Sendable {
         }
     }
 
-    private func carryOut(_ deferred: DeferredWork) {
+    private func perform(_ deferred: DeferredWork) {
         let effects = deferred.effects
         for (buffer, item) in effects.deliveries { buffer.put(item) }
-        effects.outcomes.tell()
+        effects.outcomes.report()
         for answer in effects.answers { answer() }
-        for remark in effects.remarks { logger?.warning("\(remark)") }
-        for change in effects.changes { tell(change) }
+        for warning in effects.warnings { logger?.warning("\(warning)") }
+        for change in effects.changes { report(change) }
         if let channel = deferred.channel {
             schedule(deferred.flush, channel)
             if deferred.changesReading { updateReading(channel) }
@@ -99,11 +99,12 @@ final class ClientCore: Sendable {
         if let moment = deferred.wakeAt { wake(at: moment) }
     }
 
-    private func tell(_ change: NotifyClient.ConnectionChange) {
+    private func report(_ change: NotifyClient.ConnectionChange) {
         switch change {
         case .connected(let version): logger?.debug("connected to notifyd \(version)")
         case .disconnected(let error, let wait):
-            logger?.info("no connection to notifyd (\(error?.message ?? "lost")); next attempt in \(wait)")
+            logger?.info(
+                "not connected to notifyd: \(error?.message ?? "the connection was closed"); retrying in \(wait.text)")
         }
         configuration.onConnectionChange?(change)
     }
@@ -117,8 +118,8 @@ final class ClientCore: Sendable {
         process { $0.timeReached(clock.now, &$1) }
     }
 
-    func log(_ remark: some CustomStringConvertible & Sendable) {
-        logger?.warning("\(remark)")
+    func logWarning(_ warning: some CustomStringConvertible & Sendable) {
+        logger?.warning("\(warning)")
     }
 
     private var jitter: Double { .random(in: 0...1) }
@@ -195,10 +196,10 @@ extension ClientCore {
     func disconnected(_ error: (any Error)?) {
         guarded.withLock {
             $0.channel = nil
-            $0.pacing = FlushPacing()
+            $0.flushScheduler = FlushScheduler()
             $0.isReading = true
         }
-        let error = error.map { NotifyError(.connectionLost, "the connection broke: \($0)", cause: $0) }
+        let error = error.map { NotifyError(.connectionLost, "the connection was lost: \($0)", cause: $0) }
         let jitter = jitter
         process { $0.disconnected(error, now: clock.now, jitter: jitter, &$1) }
     }
@@ -223,7 +224,7 @@ extension ClientCore {
 
     // MARK: - Writing
 
-    private func schedule(_ flush: FlushPacing.Action, _ channel: any Channel) {
+    private func schedule(_ flush: FlushScheduler.Action, _ channel: any Channel) {
         switch flush {
         case .none: break
         case .now: channel.eventLoop.execute { self.flush(channel) }
@@ -242,20 +243,20 @@ extension ClientCore {
         let (buffer, deferred) = guarded.withLock { guarded -> (ByteBuffer?, DeferredWork) in
             var deferred = DeferredWork()
             guard guarded.channel === channel, guarded.machine.hasOutgoing else {
-                guarded.pacing.flushed(now: nil)
+                guarded.flushScheduler.flushed(now: nil)
                 return (nil, deferred)
             }
             guard channel.isWritable else {
                 // Becoming writable flushes.
-                guarded.pacing.held()
+                guarded.flushScheduler.blocked()
                 return (nil, deferred)
             }
             let buffer = guarded.machine.takeOutgoing(&deferred.effects)
-            guarded.pacing.flushed(now: clock.now)
+            guarded.flushScheduler.flushed(now: clock.now)
             deferred.channel = guarded.channel
             return (buffer, deferred)
         }
-        carryOut(deferred)
+        perform(deferred)
         return buffer
     }
 }
@@ -266,16 +267,16 @@ extension NotifyError {
         case ENOENT, ECONNREFUSED:
             NotifyError(
                 .noDaemon,
-                "no notifyd listens at \(path); start it, or set NOTIFYD_SOCKET to where it does",
+                "notifyd does not listen on \(path); start it, or set NOTIFYD_SOCKET to its socket",
                 cause: error)
         case EAGAIN:
             NotifyError(
-                .noDaemon, "notifyd at \(path) accepts no connections, and as many as possible wait for it already",
+                .noDaemon, "the connection backlog of \(path) is full; check that notifyd responds",
                 cause: error)
         case EACCES, EPERM:
-            NotifyError(.forbidden, "this user may not connect to \(path)", cause: error)
+            NotifyError(.forbidden, "this user is not allowed to connect to \(path)", cause: error)
         default:
-            NotifyError(.noDaemon, "no connection to \(path): \(error)", cause: error)
+            NotifyError(.noDaemon, "can't connect to \(path): \(error)", cause: error)
         }
     }
 }

@@ -4,7 +4,7 @@ extension ClientMachine {
     mutating func call(_ call: Call, now: Duration, _ effects: inout Effects) {
         if let refusal {
             effects.fail(call, refusal)
-        } else if link.isReady {
+        } else if connection.isReady {
             send(call)
         } else {
             waitingCalls.append((call, now + settings.connectionWait))
@@ -26,7 +26,7 @@ extension ClientMachine {
     mutating func cancelCall(_ slot: AnyObject) -> NotifyError {
         let waiting = waitingCalls.count
         waitingCalls.removeAll { $0.call.isAnswered(by: slot) }
-        return waitingCalls.count < waiting ? .cancelled : .cancelledUnderWay
+        return waitingCalls.count < waiting ? .cancelled : .cancelledInFlight
     }
 
     // MARK: Answers
@@ -35,9 +35,9 @@ extension ClientMachine {
         requests.update(entry.request) { request in
             guard case .call(.list(let slot, var soFar)) = request else { return }
             // Release the table's reference first, so that appending does not copy the array.
-            request = .call(.list(slot, soFar: []))
+            request = .call(.list(slot, entries: []))
             soFar.append(NotifyClient.DurableSubscription(entry))
-            request = .call(.list(slot, soFar: soFar))
+            request = .call(.list(slot, entries: soFar))
         }
     }
 
@@ -54,7 +54,7 @@ extension ClientMachine {
     mutating func pongReceived(_ pong: Pong, _ effects: inout Effects) throws(WireError) {
         switch try takeRequest(pong.request) {
         case .call(.ping(let slot)): effects.answer(slot, .success(()))
-        case .farewell: break
+        case .finalPing: break
         default: throw .unexpected
         }
     }
@@ -62,7 +62,7 @@ extension ClientMachine {
     mutating func statisticsReceived(_ report: StatisticsReport, _ effects: inout Effects) throws(WireError) {
         switch try takeRequest(report.request) {
         case .call(.statistics(let slot)):
-            effects.answer(slot, .success(NotifyClient.Statistics(report, version: terms.daemonVersion)))
+            effects.answer(slot, .success(NotifyClient.Statistics(report, version: daemonInfo.daemonVersion)))
         case .call(.limits(let slot)):
             effects.answer(slot, .success(NotifyClient.ResourceUse.all(in: report)))
         default: throw .unexpected
@@ -77,5 +77,5 @@ extension ClientMachine {
 }
 
 extension WireError {
-    static let unexpected = WireError(.malformedFrame, "an answer to what was not asked")
+    static let unexpected = WireError(.malformedFrame, "an answer without a pending request")
 }

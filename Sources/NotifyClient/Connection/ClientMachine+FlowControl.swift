@@ -6,17 +6,17 @@ extension ClientMachine {
     ///
     /// Reading continues during a detach or shutdown, because the daemon's confirmation follows the messages held back.
     var readsConnection: Bool {
-        !flow.holdsBack || !link.isReady || subscriptions.isAnyDetaching || shutdown != nil
+        !flow.pausesReading || !connection.isReady || subscriptions.isAnyDetaching || shutdown != nil
     }
 
-    /// The buffer of a subscription started or stopped holding back, or dropped messages.
+    /// The buffer of a subscription paused or resumed reading, or dropped messages.
     mutating func bufferChanged(_ buffer: DeliveryBuffer, now: Duration) {
         guard let entry = subscriptions[buffer.number], entry.buffer === buffer, entry.phase == .live else { return }
         flow.changed(buffer, now: now)
     }
 
     mutating func writeDropReports() {
-        guard !flow.dropping.isEmpty else { return }
+        guard !flow.unreported.isEmpty else { return }
         for number in flow.takeReports().sorted() {
             if let entry = subscriptions[number] { writeDropReport(of: entry.buffer) }
         }

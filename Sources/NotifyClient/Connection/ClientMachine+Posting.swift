@@ -12,21 +12,21 @@ extension ClientMachine {
         } else if posts.isEmpty, maySend(wantsReceipt: waiter.wantsReceipt) {
             send(message, waiter, &effects)
         } else {
-            posts.append(message, waiter, deadline: link.isReady ? nil : now() + settings.connectionWait)
+            posts.append(message, waiter, deadline: connection.isReady ? nil : now() + settings.connectionWait)
         }
     }
 
     private func maySend(wantsReceipt: Bool) -> Bool {
-        link.isReady && outgoing.readableBytes < Self.outgoingBytes && requests.span < PendingPosts.maximumSpan
+        connection.isReady && outgoing.readableBytes < Self.outgoingBytes && requests.span < PendingPosts.maximumSpan
             && (!wantsReceipt || posts.inFlight < posts.window)
     }
 
     private mutating func send(
         _ message: NotifyClient.OutgoingMessage, _ waiter: PostWaiter, _ effects: inout Effects
     ) {
-        guard message.payload.count <= terms.maximumPayloadBytes else {
+        guard message.payload.count <= daemonInfo.maximumPayloadBytes else {
             let error = NotifyError.payloadTooLarge(
-                bytes: message.payload.count, limit: terms.maximumPayloadBytes)
+                bytes: message.payload.count, limit: daemonInfo.maximumPayloadBytes)
             effects.outcomes.append(waiter, .failure(error))
             return
         }
@@ -57,6 +57,6 @@ extension ClientMachine {
     ///
     /// - Returns: The error for the caller, which says whether the post was already sent.
     mutating func cancelPost(_ slot: AnyObject) -> NotifyError {
-        posts.cancel(slot) ? .cancelled : .cancelledUnderWay
+        posts.cancel(slot) ? .cancelled : .cancelledInFlight
     }
 }

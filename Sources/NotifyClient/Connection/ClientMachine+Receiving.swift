@@ -6,10 +6,12 @@ extension ClientMachine {
     ///
     /// - Returns: How many bytes were consumed. The rest is an incomplete frame, to be passed again with the next read.
     mutating func received(_ bytes: UnsafeRawBufferPointer, now: () -> Duration, _ effects: inout Effects) -> Int {
-        let decoder = FrameDecoder(maximumBodyBytes: terms.maximumPayloadBytes + Limits.frameOverheadBytes)
+        let decoder = FrameDecoder(maximumBodyBytes: daemonInfo.maximumPayloadBytes + Limits.frameOverheadBytes)
         var used = 0
         do throws(WireError) {
-            while !link.isDeaf, let frame = try decoder.next(in: UnsafeRawBufferPointer(rebasing: bytes[used...])) {
+            while !connection.discardsInput,
+                let frame = try decoder.next(in: UnsafeRawBufferPointer(rebasing: bytes[used...]))
+            {
                 try frameReceived(frame, at: used, in: bytes, now: now, &effects)
                 used += frame.size
             }
@@ -17,13 +19,13 @@ extension ClientMachine {
         } catch {
             // The frames before the error are valid; those after it cannot be delimited.
             takeStaged(from: bytes, &effects)
-            if link.protocolBroken(.protocolViolation(error)) == .close { effects.channel = .close }
+            if connection.protocolViolated(.protocolViolation(error)) == .close { effects.channel = .close }
             used = bytes.count
         }
         sendWaitingPosts(&effects)
         continueShutdown(now: now(), &effects)
         closeIfDrained(&effects)
-        return link.isDeaf ? bytes.count : used
+        return connection.discardsInput ? bytes.count : used
     }
 
     private mutating func takeStaged(from bytes: UnsafeRawBufferPointer, _ effects: inout Effects) {
@@ -50,7 +52,7 @@ extension ClientMachine {
             takeStaged(from: bytes, &effects)
             try controlReceived(kind, frame, now: now, &effects)
         case nil:
-            effects.remarks.append("notifyd sent a frame of unknown kind \(frame.kind); it was passed over")
+            effects.warnings.append("notifyd sent a frame of unknown kind \(frame.kind); ignored it")
         }
     }
 
@@ -69,13 +71,13 @@ extension ClientMachine {
         case .gap: gapReceived(try Gap(frame), &effects)
         case .error: try errorReceived(ErrorFrame(frame), &effects)
         case .closing:
-            link.closingReceived(lastRequest: try Closing(frame).lastRequest, now: now())
+            connection.closingReceived(lastRequest: try Closing(frame).lastRequest, now: now())
         case .deliver, .receipt, .run, .redelivery:
             break  // Handled where they are many.
         case .snapshot: router.begin(try Snapshot(frame))
         case .hello, .post, .subscribe, .detach, .remove, .acknowledge, .credit, .ping, .list, .statistics, .limits,
             .dropped:
-            throw WireError(.malformedFrame, "a frame of kind \(kind) is for the daemon")
+            throw WireError(.malformedFrame, "a frame of kind \(kind) is only valid from a client")
         }
     }
 
@@ -94,15 +96,15 @@ extension ClientMachine {
     private mutating func errorReceived(_ frame: ErrorFrame, _ effects: inout Effects) throws(WireError) {
         let error = NotifyError(frame)
         if frame.isFatal {
-            link.fatalErrorReceived(error)
+            connection.fatalErrorReceived(error)
             effects.channel = .close
         } else if frame.request != 0, let entry = requests.take(frame.request) {
             refused(entry, error, &effects)
         } else if frame.subscription != 0 {
-            finishSubscription(frame.subscription, error, left: .success(()), &effects)
+            finishSubscription(frame.subscription, error, leaveResult: .success(()), &effects)
         } else {
             // The refusal of a post without a receipt or of an acknowledgement.
-            effects.remarks.append("notifyd refused: \(error.message)")
+            effects.warnings.append("notifyd refused a request: \(error.message)")
         }
     }
 
@@ -114,14 +116,14 @@ extension ClientMachine {
         case .subscribe(let number):
             // While it is being left, the answer to the detach ends it.
             guard subscriptions[number]?.isDetaching == false else { break }
-            finishSubscription(number, error, left: .success(()), &effects)
+            finishSubscription(number, error, leaveResult: .success(()), &effects)
         case .detach(let number):
             // An unknown subscription counts as left; with other errors, acknowledgements may not be committed.
             let isLeft = error.code == .unknownSubscription
-            finishSubscription(number, nil, left: isLeft ? .success(()) : .failure(error), &effects)
+            finishSubscription(number, nil, leaveResult: isLeft ? .success(()) : .failure(error), &effects)
         case .call(let call):
             effects.fail(call, error)
-        case .farewell:
+        case .finalPing:
             break
         }
     }

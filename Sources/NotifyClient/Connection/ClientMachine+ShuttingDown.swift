@@ -41,7 +41,7 @@ extension ClientMachine {
 
     /// Answers `slot` once the client has ended as a service.
     mutating func awaitServiceEnd(_ slot: ReplySlot<Void>, now: Duration, _ effects: inout Effects) {
-        switch link.stopped {
+        switch connection.stopped {
         case .some(let error): effects.answer(slot, error.map { .failure($0) } ?? .success(()))
         case nil:
             serviceWaiters.append(slot)

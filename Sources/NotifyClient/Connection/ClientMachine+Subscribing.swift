@@ -1,21 +1,21 @@
 import NotifyWire
 
 extension ClientMachine {
-    /// Adds a subscription, and requests it if there is a connection. The entry's opener gets the outcome.
+    /// Adds a subscription, and requests it if there is a connection. The entry's `openWaiter` gets the outcome.
     ///
     /// - Returns: The subscription's number; 0 if it was refused.
     mutating func subscribe(
         _ entry: SubscriptionTable.Entry, now: Duration, _ effects: inout Effects
     ) -> UInt32 {
         if let refusal = refusal ?? refusal(of: entry.spec) {
-            if let opener = entry.opener { effects.answer(opener, .failure(refusal)) }
+            if let openWaiter = entry.openWaiter { effects.answer(openWaiter, .failure(refusal)) }
             effects.deliveries.append((entry.buffer, .end(refusal)))
             return 0
         }
         var entry = entry
         entry.phase = .waiting(deadline: now + settings.connectionWait)
         let number = subscriptions.add(entry)
-        if link.isReady { requestSubscription(number) }
+        if connection.isReady { requestSubscription(number) }
         return number
     }
 
@@ -25,14 +25,14 @@ extension ClientMachine {
         guard let name = spec.durableName, subscriptions.hasDurable(name) else { return nil }
         return NotifyError(
             .subscriptionInUse,
-            "this client has the durable subscription \(name) open already; leave that one first, or share it")
+            "this client already has the durable subscription \(name) open; leave that one first, or share it")
     }
 
     mutating func requestSubscription(_ number: UInt32) {
         guard let entry = subscriptions[number], case .waiting = entry.phase else { return }
         let frame = entry.spec.frame(
             request: requests.append(.subscribe(number)), number: number,
-            credit: entry.creditLeft ?? Subscribe.unlimitedCredit, maximumWindow: terms.maximumWindow)
+            credit: entry.creditLeft ?? Subscribe.unlimitedCredit, maximumWindow: daemonInfo.maximumWindow)
         frame.write(to: &outgoing)
         _ = subscriptions.update(number) { $0.phase = .requested }
     }
@@ -47,7 +47,7 @@ extension ClientMachine {
         }
         // A subscription that is already being left does not become live.
         guard let entry = subscriptions[number], entry.phase == .requested else { return }
-        if let opener = entry.opener { effects.answer(opener, .success(())) }
+        if let openWaiter = entry.openWaiter { effects.answer(openWaiter, .success(())) }
         let attachment = entry.ledger.map { attach($0, to: entry, frame) }
         // If the lost connection interrupted a snapshot and no new one follows, release the live messages behind it.
         if !frame.hasSnapshot, entry.lastSequence != nil {
@@ -59,7 +59,7 @@ extension ClientMachine {
         if needsExtraCredit { Credit(subscription: number, messages: 1).write(to: &outgoing) }
         _ = subscriptions.update(number) { entry in
             entry.phase = .live
-            entry.opener = nil
+            entry.openWaiter = nil
             entry.hasExtraCredit = needsExtraCredit
         }
         router.add(
@@ -72,7 +72,7 @@ extension ClientMachine {
 
     private struct Attachment {
         var acknowledgements: MessageBatch.Acknowledgements
-        var isNewLife: Bool
+        var isNewGeneration: Bool
         /// All messages up to the limit were delivered, but not all of their acknowledgements arrived. One extra credit
         /// makes the daemon deliver those messages again.
         var needsExtraCredit: Bool
@@ -82,10 +82,10 @@ extension ClientMachine {
         _ ledger: AcknowledgementLedger, to entry: SubscriptionTable.Entry, _ frame: Subscribed
     ) -> Attachment {
         ledger.update { state in
-            let isNewLife = state.attached(
+            let isNewGeneration = state.attached(
                 cursor: frame.sequence, generation: frame.generation, isResumed: frame.isResumed)
             return Attachment(
-                acknowledgements: .init(ledger: ledger, life: state.life), isNewLife: isNewLife,
+                acknowledgements: .init(ledger: ledger, epoch: state.epoch), isNewGeneration: isNewGeneration,
                 needsExtraCredit: entry.creditLeft == 0 && state.deliveredThrough > frame.sequence)
         }
     }
@@ -94,7 +94,7 @@ extension ClientMachine {
     private static func gap(
         in entry: SubscriptionTable.Entry, _ frame: Subscribed, _ attachment: Attachment?
     ) -> NotifyClient.Gap? {
-        if let attachment { return attachment.isNewLife ? .recreated : nil }
+        if let attachment { return attachment.isNewGeneration ? .recreated : nil }
         return entry.lastSequence.flatMap { .reconnected(after: $0, at: frame.sequence) }
     }
 
@@ -103,7 +103,7 @@ extension ClientMachine {
     /// Updates credit and acknowledgements after a delivery to a durable subscription.
     mutating func account(for delivery: DeliveryRouter.DurableDelivery) throws(WireError) {
         let number = delivery.number
-        switch delivery.verdict {
+        switch delivery.disposition {
         case .new:
             _ = subscriptions.update(number) { entry in
                 if let left = entry.creditLeft, left > 0 { entry.creditLeft = left - 1 }
@@ -113,10 +113,10 @@ extension ClientMachine {
                 pendingLedgers.append(ledger)
             }
             returnCredit(delivery)
-        case .held:
+        case .duplicate:
             returnCredit(delivery)
         case .overrun:
-            throw WireError(.malformedFrame, "more messages than the window of subscription \(number)")
+            throw WireError(.malformedFrame, "more messages than the window of subscription \(number) allows")
         }
     }
 
@@ -136,7 +136,7 @@ extension ClientMachine {
 
     /// A ledger has acknowledgements to send, and had none before.
     mutating func acknowledgementsPending(_ ledger: AcknowledgementLedger) {
-        guard link.isReady || link.isDraining else { return }
+        guard connection.isReady || connection.isDraining else { return }
         pendingLedgers.append(ledger)
     }
 
@@ -167,10 +167,10 @@ extension ClientMachine {
             if let slot { effects.answer(slot, .success(())) }
             return
         }
-        if let slot { _ = subscriptions.update(number) { $0.leavers.append(slot) } }
+        if let slot { _ = subscriptions.update(number) { $0.leaveWaiters.append(slot) } }
         switch entry.phase {
         case .waiting:
-            finishSubscription(number, nil, left: .success(()), &effects)
+            finishSubscription(number, nil, leaveResult: .success(()), &effects)
             continueShutdown(now: now, &effects)
         case .requested, .live:
             if let ledger = entry.ledger {
@@ -185,8 +185,8 @@ extension ClientMachine {
             effects.deliveries.append((entry.buffer, .end(nil)))
             _ = subscriptions.update(number) { entry in
                 entry.phase = .detaching(deadline: now + settings.closingTimeout)
-                if let opener = entry.opener { effects.answer(opener, .failure(.stopped)) }
-                entry.opener = nil
+                if let openWaiter = entry.openWaiter { effects.answer(openWaiter, .failure(.stopped)) }
+                entry.openWaiter = nil
             }
         case .detaching:
             break
@@ -195,11 +195,11 @@ extension ClientMachine {
 
     mutating func detached(_ frame: Detached, _ effects: inout Effects) throws(WireError) {
         guard case .detach(let number) = try takeRequest(frame.request) else { throw .unexpected }
-        finishSubscription(number, nil, left: .success(()), &effects)
+        finishSubscription(number, nil, leaveResult: .success(()), &effects)
     }
 
     /// The connection was lost. A live or requested subscription is requested again later; one being left has ended.
-    mutating func loseSubscription(_ number: UInt32, now: Duration, _ effects: inout Effects) {
+    mutating func subscriptionDisconnected(_ number: UInt32, now: Duration, _ effects: inout Effects) {
         guard let entry = subscriptions[number] else { return }
         entry.ledger?.update { $0.connectionLost() }
         switch entry.phase {
@@ -218,32 +218,33 @@ extension ClientMachine {
         case .detaching:
             // The daemon detaches by itself when the connection breaks, but may not have received the last
             // acknowledgements.
-            finishSubscription(number, nil, left: .failure(.detachUnconfirmed), &effects)
+            finishSubscription(number, nil, leaveResult: .failure(.detachUnconfirmed), &effects)
         }
     }
 
     mutating func expireSubscription(_ number: UInt32, _ error: NotifyError, _ effects: inout Effects) {
-        let isLeaving = subscriptions[number]?.isDetaching ?? false
+        let isDetaching = subscriptions[number]?.isDetaching ?? false
         finishSubscription(
-            number, isLeaving ? nil : error, left: isLeaving ? .failure(.detachUnconfirmed) : .success(()), &effects)
+            number, isDetaching ? nil : error, leaveResult: isDetaching ? .failure(.detachUnconfirmed) : .success(()),
+            &effects)
     }
 
     /// Removes a subscription and reports its end to the program.
     mutating func finishSubscription(
-        _ number: UInt32, _ error: NotifyError?, left: Result<Void, NotifyError>, _ effects: inout Effects
+        _ number: UInt32, _ error: NotifyError?, leaveResult: Result<Void, NotifyError>, _ effects: inout Effects
     ) {
         guard let entry = subscriptions.remove(number) else { return }
         router.remove(number: number)
         flow.remove(number)
         entry.ledger?.update { $0.close() }
-        if let opener = entry.opener { effects.answer(opener, .failure(error ?? .stopped)) }
+        if let openWaiter = entry.openWaiter { effects.answer(openWaiter, .failure(error ?? .stopped)) }
         effects.deliveries.append((entry.buffer, .end(error)))
-        for slot in entry.leavers { effects.answer(slot, left) }
+        for slot in entry.leaveWaiters { effects.answer(slot, leaveResult) }
     }
 }
 
 extension NotifyError {
     fileprivate static let detachUnconfirmed = NotifyError(
         .outcomeUnknown,
-        "the daemon did not confirm the detaching; messages acknowledged last may come again, flagged as redelivered")
+        "the daemon did not confirm the detach; the last acknowledged messages may be redelivered")
 }

@@ -14,11 +14,11 @@ struct ClientMachine: ~Copyable {
         case detach(UInt32)
         case call(Call)
         /// The ping that is the last request before the client closes the connection.
-        case farewell
+        case finalPing
     }
 
     /// The limits and version in the welcome.
-    struct Terms {
+    struct DaemonInfo {
         var maximumPayloadBytes = Limits.defaultPayloadBytes
         var maximumWindow = Limits.maximumWindow
         var daemonVersion = ""
@@ -30,14 +30,14 @@ struct ClientMachine: ~Copyable {
     let settings: NotifyClient.Configuration
     let instance: ClientInstance
 
-    var link: ClientConnectionMachine
+    var connection: ClientConnectionMachine
     var requests = RequestTable<PendingRequest>()
     var posts = PendingPosts()
     var waitingCalls: [(call: Call, deadline: Duration)] = []
     var subscriptions = SubscriptionTable()
     var router = DeliveryRouter()
     var flow = FlowControl()
-    var terms = Terms()
+    var daemonInfo = DaemonInfo()
     /// Encoded frames to write.
     var outgoing = ByteBuffer()
     /// Ledgers with acknowledgements to send.
@@ -52,12 +52,12 @@ struct ClientMachine: ~Copyable {
     init(_ settings: NotifyClient.Configuration, instance: ClientInstance) {
         self.settings = settings
         self.instance = instance
-        link = ClientConnectionMachine(settings.linkSettings)
+        connection = ClientConnectionMachine(settings.connectionSettings)
     }
 
     /// When `timeReached` is to be called; nil for never.
     var deadline: Duration? {
-        var earliest = link.deadline
+        var earliest = connection.deadline
         for other in [
             posts.nextDeadline, subscriptions.nextDeadline, flow.reportDeadline, shutdown?.nextDeadline,
             waitingCalls.lazy.map(\.deadline).min(),
@@ -76,14 +76,14 @@ struct ClientMachine: ~Copyable {
 
 extension ClientMachine {
     mutating func start(_ effects: inout Effects) {
-        switch link.start() {
+        switch connection.start() {
         case .connect: effects.channel = .connect
         case .none: break
         }
     }
 
     mutating func connected(now: Duration, _ effects: inout Effects) {
-        switch link.connected(now: now) {
+        switch connection.connected(now: now) {
         case .greet:
             Hello(overflow: OverflowPolicy(settings.overflow), instance: instance).write(to: &outgoing)
         case .close:
@@ -94,23 +94,23 @@ extension ClientMachine {
     mutating func connectFailed(
         _ error: NotifyError, queueIsFull: Bool = false, now: Duration, jitter: Double, _ effects: inout Effects
     ) {
-        let action = link.connectFailed(error, queueIsFull: queueIsFull, now: now, jitter: jitter)
-        follow(action, now: now, &effects)
+        let action = connection.connectFailed(error, queueIsFull: queueIsFull, now: now, jitter: jitter)
+        perform(action, now: now, &effects)
     }
 
     mutating func welcomed(_ welcome: Welcome, now: Duration, _ effects: inout Effects) {
         guard welcome.version == Hello.currentVersion else {
             let error = NotifyError(
                 .unsupportedVersion,
-                "the daemon speaks version \(welcome.version) of the protocol, this client "
+                "the daemon uses protocol version \(welcome.version), this client version "
                     + "\(Hello.currentVersion); upgrade the older of the two")
-            link.fatalErrorReceived(error)
+            connection.fatalErrorReceived(error)
             effects.channel = .close
             return
         }
-        switch link.welcomed() {
+        switch connection.welcomed() {
         case .open:
-            terms = Terms(
+            daemonInfo = DaemonInfo(
                 maximumPayloadBytes: Int(welcome.maximumPayloadBytes),
                 maximumWindow: max(1, min(welcome.maximumWindow, Limits.maximumWindow)),
                 daemonVersion: welcome.daemonVersion)
@@ -132,26 +132,26 @@ extension ClientMachine {
     mutating func disconnected(
         _ error: NotifyError?, now: Duration, jitter: Double, _ effects: inout Effects
     ) {
-        follow(link.disconnected(error, now: now, jitter: jitter), now: now, &effects)
+        perform(connection.disconnected(error, now: now, jitter: jitter), now: now, &effects)
     }
 
-    private mutating func follow(
-        _ action: ClientConnectionMachine.LossAction, now: Duration, _ effects: inout Effects
+    private mutating func perform(
+        _ action: ClientConnectionMachine.DisconnectAction, now: Duration, _ effects: inout Effects
     ) {
         switch action {
         case .none: break
         case .retry(let moment):
-            forgetConnection(now: now, &effects)
-            effects.changes.append(.disconnected(link.lastFailure, retryIn: moment - now))
+            discardConnection(now: now, &effects)
+            effects.changes.append(.disconnected(connection.lastFailure, retryIn: moment - now))
             continueShutdown(now: now, &effects)
         case .end(let error):
-            forgetConnection(now: now, &effects)
+            discardConnection(now: now, &effects)
             end(error, &effects)
         }
     }
 
     /// Fails or requeues the pending requests of the lost connection. Subscriptions and waiting requests remain.
-    private mutating func forgetConnection(now: Duration, _ effects: inout Effects) {
+    private mutating func discardConnection(now: Duration, _ effects: inout Effects) {
         outgoing.clear()
         pendingLedgers.removeAll()
         flow = FlowControl()
@@ -160,18 +160,18 @@ extension ClientMachine {
         }
         var unprocessed: [(message: NotifyClient.OutgoingMessage, waiter: PostWaiter)] = []
         for (request, entry) in requests.takeAll() {
-            let isUnprocessed = link.lastProcessed.map { request > $0 } ?? false
+            let isUnprocessed = connection.lastProcessed.map { request > $0 } ?? false
             switch entry {
             case .post(let message, let waiter) where isUnprocessed: unprocessed.append((message, waiter))
             case .post(_, let waiter): effects.outcomes.append(waiter, .failure(.outcomeUnknown))
             case .call(let call) where isUnprocessed:
                 waitingCalls.append((call, now + settings.connectionWait))
-            case .call(let call): effects.fail(call, call.loss)
-            case .subscribe, .detach, .farewell: break
+            case .call(let call): effects.fail(call, call.lossError)
+            case .subscribe, .detach, .finalPing: break
             }
         }
         posts.connectionLost(unprocessed: unprocessed, deadline: now + settings.connectionWait)
-        for number in subscriptions.numbers { loseSubscription(number, now: now, &effects) }
+        for number in subscriptions.numbers { subscriptionDisconnected(number, now: now, &effects) }
     }
 
     /// Ends the client: answers all waiting callers.
@@ -180,7 +180,7 @@ extension ClientMachine {
         for waiter in posts.takeAll() { effects.outcomes.append(waiter, .failure(reason)) }
         for (call, _) in waitingCalls { effects.fail(call, reason) }
         waitingCalls.removeAll()
-        for number in subscriptions.numbers { finishSubscription(number, error, left: .success(()), &effects) }
+        for number in subscriptions.numbers { finishSubscription(number, error, leaveResult: .success(()), &effects) }
         for waiter in endWaiters + serviceWaiters {
             effects.answer(waiter, error.map { .failure($0) } ?? .success(()))
         }
@@ -194,17 +194,18 @@ extension ClientMachine {
 extension ClientMachine {
     mutating func timeReached(_ now: Duration, _ effects: inout Effects) {
         shutdownTimeReached(now, &effects)
-        switch link.timeReached(now) {
+        switch connection.timeReached(now) {
         case .connect: effects.channel = .connect
         case .close: effects.channel = .close
         case .none: break
         }
-        let tooLate = NotifyError.notConnected(after: settings.connectionWait, lastFailure: link.waitingReason)
-        for waiter in posts.expire(now: now) { effects.outcomes.append(waiter, .failure(tooLate)) }
-        for (call, deadline) in waitingCalls where deadline <= now { effects.fail(call, tooLate) }
+        let timeoutError = NotifyError.notConnected(
+            after: settings.connectionWait, lastFailure: connection.waitingReason)
+        for waiter in posts.expire(now: now) { effects.outcomes.append(waiter, .failure(timeoutError)) }
+        for (call, deadline) in waitingCalls where deadline <= now { effects.fail(call, timeoutError) }
         waitingCalls.removeAll { $0.deadline <= now }
         flow.timeReached(now)
-        for number in subscriptions.expired(now: now) { expireSubscription(number, tooLate, &effects) }
+        for number in subscriptions.expired(now: now) { expireSubscription(number, timeoutError, &effects) }
         continueShutdown(now: now, &effects)
         closeIfDrained(&effects)
     }
@@ -216,11 +217,11 @@ extension ClientMachine {
 
     mutating func stop(now: Duration, deadline: Duration, _ effects: inout Effects) {
         shutdown = nil
-        switch link.stop(deadline: deadline) {
+        switch connection.stop(deadline: deadline) {
         case .drain: drain(now: now, &effects)
         case .close: effects.channel = .close
         case .end:
-            forgetConnection(now: now, &effects)
+            discardConnection(now: now, &effects)
             end(nil, &effects)
         case .none: break
         }
@@ -230,18 +231,18 @@ extension ClientMachine {
         for waiter in posts.takeAll() { effects.outcomes.append(waiter, .failure(.stopped)) }
         for number in subscriptions.numbers { leave(number, nil, now: now, &effects) }
         // The pong confirms that the daemon has read everything sent before, including posts without a receipt.
-        let request = requests.append(.farewell)
+        let request = requests.append(.finalPing)
         Ping(request: request).write(to: &outgoing)
     }
 
     mutating func closeIfDrained(_ effects: inout Effects) {
-        guard link.isDraining, requests.isEmpty, link.drained() == .close else { return }
+        guard connection.isDraining, requests.isEmpty, connection.drained() == .close else { return }
         effects.channel = .close
     }
 
     /// Answers `slot` once the client has ended.
     mutating func awaitEnd(_ slot: ReplySlot<Void>, _ effects: inout Effects) {
-        switch link.stopped {
+        switch connection.stopped {
         case .some(let error): effects.answer(slot, error.map { .failure($0) } ?? .success(()))
         case nil: endWaiters.append(slot)
         }
@@ -249,8 +250,8 @@ extension ClientMachine {
 
     /// The error for new requests; nil while they are accepted.
     var refusal: NotifyError? {
-        guard link.isEnding else { return nil }
-        if case .some(.some(let error)) = link.stopped { return error }
+        guard connection.isEnding else { return nil }
+        if case .some(.some(let error)) = connection.stopped { return error }
         return .stopped
     }
 }

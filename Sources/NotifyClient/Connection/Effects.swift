@@ -13,7 +13,7 @@ struct Effects: Sendable {
     /// Changes of the connection to report to the program.
     var changes: [NotifyClient.ConnectionChange] = []
     /// Warnings to log.
-    var remarks: [String] = []
+    var warnings: [String] = []
 
     mutating func answer<Value>(_ slot: ReplySlot<Value>, _ answer: ReplySlot<Value>.Answer) {
         answers.append { slot.answer(answer) }

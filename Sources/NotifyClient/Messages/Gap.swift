@@ -73,10 +73,11 @@ extension NotifyClient.Gap: CustomStringConvertible {
                 $0.lowerBound == $0.upperBound ? " (\($0.lowerBound))" : " (\($0.lowerBound)–\($0.upperBound))"
             } ?? ""
         return switch reason {
-        case .connectionTooSlow: "missed \(count)\(place): the connection did not keep up"
-        case .consumerTooSlow: "missed \(count)\(place): the consumer did not keep up"
-        case .reconnected: "may have missed \(count)\(place) while there was no connection"
-        case .recreated: "may have missed \(count)\(place): the durable subscription had been removed"
+        case .connectionTooSlow: "dropped \(count)\(place): the connection was too slow"
+        case .consumerTooSlow: "dropped \(count)\(place): the consumer was too slow"
+        case .reconnected: "may have missed \(count)\(place) while disconnected"
+        case .recreated:
+            "may have missed \(count)\(place): the durable subscription was removed and created again, or its cursor was reset"
         }
     }
 }

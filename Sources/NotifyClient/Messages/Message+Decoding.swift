@@ -10,7 +10,7 @@ extension NotifyClient.Message {
             return try JSONDecoder().decode(type, from: Data(payload))
         } catch {
             throw NotifyError(
-                .coding, "the payload of '\(name)' (sequence \(sequence)) is not the JSON of \(type): \(error)",
+                .coding, "the payload of '\(name)' (sequence \(sequence)) can't be decoded as \(type): \(error)",
                 cause: error)
         }
     }
@@ -26,6 +26,6 @@ func encodeJSON(_ value: some Encodable) throws(NotifyError) -> [UInt8] {
     do {
         return Array(try JSONEncoder().encode(value))
     } catch {
-        throw NotifyError(.coding, "\(type(of: value)) could not be encoded as JSON: \(error)", cause: error)
+        throw NotifyError(.coding, "\(type(of: value)) can't be encoded as JSON: \(error)", cause: error)
     }
 }

@@ -19,12 +19,12 @@ final class MessageBatch: Sendable {
     let entries: [Entry]
     /// The size of these messages' frames, in bytes.
     let byteCount: Int
-    /// For a durable subscription, its ledger and the value of `AcknowledgementState.life` at the time of delivery.
+    /// For a durable subscription, its ledger and the value of `AcknowledgementState.epoch` at the time of delivery.
     private let acknowledgements: Acknowledgements?
 
     struct Acknowledgements: Sendable {
         let ledger: AcknowledgementLedger
-        let life: UInt32
+        let epoch: UInt32
     }
 
     init(bytes: [UInt8], entries: [Entry], byteCount: Int, acknowledgements: Acknowledgements? = nil) {
@@ -37,7 +37,7 @@ final class MessageBatch: Sendable {
     /// Acknowledges a message; has no effect on volatile subscriptions and on messages of a snapshot.
     func acknowledge(_ index: Int) {
         guard let acknowledgements, !entries[index].isSnapshot else { return }
-        acknowledgements.ledger.acknowledge(sequence(index), life: acknowledgements.life)
+        acknowledgements.ledger.acknowledge(sequence(index), epoch: acknowledgements.epoch)
     }
 
     func withDelivery<Result>(_ index: Int, _ body: (Deliver) -> Result) -> Result {
@@ -49,7 +49,7 @@ final class MessageBatch: Sendable {
                     Deliver(reading: UnsafeRawBufferPointer(rebasing: bytes[start..<start + Int(entry.length)])))
             } catch {
                 // Frames are decoded before they are added to a batch, and its bytes never change.
-                preconditionFailure("a frame in a batch is not readable: \(error)")
+                preconditionFailure("a frame in a batch can't be decoded: \(error)")
             }
         }
     }

@@ -4,7 +4,7 @@ extension NotifyClient.Subscription {
     /// - Parameter onGap: Called with each gap in its place between the messages, in the task that reads them and on
     ///   its actor. If it is nil, gaps are logged as warnings by the client's logger.
     public func messages(onGap: ((NotifyClient.Gap) -> Void)? = nil) -> Messages {
-        Messages(batches: batches, onGap: onGap ?? { [core] in core.log($0) })
+        Messages(batches: batches, onGap: onGap ?? { [core] in core.logWarning($0) })
     }
 
     /// The messages of the subscription, with their payloads decoded from JSON.

@@ -70,17 +70,17 @@ struct PendingPosts {
     ///
     /// - Returns: Whether the post was still waiting, that is, not sent.
     mutating func cancel(_ slot: AnyObject) -> Bool {
-        !takeOut { $0.waiter.isTask(slot) }.isEmpty
+        !takeAll { $0.waiter.isTask(slot) }.isEmpty
     }
 
     mutating func takeAll() -> [PostWaiter] {
-        takeOut { _ in true }
+        takeAll { _ in true }
     }
 
-    private mutating func takeOut(where isMeant: (Waiting) -> Bool) -> [PostWaiter] {
+    private mutating func takeAll(where isIncluded: (Waiting) -> Bool) -> [PostWaiter] {
         var taken: [PostWaiter] = []
         waiting.removeAll { entry in
-            guard isMeant(entry) else { return false }
+            guard isIncluded(entry) else { return false }
             taken.append(entry.waiter)
             return true
         }

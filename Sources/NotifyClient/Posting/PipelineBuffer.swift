@@ -38,7 +38,7 @@ final class PipelineBuffer: Sendable {
             let slot = ReplySlot<Int>()
             let reserved = try state.withLock { state throws(NotifyError) -> (first: UInt64, count: Int)? in
                 guard !state.isFinished else {
-                    throw NotifyError(.invalidArgument, "the pipeline is finished; make another one")
+                    throw NotifyError(.invalidArgument, "the pipeline is finished; create a new one")
                 }
                 let room = capacity - state.outcomes.count
                 guard room > 0 else {

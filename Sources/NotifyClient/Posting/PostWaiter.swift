@@ -31,7 +31,7 @@ struct PostOutcomes {
     }
 
     /// Reports the outcomes. Consecutive ones of the same pipeline are reported together.
-    func tell() {
+    func report() {
         var index = 0
         while index < list.count {
             switch list[index].waiter {

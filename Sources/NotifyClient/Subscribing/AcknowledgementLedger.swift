@@ -20,9 +20,9 @@ final class AcknowledgementLedger: Sendable {
         set { numberStorage.store(newValue, ordering: .relaxed) }
     }
 
-    /// Acknowledges a message for the consumer. `life` is the value of `AcknowledgementState.life` at its delivery.
-    func acknowledge(_ sequence: UInt64, life: UInt32) {
-        if state.withLock({ $0.acknowledge(sequence, life: life) }) { onPending(self) }
+    /// Acknowledges a message for the consumer. `epoch` is the value of `AcknowledgementState.epoch` at its delivery.
+    func acknowledge(_ sequence: UInt64, epoch: UInt32) {
+        if state.withLock({ $0.acknowledge(sequence, epoch: epoch) }) { onPending(self) }
     }
 
     /// Updates the state for the connection, without calling `onPending`.

@@ -9,39 +9,39 @@ import NotifyWire
 /// messages delivered on the present attachment, because the daemon accepts no others.
 struct AcknowledgementState {
     /// What to do with a delivery.
-    enum Verdict: Equatable {
+    enum Disposition: Equatable {
         /// Pass it to the consumer.
         case new
         /// Discard it: the consumer already has it, or it is in the buffer, and it is not acknowledged.
-        case held
+        case duplicate
         /// Discard it and acknowledge it again: the consumer acknowledged it, but the daemon did not receive that.
         case acknowledged
         /// The daemon delivered more messages than the window allows.
         case overrun
     }
 
-    /// The maximum number of remembered ranges of acknowledged sequences; the lowest are evicted first.
+    /// The maximum number of ranges in `unconfirmed`; the lowest are evicted first.
     ///
     /// A running daemon has processed all but the last `window` acknowledgements of a connection, or it would not have
     /// delivered more. A daemon that crashed may also have lost recent ones that its log had not flushed. A message
     /// whose acknowledgement was evicted is passed to the consumer again, marked as redelivered.
-    static let rememberedRanges = Int(Limits.maximumWindow)
+    static let maximumUnconfirmedRanges = Int(Limits.maximumWindow)
 
     /// Delivered on this attachment and not acknowledged, in rising order.
-    private var held: Deque<UInt64> = []
+    private var outstanding: Deque<UInt64> = []
     /// Delivered on an earlier attachment but not on this one, and not acknowledged, in rising order.
-    private var carried: Deque<UInt64> = []
+    private var carriedOver: Deque<UInt64> = []
     /// Acknowledgements to send on this attachment.
     private var pending = SequenceSet()
     /// Acknowledgements that were sent, or cannot be sent yet, and that the daemon may not have processed.
-    private var remembered = SequenceSet()
-    /// The highest sequence delivered in this `life`, or the cursor at an attachment if that is higher.
+    private var unconfirmed = SequenceSet()
+    /// The highest sequence delivered in this `epoch`, or the cursor at an attachment if that is higher.
     private(set) var deliveredThrough: UInt64 = 0
     /// The daemon's generation at the last attachment; nil before the first.
     private var generation: UInt64?
     /// Counts the generations of the cursor that this client has seen. Acknowledgements of messages delivered under an
     /// earlier one have no effect.
-    private(set) var life: UInt32 = 0
+    private(set) var epoch: UInt32 = 0
     private var isClosed = false
     private let maximumUnacknowledged: Int
 
@@ -51,7 +51,7 @@ struct AcknowledgementState {
         maximumUnacknowledged = 2 * window
     }
 
-    var unacknowledgedCount: Int { held.count + carried.count }
+    var unacknowledgedCount: Int { outstanding.count + carriedOver.count }
     var hasPending: Bool { !pending.isEmpty }
 }
 
@@ -65,90 +65,90 @@ extension AcknowledgementState {
     ///   - generation: The generation of the daemon's cursor.
     ///   - isResumed: Whether the durable subscription already existed.
     /// - Returns: Whether the generation is new: the subscription was removed and created again, or its cursor was
-    ///   reset. Everything remembered of the earlier one is then discarded.
+    ///   reset. The state of the earlier one is then discarded.
     mutating func attached(cursor: UInt64, generation: UInt64, isResumed: Bool) -> Bool {
-        let isNewLife = self.generation.map { $0 != generation || !isResumed } ?? false
+        let isNewGeneration = self.generation.map { $0 != generation || !isResumed } ?? false
         self.generation = generation
         connectionLost()
-        if isNewLife {
-            life &+= 1
-            carried.removeAll()
-            remembered.removeAll()
+        if isNewGeneration {
+            epoch &+= 1
+            carriedOver.removeAll()
+            unconfirmed.removeAll()
             deliveredThrough = cursor
         } else {
-            while let first = carried.first, first <= cursor { carried.removeFirst() }
-            remembered.removeAll(through: cursor)
+            while let first = carriedOver.first, first <= cursor { carriedOver.removeFirst() }
+            unconfirmed.removeAll(through: cursor)
             deliveredThrough = max(deliveredThrough, cursor)
         }
-        return isNewLife
+        return isNewGeneration
     }
 
     /// The connection was lost. Acknowledgements that the daemon has not processed are sent again when it redelivers
     /// the message.
     mutating func connectionLost() {
-        remember(pending)
+        addUnconfirmed(pending)
         pending.removeAll()
-        guard !held.isEmpty else { return }
-        carried = carried.isEmpty ? held : Deque((Array(carried) + Array(held)).sorted())
-        held.removeAll()
+        guard !outstanding.isEmpty else { return }
+        carriedOver = carriedOver.isEmpty ? outstanding : Deque((Array(carriedOver) + Array(outstanding)).sorted())
+        outstanding.removeAll()
     }
 
     /// The subscription was left: later acknowledgements have no effect.
     mutating func close() {
         isClosed = true
-        held.removeAll()
-        carried.removeAll()
+        outstanding.removeAll()
+        carriedOver.removeAll()
         pending.removeAll()
-        remembered.removeAll()
+        unconfirmed.removeAll()
     }
 
-    private mutating func remember(_ sequences: SequenceSet) {
-        remembered.formUnion(sequences)
-        remembered.keepHighest(Self.rememberedRanges)
+    private mutating func addUnconfirmed(_ sequences: SequenceSet) {
+        unconfirmed.formUnion(sequences)
+        unconfirmed.keepHighest(Self.maximumUnconfirmedRanges)
     }
 }
 
 // MARK: - Deliveries and acknowledgements
 
 extension AcknowledgementState {
-    mutating func delivered(_ sequence: UInt64) -> Verdict {
+    mutating func delivered(_ sequence: UInt64) -> Disposition {
         guard sequence > deliveredThrough else { return deliveredOutOfOrder(sequence) }
         guard unacknowledgedCount < maximumUnacknowledged else { return .overrun }
-        held.append(sequence)
+        outstanding.append(sequence)
         deliveredThrough = sequence
         return .new
     }
 
     /// A redelivery, or the first delivery here of a message that another member of the group received before.
-    private mutating func deliveredOutOfOrder(_ sequence: UInt64) -> Verdict {
-        if carried.removeSorted(sequence) {
-            held.insertSorted(sequence)
-            return .held
+    private mutating func deliveredOutOfOrder(_ sequence: UInt64) -> Disposition {
+        if carriedOver.removeSorted(sequence) {
+            outstanding.insertSorted(sequence)
+            return .duplicate
         }
-        if held.containsSorted(sequence) { return .held }
+        if outstanding.containsSorted(sequence) { return .duplicate }
         if pending.contains(sequence) { return .acknowledged }
-        if remembered.contains(sequence) {
+        if unconfirmed.contains(sequence) {
             pending.insert(sequence)
             return .acknowledged
         }
         guard unacknowledgedCount < maximumUnacknowledged else { return .overrun }
-        held.insertSorted(sequence)
+        outstanding.insertSorted(sequence)
         return .new
     }
 
-    /// Acknowledges a message that was delivered in the given `life`.
+    /// Acknowledges a message that was delivered in the given `epoch`.
     ///
     /// - Returns: Whether there are acknowledgements to send now and were none before.
-    mutating func acknowledge(_ sequence: UInt64, life: UInt32) -> Bool {
-        guard !isClosed, life == self.life else { return false }
-        if held.removeSorted(sequence) {
+    mutating func acknowledge(_ sequence: UInt64, epoch: UInt32) -> Bool {
+        guard !isClosed, epoch == self.epoch else { return false }
+        if outstanding.removeSorted(sequence) {
             let hadPending = hasPending
             pending.insert(sequence)
             return !hadPending
         }
-        if carried.removeSorted(sequence) {
-            remembered.insert(sequence)
-            remembered.keepHighest(Self.rememberedRanges)
+        if carriedOver.removeSorted(sequence) {
+            unconfirmed.insert(sequence)
+            unconfirmed.keepHighest(Self.maximumUnconfirmedRanges)
         }
         return false
     }
@@ -156,7 +156,7 @@ extension AcknowledgementState {
     /// Takes the acknowledgements to send, and remembers them.
     mutating func takePending() -> [SequenceRange] {
         defer { pending.removeAll() }
-        remember(pending)
+        addUnconfirmed(pending)
         return Array(pending.ranges)
     }
 }

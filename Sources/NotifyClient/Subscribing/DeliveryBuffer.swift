@@ -18,7 +18,7 @@ final class DeliveryBuffer: Sendable {
         case dropOldest(Bounds)
         /// Pauses reading from the connection. Messages that were already read are kept, so the buffer may exceed its
         /// bounds by them.
-        case holdBack(Bounds)
+        case pauseReading(Bounds)
         /// Bounded by the window of a durable subscription, which the daemon enforces. Pauses reading only while a
         /// snapshot, which has no window, exceeds the standard bounds.
         case windowed
@@ -47,7 +47,7 @@ final class DeliveryBuffer: Sendable {
 
     private let state: Lock<DeliveryBufferState>
     private let numberStorage = Atomic<UInt32>(0)
-    /// Called without the lock held when `holdsBack`, or whether there are unreported drops, has changed.
+    /// Called without the lock held when `pausesReading`, or whether there are unreported drops, has changed.
     private let onChange: @Sendable (DeliveryBuffer) -> Void
 
     init(policy: Policy, limit: Int?, onChange: @escaping @Sendable (DeliveryBuffer) -> Void = { _ in }) {
@@ -65,7 +65,7 @@ final class DeliveryBuffer: Sendable {
     var droppedCount: UInt64 { state.withLock(\.droppedCount) }
 
     /// Whether reading from the connection should pause until the consumer has taken messages.
-    var holdsBack: Bool { state.withLock(\.holdsBack) }
+    var pausesReading: Bool { state.withLock(\.pausesReading) }
 
     var hasUnreportedDrops: Bool { state.withLock { $0.unreportedDrops > 0 } }
 
@@ -92,9 +92,9 @@ final class DeliveryBuffer: Sendable {
     /// Changes the state, and calls `onChange` if needed.
     private func update<Value: Sendable>(_ body: (inout DeliveryBufferState) -> Value) -> Value {
         let (result, hasChanged) = state.withLock { state in
-            let (heldBack, hadDrops) = (state.holdsBack, state.unreportedDrops > 0)
+            let (heldBack, hadDrops) = (state.pausesReading, state.unreportedDrops > 0)
             let result = body(&state)
-            return (result, state.holdsBack != heldBack || (state.unreportedDrops > 0) != hadDrops)
+            return (result, state.pausesReading != heldBack || (state.unreportedDrops > 0) != hadDrops)
         }
         if hasChanged { onChange(self) }
         return result
@@ -114,7 +114,7 @@ extension DeliveryBuffer {
         let early = update { state -> ReplySlot<Taken>.Answer? in
             if let answer = state.take() { return answer }
             guard state.consumer == nil else {
-                return .failure(NotifyError(.invalidArgument, "a subscription is read by one task at a time"))
+                return .failure(NotifyError(.invalidArgument, "only one task at a time may read a subscription"))
             }
             state.consumer = slot
             return nil

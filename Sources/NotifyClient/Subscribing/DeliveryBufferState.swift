@@ -11,7 +11,7 @@ struct DeliveryBufferState {
     /// The number of the snapshot's messages in `ready`, and their bytes.
     private var snapshotCount = 0
     private var snapshotBytes = 0
-    private(set) var holdsBack = false
+    private(set) var pausesReading = false
     private(set) var droppedCount: UInt64 = 0
     var unreportedDrops: UInt64 = 0
     private var end: ReplySlot<DeliveryBuffer.Taken>.Answer?
@@ -75,12 +75,12 @@ struct DeliveryBufferState {
         case .dropOldest(let bounds):
             drop { $0.ready.dropOldest(beyond: bounds) }
             drop { $0.live.dropOldest(beyond: bounds) }
-        case .holdBack(let bounds):
+        case .pauseReading(let bounds):
             // Pausing for live messages would also keep the rest of the snapshot from arriving: a deadlock.
             drop { $0.live.dropOldest(beyond: bounds) }
-            holdBack(messages: ready.messageCount, bytes: ready.byteCount, bounds)
+            updatePausing(messages: ready.messageCount, bytes: ready.byteCount, bounds)
         case .windowed:
-            holdBack(messages: snapshotCount, bytes: snapshotBytes, .standard)
+            updatePausing(messages: snapshotCount, bytes: snapshotBytes, .standard)
         }
     }
 
@@ -90,9 +90,10 @@ struct DeliveryBufferState {
         unreportedDrops += count
     }
 
-    /// Starts holding back at the bounds and stops at half of them; the hysteresis avoids toggling at every message.
-    private mutating func holdBack(messages: Int, bytes: Int, _ bounds: DeliveryBuffer.Bounds) {
-        let part = holdsBack ? 2 : 1
-        holdsBack = end == nil && (messages >= max(1, bounds.messages / part) || bytes >= max(1, bounds.bytes / part))
+    /// Pauses reading at the bounds and resumes it at half of them; the hysteresis avoids toggling at every message.
+    private mutating func updatePausing(messages: Int, bytes: Int, _ bounds: DeliveryBuffer.Bounds) {
+        let part = pausesReading ? 2 : 1
+        pausesReading =
+            end == nil && (messages >= max(1, bounds.messages / part) || bytes >= max(1, bounds.bytes / part))
     }
 }

@@ -46,7 +46,7 @@ struct DeliveryRouter: ~Copyable {
     struct DurableDelivery: Equatable {
         var number: UInt32
         var sequence: UInt64
-        var verdict: AcknowledgementState.Verdict
+        var disposition: AcknowledgementState.Disposition
     }
 
     /// The deliveries that follow a run or snapshot header.
@@ -70,7 +70,7 @@ struct DeliveryRouter: ~Copyable {
     private var targets = SlotMap<PlainSlotID, Target>()
     private var slots: [UInt32: Int] = [:]
     private var center = CenterCore(resolutionCacheBytes: 128 << 10, reservedFirstToken: ReservedNames.daemonToken)
-    private var touched: [Int] = []
+    private var stagedSlots: [Int] = []
     private var stagedSnapshot: StagedSnapshot?
     /// The sequence up to which every volatile subscription has received its messages, or gaps in their place.
     private var sharedThrough: UInt64 = 0
@@ -139,7 +139,7 @@ extension DeliveryRouter {
     /// - Parameters:
     ///   - body: The body of the frame.
     ///   - offset: Its position in the read.
-    /// - Returns: For a delivery to a durable subscription its verdict, unless that is `new` and not counted.
+    /// - Returns: For a delivery to a durable subscription its disposition, unless that is `new` and not counted.
     mutating func deliver(_ body: UnsafeRawBufferPointer, at offset: Int) throws(WireError) -> DurableDelivery? {
         let delivery = try Deliver(reading: body)
         var entry = MessageBatch.Entry(offset: UInt32(offset), length: UInt32(body.count), isRedelivered: false)
@@ -169,17 +169,17 @@ extension DeliveryRouter {
         _ entry: MessageBatch.Entry, slot: Int, sequence: UInt64
     ) -> DurableDelivery? {
         guard let ledger = targets[slot].acknowledgements?.ledger else { return nil }
-        let verdict = ledger.update { $0.delivered(sequence) }
-        if verdict == .new {
+        let disposition = ledger.update { $0.delivered(sequence) }
+        if disposition == .new {
             stage(entry, slot: slot, sequence: sequence)
             guard targets[slot].isCounted else { return nil }
         }
-        return DurableDelivery(number: announced.number, sequence: sequence, verdict: verdict)
+        return DurableDelivery(number: announced.number, sequence: sequence, disposition: disposition)
     }
 
     private mutating func stage(_ entry: MessageBatch.Entry, slot: Int, sequence: UInt64) {
         guard sequence > targets[slot].after else { return }
-        if targets[slot].staged.isEmpty { touched.append(slot) }
+        if targets[slot].staged.isEmpty { stagedSlots.append(slot) }
         targets[slot].staged.append(entry)
         targets[slot].last = sequence
         extendRegion(to: entry)
@@ -222,11 +222,11 @@ extension DeliveryRouter {
             }
             if snapshot.isEnded { body(target.buffer, .snapshotEnded) }
         }
-        for slot in touched where targets.isUsed(slot) {
+        for slot in stagedSlots where targets.isUsed(slot) {
             let (buffer, batch) = targets[slot].takeBatch(shared, read)
             body(buffer, .batch(batch))
         }
-        touched.removeAll(keepingCapacity: true)
+        stagedSlots.removeAll(keepingCapacity: true)
         self.region = nil
     }
 }

@@ -24,7 +24,7 @@ extension NotifyClient {
         /// answers. So a consumer must not wait for a receipt of the same client between two messages: use a second
         /// client, or post with ``NotifyClient/NotifyClient/send(_:)``. Posts are still sent. Leaving a subscription or
         /// stopping the client resumes reading, so that the daemon's confirmation arrives.
-        case holdBack
+        case pauseReading
     }
 
     /// The kind of a subscription: volatile (at most once) or durable (at least once).

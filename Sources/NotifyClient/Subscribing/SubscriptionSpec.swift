@@ -15,7 +15,7 @@ struct SubscriptionSpec: Sendable {
         guard (1...Limits.patternsPerSubscription).contains(patterns.count) else {
             throw NotifyError(
                 .invalidArgument,
-                "a subscription has 1 to \(Limits.patternsPerSubscription) patterns, not \(patterns.count)")
+                "a subscription must have 1 to \(Limits.patternsPerSubscription) patterns, not \(patterns.count)")
         }
         self.patterns = []
         for pattern in patterns { self.patterns.append(try NamePattern(checking: pattern)) }
@@ -29,7 +29,7 @@ struct SubscriptionSpec: Sendable {
     private func checkBounds() throws(NotifyError) {
         // With a limit of 0 a durable subscription is created, and nothing is delivered.
         if let limit, limit < (isDurable ? 0 : 1) {
-            throw NotifyError(.invalidArgument, "the limit of \(limit) messages leaves nothing to get")
+            throw NotifyError(.invalidArgument, "the limit must be at least \(isDurable ? 0 : 1), not \(limit)")
         }
         guard case .durable(let name, _, let window) = kind else { return }
         do {
@@ -38,7 +38,8 @@ struct SubscriptionSpec: Sendable {
             throw NotifyError(error)
         }
         if let window, !(1...Int(Limits.maximumWindow)).contains(window) {
-            throw NotifyError(.invalidArgument, "the window is 1 to \(Limits.maximumWindow) messages, not \(window)")
+            throw NotifyError(
+                .invalidArgument, "the window must be 1 to \(Limits.maximumWindow) messages, not \(window)")
         }
     }
 
@@ -54,7 +55,7 @@ struct SubscriptionSpec: Sendable {
     var bufferPolicy: DeliveryBuffer.Policy {
         guard case .volatile(let messages, let bytes, let whenFull) = kind else { return .windowed }
         let bounds = DeliveryBuffer.Bounds(messages: messages, bytes: bytes)
-        return whenFull == .holdBack ? .holdBack(bounds) : .dropOldest(bounds)
+        return whenFull == .pauseReading ? .pauseReading(bounds) : .dropOldest(bounds)
     }
 
     var durableName: String? {

@@ -18,9 +18,9 @@ struct SubscriptionTable {
         let ledger: AcknowledgementLedger?
         var phase: Phase
         /// The task that opened it and waits for the confirmation.
-        var opener: ReplySlot<Void>?
+        var openWaiter: ReplySlot<Void>?
         /// The tasks that wait for its end.
-        var leavers: [ReplySlot<Void>] = []
+        var leaveWaiters: [ReplySlot<Void>] = []
         /// The last sequence received when the connection was lost; nil if it was never live before.
         var lastSequence: UInt64?
         /// The number of messages that may still be delivered; nil without a limit or for a volatile subscription.
@@ -28,11 +28,13 @@ struct SubscriptionTable {
         /// Whether one extra credit was granted, to detect acknowledgements that never arrived.
         var hasExtraCredit = false
 
-        init(spec: SubscriptionSpec, buffer: DeliveryBuffer, ledger: AcknowledgementLedger?, opener: ReplySlot<Void>) {
+        init(
+            spec: SubscriptionSpec, buffer: DeliveryBuffer, ledger: AcknowledgementLedger?, openWaiter: ReplySlot<Void>
+        ) {
             self.spec = spec
             self.buffer = buffer
             self.ledger = ledger
-            self.opener = opener
+            self.openWaiter = openWaiter
             phase = .waiting(deadline: nil)
             creditLeft = spec.isDurable ? spec.limit.map { UInt32(clamping: min($0, Int(Int32.max))) } : nil
         }

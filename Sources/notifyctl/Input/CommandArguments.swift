@@ -55,6 +55,7 @@ struct CommandArguments: Sendable {
     private func failure(_ index: Int) -> CommandFailure {
         let text = String(decoding: arguments[index], as: UTF8.self)
         return CommandFailure(
-            .usage, "argument \(index + 1), '\(text)', is not UTF-8; only the content of a post may be other bytes")
+            .usage, "argument \(index + 1), '\(text)', is not UTF-8; only the content of a post may contain other bytes"
+        )
     }
 }

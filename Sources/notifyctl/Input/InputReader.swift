@@ -6,7 +6,7 @@ final class InputReader: Sendable {
     private static let chunkBytes = 256 << 10
 
     private let descriptor: Int32
-    private let cancellation = WakeupPipe()
+    private let cancellation = WakeUpPipe()
 
     init(descriptor: Int32) {
         self.descriptor = descriptor
@@ -20,7 +20,7 @@ final class InputReader: Sendable {
         try await withTaskCancellationHandler {
             try await Blocking.run { try self.read() }
         } onCancel: {
-            cancellation.raise()
+            cancellation.wakeUp()
         }
     }
 
@@ -45,7 +45,7 @@ final class InputReader: Sendable {
                 count = try FileDescriptor(rawValue: descriptor).read(into: UnsafeMutableRawBufferPointer(buffer))
             }
         } catch {
-            throw CommandFailure(.failure, "the input can't be read: \(error)")
+            throw CommandFailure(.failure, "can't read the input: \(error)")
         }
     }
 }

@@ -22,17 +22,17 @@ extension Interruption {
 
     /// Interrupts when the reader of a pipe or socket has closed it, even while nothing is written.
     func watchReader(of output: Int32) async {
-        let cancellation = WakeupPipe()
+        let cancellation = WakeUpPipe()
         let events = await withTaskCancellationHandler {
             try? await Blocking.run {
                 // With no events requested, poll still reports errors and hang-ups.
                 Blocking.poll([(output, 0), (cancellation.descriptor, POLLIN)], isWaiting: true)
             }
         } onCancel: {
-            cancellation.raise()
+            cancellation.wakeUp()
         }
         // If the descriptor itself is closed, the first write reports that.
-        if let events, events[0] & (POLLERR | POLLHUP) != 0 { interrupt(.readerGone) }
+        if let events, events[0] & (POLLERR | POLLHUP) != 0 { interrupt(.readerClosed) }
     }
 
     /// Traps SIGINT and SIGTERM from now on.

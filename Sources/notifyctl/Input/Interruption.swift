@@ -5,7 +5,7 @@ final class Interruption: Sendable {
     enum Reason: Sendable {
         case signal
         case timeout
-        case readerGone
+        case readerClosed
     }
 
     private struct State {
@@ -14,7 +14,7 @@ final class Interruption: Sendable {
         var isCancelled = false
     }
 
-    private let pipe = WakeupPipe()
+    private let pipe = WakeUpPipe()
     private let state = Mutex(State())
 
     /// A descriptor that becomes readable at the interruption, and stays readable.
@@ -29,7 +29,7 @@ final class Interruption: Sendable {
             state.reason = state.reason ?? reason
             return state.waiter.take()
         }
-        pipe.raise()
+        pipe.wakeUp()
         waiter?.resume(returning: reason)
     }
 

@@ -37,7 +37,7 @@ struct MessageFormat: Sendable {
 
     /// One JSON object with all fields of a message.
     static func json(_ message: NotifyClient.Message) -> [UInt8] {
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { json in
             json.member("sequence", message.sequence)
             json.member("name", message.name)
@@ -61,12 +61,12 @@ struct MessageFormat: Sendable {
 
     /// Headers as one JSON object.
     static func json(_ headers: NotifyClient.Headers) -> [UInt8] {
-        var json = JSONText()
+        var json = JSONWriter()
         append(headers, to: &json)
         return json.bytes
     }
 
-    private static func append(_ headers: NotifyClient.Headers, to json: inout JSONText) {
+    private static func append(_ headers: NotifyClient.Headers, to json: inout JSONWriter) {
         json.object { json in
             for (key, value) in headers { json.member(key, value) }
         }

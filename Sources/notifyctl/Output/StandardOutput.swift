@@ -5,7 +5,7 @@ import SystemPackage
 struct StandardOutput: ~Copyable {
     enum Failure: Error {
         /// The reader has closed the pipe.
-        case readerGone
+        case readerClosed
         /// The command was interrupted while waiting for the reader.
         case interrupted
     }
@@ -14,7 +14,7 @@ struct StandardOutput: ~Copyable {
     static let flushBytes = 256 << 10
 
     /// The bytes that a writable pipe accepts without blocking (`PIPE_BUF`).
-    private static let portion = 4096
+    private static let writeBytes = 4096
 
     private let descriptor: Int32
     private(set) var buffer: [UInt8] = []
@@ -30,7 +30,7 @@ struct StandardOutput: ~Copyable {
         // `StandardDescriptors.reserve` has replaced a closed descriptor by one that is open for reading.
         let mode = fcntl(descriptor, F_GETFL)
         guard mode < 0 || mode & O_ACCMODE == O_RDONLY else { return }
-        throw CommandFailure(.failure, "standard output can't be written: it is closed")
+        throw CommandFailure(.failure, "can't write to standard output: it is closed")
     }
 
     var isFull: Bool { buffer.count >= Self.flushBytes }
@@ -63,7 +63,7 @@ struct StandardOutput: ~Copyable {
         writtenBytes = 0
         while writtenBytes < buffer.count {
             try await waitUntilWritable(until: interruption)
-            try write(atMost: Self.portion)
+            try write(atMost: Self.writeBytes)
         }
         buffer.removeAll(keepingCapacity: true)
     }
@@ -75,12 +75,12 @@ struct StandardOutput: ~Copyable {
                     UnsafeRawBufferPointer(rebasing: bytes[writtenBytes...].prefix(limit)))
             }
         } catch Errno.brokenPipe {
-            throw Failure.readerGone
+            throw Failure.readerClosed
         } catch Errno.resourceTemporarilyUnavailable {
             // Another process has made the descriptor non-blocking.
             _ = Blocking.poll([(descriptor, Int32(POLLOUT))], isWaiting: true)
         } catch {
-            throw CommandFailure(.failure, "standard output can't be written: \(error)")
+            throw CommandFailure(.failure, "can't write to standard output: \(error)")
         }
     }
 

@@ -13,7 +13,7 @@ final class MachineHarness {
     var now = Duration.zero
     private(set) var channel = Effects.ChannelEffect.none
     private(set) var changes: [NotifyClient.ConnectionChange] = []
-    private(set) var remarks: [String] = []
+    private(set) var warnings: [String] = []
     private let changedBuffers = ChangedBuffers()
 
     init(_ configuration: NotifyClient.Configuration = .manual) {
@@ -64,11 +64,11 @@ final class MachineHarness {
         var effects = Effects()
         let result = event(&machine, &effects)
         for (buffer, item) in effects.deliveries { buffer.put(item) }
-        effects.outcomes.tell()
+        effects.outcomes.report()
         for answer in effects.answers { answer() }
         if effects.channel != .none { channel = effects.channel }
         changes += effects.changes
-        remarks += effects.remarks
+        warnings += effects.warnings
         reportChangedBuffers()
         return result
     }
@@ -114,7 +114,7 @@ final class MachineHarness {
         var number: UInt32
         var buffer: DeliveryBuffer
         var ledger: AcknowledgementLedger?
-        var opener: ReplySlot<Void>
+        var openWaiter: ReplySlot<Void>
 
         /// Everything there is to take now.
         func drain() async throws -> (sequences: [UInt64], gaps: [NotifyClient.Gap], texts: [String]) {
@@ -135,14 +135,14 @@ final class MachineHarness {
         limit: Int? = nil
     ) throws -> Subscribed {
         let spec = try SubscriptionSpec(patterns: patterns, object: object, kind: kind, limit: limit)
-        let opener = ReplySlot<Void>()
+        let openWaiter = ReplySlot<Void>()
         let buffer = DeliveryBuffer(policy: spec.bufferPolicy, limit: spec.limit) { [changedBuffers] buffer in
             changedBuffers.append(buffer)
         }
         let ledger = spec.isDurable ? AcknowledgementLedger(window: spec.window) { _ in } : nil
-        let entry = SubscriptionTable.Entry(spec: spec, buffer: buffer, ledger: ledger, opener: opener)
+        let entry = SubscriptionTable.Entry(spec: spec, buffer: buffer, ledger: ledger, openWaiter: openWaiter)
         let number = process { [now] in $0.subscribe(entry, now: now, &$1) }
-        return Subscribed(number: number, buffer: buffer, ledger: ledger, opener: opener)
+        return Subscribed(number: number, buffer: buffer, ledger: ledger, openWaiter: openWaiter)
     }
 
     /// Subscribes, and answers for the daemon.
@@ -173,7 +173,7 @@ final class MachineHarness {
 
     func acknowledge(_ subscription: Subscribed, _ sequences: UInt64...) throws {
         let ledger = try #require(subscription.ledger)
-        for sequence in sequences where ledger.update({ $0.acknowledge(sequence, life: $0.life) }) {
+        for sequence in sequences where ledger.update({ $0.acknowledge(sequence, epoch: $0.epoch) }) {
             process { machine, _ in machine.acknowledgementsPending(ledger) }
         }
     }

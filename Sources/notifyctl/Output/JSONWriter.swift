@@ -1,5 +1,5 @@
 /// Writes JSON as bytes on one line, with the keys in the order in which they are added.
-struct JSONText {
+struct JSONWriter {
     private(set) var bytes: [UInt8] = []
     private var needsComma = false
 
@@ -9,7 +9,7 @@ struct JSONText {
     }
 
     /// Writes an object, whose members `body` writes.
-    mutating func object(_ body: (inout JSONText) -> Void) {
+    mutating func object(_ body: (inout JSONWriter) -> Void) {
         separate()
         bytes.append(UInt8(ascii: "{"))
         needsComma = false
@@ -19,7 +19,7 @@ struct JSONText {
     }
 
     /// Writes an array, whose elements `body` writes.
-    mutating func array(_ body: (inout JSONText) -> Void) {
+    mutating func array(_ body: (inout JSONWriter) -> Void) {
         separate()
         bytes.append(UInt8(ascii: "["))
         needsComma = false

@@ -3,9 +3,9 @@ import Testing
 
 @testable import notifyctl
 
-@Suite struct JSONTextTests {
-    private func text(_ body: (inout JSONText) -> Void) -> String {
-        var json = JSONText()
+@Suite struct JSONWriterTests {
+    private func text(_ body: (inout JSONWriter) -> Void) -> String {
+        var json = JSONWriter()
         body(&json)
         return String(decoding: json.bytes, as: UTF8.self)
     }

@@ -1,15 +1,15 @@
 import Glibc
 import SystemPackage
 
-/// A pipe that ends a `poll`: it becomes readable when it is raised.
-final class WakeupPipe: Sendable {
+/// A pipe that ends a `poll`: it becomes readable at the first `wakeUp()`.
+final class WakeUpPipe: Sendable {
     /// The end to poll.
     let descriptor: Int32
     private let writeEnd: Int32
 
     init() {
         var ends: [Int32] = [-1, -1]
-        precondition(pipe(&ends) == 0, "no descriptor can be opened: \(Errno(rawValue: errno))")
+        precondition(pipe(&ends) == 0, "can't create a pipe: \(Errno(rawValue: errno))")
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         // Writing never blocks: a full pipe is readable anyway.
         _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
@@ -22,7 +22,7 @@ final class WakeupPipe: Sendable {
     }
 
     /// Makes the pipe readable. It stays so, because nothing reads from it.
-    func raise() {
+    func wakeUp() {
         var byte: UInt8 = 1
         _ = write(writeEnd, &byte, 1)
     }

@@ -3,25 +3,25 @@
 /// Each write wakes up both sides, so a stream of posts must not cause one write each. The first bytes are written at
 /// once. Later ones gather until the daemon has sent something, 16 KiB are there, or 100 µs have passed since the last
 /// write. So a single post never waits, and a stream of posts is batched.
-struct FlushPacing {
+struct FlushScheduler {
     enum Action: Equatable {
         case none
         case now
         case at(Duration)
     }
 
-    private enum Plan {
-        case none
+    private enum State {
+        case idle
         /// A write is scheduled for the end of the interval.
-        case later
+        case atInterval
         /// A write is scheduled on the event loop, or follows when the channel becomes writable.
-        case soon
+        case scheduled
     }
 
     static let interval = Duration.microseconds(100)
-    static let enoughBytes = 16 << 10
+    static let thresholdBytes = 16 << 10
 
-    private var plan = Plan.none
+    private var state = State.idle
     private var lastFlush: Duration?
     private var hasReceived = true
 
@@ -30,35 +30,35 @@ struct FlushPacing {
         hasReceived = true
     }
 
-    /// A number of bytes is waiting to be written.
-    mutating func gathered(_ bytes: Int, now: @autoclosure () -> Duration) -> Action {
-        switch plan {
-        case .soon: return .none
-        case .later:
-            guard hasReceived || bytes >= Self.enoughBytes else { return .none }
-        case .none:
-            if !hasReceived, bytes < Self.enoughBytes, let lastFlush {
+    /// `bytes` bytes are waiting to be written.
+    mutating func buffered(_ bytes: Int, now: @autoclosure () -> Duration) -> Action {
+        switch state {
+        case .scheduled: return .none
+        case .atInterval:
+            guard hasReceived || bytes >= Self.thresholdBytes else { return .none }
+        case .idle:
+            if !hasReceived, bytes < Self.thresholdBytes, let lastFlush {
                 let moment = lastFlush + Self.interval
                 if now() < moment {
-                    plan = .later
+                    state = .atInterval
                     return .at(moment)
                 }
             }
         }
-        plan = .soon
+        state = .scheduled
         return .now
     }
 
     /// All bytes were written at `now`; nil if there were none.
     mutating func flushed(now: Duration?) {
-        plan = .none
+        state = .idle
         guard let now else { return }
         lastFlush = now
         hasReceived = false
     }
 
     /// The channel is not writable at present.
-    mutating func held() {
-        plan = .soon
+    mutating func blocked() {
+        state = .scheduled
     }
 }

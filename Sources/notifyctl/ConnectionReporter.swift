@@ -3,33 +3,33 @@ import Synchronization
 
 /// Reports on standard error when the connection to the daemon is lost and when it is restored, but not failed
 /// attempts.
-final class ConnectionRemarks: Sendable {
+final class ConnectionReporter: Sendable {
     private enum State {
-        case new, connected, away
+        case initial, connected, disconnected
     }
 
-    private let state = Mutex(State.new)
+    private let state = Mutex(State.initial)
 
     var handler: @Sendable (NotifyClient.ConnectionChange) -> Void {
         { self.changed($0) }
     }
 
     private func changed(_ change: NotifyClient.ConnectionChange) {
-        let remark = state.withLock { state -> String? in
+        let message = state.withLock { state -> String? in
             switch (change, state) {
-            case (.connected, .away):
+            case (.connected, .disconnected):
                 state = .connected
-                return "connected to notifyd again"
+                return "reconnected to notifyd"
             case (.connected, _):
                 state = .connected
                 return nil
             case (.disconnected(let error, _), .connected):
-                state = .away
-                return "lost notifyd (\(error?.message ?? "the connection broke")); waiting for it to come back"
+                state = .disconnected
+                return "disconnected from notifyd: \(error?.message ?? "the connection was closed"); reconnecting"
             case (.disconnected, _):
                 return nil
             }
         }
-        if let remark { StandardError.say(remark) }
+        if let message { StandardError.write(message) }
     }
 }
