@@ -184,7 +184,7 @@ import Testing
         #expect(harness.channel == .connect)
     }
 
-    @Test func `stopping refuses waiting posts, awaits unanswered ones and says goodbye`() async throws {
+    @Test func `stopping refuses waiting posts, awaits unanswered ones and sends a last ping`() async throws {
         let harness = try MachineHarness.ready(postWindow: 1)
         let underWay = try harness.post()
         let waiting = try harness.post()
