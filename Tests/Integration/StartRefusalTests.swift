@@ -178,7 +178,7 @@ extension IntegrationTests {
         // MARK: What other users may change
 
         @Test(.enabled(if: Requirements.isRoot), arguments: ["n.sock.lock", "n.db.lock", "n.db", "n.db-wal"])
-        func `root is refused a file of another user`(name: String) async throws {
+        func `root refuses a file of another user`(name: String) async throws {
             let run = try NotifydRun(
                 ["--socket", folder.file("n.sock"), "--database", folder.file("n.db")],
                 managerPath: folder.file("manager"))
@@ -196,7 +196,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: Requirements.isRoot))
-        func `root is refused a folder of another user`() async throws {
+        func `root refuses a folder of another user`() async throws {
             let other = try TemporaryFolder()
             #expect(chown(other.path, 54_321, 54_321) == 0)
             for message in [

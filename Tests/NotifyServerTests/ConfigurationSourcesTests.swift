@@ -41,7 +41,7 @@ import TestSupport
         #expect(configuration.broker.outboxBytesPerConnection <= configuration.broker.outboxBytesPerUser)
     }
 
-    @Test func `partial frames may have at least the size of the largest message`() throws {
+    @Test func `the limit of partial frames must admit the largest message`() throws {
         let payload = ["NOTIFYD_LIMITS_PAYLOAD_BYTES": "100000"]
         func load(halfReceived: Int) throws {
             let other = ["NOTIFYD_LIMITS_PER_USER_HALF_RECEIVED_BYTES": "\(halfReceived)"]

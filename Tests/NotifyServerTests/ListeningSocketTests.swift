@@ -16,7 +16,7 @@ import TestSupport
 
     // A socket is made with 0777 less the umask, which no usual one makes any of these.
     @Test(arguments: [0o666, 0o600] as [mode_t])
-    func `the socket has its mode regardless of the umask`(_ mode: mode_t) throws {
+    func `the socket has the requested mode regardless of the umask`(_ mode: mode_t) throws {
         let listening = try ListeningSocket.bind(path: path, mode: mode)
         #expect(permissions(of: path) == mode)
         #expect(!listening.isFromServiceManager)

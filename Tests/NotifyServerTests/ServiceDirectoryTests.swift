@@ -14,7 +14,7 @@ import TestSupport
     // The umask is the whole process's, and other tests make files meanwhile: it stays as it is. Every usual one takes
     // bits of the first mode away.
     @Test(arguments: [0o777, 0o755, 0o700] as [mode_t])
-    func `the folder has its mode regardless of the umask`(_ mode: mode_t) throws {
+    func `the folder has the requested mode regardless of the umask`(_ mode: mode_t) throws {
         try ServiceDirectory(path: folder.file("a/b"), mode: mode).prepare(owner: geteuid(), purpose: "socket")
         #expect(permissions(of: folder.file("a/b")) == mode)
     }

@@ -40,7 +40,7 @@ struct InterruptedStartTests {
     }
 
     @Test(arguments: Interruption.allCases)
-    func `the next start completes a first start`(_ interruption: Interruption) async throws {
+    func `the next start completes an interrupted first start`(_ interruption: Interruption) async throws {
         let operations = try await interruptEach(interruption) { _ in
         } then: { folder, operation in
             var store = try Store.open(path: folder.database)

@@ -15,7 +15,7 @@ struct StoreModelTests {
     ]
 
     @Test(arguments: 0..<4)
-    func `pages agree with the model`(round: Int) async throws {
+    func `pages agree with a model of the log`(round: Int) async throws {
         let seed = UInt64.random(in: 0 ... .max)
         print("seed \(seed)")
         var model = try Model(seed: seed)

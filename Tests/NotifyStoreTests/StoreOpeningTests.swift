@@ -181,7 +181,7 @@ struct StoreOpeningTests {
                 == "the write-ahead log '\(log)' of the database can't be opened: \(Errno.isDirectory)")
     }
 
-    @Test func `a database locked by another program is in use`() throws {
+    @Test func `a database locked by another program is reported as in use`() throws {
         try Store.open(path: folder.database).close(nextSequence: 1)
         let other = Process()
         let input = Pipe()

@@ -140,7 +140,7 @@ struct StoreRecoveryTests {
     }
 
     @Test(arguments: ["groups = '1 x'", "groups = '4294967296'", "acknowledged = x'05'", "patterns = 'a..b'"])
-    func `a subscription that can't be decoded is damage`(damage: String) async throws {
+    func `a subscription that can't be decoded is reported as damage`(damage: String) async throws {
         let store = try Store.open(path: folder.database)
         await store.commit([], changes: [.create(try DurableRecord(id: 9, name: "one", SubscriptionFilter("a")))])
         try store.close(nextSequence: 1)

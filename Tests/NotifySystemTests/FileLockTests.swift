@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0), arguments: [0o755, 0o1777] as [mode_t])
-    func `root is refused a folder of another user`(mode: mode_t) throws {
+    func `root refuses a folder of another user`(mode: mode_t) throws {
         #expect(chmod(folder.path, mode) == 0 && chown(folder.path, 54_321, 54_321) == 0)
         #expect(failure(of: folder.file("n")) == .notTrusted(.belongs(folder.path, to: 54_321)))
         #expect(!exists(folder.file("n.lock")))

@@ -105,7 +105,7 @@ struct CommitPipelineTests {
         #expect(pipeline.takeHeldConnections() == [])
     }
 
-    @Test func `more than eight times the limit is refused`() throws {
+    @Test func `pending bytes beyond eight times the limit are refused`() throws {
         var pipeline = try ready()
         try pipeline.checkRoom()
         _ = append(5, to: &pipeline, size: 3200)

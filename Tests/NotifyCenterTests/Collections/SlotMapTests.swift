@@ -65,7 +65,7 @@ import Testing
         #expect(Array(map.indices) == [1])
     }
 
-    @Test func `the next identifier is that of the next insertion`() {
+    @Test func `nextID is the identifier of the next insertion`() {
         var map = Map()
         for _ in 0..<3 {
             let next = map.nextID

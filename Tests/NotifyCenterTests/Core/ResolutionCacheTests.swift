@@ -217,7 +217,7 @@ import Testing
         #expect(core.cached("a") != nil)
     }
 
-    @Test func `changes of other patterns within the log keep a resolution`() throws {
+    @Test func `a resolution survives changes of other patterns within the log`() throws {
         let core = TestCore()
         _ = try core.add("kept.*", slot: 1)
         let first = core.resolve("kept.n")
@@ -230,7 +230,7 @@ import Testing
         #expect(core.slots("kept.n") == [1])
     }
 
-    @Test func `any number of changes of exact names keeps other names cached`() throws {
+    @Test func `other names stay cached after any number of changes to exact names`() throws {
         let core = TestCore()
         _ = try core.add("kept", slot: 1)
         let first = core.resolve("kept")

@@ -37,7 +37,7 @@ import Testing
         withExtendedLifetime((token, own)) {}
     }
 
-    @Test func `posts have a value, or a name, object and user info`() {
+    @Test func `a post takes a value, or a name, object and user info`() {
         let token = center.observe(name) { [journal] notification in
             let info = notification.payload as? [String: Int] ?? [:]
             journal.note("\(notification.name) \(notification.object?.text ?? "-") \(info["age"] ?? 0)")

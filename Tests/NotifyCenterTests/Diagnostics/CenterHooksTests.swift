@@ -80,7 +80,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `released, ended and paused observers do not observe`() {
+    @Test func `a post to released, ended and paused observers is unobserved`() {
         center.hooks.unobserved = { [journal] _ in journal.note("unobserved") }
         var owner: Thing? = Thing()
         if let owner { center.observe(name, owner: owner) { [journal] _, _ in journal.note("owner") } }
