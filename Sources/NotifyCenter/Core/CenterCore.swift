@@ -2,7 +2,7 @@
 ///
 /// It calls no observers and holds no closures: its owner passes a number (`slot`) with each registration and receives the
 /// numbers that a post reaches. Not thread-safe. A post in progress keeps a ``Resolution``, which never changes, so
-/// registrations may be added and removed meanwhile; ``contains(_:)`` reports whether one has been removed.
+/// registrations may be added and removed meanwhile; ``contains(_:scope:)`` reports whether one has been removed.
 ///
 /// A post without object reaches registrations without object filter; one with an object also reaches those that filter
 /// this object. Objects are equal if their bytes are.
@@ -49,7 +49,7 @@ package struct CenterCore: ~Copyable, Sendable {
     ///     registration. Nothing is cached if it is 0.
     ///   - reservedFirstToken: Names whose first token is this one are not matched by wildcards in first position.
     ///   - maximumOverlap: The most work, in registrations walked, that matching a name with the patterns of one scope may
-    ///     take; ``subscribe(_:to:object:scope:)`` keeps to it. A node of the trie counts as 16.
+    ///     take; ``subscribe(_:to:object:scope:isLimited:)`` keeps to it. A node of the trie counts as 16.
     package init(
         resolutionCacheBytes: Int = 2 << 20, reservedFirstToken: String? = nil, maximumOverlap: Int = .max
     ) {
