@@ -1,12 +1,12 @@
-package import Glibc
+import Glibc
 package import SystemPackage
 
 /// Why a file of the daemon can't be trusted: another user may change or replace it.
 package enum OwnershipProblem: Error, Equatable, Sendable {
     /// The file or folder belongs to another user.
-    case belongs(String, to: uid_t)
+    case belongs(String, to: UInt32)
     /// Other users may replace files in the folder.
-    case isWritableByOthers(String, mode: mode_t)
+    case isWritableByOthers(String, mode: UInt32)
     /// The file has several hard links, so writing to it also changes it under its other names.
     case isHardLinked(String, names: UInt64)
 

@@ -26,6 +26,8 @@ final class AttachingAttack: Attack {
         }
     }
 
+    var admitted: Int { connections.count(.welcome) }
+
     func step() {
         for (index, connection) in connections.enumerated() where connection.isFlushed {
             for _ in 0..<Self.batch {

@@ -6,6 +6,8 @@ protocol Attack: AnyObject {
     init(_ target: Target) throws
     /// Does a bounded amount of work; waits briefly if there is nothing to do.
     func step()
+    /// How many of its connections or subscriptions the daemon let in.
+    var admitted: Int { get }
     /// Results of the attack by name, for the checks of its row.
     var figures: [String: Int] { get }
 }
@@ -24,6 +26,17 @@ struct Target {
     var generator: SeededGenerator { SeededGenerator(seed: seed) }
 
     func connections(_ count: Int) throws -> [Connection] { try (0..<count).map { _ in try Connection(socket) } }
+}
+
+extension AttackKind {
+    /// The least of ``Attack/admitted`` with which the row proves something: its size where the attack is within all
+    /// limits, and 1 where a limit refuses the rest.
+    var leastAdmitted: Int {
+        switch self {
+        case .resolutions, .patterns: 1
+        default: size
+        }
+    }
 }
 
 /// The attacks by name.

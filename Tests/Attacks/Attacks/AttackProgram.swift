@@ -31,7 +31,8 @@ struct AttackProgram: ParsableCommand {
         while !commands.contains("stop") {
             if let attack { attack.step() } else { commands.wait(for: "stop") }
         }
-        let figures = attack?.figures ?? ["refused": 1]
+        var figures = attack?.figures ?? [:]
+        figures["admitted"] = attack?.admitted ?? 0
         Output.write("attack " + figures.map { "\($0)=\($1)" }.sorted().joined(separator: " "))
     }
 }

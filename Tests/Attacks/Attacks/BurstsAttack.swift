@@ -14,6 +14,8 @@ final class BurstsAttack: Attack {
         }
     }
 
+    var admitted: Int { connections.count(.welcome) }
+
     func step() {
         if connections.allSatisfy(\.isFlushed) {
             let bytes = Array(block.numbered(block.count, request: request))

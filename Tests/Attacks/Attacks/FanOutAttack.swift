@@ -15,5 +15,5 @@ final class FanOutAttack: Attack {
         Connection.serve(connections)
     }
 
-    var figures: [String: Int] { ["subscriptions": connections.count(.subscribed)] }
+    var admitted: Int { connections.count(.subscribed) }
 }

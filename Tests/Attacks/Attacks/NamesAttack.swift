@@ -21,6 +21,8 @@ final class NamesAttack: Attack {
         }
     }
 
+    var admitted: Int { subscribers.count(.subscribed) }
+
     func step() {
         if poster.isFlushed { block.write(to: poster) }
         poster.flush()

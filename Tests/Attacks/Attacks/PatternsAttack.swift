@@ -17,6 +17,8 @@ final class PatternsAttack: Attack {
         self.connection = connection
     }
 
+    var admitted: Int { subscriptions }
+
     func step() {
         Connection.serve([connection])
     }

@@ -20,6 +20,8 @@ final class RequestsAttack: Attack {
         }
     }
 
+    var admitted: Int { connections.count(.welcome) }
+
     func step() {
         for (index, connection) in connections.enumerated() where connection.isFlushed {
             connection.write(shared: requests[index % requests.count])

@@ -20,6 +20,8 @@ final class ResolutionsAttack: Attack {
         }
     }
 
+    var admitted: Int { connection.scanner.count(.subscribed) }
+
     func step() {
         round += 1
         let beginning = [String](repeating: "a", count: Self.tokens - 1).joined(separator: ".")

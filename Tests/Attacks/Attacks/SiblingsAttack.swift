@@ -16,6 +16,8 @@ final class SiblingsAttack: Attack {
         for connection in connections { connection.isReading = false }
     }
 
+    var admitted: Int { connections.count(.welcome) }
+
     func step() {
         for connection in connections where connection.isFlushed {
             connection.write(shared: requests)

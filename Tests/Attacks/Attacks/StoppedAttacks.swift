@@ -20,6 +20,8 @@ final class StoppedDurableAttack: Attack {
         }
     }
 
+    var admitted: Int { subscribers.count(.subscribed) }
+
     func step() {
         subscribers.stop(oneAfterAnother: Self.messagesBetweenStops)
         for poster in posters {
@@ -46,6 +48,8 @@ final class StoppedVolatileAttack: Attack {
         }
     }
 
+    var admitted: Int { subscribers.count(.subscribed) }
+
     func step() {
         subscribers.stop(oneAfterAnother: Self.messagesBetweenStops)
         if poster.isFlushed { block.write(to: poster) }
@@ -70,6 +74,8 @@ final class KeepLatestAttack: Attack {
             subscriber.isReading = false
         }
     }
+
+    var admitted: Int { subscribers.count(.subscribed) }
 
     func step() {
         if poster.isFlushed { block.write(to: poster) }

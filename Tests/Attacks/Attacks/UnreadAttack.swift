@@ -29,6 +29,8 @@ final class UnreadAttack: Attack {
         for connection in connections { connection.isReading = false }
     }
 
+    var admitted: Int { connections.count(.welcome) }
+
     func step() {
         for (index, connection) in connections.enumerated() where connection.isFlushed {
             let kind = index % (requests.count + 1)

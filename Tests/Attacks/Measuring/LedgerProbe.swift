@@ -16,6 +16,9 @@ final class LedgerProbe {
     /// Resident memory in bytes when the most was charged.
     private(set) var residentAtPeak = 0
 
+    /// The answer to the latest request for limits.
+    private var resources: [String: UInt64]?
+
     init(_ daemon: DaemonUnderAttack) throws {
         self.daemon = daemon
         connection = try Connection(daemon.socket)
@@ -36,7 +39,10 @@ final class LedgerProbe {
         isWaiting = false
         var cursor = WireCursor(body)
         guard let report = try? StatisticsReport(flags: 0, reading: &cursor) else { return }
-        counters = Dictionary(report.counters.map { ($0.name, $0.value) }) { $1 }
+        let figures = Dictionary(report.counters.map { ($0.name, $0.value) }) { $1 }
+        // Only the report of limits has this one.
+        guard figures["connections.limit"] == nil else { return resources = figures }
+        counters = figures
         guard let charged = counters["memory_bytes"].map(Int.init), charged > peakCharged ?? -1 else { return }
         peakCharged = charged
         residentAtPeak = daemon.residentBytes
@@ -51,5 +57,30 @@ final class LedgerProbe {
             Connection.serve([connection])
         }
         return true
+    }
+
+    /// What users without a connection are still charged for, other than durable subscriptions and the names of stored
+    /// messages, each as "user.<uid>.<resource> <amount>". Waits until it is nothing, at most for `limit`.
+    func leftovers(within limit: Duration = .seconds(20)) -> [String] {
+        let deadline = ContinuousClock.now + limit
+        while true {
+            resources = nil
+            connection.write(LimitsRequest(request: connection.newRequest()))
+            connection.flush()
+            Connection.serve([connection], within: limit) { resources != nil }
+            guard let resources else { return ["no report of limits"] }
+            let left = User.allCases.flatMap { Self.leftovers(of: $0, in: resources) }
+            if left.isEmpty || ContinuousClock.now >= deadline { return left }
+        }
+    }
+
+    private static func leftovers(of user: User, in resources: [String: UInt64]) -> [String] {
+        let prefix = "user.\(user.rawValue)."
+        var kept: Set = ["memory_bytes", "durable_subscriptions", "durable_bytes", "name_bytes"]
+        if resources[prefix + "durable_subscriptions"] ?? 0 > 0 { kept.insert("subscription_bytes") }
+        return resources.filter { name, amount in
+            amount > 0 && name.hasPrefix(prefix) && !name.hasSuffix(".limit")
+                && !kept.contains(String(name.dropFirst(prefix.count)))
+        }.map { "\($0) \($1)" }.sorted()
     }
 }

@@ -20,7 +20,7 @@ final class AttackRun {
     /// - Parameters:
     ///   - share: The share of the daemon's capacity at which the innocents post; 0 for as fast as possible.
     ///   - innocent: The user of the innocents.
-    ///   - canHang: Whether `whileDiskHangs` can be requested.
+    ///   - canHang: Whether the disk can be made to hang.
     init(_ program: DaemonProgram, share: Double = 0.2, innocent: User = .innocent, canHang: Bool = false) throws {
         daemon = try DaemonUnderAttack(program, canHang: canHang)
         measurement.workLimit = program.workLimit
@@ -40,14 +40,15 @@ final class AttackRun {
     ///
     /// - Parameters:
     ///   - isSetUpMeasured: Whether the innocents also post while the attacks are set up.
-    ///   - whileDiskHangs: Whether the daemon's disk writes block until the attacks have ended.
+    ///   - hangingAfter: The time after which the daemon's disk writes block until the attacks have ended, zero for
+    ///     from before their set-up; nil for never.
     func measure(
-        _ attacks: [Attacker], for time: Duration, isSetUpMeasured: Bool = true, whileDiskHangs: Bool = false
+        _ attacks: [Attacker], for time: Duration, isSetUpMeasured: Bool = true, hangingAfter: Duration? = nil
     ) throws -> Measurement {
         daemon.resetPeak()
         measurement.residentBefore = daemon.residentBytes
         if isSetUpMeasured { innocents.send("go") }
-        if whileDiskHangs { daemon.hang(true) }
+        if hangingAfter == .zero { daemon.hang(true) }
         attackers = try attacks.map {
             try Child(own: [
                 "attack", $0.kind.rawValue, "--socket", daemon.socket, "--user", "\($0.user.rawValue)", "--size",
@@ -58,8 +59,14 @@ final class AttackRun {
         for attacker in attackers { try wait(for: attacker, "ready") }
         for attacker in attackers { attacker.send("go") }
         if !isSetUpMeasured { innocents.send("go") }
-        run(for: time)
-        try finish(whileDiskHangs)
+        if let hangingAfter, hangingAfter > .zero {
+            run(for: hangingAfter)
+            daemon.hang(true)
+            run(for: time - hangingAfter)
+        } else {
+            run(for: time)
+        }
+        try finish(hangingAfter != nil)
         return measurement
     }
 
@@ -80,6 +87,7 @@ final class AttackRun {
         innocents.waitForExit()
         if isHanging { daemon.hang(false) }
         measurement.isReleased = probe.wait(for: "connections", toBe: 1) && probe.wait(for: "subscriptions", toBe: 0)
+        measurement.left = probe.leftovers()
         let status = daemon.stop()
         measurement.exitProblem = status == 0 ? "" : "notifyd exited with status \(status)"
     }

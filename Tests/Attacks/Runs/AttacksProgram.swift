@@ -7,7 +7,8 @@ struct AttacksProgram: ParsableCommand {
         commandName: "Attacks",
         abstract: "Attack notifyd as an ordinary user could, and measure the effect on other users.",
         subcommands: [
-            RunCommand.self, RowCommand.self, TogetherCommand.self, AttackProgram.self, InnocentsProgram.self,
+            RunCommand.self, RowCommand.self, TogetherCommand.self, MixtureCommand.self, AttackProgram.self,
+            InnocentsProgram.self,
         ])
 }
 
@@ -118,5 +119,18 @@ struct TogetherCommand: ParsableCommand {
 
     func run() throws {
         if !daemon.report(Mixture.allAttacks.run(try daemon.program, seconds: seconds)) { throw ExitCode.failure }
+    }
+}
+
+struct MixtureCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mixture", abstract: "Run the random mixture of a seed, as printed by 'run'.")
+
+    @Argument(help: "Its seed.") var seed: UInt64
+    @Option(help: "How long it runs.") var seconds = 30
+    @OptionGroup var daemon: DaemonOptions
+
+    func run() throws {
+        if !daemon.report(Mixture(seed: seed).run(try daemon.program, seconds: seconds)) { throw ExitCode.failure }
     }
 }

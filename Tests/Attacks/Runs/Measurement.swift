@@ -15,6 +15,8 @@ struct Measurement {
     var figures: [String: Double] = [:]
     /// Whether the daemon had released all connections and subscriptions of the attacks.
     var isReleased = true
+    /// What the ledger still charged to the users then, without their durable subscriptions and stored names.
+    var left: [String] = []
     /// Why the daemon did not stop with status 0; empty if it did.
     var exitProblem = ""
     /// Additions to the description: the last refusal, and the reference run that the run is compared with.

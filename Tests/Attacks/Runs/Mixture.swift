@@ -4,6 +4,8 @@ import TestSupport
 struct Mixture {
     let title: String
     let attackers: [AttackRun.Attacker]
+    /// Whether the disk hangs for the last third of the time.
+    let hangsDisk: Bool
 
     /// All attacks, distributed over two users.
     static let allAttacks = Mixture(
@@ -14,6 +16,7 @@ struct Mixture {
 
     private init(title: String, attackers: [AttackRun.Attacker]) {
         self.title = title
+        hangsDisk = true
         self.attackers = attackers
     }
 
@@ -26,13 +29,15 @@ struct Mixture {
                 kind: kind, user: generator.chance(50) ? .attacker : .accomplice,
                 size: max(1, kind.size * Int.random(in: 10...150, using: &generator) / 100), seed: generator.next())
         }
+        hangsDisk = generator.chance(25)
         let names = attackers.map { "\($0.kind.rawValue) \($0.size)" }.joined(separator: ", ")
-        title = "mixture \(seed): \(names)"
+        title = "mixture \(seed): \(names)\(hangsDisk ? ", the disk hangs" : "")"
     }
 
     func run(_ program: DaemonProgram, seconds: Int) -> Outcome {
         do {
-            let measurement = try AttackRun(program).measure(attackers, for: .seconds(seconds))
+            let measurement = try AttackRun(program, canHang: hangsDisk).measure(
+                attackers, for: .seconds(seconds), hangingAfter: hangsDisk ? .seconds(seconds * 2 / 3) : nil)
             return Outcome(
                 title: title, measurement: measurement,
                 broken: Row.Limits.always(measurement) + Row.Limits.rate(measurement))

@@ -17,8 +17,8 @@ struct Row: Sendable {
         verdict = { program, seconds in
             let run = try AttackRun(program, innocent: innocent, canHang: canHang)
             let measurement = try run.measure(
-                [.init(kind: kind, size: kind.size)], for: .seconds(seconds), whileDiskHangs: canHang)
-            return (measurement, Limits.always(measurement) + Limits.effect(measurement) + rule(measurement))
+                [.init(kind: kind, size: kind.size)], for: .seconds(seconds), hangingAfter: canHang ? .zero : nil)
+            return (measurement, Limits.always(measurement) + Limits.effect(measurement, of: kind) + rule(measurement))
         }
     }
 
@@ -43,7 +43,8 @@ struct Row: Sendable {
             var measurement = try measure(kind.size)
             measurement.note += ", \(Int(reference.rate))/s and \(reference.peak >> 20) MB at the size \(size)"
             return (
-                measurement, Limits.always(measurement) + Limits.effect(measurement) + rule(measurement, reference)
+                measurement,
+                Limits.always(measurement) + Limits.effect(measurement, of: kind) + rule(measurement, reference)
             )
         }
     }
@@ -55,6 +56,7 @@ struct Row: Sendable {
         static func always(_ measurement: Measurement) -> [String] {
             var broken = memory(measurement) + latency(measurement)
             if !measurement.isReleased { broken.append("connections or subscriptions were not released") }
+            if !measurement.left.isEmpty { broken.append("left: " + measurement.left.joined(separator: ", ")) }
             if !measurement.exitProblem.isEmpty { broken.append(measurement.exitProblem) }
             if measurement.disordered > 0 { broken.append("messages arrived out of order") }
             if measurement.lost > 0 { broken.append("messages were lost") }
@@ -66,9 +68,10 @@ struct Row: Sendable {
             return measurement.peak <= limit ? [] : ["over \(limit >> 20) MB resident"]
         }
 
-        /// An attack that the daemon refused proves nothing, so it counts as broken.
-        static func effect(_ measurement: Measurement) -> [String] {
-            measurement.figures["refused"] == nil ? [] : ["the daemon refused the attack"]
+        /// An attack of which the daemon refused too much proves nothing, so it counts as broken.
+        static func effect(_ measurement: Measurement, of kind: AttackKind) -> [String] {
+            let admitted = Int(measurement.figures["admitted"] ?? 0)
+            return admitted >= kind.leastAdmitted ? [] : ["only \(admitted) of \(kind.size) were let in"]
         }
 
         static func latency(_ measurement: Measurement) -> [String] {
