@@ -15,7 +15,7 @@ package struct Broker: ~Copyable {
     var access: AccessControl
     var ledger: Ledger
     var connections = Connections()
-    var turns = Turns()
+    var scheduler = FairScheduler()
     var subscriptions: Subscriptions
     var egress = Egress()
     var commits: CommitPipeline
@@ -80,14 +80,14 @@ package struct Broker: ~Copyable {
     /// Acts on deadlines: closes connections that are late with their hello or with reading a final error, and reports
     /// a store that does not answer.
     package mutating func deadlinePassed(now: BrokerTime) {
-        for slot in connections.takeLate(now: now.monotonic) {
+        for slot in connections.takeExpired(now: now.monotonic) {
             if connections[slot].session.isClosing {
                 close(slot)
             } else {
                 fail(slot, WireError(.greetingTimeout, "no hello within \(configuration.greetingTimeout)"), now: now)
             }
         }
-        if commits.noteSilence(pageStarted: readers.pageStarted, now: now.monotonic) { reportHealth() }
+        if commits.checkResponseDeadline(pageStarted: readers.pageStarted, now: now.monotonic) { reportHealth() }
     }
 
     mutating func reportHealth() {

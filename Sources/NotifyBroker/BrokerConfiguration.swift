@@ -43,7 +43,7 @@ package struct BrokerConfiguration: Sendable, Equatable {
     /// Durable messages are added to a connection's outbox only while less than this waits there.
     package var durableOutboxBytes = 256 << 10
     /// Unprocessed bytes received on all of a user's connections. Checked when an incomplete frame grows.
-    package var partialBytesPerUser = 64 << 20
+    package var receivedBytesPerUser = 64 << 20
     /// Messages waiting for the store. Above this, connections that post stored messages are not read from.
     package var pendingLogBytes = 32 << 20
     /// Committed messages kept in memory, encoded, for log readers near the tail.

@@ -33,10 +33,10 @@ package struct LogBlock: Sendable {
 
     /// Calls `body` with the message of `entry`, decoded in place without a copy.
     @inlinable
-    package func withMessage<Result>(_ entry: Entry, _ body: (Deliver) throws -> Result) rethrows -> Result {
+    package func withMessage<Result>(_ entry: Entry, _ body: (Delivery) throws -> Result) rethrows -> Result {
         try frames.withUnsafeReadableBytes { bytes in
             let frame = bytes.slice(Int(entry.offset), Int(entry.offset) + Int(entry.length))
-            guard let message = try? Deliver(reading: frame.slice(from: FrameHeader.size)) else {
+            guard let message = try? Delivery(reading: frame.slice(from: FrameHeader.size)) else {
                 preconditionFailure("a log block holds a frame that is no delivery")
             }
             return try body(message)

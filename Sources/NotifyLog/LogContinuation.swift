@@ -1,14 +1,14 @@
 /// The state that a new log needs to continue in place of a lost one.
 package struct LogContinuation: Equatable, Sendable {
     /// Sequences below this may have been used.
-    package var reservedThrough: UInt64
+    package var reservedBelow: UInt64
     /// The next id for a durable subscription: no id from here on was ever assigned.
     package var nextSubscriptionID: DurableID
     /// The durable subscriptions whose creation is committed, with their current progress.
     package var subscriptions: [DurableRecord]
 
-    package init(reservedThrough: UInt64, nextSubscriptionID: DurableID, subscriptions: [DurableRecord]) {
-        self.reservedThrough = reservedThrough
+    package init(reservedBelow: UInt64, nextSubscriptionID: DurableID, subscriptions: [DurableRecord]) {
+        self.reservedBelow = reservedBelow
         self.nextSubscriptionID = nextSubscriptionID
         self.subscriptions = subscriptions
     }

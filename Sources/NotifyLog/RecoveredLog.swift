@@ -4,7 +4,7 @@ package struct RecoveredLog: Sendable {
     package var nextSequence: UInt64
     /// Sequences below this may be used even if the log is not writable: the store guarantees that the next start
     /// within the same boot does not reuse them.
-    package var usableThrough: UInt64
+    package var usableBelow: UInt64
     /// The highest sequence committed to the log; 0 if it is empty.
     package var persistedThrough: UInt64
     package var subscriptions: [DurableRecord]
@@ -14,11 +14,11 @@ package struct RecoveredLog: Sendable {
     package var nextSubscriptionID: DurableID
 
     package init(
-        nextSequence: UInt64, usableThrough: UInt64? = nil, persistedThrough: UInt64, subscriptions: [DurableRecord],
+        nextSequence: UInt64, usableBelow: UInt64? = nil, persistedThrough: UInt64, subscriptions: [DurableRecord],
         wasClosedCleanly: Bool, nextSubscriptionID: DurableID
     ) {
         self.nextSequence = nextSequence
-        self.usableThrough = usableThrough ?? nextSequence
+        self.usableBelow = usableBelow ?? nextSequence
         self.persistedThrough = persistedThrough
         self.subscriptions = subscriptions
         self.wasClosedCleanly = wasClosedCleanly

@@ -255,7 +255,7 @@ import Testing
                 async let accepted = daemon.accept()
                 async let listed = client.durableSubscriptions()
                 let connection = try await accepted
-                let list: NotifyWire.List = try await connection.expect()
+                let list: ListRequest = try await connection.expect()
                 for name in ["a", "b"] {
                     connection.send(
                         ListEntry(
@@ -275,7 +275,7 @@ import Testing
                 #expect(error?.code == .unknownSubscription && error?.isRefusal == true)
 
                 async let counted = client.statistics()
-                let statistics: NotifyWire.Statistics = try await connection.expect()
+                let statistics: StatisticsRequest = try await connection.expect()
                 connection.send(
                     StatisticsReport(request: statistics.request, counters: [.init(name: "stored", value: 3)]))
                 #expect(try await counted["stored"] == 3)

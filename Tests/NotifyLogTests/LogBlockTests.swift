@@ -10,7 +10,7 @@ import WireTestSupport
         for sequence in UInt64(5)...7 {
             let offset = UInt32(block.frames.readableBytes)
             let length = withParts(name: "n\(sequence)") { parts in
-                Deliver.append(
+                Delivery.append(
                     Stamp(sequence: sequence, timeMicroseconds: 0, uid: 0, gid: 0, pid: 0), parts, to: &block.frames)
             }
             block.entries.append(.init(sequence: sequence, offset: offset, length: UInt32(length)))

@@ -124,8 +124,8 @@ import TestSupport
 
     private static let edges: [(text: String, isRight: Bool)] = [
         ("limits: {payload_bytes: -1}", false), ("limits: {payload_bytes: 0}", true),
-        ("limits: {payload_bytes: 67108864, per_user: {half_received_bytes: 99999999}}", true),
-        ("limits: {payload_bytes: 67108865, per_user: {half_received_bytes: 99999999}}", false),
+        ("limits: {payload_bytes: 67108864, per_user: {received_bytes: 99999999}}", true),
+        ("limits: {payload_bytes: 67108865, per_user: {received_bytes: 99999999}}", false),
         ("limits: {per_connection: {post_window: 0}}", false),
         ("limits: {per_connection: {post_window: 1}}", true),
         ("limits: {per_connection: {durable_window: 0}}", false),

@@ -44,12 +44,12 @@ import TestSupport
     @Test func `the limit of partial frames must admit the largest message`() throws {
         let payload = ["NOTIFYD_LIMITS_PAYLOAD_BYTES": "100000"]
         func load(halfReceived: Int) throws {
-            let other = ["NOTIFYD_LIMITS_PER_USER_HALF_RECEIVED_BYTES": "\(halfReceived)"]
+            let other = ["NOTIFYD_LIMITS_PER_USER_RECEIVED_BYTES": "\(halfReceived)"]
             _ = try sources(environment: payload.merging(other) { $1 }).load()
         }
         #expect(throws: Never.self) { try load(halfReceived: 100_000 + Limits.frameOverheadBytes) }
         let tooFew = 100_000 + Limits.frameOverheadBytes - 1
-        expectRefusal(.configurationInvalid, "limits.per_user.half_received_bytes is \(tooFew): expected at least") {
+        expectRefusal(.configurationInvalid, "limits.per_user.received_bytes is \(tooFew): expected at least") {
             try load(halfReceived: tooFew)
         }
     }

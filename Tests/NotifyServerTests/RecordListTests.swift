@@ -18,9 +18,9 @@ import TestSupport
         .init(
             "log.rules",
             .records(
-                RecordList(\.rules, keys) { record throws(ConfigurationMistake) in
+                RecordList(\.rules, keys) { record throws(ConfigurationFileError) in
                     if record[messages] != nil, record[bytes] != nil {
-                        throw record.mistake("expected max_messages or max_bytes, not both")
+                        throw record.error("expected max_messages or max_bytes, not both")
                     }
                     var parts = record[names] ?? []
                     if let level = record[level] { parts.append("\(level)") }

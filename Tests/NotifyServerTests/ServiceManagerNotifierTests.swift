@@ -22,7 +22,7 @@ import TestSupport
         #expect(receiver.next() == "READY=1\nSTATUS=listening on /x")
         #expect(notifier.status("degraded"))
         #expect(receiver.next() == "STATUS=degraded")
-        #expect(notifier.feedWatchdog())
+        #expect(notifier.sendKeepAlive())
         #expect(receiver.next() == "WATCHDOG=1")
         #expect(notifier.extendTimeout(by: .milliseconds(2500)))
         #expect(receiver.next() == "EXTEND_TIMEOUT_USEC=2500000")
@@ -42,7 +42,7 @@ import TestSupport
         let address = try #require(UnixSocketAddress(abstractName: name))
         let receiver = try DatagramReceiver(address)
         let notifier = ServiceManagerNotifier(context: context(["NOTIFY_SOCKET": "@" + name]))
-        #expect(notifier.feedWatchdog())
+        #expect(notifier.sendKeepAlive())
         #expect(receiver.next() == "WATCHDOG=1")
     }
 
@@ -55,11 +55,11 @@ import TestSupport
 
     @Test func `sending neither blocks nor fails if the socket is not read`() throws {
         let gone = ServiceManagerNotifier(context: context(["NOTIFY_SOCKET": folder.file("nobody")]))
-        #expect(!gone.feedWatchdog())
+        #expect(!gone.sendKeepAlive())
         let receiver = try DatagramReceiver(path: folder.file("notify"))
         let notifier = ServiceManagerNotifier(context: context(["NOTIFY_SOCKET": folder.file("notify")]))
         var sent = 0
-        while sent < 100_000, notifier.feedWatchdog() { sent += 1 }
+        while sent < 100_000, notifier.sendKeepAlive() { sent += 1 }
         #expect((1..<100_000).contains(sent))
         #expect(receiver.next() == "WATCHDOG=1")
     }
@@ -82,11 +82,11 @@ import TestSupport
         let receiver = try DatagramReceiver(path: folder.file("notify"))
         let environment = ["NOTIFY_SOCKET": folder.file("notify"), "WATCHDOG_USEC": "2000"]
         let notifier = ServiceManagerNotifier(context: context(environment))
-        let task = try #require(notifier.feedWatchdog(from: MultiThreadedEventLoopGroup.singleton.any()))
+        let task = try #require(notifier.sendKeepAlives(from: MultiThreadedEventLoopGroup.singleton.any()))
         #expect(receiver.next() == "WATCHDOG=1")
         #expect(receiver.next() == "WATCHDOG=1")
         task.cancel()
         let without = ServiceManagerNotifier(context: context(["NOTIFY_SOCKET": folder.file("notify")]))
-        #expect(without.feedWatchdog(from: MultiThreadedEventLoopGroup.singleton.any()) == nil)
+        #expect(without.sendKeepAlives(from: MultiThreadedEventLoopGroup.singleton.any()) == nil)
     }
 }

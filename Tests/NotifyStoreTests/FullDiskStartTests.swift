@@ -22,14 +22,14 @@ struct FullDiskStartTests {
         FaultyDisk.set(.full, in: folder.path, after: operation)
         let store = try Store.open(path: folder.database)
         #expect(store.recovered.nextSequence == 1)
-        #expect(store.recovered.usableThrough == 1 + 1 << 32)
+        #expect(store.recovered.usableBelow == 1 + 1 << 32)
         store.sequencesUsed(below: 40)
-        for _ in 0..<2 { #expect(await store.commit([], reserveThrough: 5000).failure?.kind == .full) }
+        for _ in 0..<2 { #expect(await store.commit([], reserveBelow: 5000).failure?.kind == .full) }
         await #expect(throws: StorageFailure.self) { try await store.page(SubscriptionFilter(">"), after: 0).block }
 
         FaultyDisk.set(nil, in: folder.path)
         let record = try DurableRecord(id: 1, name: "one", SubscriptionFilter("a"))
-        let outcome = await store.commit([StoredMessage(40)], changes: [.create(record)], reserveThrough: 5000)
+        let outcome = await store.commit([StoredMessage(40)], changes: [.create(record)], reserveBelow: 5000)
         #expect(outcome.failure == nil)
         #expect(try await store.everything(SubscriptionFilter(">")).map(\.sequence) == [40])
         try store.close(nextSequence: 41)
@@ -64,16 +64,16 @@ struct FullDiskStartTests {
         FaultyDisk.set(.full, in: folder.path, after: 1)
         let store = try Store.open(path: folder.database)
         #expect(store.recovered.nextSequence == 1)
-        #expect(store.recovered.usableThrough == 1)
+        #expect(store.recovered.usableBelow == 1)
         FaultyDisk.set(nil, in: folder.path)
-        #expect(await store.commit([StoredMessage(1)], reserveThrough: 100).failure == nil)
+        #expect(await store.commit([StoredMessage(1)], reserveBelow: 100).failure == nil)
         try store.close(nextSequence: 2)
     }
 
     @Test(arguments: [true, false]) func `an existing log is read and continued`(wasClean: Bool) async throws {
         let record = try DurableRecord(id: 1, name: "one", SubscriptionFilter("a"))
         var store: Store? = try Store.open(path: folder.database)
-        await store?.commit([StoredMessage(1)], changes: [.create(record)], reserveThrough: 5000)
+        await store?.commit([StoredMessage(1)], changes: [.create(record)], reserveBelow: 5000)
         store?.sequencesUsed(below: 10)
         if wasClean { try store?.close(nextSequence: 10) }
         store = nil
@@ -85,7 +85,7 @@ struct FullDiskStartTests {
         #expect(store?.recovered.nextSequence == 10)
         #expect(store?.recovered.subscriptions == [record])
         #expect(try await store?.everything(SubscriptionFilter(">")).map(\.sequence) == [1])
-        #expect(await store?.commit([], reserveThrough: 1 << 33).failure?.kind == .full)
+        #expect(await store?.commit([], reserveBelow: 1 << 33).failure?.kind == .full)
         store?.sequencesUsed(below: 30)
         store = nil
 
@@ -95,7 +95,7 @@ struct FullDiskStartTests {
         #expect(store?.recovered.nextSequence == 30)
         store?.sequencesUsed(below: 50)
         FaultyDisk.set(nil, in: folder.path)
-        #expect(await store?.commit([StoredMessage(49)], reserveThrough: 1 << 33).failure == nil)
+        #expect(await store?.commit([StoredMessage(49)], reserveBelow: 1 << 33).failure == nil)
         store = nil
         store = try Store.open(path: folder.database)
         #expect(store?.recovered.wasClosedCleanly == false)
@@ -106,7 +106,7 @@ struct FullDiskStartTests {
 
     @Test func `a stop on a full disk keeps the next sequence`() async throws {
         let store = try Store.open(path: folder.database)
-        await store.commit([StoredMessage(1)], reserveThrough: 5000)
+        await store.commit([StoredMessage(1)], reserveBelow: 5000)
         store.sequencesUsed(below: 20)
         FaultyDisk.set(.full, in: folder.path)
         let error = try #require(throws: StoreError.self) { try store.close(nextSequence: 20) }

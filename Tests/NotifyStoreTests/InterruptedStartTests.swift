@@ -46,7 +46,7 @@ struct InterruptedStartTests {
             var store = try Store.open(path: folder.database)
             #expect(store.recovered.nextSequence == 1, "operation \(operation)")
             #expect(store.recovered.subscriptions.isEmpty)
-            #expect(await store.commit([StoredMessage(1)], reserveThrough: 100).failure == nil)
+            #expect(await store.commit([StoredMessage(1)], reserveBelow: 100).failure == nil)
             try store.close(nextSequence: 2)
             store = try Store.open(path: folder.database)
             #expect(try await store.everything(SubscriptionFilter(">")) == [StoredMessage(1)])
@@ -78,7 +78,7 @@ struct InterruptedStartTests {
             #expect(store.recovered.nextSequence == 9000, "operation \(operation)")
             #expect(store.recovered.subscriptions.map(\.name) == ["plain", "busy", "busy"])
             #expect(try await store.everything(SubscriptionFilter(">")).map(\.sequence) == [1, 4096, 8193])
-            #expect(await store.commit([StoredMessage(9000)], reserveThrough: 1 << 25).failure == nil)
+            #expect(await store.commit([StoredMessage(9000)], reserveBelow: 1 << 25).failure == nil)
             try store.close(nextSequence: 9001)
             #expect(try folder.rows("PRAGMA integrity_check") == ["ok"])
         }

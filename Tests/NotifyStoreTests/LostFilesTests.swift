@@ -23,7 +23,7 @@ final class LostFilesTests {
         var status = stat()
         try #require(stat(folder.database, &status) == 0)
         markSuffix = "-\(status.st_dev)-\(status.st_ino)"
-        await store.commit([StoredMessage(1)], changes: [.create(record)], reserveThrough: 5000)
+        await store.commit([StoredMessage(1)], changes: [.create(record)], reserveBelow: 5000)
     }
 
     deinit {
@@ -65,7 +65,7 @@ final class LostFilesTests {
     }
 
     private func continuation(_ records: [DurableRecord]) -> LogContinuation {
-        LogContinuation(reservedThrough: 5000, nextSubscriptionID: 9, subscriptions: records)
+        LogContinuation(reservedBelow: 5000, nextSubscriptionID: 9, subscriptions: records)
     }
 
     @Test(arguments: Loss.allCases) func `nothing is committed to lost files`(_ loss: Loss) async throws {

@@ -54,7 +54,7 @@ struct MigrationTests {
             #expect(try recovered.subscriptions == subscriptions())
             #expect(try await store.everything(SubscriptionFilter(">")) == messages)
             #expect(try await store.everything(SubscriptionFilter("état"), subscription: 2) == [messages[1]])
-            #expect(store.readWork().segmentsPassed == 2, "closed segments tell which names they hold")
+            #expect(store.readWork().segmentsSkipped == 2, "closed segments tell which names they hold")
             try store.close(nextSequence: 9000)
             #expect(try folder.rows("PRAGMA user_version") == ["2"], "round \(round)")
         }
@@ -68,7 +68,7 @@ struct MigrationTests {
         let progress = DurableProgress(cursor: 8193, seenThrough: 9001, generation: 1)
         let outcome = await store.commit(
             [StoredMessage(9000, "état"), StoredMessage(9001, "new")],
-            changes: [.setOwner(id: 4, owner), .update(id: 4, progress), .remove(id: 2)], reserveThrough: 1 << 25,
+            changes: [.setOwner(id: 4, owner), .update(id: 4, progress), .remove(id: 2)], reserveBelow: 1 << 25,
             isSynced: true)
         #expect(outcome.failure == nil)
         #expect(outcome.statistics.logMessages == 5)

@@ -33,7 +33,7 @@ struct StoreCommitTests {
         // Three segments and two names on the way, and then a second subscription of the same name.
         let failed = await store.commit(
             [StoredMessage(4096, "new.a"), StoredMessage(9000, "new.b"), StoredMessage(13_000, "old")],
-            changes: [.create(DurableRecord(id: 2, name: "one", filter))], reserveThrough: 1 << 30)
+            changes: [.create(DurableRecord(id: 2, name: "one", filter))], reserveBelow: 1 << 30)
         #expect(failed.failure?.kind == .inputOutput)
         #expect(failed.statistics.logMessages == 1)
         #expect(failed.statistics.commits == 1)
@@ -79,7 +79,7 @@ struct StoreCommitTests {
         let store = try Store.open(path: folder.database)
         #expect(await store.commit([StoredMessage(1)]).statistics.syncs == 0)
         #expect(await store.commit([StoredMessage(2)], isSynced: true).statistics.syncs == 1)
-        #expect(await store.commit([], reserveThrough: 100).statistics.syncs == 2)
+        #expect(await store.commit([], reserveBelow: 100).statistics.syncs == 2)
         let last = await store.commit([StoredMessage(3)]).statistics
         #expect(last.syncs == 2)
         #expect(last.commits == 4)
@@ -125,7 +125,7 @@ struct StoreCommitTests {
         #expect(failure?.kind == .full)
         #expect((50..<100).contains(sequence))
         let record = try DurableRecord(id: 1, name: "one", SubscriptionFilter(">"))
-        #expect(await store.commit([], changes: [.create(record)], reserveThrough: 10_000).failure == nil)
+        #expect(await store.commit([], changes: [.create(record)], reserveBelow: 10_000).failure == nil)
         #expect(try await store.everything(record.filter).count == Int(sequence) - 1)
         try store.close(nextSequence: sequence)
 

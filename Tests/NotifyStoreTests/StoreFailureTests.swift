@@ -75,10 +75,10 @@ struct StoreFailureTests {
             CommitBatch(id: 1, isSynced: true), CommitBatch(id: 2, blocks: [LogBlock()], isSynced: true),
             CommitBatch(id: 3, changes: [.remove(id: 7)], isSynced: true),
             CommitBatch(id: 4, changes: [.update(id: 1, record.progress)], isSynced: true),
-            CommitBatch(id: 5, reserveThrough: 100),
+            CommitBatch(id: 5, reserveBelow: 100),
         ]
         let store = try Store.open(path: folder.database)
-        await store.commit([StoredMessage(1)], changes: [.create(record)], reserveThrough: 100)
+        await store.commit([StoredMessage(1)], changes: [.create(record)], reserveBelow: 100)
         for batch in batches {
             FaultyDisk.set(.flush, in: folder.path)
             #expect(await store.commit(batch).failure?.kind == .inputOutput, "batch \(batch.id) did not flush")
@@ -109,7 +109,7 @@ struct StoreFailureTests {
 
     @Test func `a stop that can't be written counts as a crash`() async throws {
         let store = try Store.open(path: folder.database)
-        await store.commit([StoredMessage(1)], reserveThrough: 1000)
+        await store.commit([StoredMessage(1)], reserveBelow: 1000)
         FaultyDisk.set(.write, in: folder.path)
         let error = try #require(throws: StoreError.self) { try store.close(nextSequence: 2) }
         #expect(error.code == .inputOutput)

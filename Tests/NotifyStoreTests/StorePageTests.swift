@@ -63,7 +63,7 @@ struct StorePageTests {
 
     @Test(arguments: [-1, 0, 1])
     func `a page has at most its maximum number of bytes`(more: Int) async throws {
-        let overhead = FrameHeader.size + Deliver.fixedSize + 1
+        let overhead = FrameHeader.size + Delivery.fixedSize + 1
         let half = 128 * 1024 - overhead
         let store = try await store([
             StoredMessage(1, "a", payload: Array(repeating: 1, count: half)),
@@ -144,14 +144,14 @@ struct StorePageTests {
         let store = try await store(messages)
         #expect(try await store.everything(SubscriptionFilter("rare")).map(\.sequence) == rare.sorted())
         let work = await work(of: store)
-        #expect(work.segmentsPassed == 9)
+        #expect(work.segmentsSkipped == 9)
         #expect(work.rowsScanned == 4096 + 11)
         #expect(work.namesMatched == 2)
 
         let nothing = try await store.page(SubscriptionFilter("absent"), subscription: 2)
         #expect(nothing.scannedThrough == 10 * 4096 + 10)
         #expect(await self.work(of: store).rowsScanned == work.rowsScanned)
-        #expect(await self.work(of: store).segmentsPassed == work.segmentsPassed + 11)
+        #expect(await self.work(of: store).segmentsSkipped == work.segmentsSkipped + 11)
         try store.close(nextSequence: 50_000)
     }
 

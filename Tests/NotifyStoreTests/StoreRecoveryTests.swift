@@ -16,7 +16,7 @@ struct StoreRecoveryTests {
 
     @Test func `a clean stop continues at the exact sequence`() async throws {
         var store = try Store.open(path: folder.database)
-        await store.commit([StoredMessage(1), StoredMessage(7)], reserveThrough: 1 << 24)
+        await store.commit([StoredMessage(1), StoredMessage(7)], reserveBelow: 1 << 24)
         try store.close(nextSequence: 12)
         #expect(!FileManager.default.fileExists(atPath: folder.database + "-wal"))
 
@@ -29,7 +29,7 @@ struct StoreRecoveryTests {
 
     @Test func `a killed process continues after its last sequence`() async throws {
         var store: Store? = try Store.open(path: folder.database)
-        await store?.commit([StoredMessage(1)], reserveThrough: 5000)
+        await store?.commit([StoredMessage(1)], reserveBelow: 5000)
         store?.sequencesUsed(below: 40)
         store?.sequencesUsed(below: 42)
         // Without `close`, as a kill leaves it. The second one has used none when it is killed.
@@ -48,7 +48,7 @@ struct StoreRecoveryTests {
 
     @Test func `a crash continues at the reserved mark`() async throws {
         let store = try Store.open(path: folder.database)
-        await store.commit([], reserveThrough: 5000)
+        await store.commit([], reserveBelow: 5000)
         await store.commit([StoredMessage(1)])
         let crashed = try TemporaryFolder()
         try folder.copyDatabase(to: crashed)
@@ -67,7 +67,7 @@ struct StoreRecoveryTests {
 
     @Test func `a crash after a clean start keeps the mark`() async throws {
         var store = try Store.open(path: folder.database)
-        await store.commit([], reserveThrough: 5000)
+        await store.commit([], reserveBelow: 5000)
         try store.close(nextSequence: 10)
         store = try Store.open(path: folder.database)
         let crashed = try TemporaryFolder()
@@ -82,8 +82,8 @@ struct StoreRecoveryTests {
 
     @Test func `a mark never decreases`() async throws {
         var store = try Store.open(path: folder.database)
-        await store.commit([], reserveThrough: 9000)
-        await store.commit([], reserveThrough: 100)
+        await store.commit([], reserveBelow: 9000)
+        await store.commit([], reserveBelow: 100)
         try store.close(nextSequence: 20_000)
         store = try Store.open(path: folder.database)
         #expect(store.recovered.nextSequence == 20_000)

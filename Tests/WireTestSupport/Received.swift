@@ -55,12 +55,12 @@ package struct ReceivedMessage: Equatable, Sendable {
     package var text: String { String(decoding: payload, as: UTF8.self) }
 
     fileprivate init(_ frame: FrameDecoder.Frame, in run: Run?) throws {
-        let deliver = try Deliver(reading: frame.body)
-        stamp = deliver.stamp
-        name = String(decoding: deliver.parts.name, as: UTF8.self)
-        object = String(decoding: deliver.parts.object, as: UTF8.self)
-        headers = Array(deliver.parts.headers)
-        payload = Array(deliver.parts.payload)
+        let delivery = try Delivery(reading: frame.body)
+        stamp = delivery.stamp
+        name = String(decoding: delivery.parts.name, as: UTF8.self)
+        object = String(decoding: delivery.parts.object, as: UTF8.self)
+        headers = Array(delivery.parts.headers)
+        payload = Array(delivery.parts.payload)
         subscription = run?.subscription ?? 0
         isRedelivery = run?.isRedelivery ?? false
     }

@@ -21,7 +21,7 @@ import Testing
                         let parts = MessageParts(
                             name: name, object: object, messageID: UnsafeRawBufferPointer(start: nil, count: 0),
                             headers: headers, payload: payload)
-                        _ = Deliver.append(stamp, parts, to: &buffer)
+                        _ = Delivery.append(stamp, parts, to: &buffer)
                     }
                 }
             }

@@ -55,7 +55,7 @@ struct Ledger {
         limits[Resource.subscriptions.rawValue] = configuration.subscriptionsPerUser
         limits[Resource.durableSubscriptions.rawValue] = configuration.durableSubscriptionsPerUser
         limits[Resource.registrationBytes.rawValue] = configuration.subscriptionBytesPerUser
-        limits[Resource.receivedBytes.rawValue] = configuration.partialBytesPerUser
+        limits[Resource.receivedBytes.rawValue] = configuration.receivedBytesPerUser
         limits[Resource.outboxBytes.rawValue] = configuration.outboxBytesPerUser
         self.limits = limits
         memoryLimit = configuration.memoryBytes
@@ -161,7 +161,7 @@ extension Ledger {
 
     /// Whether the user's memory other than shared blocks exceeds half of its share. Then its connections may hold
     /// fewer answers and stored messages.
-    func isTight(_ uid: UInt32) -> Bool {
+    func isUnderMemoryPressure(_ uid: UInt32) -> Bool {
         guard let account = accounts[uid] else { return false }
         let kept = account.bytes - account.amounts[Resource.blockBytes.rawValue]
         return kept > (room(of: uid) + account.bytes) / 2
@@ -191,7 +191,7 @@ extension Ledger.Resource {
         case .connectionBytes: "connection_bytes"
         case .registrationBytes: "subscription_bytes"
         case .durableBytes: "durable_bytes"
-        case .receivedBytes: "half_received_bytes"
+        case .receivedBytes: "received_bytes"
         case .outboxBytes: "outbox_bytes"
         case .blockBytes: "block_bytes"
         case .answerBytes: "answer_bytes"
@@ -210,7 +210,7 @@ extension Ledger.Resource {
         case .connectionBytes: "bytes of connections"
         case .registrationBytes: "bytes of subscriptions"
         case .durableBytes: "bytes of durable subscriptions"
-        case .receivedBytes: "bytes of unfinished frames"
+        case .receivedBytes: "received bytes"
         case .outboxBytes: "bytes in outboxes"
         case .blockBytes: "bytes of messages"
         case .answerBytes: "bytes of answers"

@@ -13,7 +13,7 @@ package enum BrokerAction: Sendable {
     /// Storage failed (the reason, for users) or works again (nil).
     case storageHealthChanged(problem: String?)
     /// Work is left: call `runTick` soon, after pending events.
-    case continueSoon
+    case scheduleTick
     /// An event for the daemon's log, at the detail set in `Broker.logDetail`.
     case log(BrokerEvent)
     /// Draining is complete: everything is committed, and every connection has `closing` in its outbox.

@@ -24,7 +24,7 @@ extension Broker {
         case .success: succeeded(batch)
         case .failure(let failure): failed(batch, failure, now: now)
         }
-        for slot in commits.takeHeldConnections() {
+        for slot in commits.takePausedConnections() {
             resume(slot, .logBehind)
         }
     }
@@ -33,12 +33,12 @@ extension Broker {
         storageWorks()
         statistics.stored += UInt64(batch.messageCount)
         for part in batch.log.sealed {
-            handToLiveReaders(part)
+            deliverToLiveReaders(part)
             readers.committed(part.block)
         }
         commits.persisted(batch)
         for waiter in batch.log.waiters where waiter.wantsReceipt && connections.contains(waiter.connection) {
-            connections[waiter.connection.slot].receiptSettled()
+            connections[waiter.connection.slot].receiptResolved()
             answer(waiter.connection.slot, receipt: waiter.receipt)
         }
         for continuation in batch.log.continuations {
@@ -64,7 +64,7 @@ extension Broker {
         durables.progressFailed(batch.progressOf)
         let error = failure.wireError
         for waiter in batch.log.waiters where connections.contains(waiter.connection) {
-            if waiter.wantsReceipt { connections[waiter.connection.slot].receiptSettled() }
+            if waiter.wantsReceipt { connections[waiter.connection.slot].receiptResolved() }
             refuse(waiter.connection.slot, request: waiter.receipt.request, error)
         }
         for continuation in batch.log.continuations {

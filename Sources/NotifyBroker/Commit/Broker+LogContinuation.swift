@@ -12,7 +12,7 @@ extension Broker {
         let pending = commits.pending.changes.compactMap { if case .create(let record) = $0 { record.id } else { nil } }
         let records = durables.slots.map { durables.record(of: $0, owner: access.identity(durables[$0].owner)) }
         return LogContinuation(
-            reservedThrough: max(commits.sequencer.mark, commits.sequencer.next),
+            reservedBelow: max(commits.sequencer.reservedBelow, commits.sequencer.next),
             nextSubscriptionID: durables.nextID,
             subscriptions: records.filter { !pending.contains($0.id) }.sorted { $0.id < $1.id })
     }

@@ -8,7 +8,7 @@ import NotifyWire
 struct CommitPipeline {
     /// Posts are refused when this many times `pendingLimit` is pending. Reading pauses at `pendingLimit` already, but
     /// each connection may add one more message before, and there may be many.
-    private static let pendingOverrun = 8
+    private static let maximumPendingFactor = 8
 
     private let pendingLimit: Int
     private let retryDelay: Duration
@@ -24,13 +24,13 @@ struct CommitPipeline {
     /// The highest sequence committed to the log.
     private(set) var persistedThrough: UInt64
     /// Connections that are not read from until the next batch has an outcome.
-    private var heldConnections: Set<ConnectionSlot> = []
+    private var pausedConnections: Set<ConnectionSlot> = []
 
     init(_ configuration: BrokerConfiguration, recovered: RecoveredLog) {
         pendingLimit = configuration.pendingLogBytes
         retryDelay = configuration.storageRetryDelay
         progressDelay = configuration.acknowledgementDelay
-        sequencer = Sequencer(next: recovered.nextSequence, usableThrough: recovered.usableThrough)
+        sequencer = Sequencer(next: recovered.nextSequence, usableBelow: recovered.usableBelow)
         persistedThrough = recovered.persistedThrough
     }
 
@@ -51,7 +51,7 @@ struct CommitPipeline {
     /// - Throws: `storageFailed` or `logFull` if storage fails, or `storageFailed` if too much is pending.
     func checkRoom() throws(WireError) {
         if let failure = health.failure { throw failure.wireError }
-        guard pending.bytes < pendingLimit * Self.pendingOverrun else {
+        guard pending.bytes < pendingLimit * Self.maximumPendingFactor else {
             throw WireError(.storageFailed, "not stored: too much waits for the disk already; post it again later")
         }
     }
@@ -63,7 +63,7 @@ struct CommitPipeline {
         pending.append(stamp, parts, resolution)
     }
 
-    /// Whether the open block must be cut before another message is added.
+    /// Whether the open block must be sealed before another message is added.
     @inline(__always)
     var isOpenBlockFull: Bool { pending.open.block.frames.writerIndex >= Egress.blockBytes }
 
@@ -78,13 +78,13 @@ struct CommitPipeline {
     var isBehind: Bool { pending.bytes > pendingLimit }
 
     /// Holds a connection until the outcome of the next batch is known. Returns whether it was not held already.
-    mutating func hold(_ slot: ConnectionSlot) -> Bool { heldConnections.insert(slot).inserted }
+    mutating func pauseUntilOutcome(_ slot: ConnectionSlot) -> Bool { pausedConnections.insert(slot).inserted }
 
     /// Adds a change and the continuation of its commit, and requests a commit.
     mutating func append(_ change: DurableChange?, then continuation: PendingLog.Continuation, isSynced: Bool = false) {
         pending.append(change, then: continuation)
         pending.isSynced = pending.isSynced || isSynced
-        pending.isWanted = true
+        pending.isRequested = true
     }
 
     /// Adds a change that no request waits for.
@@ -107,7 +107,7 @@ struct CommitPipeline {
 
     /// Requests that the next batch is committed as soon as the store is free.
     mutating func requestCommit() {
-        pending.isWanted = true
+        pending.isRequested = true
     }
 
     /// Notes that there is progress to persist, and schedules a commit after `progressDelay`.
@@ -117,13 +117,13 @@ struct CommitPipeline {
     }
 
     /// Ends the log's open block and returns its bytes.
-    mutating func cutOpenBlock() -> ByteBuffer { pending.cut() }
+    mutating func sealOpenBlock() -> ByteBuffer { pending.sealOpenBlock() }
 
     /// Whether no request waits for a commit and no batch is in flight.
-    var isIdle: Bool { inFlight == nil && !pending.isWanted }
+    var isIdle: Bool { inFlight == nil && !pending.isRequested }
 
     mutating func connectionEnded(_ slot: ConnectionSlot) {
-        heldConnections.remove(slot)
+        pausedConnections.remove(slot)
     }
 
     // MARK: Batches
@@ -136,17 +136,17 @@ struct CommitPipeline {
     ) -> CommitBatch? {
         guard inFlight == nil else { return nil }
         let isDue = deadline.map { $0 <= now } ?? false
-        var reservation = !health.isFailing || isDue ? sequencer.wantedReservation : nil
+        var reservation = !health.isFailing || isDue ? sequencer.neededReservation : nil
         // While storage fails, each retry writes something, to detect that it works again.
-        if isDue, health.isFailing { reservation = reservation ?? sequencer.mark }
-        guard pending.isWanted || reservation != nil || (isDue && hasProgress) else {
+        if isDue, health.isFailing { reservation = reservation ?? sequencer.reservedBelow }
+        guard pending.isRequested || reservation != nil || (isDue && hasProgress) else {
             if isDue { deadline = nil }
             return nil
         }
         let progress = takeProgress()
-        _ = pending.cut()
+        _ = pending.sealOpenBlock()
         let batch = InFlightBatch(
-            id: nextBatchID, log: pending, progressOf: progress.slots, reserveThrough: reservation, started: now)
+            id: nextBatchID, log: pending, progressOf: progress.slots, reserveBelow: reservation, started: now)
         pending = PendingLog()
         deadline = nil
         nextBatchID += 1
@@ -154,16 +154,16 @@ struct CommitPipeline {
         inFlight = batch
         return CommitBatch(
             id: batch.id, blocks: batch.log.sealed.map(\.block), changes: batch.log.changes + progress.changes,
-            reserveThrough: reservation, isSynced: batch.log.isSynced, isProbe: health.isFailing)
+            reserveBelow: reservation, isSynced: batch.log.isSynced, isProbe: health.isFailing)
     }
 
     /// Takes the batch in flight, if the outcome belongs to it.
     mutating func takeInFlight(_ outcome: CommitOutcome) -> InFlightBatch? {
         guard let batch = inFlight, batch.id == outcome.batchID else { return nil }
         inFlight = nil
-        if let mark = batch.reserveThrough {
+        if let mark = batch.reserveBelow {
             let succeeded = if case .success = outcome.result { true } else { false }
-            sequencer.reservationEnded(through: mark, succeeded: succeeded)
+            sequencer.reservationEnded(below: mark, succeeded: succeeded)
         }
         return batch
     }
@@ -174,9 +174,9 @@ struct CommitPipeline {
     }
 
     /// Takes the held connections: reading from them resumes.
-    mutating func takeHeldConnections() -> [ConnectionSlot] {
-        defer { heldConnections = [] }
-        return heldConnections.sorted()
+    mutating func takePausedConnections() -> [ConnectionSlot] {
+        defer { pausedConnections = [] }
+        return pausedConnections.sorted()
     }
 
     // MARK: Health
@@ -190,23 +190,23 @@ struct CommitPipeline {
     /// Notes that a commit succeeded. Returns whether the health changed.
     mutating func storageWorks() -> Bool { health.set(nil) }
 
-    func silenceDeadline(pageStarted: Duration?) -> Duration? {
-        health.silenceDeadline(since: .earlier(inFlight?.started, pageStarted))
+    func responseDeadline(pageStarted: Duration?) -> Duration? {
+        health.responseDeadline(since: .earlier(inFlight?.started, pageStarted))
     }
 
     /// Considers storage failed if the store has not answered for too long. Returns whether the health changed.
-    mutating func noteSilence(pageStarted: Duration?, now: Duration) -> Bool {
-        guard let silent = silenceDeadline(pageStarted: pageStarted), silent <= now else { return false }
+    mutating func checkResponseDeadline(pageStarted: Duration?, now: Duration) -> Bool {
+        guard let silent = responseDeadline(pageStarted: pageStarted), silent <= now else { return false }
         // If only a page is late, a commit must show that storage works again.
         deadline = deadline ?? now + retryDelay
         return health.set(
             StorageFailure(
-                kind: .inputOutput, message: "the disk has not answered for \(StorageHealth.longestSilence)"))
+                kind: .inputOutput, message: "the disk has not answered for \(StorageHealth.responseTimeout)"))
     }
 
     /// When the pipeline must act even without an event. While a batch is in flight no other begins, however late it
     /// is.
     func nextDeadline(pageStarted: Duration?) -> Duration? {
-        .earlier(inFlight == nil ? deadline : nil, silenceDeadline(pageStarted: pageStarted))
+        .earlier(inFlight == nil ? deadline : nil, responseDeadline(pageStarted: pageStarted))
     }
 }

@@ -6,7 +6,7 @@ struct InFlightBatch {
     let log: PendingLog
     /// The durable subscriptions whose progress is in it.
     let progressOf: Set<DurableSlot>
-    let reserveThrough: UInt64?
+    let reserveBelow: UInt64?
     let started: Duration
 
     var lastSequence: UInt64? { log.sealed.last?.block.entries.last?.sequence }

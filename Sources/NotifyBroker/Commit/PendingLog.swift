@@ -39,7 +39,7 @@ struct PendingLog {
     /// Whether it must be flushed to disk.
     var isSynced = false
     /// Whether requests wait for it: then it is committed as soon as the store is free.
-    var isWanted = false
+    var isRequested = false
     /// The memory of its content, in bytes.
     private(set) var bytes = 0
     /// The bytes charged to each user for it.
@@ -54,7 +54,7 @@ struct PendingLog {
     /// Encodes a message and returns its position in the open block.
     mutating func append(_ stamp: Stamp, _ parts: MessageParts, _ resolution: Resolution) -> (start: Int, end: Int) {
         let start = open.block.frames.writerIndex
-        let size = Deliver.append(stamp, parts, to: &open.block.frames)
+        let size = Delivery.append(stamp, parts, to: &open.block.frames)
         open.block.entries.append(
             LogBlock.Entry(sequence: stamp.sequence, offset: UInt32(start), length: UInt32(size)))
         open.resolutions.append(resolution)
@@ -63,7 +63,7 @@ struct PendingLog {
             bytes += resolution.byteCount
             lastResolution = resolution
         }
-        isWanted = true
+        isRequested = true
         return (start, start + size)
     }
 
@@ -83,7 +83,7 @@ struct PendingLog {
     }
 
     /// Ends the open block, and returns its bytes.
-    mutating func cut() -> ByteBuffer {
+    mutating func sealOpenBlock() -> ByteBuffer {
         guard !open.block.entries.isEmpty else { return ByteBuffer() }
         let frames = open.block.frames
         sealed.append(open)

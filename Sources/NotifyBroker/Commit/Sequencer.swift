@@ -10,23 +10,23 @@ struct Sequencer {
 
     private(set) var next: UInt64
     /// Sequences below this are reserved. A start after a crash continues from here.
-    private(set) var mark: UInt64
+    private(set) var reservedBelow: UInt64
     /// Sequences below this may be used even if they are not reserved.
-    private let usableThrough: UInt64
+    private let usableBelow: UInt64
     private var isReserving = false
 
     /// - Parameters:
     ///   - next: The first sequence that was never used.
-    ///   - usableThrough: Sequences below this may be used before any reservation.
-    init(next: UInt64, usableThrough: UInt64 = 0) {
+    ///   - usableBelow: Sequences below this may be used before any reservation.
+    init(next: UInt64, usableBelow: UInt64 = 0) {
         self.next = next
-        self.usableThrough = usableThrough
-        mark = next
+        self.usableBelow = usableBelow
+        reservedBelow = next
     }
 
     /// The last sequence assigned, in this run or an earlier one.
     var last: UInt64 { next - 1 }
-    var isReady: Bool { next < max(mark, usableThrough) }
+    var isReady: Bool { next < max(reservedBelow, usableBelow) }
 
     /// Takes the next sequence; nil if none is available.
     mutating func take() -> UInt64? {
@@ -35,19 +35,19 @@ struct Sequencer {
         return next
     }
 
-    /// The mark to reserve through; nil while no reservation is needed.
-    var wantedReservation: UInt64? {
-        guard !isReserving, mark < next + Self.blockSize / 2 else { return nil }
+    /// The bound to reserve below; nil while no reservation is needed.
+    var neededReservation: UInt64? {
+        guard !isReserving, reservedBelow < next + Self.blockSize / 2 else { return nil }
         let wanted = min(next + Self.blockSize, Self.end)
-        return wanted > mark ? wanted : nil
+        return wanted > reservedBelow ? wanted : nil
     }
 
     mutating func reservationBegan() {
         isReserving = true
     }
 
-    mutating func reservationEnded(through mark: UInt64, succeeded: Bool) {
+    mutating func reservationEnded(below bound: UInt64, succeeded: Bool) {
         isReserving = false
-        if succeeded { self.mark = max(self.mark, mark) }
+        if succeeded { reservedBelow = max(reservedBelow, bound) }
     }
 }

@@ -3,7 +3,7 @@ import NotifyLog
 /// Whether storage works, judged by the latest commits and pages.
 struct StorageHealth {
     /// How long a commit or a page may take before storage is considered failed.
-    static let longestSilence = Duration.seconds(10)
+    static let responseTimeout = Duration.seconds(10)
 
     /// Why storage is considered failed; nil while it works.
     private(set) var failure: StorageFailure?
@@ -20,8 +20,8 @@ struct StorageHealth {
     }
 
     /// When a store that has not answered a request made at `started` is considered failed.
-    func silenceDeadline(since started: Duration?) -> Duration? {
+    func responseDeadline(since started: Duration?) -> Duration? {
         guard !isFailing, let started else { return nil }
-        return started + Self.longestSilence
+        return started + Self.responseTimeout
     }
 }

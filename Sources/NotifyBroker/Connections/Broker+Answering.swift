@@ -17,7 +17,7 @@ extension Broker {
     mutating func refuse(
         _ slot: ConnectionSlot, request: UInt64, _ error: WireError, subscription: UInt32 = 0, detail: UInt64 = 0
     ) {
-        turns.spend(Turns.Cost.refusal)
+        scheduler.spend(FairScheduler.Cost.refusal)
         if logs(.debug) {
             log(.refused(request: request, code: error.code, message: error.message, isFatal: false), on: slot)
         }

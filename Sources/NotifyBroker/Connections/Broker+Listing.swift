@@ -11,28 +11,28 @@ struct Listing {
 
 extension Broker {
     /// Begins to answer a list. The connection's later requests wait until it is complete.
-    mutating func list(_ list: List, _ slot: ConnectionSlot) {
+    mutating func list(_ list: ListRequest, _ slot: ConnectionSlot) {
         let identity = connections[slot].identity
-        turns.spend(durables.count)
+        scheduler.spend(durables.count)
         let keys = durables.keys.filter { access.mayManage(uid: $0.uid, identity) }.sorted()
         let ids = keys.compactMap { key in durables.slot(of: key).map { durables[$0].id } }
         connections[slot].listing = Listing(request: list.request, rest: ids[...])
-        listOn(slot)
+        continueList(slot)
     }
 
     /// Continues a list, until the connection's slice of work is used up or too many answers wait for the peer.
     @inline(__always)
-    mutating func listOn(_ slot: ConnectionSlot) {
-        while connections[slot].listing != nil, turns.hasWorkLeft, connections[slot].pauses.isEmpty {
+    mutating func continueList(_ slot: ConnectionSlot) {
+        while connections[slot].listing != nil, scheduler.hasWorkLeft, connections[slot].pauses.isEmpty {
             listNext(slot)
-            holdBackIfUnread(slot)
+            pauseIfAnswersUnread(slot)
         }
     }
 
     /// Answers the next entry, or the end of the list.
     private mutating func listNext(_ slot: ConnectionSlot) {
         guard let request = connections[slot].listing?.request else { return }
-        turns.spend(Turns.Cost.listEntry)
+        scheduler.spend(FairScheduler.Cost.listEntry)
         guard let id = connections[slot].listing?.rest.popFirst() else {
             connections[slot].listing = nil
             answer(slot, ListEnd(request: request))

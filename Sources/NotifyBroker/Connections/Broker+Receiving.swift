@@ -5,17 +5,18 @@ import NotifyWire
 extension Broker {
     /// The memory of an idle connection, here and in the host.
     private static let connectionBytes = 6 << 10
-    private static let freeReceivedBytes = 1 << 10
+    private static let unchargedReceivedBytes = 1 << 10
     /// The number of posts after which the size of unread answers is checked. After other requests it is checked each
     /// time.
-    private static let framesPerLook = 16
+    private static let framesPerCheck = 16
 
     /// Must be called when a peer has connected. If a limit is exceeded, the connection is sent an error and closed.
     package mutating func connectionOpened(_ peer: Peer, now: BrokerTime) -> ConnectionID {
         let uid = peer.identity.uid
         let id = connections.open(
             peer, identity: access.retain(peer.identity),
-            greetingDeadline: now.monotonic + configuration.greetingTimeout, heldBlocks: egress.heldBlocks(of: uid))
+            greetingDeadline: now.monotonic + configuration.greetingTimeout,
+            retainedBlocks: egress.retainedBlocks(of: uid))
         egress.open(id.slot)
         if logs(.debug) { log(.connected, on: id.slot) }
         ledger.change(.connections, by: 1, uid: uid)
@@ -73,35 +74,35 @@ extension Broker {
         beginTurn(of: slot)
         let pendingBytes = commits.pending.bytes
         defer {
-            turns.endSlice(of: connections[slot].uid)
+            scheduler.endSlice(of: connections[slot].uid)
             if commits.pending.bytes != pendingBytes { chargePending(since: pendingBytes, to: slot) }
         }
         var used = 0
         var count = 0
-        listOn(slot)
+        continueList(slot)
         var decoder = decoder(for: slot)
-        var mayGoOn = connections.mayGoOn(slot)
-        while mayGoOn, turns.hasWorkLeft {
+        var mayProcess = connections.mayProcess(slot)
+        while mayProcess, scheduler.hasWorkLeft {
             guard let frame = try decoder.next(in: bytes.slice(from: used)) else {
-                holdBackIfUnread(slot)
+                pauseIfAnswersUnread(slot)
                 endTurn(of: slot, hasMore: false)
                 return used
             }
             used += frame.size
-            turns.spend(Turns.Cost.frame + frame.size >> Turns.Cost.bytesShift)
+            scheduler.spend(FairScheduler.Cost.frame + frame.size >> FairScheduler.Cost.bytesShift)
             frameReceived(frame, from: slot, now: now)
             // A hello, which raises the limit on frames, is the first frame processed.
             if count == 0 { decoder = self.decoder(for: slot) }
             count &+= 1
-            if count.isMultiple(of: Self.framesPerLook) { holdBackIfUnread(slot) }
-            mayGoOn = connections.mayGoOn(slot)
+            if count.isMultiple(of: Self.framesPerCheck) { pauseIfAnswersUnread(slot) }
+            mayProcess = connections.mayProcess(slot)
         }
         guard !connections[slot].session.isClosing else { return bytes.count }
-        holdBackIfUnread(slot)
+        pauseIfAnswersUnread(slot)
         let next = try decoder.next(in: bytes.slice(from: used))
         // A connection is queued with an incomplete frame alone, too, if the slice was empty: reading takes time as
         // well.
-        endTurn(of: slot, hasMore: next != nil || connections[slot].listing != nil || turns.isSliceEmpty)
+        endTurn(of: slot, hasMore: next != nil || connections[slot].listing != nil || scheduler.isSliceEmpty)
         return used
     }
 
@@ -120,7 +121,7 @@ extension Broker {
 
     private mutating func chargeReceived(_ rest: UnsafeRawBufferPointer, to slot: ConnectionSlot) throws(WireError) {
         // The memory charged for every connection covers short incomplete frames.
-        let change = connections[slot].charge(receivedBytes: rest.count > Self.freeReceivedBytes ? rest.count : 0)
+        let change = connections[slot].charge(receivedBytes: rest.count > Self.unchargedReceivedBytes ? rest.count : 0)
         guard change != 0 else { return }
         let uid = connections[slot].uid
         ledger.change(.receivedBytes, by: change, uid: uid)
@@ -136,7 +137,7 @@ extension Broker {
         case .handle(.post): postReceived(frame, from: slot, now: now)
         case .handle(let kind):
             requestReceived(kind, frame, from: slot, now: now)
-            holdBackIfUnread(slot)
+            pauseIfAnswersUnread(slot)
         case .greet: greet(frame, slot, now: now)
         case .refuse(let error): refuse(slot, request: 0, error, detail: UInt64(frame.kind))
         case .fail(let error): fail(slot, error, now: now)
@@ -184,7 +185,7 @@ extension Broker {
         ledger.change(.connectionBytes, by: -Self.connectionBytes, uid: connections[slot].uid)
         access.release(connections[slot].identity)
         if ledger.amount(of: .connections, uid: connections[slot].uid) == 0 {
-            egress.forgetBlocks(of: connections[slot].uid)
+            egress.removeRetainedBlocks(of: connections[slot].uid)
         }
         connections.remove(slot)
     }
@@ -207,6 +208,6 @@ extension Broker {
 
     mutating func resume(_ slot: ConnectionSlot, _ reason: Connection.Pauses) {
         if connections.resume(slot, reason) { actions.append(.resumeReading(connections[slot].id)) }
-        if connections[slot].turn == .held, connections[slot].pauses == .backlog { waitForTurn(slot) }
+        if connections[slot].turn == .deferred, connections[slot].pauses == .backlog { enqueue(slot) }
     }
 }

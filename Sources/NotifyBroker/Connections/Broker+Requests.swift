@@ -42,17 +42,17 @@ extension Broker {
         case .subscribe: try subscribe(Subscribe(frame), slot)
         case .detach: try detach(Detach(frame), slot)
         case .remove: try remove(Remove(frame), slot)
-        case .list: try list(List(frame), slot)
+        case .list: try list(ListRequest(frame), slot)
         case .ping: try answer(slot, Pong(request: Ping(frame).request))
         case .statistics:
-            let request = try Statistics(frame).request
-            turns.spend(Turns.Cost.statistics)
+            let request = try StatisticsRequest(frame).request
+            scheduler.spend(FairScheduler.Cost.statistics)
             answer(slot, StatisticsReport(request: request, counters: counters(now: now)))
         case .limits:
             let request = try LimitsRequest(frame).request
             let identity = connections[slot].identity
             let users = ledger.users.filter { access.mayManage(uid: $0, identity) }
-            turns.spend(Turns.Cost.statistics * (1 + users.count))
+            scheduler.spend(FairScheduler.Cost.statistics * (1 + users.count))
             answer(slot, StatisticsReport(request: request, counters: limits(of: users)))
         default:
             throw WireError(.unknownFrame, "frame kind \(kind.rawValue) is not a request")

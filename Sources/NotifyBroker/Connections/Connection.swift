@@ -25,11 +25,11 @@ struct Connection {
         /// There is nothing to process.
         case none
         /// It is in the queue.
-        case waiting
+        case queued
         /// Its frames are being processed now.
-        case going
+        case running
         /// It will be queued when `backlog` is the only reason left not to read from it.
-        case held
+        case deferred
     }
 
     let id: ConnectionID
@@ -48,23 +48,23 @@ struct Connection {
     /// Requests to attach to a durable subscription that wait for their commit.
     var unansweredAttaches: Set<UInt64> = []
     /// Posts that wait for their commit to be answered with a receipt.
-    private(set) var unreceiptedPosts = 0
+    private(set) var postsAwaitingReceipts = 0
     /// Bytes charged for received and unprocessed frames, incomplete ones included.
     private(set) var receivedBytes = 0
     /// Bytes charged for its outbox: volatile messages, memory of its own, and the user's shared blocks at that time.
     var outboxCharge = (waiting: 0, own: 0, shared: 0)
     /// The shared blocks of the connection's user.
-    let heldBlocks: HeldBlocks
+    let retainedBlocks: RetainedBlocks
     /// Whether log readers wait for room in its outbox.
-    var hasHeldReaders = false
+    var hasBlockedReaders = false
     /// Empty while it is read from.
     var pauses: Pauses = []
     var turn = Turn.none
     /// The list request that is being answered; nil if there is none.
     var listing: Listing?
 
-    init(id: ConnectionID, peer: Peer, identity: IdentityID, session: Session, heldBlocks: HeldBlocks) {
-        self.heldBlocks = heldBlocks
+    init(id: ConnectionID, peer: Peer, identity: IdentityID, session: Session, retainedBlocks: RetainedBlocks) {
+        self.retainedBlocks = retainedBlocks
         self.id = id
         uid = peer.identity.uid
         gid = peer.identity.gid
@@ -73,12 +73,12 @@ struct Connection {
         self.session = session
     }
 
-    mutating func receiptOwed() {
-        unreceiptedPosts += 1
+    mutating func receiptRequested() {
+        postsAwaitingReceipts += 1
     }
 
-    mutating func receiptSettled() {
-        unreceiptedPosts -= 1
+    mutating func receiptResolved() {
+        postsAwaitingReceipts -= 1
     }
 
     /// Sets the charge for received and unprocessed bytes. Returns by how many bytes it grew.

@@ -33,12 +33,13 @@ struct Connections {
     // MARK: Opening and closing
 
     mutating func open(
-        _ peer: Peer, identity: IdentityID, greetingDeadline: Duration, heldBlocks: HeldBlocks = HeldBlocks()
+        _ peer: Peer, identity: IdentityID, greetingDeadline: Duration,
+        retainedBlocks: RetainedBlocks = RetainedBlocks()
     ) -> ConnectionID {
         let id = table.insert { id in
             Connection(
                 id: id, peer: peer, identity: identity, session: Session(greetingDeadline: greetingDeadline),
-                heldBlocks: heldBlocks)
+                retainedBlocks: retainedBlocks)
         }
         watchDeadline(of: id.slot)
         return id
@@ -88,7 +89,7 @@ struct Connections {
     }
 
     /// Takes the connections whose deadline has passed.
-    mutating func takeLate(now: Duration) -> [ConnectionSlot] {
+    mutating func takeExpired(now: Duration) -> [ConnectionSlot] {
         guard let earliestDeadline, earliestDeadline <= now else { return [] }
         let all = timed
         self.earliestDeadline = nil
@@ -104,7 +105,7 @@ struct Connections {
 
     /// Whether more frames of the connection may be processed.
     @inline(__always)
-    func mayGoOn(_ slot: ConnectionSlot) -> Bool {
+    func mayProcess(_ slot: ConnectionSlot) -> Bool {
         let (pauses, state) = (self[slot].pauses, self[slot].session.state)
         if case .closing = state { return false }
         return pauses.isEmpty

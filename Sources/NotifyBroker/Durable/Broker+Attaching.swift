@@ -55,7 +55,7 @@ extension Broker {
         // attached and may have seen messages.
         commits.append(change, then: .attached(durables[durable].id, attachment), isSynced: true)
         chargeDurable(durable)
-        holdIfLogBehind(slot)
+        pauseIfLogBehind(slot)
     }
 
     private func attachment(for subscribe: Subscribe, _ slot: ConnectionSlot, isResumed: Bool) -> Attachment {
@@ -111,7 +111,7 @@ extension Broker {
         guard connections.contains(earlier.connection) else { return }
         connections[earlier.connection.slot].subscriptions[earlier.number] = nil
         refuse(
-            earlier.connection.slot, request: isUnanswered(earlier) ? earlier.request : 0,
+            earlier.connection.slot, request: takeUnanswered(earlier) ? earlier.request : 0,
             WireError(.takenOver, "another connection of this client took over '\(durables[slot].name)'"),
             subscription: earlier.number)
     }
@@ -127,7 +127,7 @@ extension Broker {
         if durables[slot].attachmentCommitted(attachment) {
             openReader(of: slot)
         }
-        guard isUnanswered(attachment) else { return }
+        guard takeUnanswered(attachment) else { return }
         answer(
             attachment.connection.slot,
             Subscribed(
@@ -185,14 +185,14 @@ extension Broker {
     }
 
     private mutating func refuseAttach(_ attachment: Attachment, _ error: WireError) {
-        guard isUnanswered(attachment) else { return }
+        guard takeUnanswered(attachment) else { return }
         refuse(
             attachment.connection.slot, request: attachment.request, error, subscription: attachment.number)
     }
 
     /// Removes the request from those that await an answer. Returns whether it was among them: then the caller must
     /// answer it.
-    private mutating func isUnanswered(_ attachment: Attachment) -> Bool {
+    private mutating func takeUnanswered(_ attachment: Attachment) -> Bool {
         connections.contains(attachment.connection)
             && connections[attachment.connection.slot].unansweredAttaches.remove(attachment.request) != nil
     }
@@ -237,6 +237,6 @@ extension Broker {
         let id = durables[durable].id
         commits.append(
             .remove(id: id), then: .removed(id, connection: connections[slot].id, request: remove.request))
-        holdIfLogBehind(slot)
+        pauseIfLogBehind(slot)
     }
 }

@@ -65,7 +65,7 @@ struct DurableSubscription {
 
     // MARK: Attaching
 
-    enum AttachVerdict: Equatable {
+    enum AttachDecision: Equatable {
         /// Nothing is attached.
         case free
         /// The same client is attached on an earlier connection, which loses the subscription.
@@ -76,7 +76,7 @@ struct DurableSubscription {
     /// Decides whether a client may attach on a connection.
     func attachRequested(
         by instance: ClientInstance, on connection: ConnectionID, filter: SubscriptionFilter
-    ) -> AttachVerdict {
+    ) -> AttachDecision {
         guard self.filter == filter else {
             return .refused(
                 WireError(

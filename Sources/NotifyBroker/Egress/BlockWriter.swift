@@ -17,12 +17,12 @@ struct BlockWriter {
     /// Appends one delivery and returns its position.
     mutating func append(_ stamp: Stamp, _ parts: MessageParts) -> (start: Int, end: Int) {
         let start = buffer.writerIndex
-        Deliver.append(stamp, parts, to: &buffer)
+        Delivery.append(stamp, parts, to: &buffer)
         return (start, buffer.writerIndex)
     }
 
     /// Returns the finished buffer and begins an empty one.
-    mutating func cut() -> ByteBuffer {
+    mutating func seal() -> ByteBuffer {
         let finished = buffer
         buffer = ByteBuffer()
         if finished.capacity <= Self.keptCapacity {

@@ -7,9 +7,9 @@ extension Broker {
     /// that the host can take.
     package mutating func finishTick(now: BrokerTime) {
         turnEnded()
-        readOn(now: now)
+        continueReaders(now: now)
         finishDrain()
-        if egress.usesOpenBlock { egress.openBlockEnded(commits.cutOpenBlock()) }
+        if egress.usesOpenBlock { egress.openBlockEnded(commits.sealOpenBlock()) }
         beginCommit(now: now)
         let counts = egress.seal()
         evictIfNeeded()
@@ -40,15 +40,15 @@ extension Broker {
     package mutating func settle(_ id: ConnectionID, isBlocked: Bool, now: BrokerTime) -> Settlement {
         guard connections.contains(id) else { return .open }
         let slot = id.slot
-        if turns.isAnyoneWaiting { turns.charge(Turns.Cost.flush, to: connections[slot].uid) }
-        egress[slot].settle(isBlocked: isBlocked, in: connections[slot].heldBlocks)
+        if scheduler.hasQueuedConnections { scheduler.charge(FairScheduler.Cost.flush, to: connections[slot].uid) }
+        egress[slot].settle(isBlocked: isBlocked, in: connections[slot].retainedBlocks)
         chargeOutbox(slot)
         if egress[slot].droppableBytes > 0 { limitOutbox(slot, now: now) }
-        holdBack(slot)
-        if connections[slot].hasHeldReaders, hasRoom(slot) {
-            connections[slot].hasHeldReaders = false
+        updateAnswerBackPressure(slot)
+        if connections[slot].hasBlockedReaders, hasRoom(slot) {
+            connections[slot].hasBlockedReaders = false
             wakeReaders(of: slot)
-            actions.append(.continueSoon)
+            actions.append(.scheduleTick)
         }
         return connections[slot].session.isClosing && egress[slot].isEmpty ? .closed : .open
     }
@@ -76,7 +76,7 @@ extension Broker {
     private mutating func chargeOutbox(_ slot: ConnectionSlot) {
         let waiting = egress[slot].droppableBytes
         let own = egress[slot].ownBytes
-        let shared = connections[slot].heldBlocks.byteCount
+        let shared = connections[slot].retainedBlocks.byteCount
         guard connections[slot].outboxCharge != (waiting, own, shared) else { return }
         chargeOutbox(slot, waiting: waiting, own: own)
     }
@@ -85,7 +85,7 @@ extension Broker {
     mutating func chargeOutbox(_ slot: ConnectionSlot, waiting: Int, own: Int) {
         let uid = connections[slot].uid
         let earlier = connections[slot].outboxCharge
-        let shared = connections[slot].heldBlocks.byteCount
+        let shared = connections[slot].retainedBlocks.byteCount
         connections[slot].outboxCharge = (waiting, own, shared)
         ledger.change(.outboxBytes, by: waiting - earlier.waiting, uid: uid)
         ledger.change(.answerBytes, by: own - earlier.own, uid: uid)
@@ -107,11 +107,11 @@ extension Broker {
                 .tooSlow,
                 "more than \(limit) bytes of messages waited for this connection, which asked to be closed then")
             fail(slot, error, detail: UInt64(limit), now: now)
-            actions.append(.continueSoon)
+            actions.append(.scheduleTick)
             return
         case .keepLatest:
-            if turns.mayReduce(now: now.monotonic) {
-                turns.reduced(bytes: egress[slot].droppableBytes, now: now.monotonic)
+            if scheduler.mayReduce(now: now.monotonic) {
+                scheduler.reduced(bytes: egress[slot].droppableBytes, now: now.monotonic)
                 dropped = egress[slot].keepLatest()
             } else if egress[slot].droppableBytes <= 2 * limit {
                 // Reductions are rate-limited: this outbox is checked again when more is added to it.
@@ -132,14 +132,14 @@ extension Broker {
 
     /// Stops processing the requests of a peer that does not read its answers.
     @inline(__always)
-    mutating func holdBackIfUnread(_ slot: ConnectionSlot) {
+    mutating func pauseIfAnswersUnread(_ slot: ConnectionSlot) {
         let unread = egress[slot].unreadBytes
         if unread > leastAnswerBytes, unread > answerLimit(of: slot) { pause(slot, .answersUnread) }
     }
 
     /// Stops reading from a peer that does not read its answers, and resumes once it has.
-    private mutating func holdBack(_ slot: ConnectionSlot) {
-        let kept = egress[slot].keptBytes
+    private mutating func updateAnswerBackPressure(_ slot: ConnectionSlot) {
+        let kept = egress[slot].reliableBytes
         if kept > leastAnswerBytes, kept > answerLimit(of: slot) {
             pause(slot, .answersUnread)
         } else if connections[slot].pauses.contains(.answersUnread), kept <= answerLimit(of: slot) / 2 {
@@ -152,6 +152,6 @@ extension Broker {
 
     @inline(__always)
     private func answerLimit(of slot: ConnectionSlot) -> Int {
-        ledger.isTight(connections[slot].uid) ? leastAnswerBytes : configuration.answerBytesPerConnection
+        ledger.isUnderMemoryPressure(connections[slot].uid) ? leastAnswerBytes : configuration.answerBytesPerConnection
     }
 }

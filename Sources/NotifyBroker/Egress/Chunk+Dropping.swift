@@ -5,21 +5,21 @@ extension Chunk {
     /// Drops the oldest messages of a droppable chunk until the charge for the rest is at most `limit`.
     ///
     /// The rest is a copy, so that it keeps no larger block alive.
-    func droppingOldest(of all: Missed, downTo limit: Int) -> (gone: Missed?, rest: Chunk?) {
+    func droppingOldest(of all: MessageSpan, downTo limit: Int) -> (dropped: MessageSpan?, rest: Chunk?) {
         // Buffer capacities are powers of two: this is the largest within the limit.
         let room = limit > 0 ? 1 << (Int.bitWidth - 1 - limit.leadingZeroBitCount) : 0
         var frames = bytes
-        var goneCount: UInt64 = 0
-        var lastGone = all.first
+        var droppedCount: UInt64 = 0
+        var lastDropped = all.first
         while frames.readableBytes > room, let frame = frames.readFrame() {
-            goneCount += 1
-            lastGone = frame.deliveredSequence
+            droppedCount += 1
+            lastDropped = frame.deliveredSequence
         }
-        guard goneCount < all.count else { return (all, nil) }
+        guard droppedCount < all.count else { return (all, nil) }
         let rest = ByteBuffer(bytes: frames.readableBytesView)
-        let remaining = Missed(count: all.count - goneCount, first: rest.deliveredSequence, last: all.last)
-        let gone = goneCount == 0 ? nil : Missed(count: goneCount, first: all.first, last: lastGone)
-        return (gone, Chunk(content: .droppable(remaining), bytes: rest, charge: rest.capacity))
+        let remaining = MessageSpan(count: all.count - droppedCount, first: rest.deliveredSequence, last: all.last)
+        let dropped = droppedCount == 0 ? nil : MessageSpan(count: droppedCount, first: all.first, last: lastDropped)
+        return (dropped, Chunk(content: .droppable(remaining), bytes: rest, charge: rest.capacity))
     }
 }
 

@@ -5,21 +5,21 @@ import NotifyWire
 struct Chunk {
     enum Content {
         /// Answers and durable runs, which must arrive.
-        case kept
+        case reliable
         /// Volatile messages, which may be dropped.
-        case droppable(Missed)
+        case droppable(MessageSpan)
         /// A gap: messages were dropped at this position. `bytes` is empty.
-        case gap(Missed)
+        case gap(MessageSpan)
     }
 
     /// A count of messages, with the lowest and the highest of their sequences.
-    struct Missed: Equatable {
+    struct MessageSpan: Equatable {
         var count: UInt64
         var first: UInt64
         var last: UInt64
 
-        static func + (left: Missed, right: Missed) -> Missed {
-            Missed(
+        static func + (left: MessageSpan, right: MessageSpan) -> MessageSpan {
+            MessageSpan(
                 count: left.count + right.count, first: min(left.first, right.first), last: max(left.last, right.last))
         }
     }
@@ -31,7 +31,7 @@ struct Chunk {
     /// The shared block that it keeps alive; nil if the bytes are its own.
     var block: SharedBlock?
     /// Counts the block for the user while the chunk exists.
-    var hold: BlockHold?
+    var reference: BlockReference?
 
     var isDroppable: Bool {
         if case .droppable = content { true } else { false }

@@ -48,20 +48,20 @@ struct Egress {
     private(set) var readersWithRuns: [ReaderID] = []
     private var counts = Counts()
 
-    private var heldBlocks: [UInt32: HeldBlocks] = [:]
+    private var retainedBlocks: [UInt32: RetainedBlocks] = [:]
 
     // MARK: Connections
 
     /// The shared blocks kept alive by the user's connections.
-    mutating func heldBlocks(of uid: UInt32) -> HeldBlocks {
-        if let blocks = heldBlocks[uid] { return blocks }
-        let blocks = HeldBlocks()
-        heldBlocks[uid] = blocks
+    mutating func retainedBlocks(of uid: UInt32) -> RetainedBlocks {
+        if let blocks = retainedBlocks[uid] { return blocks }
+        let blocks = RetainedBlocks()
+        retainedBlocks[uid] = blocks
         return blocks
     }
 
     /// Forgets the user's shared blocks: its last connection is closed.
-    mutating func forgetBlocks(of uid: UInt32) { heldBlocks[uid] = nil }
+    mutating func removeRetainedBlocks(of uid: UInt32) { retainedBlocks[uid] = nil }
 
     mutating func open(_ slot: ConnectionSlot) {
         if slot.index == outboxes.count { outboxes.append(Outbox()) }
@@ -111,11 +111,11 @@ struct Egress {
     // MARK: Volatile messages
 
     /// Encodes a volatile message and returns its position.
-    mutating func encode(_ stamp: Stamp, _ parts: MessageParts) -> Span.Place {
+    mutating func encode(_ stamp: Stamp, _ parts: MessageParts) -> OutboxSpan.SourceRange {
         if volatileWriter.buffer.writerIndex >= Self.blockBytes { endVolatileBlock() }
         let source = volatileSource ?? beginVolatileBlock()
         let place = volatileWriter.append(stamp, parts)
-        return Span.Place(source: source, start: place.start, end: place.end)
+        return OutboxSpan.SourceRange(source: source, start: place.start, end: place.end)
     }
 
     private mutating func beginVolatileBlock() -> UInt32 {
@@ -131,21 +131,21 @@ struct Egress {
 
     private mutating func endVolatileBlock() {
         guard let source = volatileSource.take() else { return }
-        sources[Int(source)] = Source(volatileWriter.cut())
+        sources[Int(source)] = Source(volatileWriter.seal())
     }
 
     /// Returns the position of a message in the log's open block as a place in one of the tick's sources.
-    mutating func inOpenBlock(_ place: (start: Int, end: Int)) -> Span.Place {
+    mutating func rangeInOpenBlock(_ place: (start: Int, end: Int)) -> OutboxSpan.SourceRange {
         let source = logSource ?? addUnfinishedSource()
         logSource = source
-        return Span.Place(source: source, start: place.start, end: place.end)
+        return OutboxSpan.SourceRange(source: source, start: place.start, end: place.end)
     }
 
-    /// Whether outboxes hold spans of the log's open block: then it must be cut and passed to `openBlockEnded` at the
+    /// Whether outboxes hold spans of the log's open block: then it must be sealed and passed to `openBlockEnded` at the
     /// end of the tick.
     var usesOpenBlock: Bool { logSource != nil }
 
-    /// Notes the bytes of the log's open block, which was cut.
+    /// Notes the bytes of the log's open block, which was sealed.
     mutating func openBlockEnded(_ frames: ByteBuffer) {
         guard let source = logSource.take() else { return }
         sources[Int(source)] = Source(frames)
@@ -153,14 +153,14 @@ struct Egress {
 
     /// Adds an encoded message to the outboxes of the volatile subscribers: the first `count` registrations.
     @inline(__always)
-    mutating func fanOut(_ resolution: Resolution, count: Int, _ place: Span.Place, sequence: UInt64) {
+    mutating func fanOut(_ resolution: Resolution, count: Int, _ place: OutboxSpan.SourceRange, sequence: UInt64) {
         guard count > 0 else { return }
         Self.fanOut(resolution, count, place, sequence, &outboxes, &touched)
     }
 
     @inline(__always)
     private static func fanOut(
-        _ resolution: Resolution, _ count: Int, _ place: Span.Place, _ sequence: UInt64,
+        _ resolution: Resolution, _ count: Int, _ place: OutboxSpan.SourceRange, _ sequence: UInt64,
         _ outboxes: inout ContiguousArray<Outbox>, _ touched: inout [ConnectionSlot]
     ) {
         // Checks once whether the array is uniquely referenced, not once per delivery.
@@ -220,7 +220,7 @@ struct Egress {
 
     // MARK: The end of a tick
 
-    /// Turns the tick's spans into chunks that the host can take. Returns the messages delivered since the last call.
+    /// FairScheduler the tick's spans into chunks that the host can take. Returns the messages delivered since the last call.
     mutating func seal() -> Counts {
         endVolatileBlock()
         for slot in touched {

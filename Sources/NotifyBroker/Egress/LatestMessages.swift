@@ -11,11 +11,11 @@ struct LatestMessages {
     }
 
     /// The remaining and the dropped messages between two chunks that must arrive.
-    struct Stretch {
+    struct Section {
         /// The messages dropped, now or earlier.
-        var missed: Chunk.Missed?
+        var dropped: Chunk.MessageSpan?
         /// The messages that remain, in `bytes`.
-        var content: Chunk.Missed?
+        var content: Chunk.MessageSpan?
         var bytes = ByteBuffer()
     }
 
@@ -26,16 +26,16 @@ struct LatestMessages {
         Self.forEachMessage(in: frames) { sequence, key, _ in latest[key] = sequence }
     }
 
-    /// Appends the latest messages to the stretch and records the others as dropped. Returns how many are dropped.
-    func reduce(_ frames: ByteBuffer, into stretch: inout Stretch) -> UInt64 {
+    /// Appends the latest messages to the section and records the others as dropped. Returns how many are dropped.
+    func reduce(_ frames: ByteBuffer, into section: inout Section) -> UInt64 {
         var dropped: UInt64 = 0
         Self.forEachMessage(in: frames) { sequence, key, frame in
-            let one = Chunk.Missed(count: 1, first: sequence, last: sequence)
+            let one = Chunk.MessageSpan(count: 1, first: sequence, last: sequence)
             if latest[key] == sequence {
-                stretch.bytes.writeImmutableBuffer(frame)
-                stretch.content = stretch.content.map { $0 + one } ?? one
+                section.bytes.writeImmutableBuffer(frame)
+                section.content = section.content.map { $0 + one } ?? one
             } else {
-                stretch.missed = stretch.missed.map { $0 + one } ?? one
+                section.dropped = section.dropped.map { $0 + one } ?? one
                 dropped += 1
             }
         }
@@ -45,18 +45,18 @@ struct LatestMessages {
     private static func forEachMessage(in frames: ByteBuffer, _ body: (UInt64, Key, ByteBuffer) -> Void) {
         var frames = frames
         while let frame = frames.readFrame() {
-            let place = frame.withUnsafeReadableBytes { bytes in
+            let parts = frame.withUnsafeReadableBytes { bytes in
                 let body = bytes.slice(from: FrameHeader.size)
                 // The broker wrote these frames, so they can be read.
-                guard let deliver = try? Deliver(reading: body), let start = bytes.baseAddress,
-                    let name = deliver.parts.name.baseAddress
+                guard let delivery = try? Delivery(reading: body), let start = bytes.baseAddress,
+                    let name = delivery.parts.name.baseAddress
                 else { preconditionFailure("not a deliver frame") }
-                let (length, object) = (deliver.parts.name.count, deliver.parts.object.count)
-                return (sequence: deliver.stamp.sequence, name: name - start, length: length, object: object)
+                let (length, object) = (delivery.parts.name.count, delivery.parts.object.count)
+                return (sequence: delivery.stamp.sequence, name: name - start, length: length, object: object)
             }
-            guard let bytes = frame.getSlice(at: frame.readerIndex + place.name, length: place.length + place.object)
+            guard let bytes = frame.getSlice(at: frame.readerIndex + parts.name, length: parts.length + parts.object)
             else { preconditionFailure("a name lies in its frame") }
-            body(place.sequence, Key(nameLength: place.length, bytes: bytes), frame)
+            body(parts.sequence, Key(nameLength: parts.length, bytes: bytes), frame)
         }
     }
 }

@@ -7,8 +7,8 @@ import NotifyWire
 /// During a tick it collects spans of buffers that are still growing. At the tick's end `seal` turns them into chunks,
 /// the host takes what the socket has room for, and `settle` charges the rest.
 struct Outbox {
-    private var last = Span.none
-    private var spans: [Span] = []
+    private var last = OutboxSpan.none
+    private var spans: [OutboxSpan] = []
     private(set) var own = ByteBuffer()
     private(set) var chunks: Deque<Chunk> = []
     /// Chunks at the end that `settle` has not charged yet.
@@ -23,14 +23,14 @@ struct Outbox {
     /// Charged for the droppable chunks that `settle` found.
     private(set) var droppableBytes = 0
     /// Charged for the other chunks that `settle` found.
-    private(set) var keptBytes = 0
+    private(set) var reliableBytes = 0
     private let taken = TakenChunks()
 
     var isEmpty: Bool { chunks.isEmpty && spans.isEmpty && last.end == last.start }
     /// Bytes outside of shared blocks that wait here or for the socket. Shared blocks are counted per user.
     var ownBytes: Int { Int(ownWaitingBytes) + taken.ownBytes }
     /// Bytes of stored messages and answers, the stored messages of this tick included.
-    var runBytes: Int { keptBytes + Int(runs) }
+    var runBytes: Int { reliableBytes + Int(runs) }
 
     private var unsettled: Int {
         get { Int(unsettledCount) }
@@ -43,7 +43,7 @@ struct Outbox {
     }
     /// Bytes that must arrive and have not been taken, this tick's answers included.
     @inline(__always)
-    var unreadBytes: Int { keptBytes + own.writerIndex }
+    var unreadBytes: Int { reliableBytes + own.writerIndex }
 
     // MARK: During a tick
 
@@ -58,7 +58,8 @@ struct Outbox {
             return false
         }
         begin(
-            Span(source: source, start: start, end: end, droppable: 1, durable: 0, first: sequence, last: sequence))
+            OutboxSpan(
+                source: source, start: start, end: end, droppable: 1, durable: 0, first: sequence, last: sequence))
         return true
     }
 
@@ -66,7 +67,7 @@ struct Outbox {
     mutating func append(_ run: OpenRun) {
         appendOwn { run.writeHeader(to: &$0) }
         begin(
-            Span(
+            OutboxSpan(
                 source: run.source, start: run.start, end: run.end, droppable: 0, durable: run.count, first: 0, last: 0)
         )
     }
@@ -75,23 +76,24 @@ struct Outbox {
     mutating func appendOwn(_ write: (inout ByteBuffer) -> Void) {
         let start = own.writerIndex
         write(&own)
-        if last.source == Span.own, last.end == start {
+        if last.source == OutboxSpan.own, last.end == start {
             last.end = own.writerIndex
         } else {
             begin(
-                Span(
-                    source: Span.own, start: start, end: own.writerIndex, droppable: 0, durable: 0, first: 0, last: 0))
+                OutboxSpan(
+                    source: OutboxSpan.own, start: start, end: own.writerIndex, droppable: 0, durable: 0, first: 0,
+                    last: 0))
         }
     }
 
-    private mutating func begin(_ span: Span) {
+    private mutating func begin(_ span: OutboxSpan) {
         if last.end > last.start { spans.append(last) }
         last = span
     }
 
     // MARK: At the end of a tick
 
-    /// Turns the tick's spans into chunks. `source` returns the finished buffer of a span. Returns the numbers of
+    /// FairScheduler the tick's spans into chunks. `source` returns the finished buffer of a span. Returns the numbers of
     /// volatile and of durable messages.
     mutating func seal(_ source: (UInt32) -> Egress.Source) -> (volatile: UInt64, durable: UInt64) {
         begin(.none)
@@ -99,14 +101,15 @@ struct Outbox {
         // The unused capacity of the outbox's own buffer.
         var unused = own.capacity - own.writerIndex
         for span in spans {
-            let origin = span.source == Span.own ? nil : source(span.source)
+            let origin = span.source == OutboxSpan.own ? nil : source(span.source)
             let buffer = origin?.buffer ?? own
             guard let bytes = buffer.getSlice(at: span.start, length: span.end - span.start) else {
                 preconditionFailure("a span reaches past its source")
             }
             let content: Chunk.Content =
                 span.droppable == 0
-                ? .kept : .droppable(Chunk.Missed(count: UInt64(span.droppable), first: span.first, last: span.last))
+                ? .reliable
+                : .droppable(Chunk.MessageSpan(count: UInt64(span.droppable), first: span.first, last: span.last))
             var charge = origin?.block.byteCount ?? bytes.readableBytes
             if origin == nil {
                 charge += unused
@@ -131,9 +134,9 @@ struct Outbox {
             discharge(chunk)
         }
         taken.append(chunk)
-        guard case .gap(let missed) = chunk.content else { return chunk.bytes }
+        guard case .gap(let dropped) = chunk.content else { return chunk.bytes }
         var frame = ByteBuffer()
-        Gap(dropped: missed.count, range: SequenceRange(first: missed.first, last: missed.last)).write(to: &frame)
+        Gap(dropped: dropped.count, range: SequenceRange(first: dropped.first, last: dropped.last)).write(to: &frame)
         return frame
     }
 
@@ -142,7 +145,7 @@ struct Outbox {
     /// - Parameters:
     ///   - isBlocked: Whether some of the taken bytes wait for the socket, which may keep all of them alive.
     ///   - blocks: The shared blocks of the connection's user.
-    mutating func settle(isBlocked: Bool, in blocks: HeldBlocks) {
+    mutating func settle(isBlocked: Bool, in blocks: RetainedBlocks) {
         taken.settle(isBlocked: isBlocked, in: blocks)
         runs = 0
         for index in (chunks.count - unsettled)..<chunks.count {
@@ -152,7 +155,7 @@ struct Outbox {
                 chunks[index].charge = chunks[index].bytes.capacity
                 chunks[index].block = nil
             } else if let block = chunks[index].block {
-                chunks[index].hold = BlockHold(block, in: blocks)
+                chunks[index].reference = BlockReference(block, in: blocks)
             }
             charge(chunks[index])
         }
@@ -160,12 +163,12 @@ struct Outbox {
     }
 
     private mutating func charge(_ chunk: Chunk) {
-        if chunk.isDroppable { droppableBytes += chunk.charge } else { keptBytes += chunk.charge }
+        if chunk.isDroppable { droppableBytes += chunk.charge } else { reliableBytes += chunk.charge }
         if chunk.block == nil { ownWaitingBytes &+= UInt32(truncatingIfNeeded: chunk.charge) }
     }
 
     private mutating func discharge(_ chunk: Chunk) {
-        if chunk.isDroppable { droppableBytes -= chunk.charge } else { keptBytes -= chunk.charge }
+        if chunk.isDroppable { droppableBytes -= chunk.charge } else { reliableBytes -= chunk.charge }
         if chunk.block == nil { ownWaitingBytes &-= UInt32(truncatingIfNeeded: chunk.charge) }
     }
 
@@ -174,25 +177,25 @@ struct Outbox {
     /// Drops the oldest droppable messages until the charge for droppable chunks is at most `limit`, leaving gaps in
     /// their place. Returns how many are dropped.
     mutating func dropOldest(downTo limit: Int) -> UInt64 {
-        var kept: Deque<Chunk> = []
+        var remaining: Deque<Chunk> = []
         var dropped: UInt64 = 0
         for chunk in chunks {
-            guard droppableBytes > limit, case .droppable(let missed) = chunk.content else {
-                kept.appendMergingGaps(chunk)
+            guard droppableBytes > limit, case .droppable(let messages) = chunk.content else {
+                remaining.appendMergingGaps(chunk)
                 continue
             }
             discharge(chunk)
-            let (gone, rest) = chunk.droppingOldest(of: missed, downTo: limit - droppableBytes)
-            if let gone {
-                dropped += gone.count
-                kept.appendMergingGaps(.gap(gone))
+            let (oldest, rest) = chunk.droppingOldest(of: messages, downTo: limit - droppableBytes)
+            if let oldest {
+                dropped += oldest.count
+                remaining.appendMergingGaps(.gap(oldest))
             }
             if let rest {
                 charge(rest)
-                kept.append(rest)
+                remaining.append(rest)
             }
         }
-        chunks = kept
+        chunks = remaining
         return dropped
     }
 
@@ -210,25 +213,25 @@ struct Outbox {
         for chunk in old where chunk.isDroppable { discharge(chunk) }
         chunks = []
         var dropped: UInt64 = 0
-        var stretch = LatestMessages.Stretch()
+        var section = LatestMessages.Section()
         for chunk in old {
             switch chunk.content {
-            case .droppable: dropped += latest.reduce(chunk.bytes, into: &stretch)
-            case .gap(let missed): stretch.missed = stretch.missed.map { $0 + missed } ?? missed
-            case .kept:
-                append(stretch)
-                stretch = LatestMessages.Stretch()
+            case .droppable: dropped += latest.reduce(chunk.bytes, into: &section)
+            case .gap(let earlier): section.dropped = section.dropped.map { $0 + earlier } ?? earlier
+            case .reliable:
+                append(section)
+                section = LatestMessages.Section()
                 chunks.append(chunk)
             }
         }
-        append(stretch)
+        append(section)
         return dropped
     }
 
-    private mutating func append(_ stretch: LatestMessages.Stretch) {
-        if let missed = stretch.missed { chunks.append(.gap(missed)) }
-        guard let content = stretch.content else { return }
-        let chunk = Chunk(content: .droppable(content), bytes: stretch.bytes, charge: stretch.bytes.capacity)
+    private mutating func append(_ section: LatestMessages.Section) {
+        if let dropped = section.dropped { chunks.append(.gap(dropped)) }
+        guard let content = section.content else { return }
+        let chunk = Chunk(content: .droppable(content), bytes: section.bytes, charge: section.bytes.capacity)
         charge(chunk)
         chunks.append(chunk)
     }
@@ -245,15 +248,15 @@ struct Outbox {
 }
 
 extension Chunk {
-    fileprivate static func gap(_ missed: Missed) -> Chunk {
-        Chunk(content: .gap(missed), bytes: ByteBuffer(), charge: 0)
+    fileprivate static func gap(_ dropped: MessageSpan) -> Chunk {
+        Chunk(content: .gap(dropped), bytes: ByteBuffer(), charge: 0)
     }
 }
 
 extension Deque<Chunk> {
     fileprivate mutating func appendMergingGaps(_ chunk: Chunk) {
-        if case .gap(let missed) = chunk.content, case .gap(let earlier)? = last?.content {
-            self[count - 1].content = .gap(earlier + missed)
+        if case .gap(let dropped) = chunk.content, case .gap(let earlier)? = last?.content {
+            self[count - 1].content = .gap(earlier + dropped)
         } else {
             append(chunk)
         }

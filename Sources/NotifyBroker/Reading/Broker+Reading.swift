@@ -7,7 +7,7 @@ extension Broker {
     // MARK: At the tail
 
     /// Delivers the messages of a block that was just committed to the live readers that matched when they were posted.
-    mutating func handToLiveReaders(_ part: PendingLog.Part) {
+    mutating func deliverToLiveReaders(_ part: PendingLog.Part) {
         let live = readers.liveReaders
         guard !live.isEmpty else { return }
         let source = egress.addSource(part.block.frames)
@@ -18,11 +18,11 @@ extension Broker {
             guard boundary < registrations.count else { continue }
             if live.count < registrations.count - boundary {
                 for id in live where resolution.reaches(durable: readers[id].interest.registration) {
-                    handOver(entry, to: id, source)
+                    deliver(entry, to: id, source)
                 }
             } else {
                 for registration in registrations[boundary...] {
-                    if let id = reader(of: registration) { handOver(entry, to: id, source) }
+                    if let id = reader(of: registration) { deliver(entry, to: id, source) }
                 }
             }
         }
@@ -35,7 +35,7 @@ extension Broker {
         egress.closeRuns()
     }
 
-    private mutating func handOver(_ entry: LogBlock.Entry, to reader: ReaderID, _ source: UInt32) {
+    private mutating func deliver(_ entry: LogBlock.Entry, to reader: ReaderID, _ source: UInt32) {
         guard readers[reader].isLive else { return }
         guard room(for: reader) > 0, hasRoom(reader) else {
             consumerPassed(through: entry.sequence - 1, reader)
@@ -56,19 +56,19 @@ extension Broker {
     // MARK: Behind the tail
 
     /// Lets every ready reader continue, from the tail ring or by requesting a page.
-    mutating func readOn(now: BrokerTime) {
+    mutating func continueReaders(now: BrokerTime) {
         let (ready, ringEntries) = readers.takeReady()
-        let workEnd = subscriptions.work + Turns.unitsPerTurn
+        let workEnd = subscriptions.work + FairScheduler.unitsPerTurn
         for reader in ready {
-            readOn(reader, ringEntries: ringEntries, workEnd: workEnd)
+            continueReading(reader, ringEntries: ringEntries, workEnd: workEnd)
         }
         requestPage(now: now)
         closeRuns()
     }
 
     /// - Parameter workEnd: The center's `work` at which this turn's budget for resolving names ends.
-    private mutating func readOn(_ reader: ReaderID, ringEntries: Int, workEnd: Int) {
-        guard room(for: reader) > 0, holdIfFull(reader) else { return }
+    private mutating func continueReading(_ reader: ReaderID, ringEntries: Int, workEnd: Int) {
+        guard room(for: reader) > 0, hasRoomOrBlocks(reader) else { return }
         switch readers.source(for: reader, persistedThrough: commits.persistedThrough) {
         case .end: becomeLive(reader)
         case .ring: readRing(reader, entries: ringEntries, workEnd: workEnd)
@@ -77,10 +77,10 @@ extension Broker {
     }
 
     /// Returns whether the consumer's connection has room. If not, the reader is woken when it has.
-    private mutating func holdIfFull(_ reader: ReaderID) -> Bool {
+    private mutating func hasRoomOrBlocks(_ reader: ReaderID) -> Bool {
         guard let slot = connection(for: reader) else { return false }
         if hasRoom(slot) { return true }
-        connections[slot].hasHeldReaders = true
+        connections[slot].hasBlockedReaders = true
         return false
     }
 
@@ -93,7 +93,7 @@ extension Broker {
     func hasRoom(_ slot: ConnectionSlot) -> Bool {
         let waiting = egress[slot].runBytes
         return waiting < configuration.durableOutboxBytes
-            && (waiting == 0 || !ledger.isTight(connections[slot].uid))
+            && (waiting == 0 || !ledger.isUnderMemoryPressure(connections[slot].uid))
     }
 
     /// Wakes the connection's readers: its outbox has room again.
@@ -117,7 +117,7 @@ extension Broker {
             for entry in block.entries[first...] {
                 guard entriesLeft > 0, bytesLeft > 0, room(for: reader) > 0, subscriptions.work < workEnd else {
                     readers.wake(reader)
-                    actions.append(.continueSoon)
+                    actions.append(.scheduleTick)
                     return
                 }
                 entriesLeft -= 1
@@ -147,7 +147,7 @@ extension Broker {
 
     private mutating func requestPage(now: BrokerTime) {
         while let reader = readers.nextForPage() {
-            guard room(for: reader) > 0, holdIfFull(reader) else { continue }
+            guard room(for: reader) > 0, hasRoomOrBlocks(reader) else { continue }
             let interest = readers[reader].interest
             readers.pageRequested(reader, rights: access.policy.generation, now: now.monotonic)
             actions.append(

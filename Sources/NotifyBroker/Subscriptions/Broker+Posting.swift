@@ -56,7 +56,7 @@ extension Broker {
     /// Resolves a valid name and object to the subscribers that may receive it.
     mutating func resolve(_ key: PostKey) -> Resolution {
         let work = subscriptions.work
-        defer { turns.spend(subscriptions.work - work) }
+        defer { scheduler.spend(subscriptions.work - work) }
         if access.policy.isOpen(key.name) { return subscriptions.resolve(key) { _ in true } }
         return Self.resolve(key, &subscriptions, access, connections, durables)
     }
@@ -87,7 +87,7 @@ extension Broker {
         if isStored { try checkStorage(of: post, from: slot) }
         let sequence = try commits.takeSequence()
         statistics.messagesIn += 1
-        turns.spend((volatileCount &+ durableCount) &* Turns.Cost.delivery)
+        scheduler.spend((volatileCount &+ durableCount) &* FairScheduler.Cost.delivery)
         let stamp = Stamp(
             sequence: sequence, timeMicroseconds: now.wallMicroseconds, uid: connections[slot].uid,
             gid: connections[slot].gid, pid: connections[slot].pid)
@@ -95,10 +95,10 @@ extension Broker {
             request: post.request, sequence: sequence, subscribers: UInt32(volatileCount), stored: 0,
             durability: .volatile)
         if isStored {
-            if commits.isOpenBlockFull { egress.openBlockEnded(commits.cutOpenBlock()) }
+            if commits.isOpenBlockFull { egress.openBlockEnded(commits.sealOpenBlock()) }
             let place = commits.append(stamp, post.parts, resolution)
             if volatileCount > 0 {
-                egress.fanOut(resolution, count: volatileCount, egress.inOpenBlock(place), sequence: sequence)
+                egress.fanOut(resolution, count: volatileCount, egress.rangeInOpenBlock(place), sequence: sequence)
             }
             receipt.stored = UInt32(durableCount)
             receipt.durability = post.durability == .synced ? .synced : .stored
@@ -114,7 +114,7 @@ extension Broker {
 
     /// - Throws: Why a post can't be stored: the connection's post window, memory, storage, or the limit of names.
     private mutating func checkStorage(of post: Post, from slot: ConnectionSlot) throws(WireError) {
-        guard !post.wantsReceipt || connections[slot].unreceiptedPosts < configuration.postWindow else {
+        guard !post.wantsReceipt || connections[slot].postsAwaitingReceipts < configuration.postWindow else {
             throw WireError(
                 .postWindowExceeded,
                 "more than \(configuration.postWindow) posts wait for their receipts: await some first")
@@ -125,16 +125,16 @@ extension Broker {
     }
 
     private mutating func awaitCommit(_ receipt: Receipt, of post: Post, from slot: ConnectionSlot) {
-        if post.wantsReceipt { connections[slot].receiptOwed() }
+        if post.wantsReceipt { connections[slot].receiptRequested() }
         let waiter = PendingLog.Waiter(
             connection: connections[slot].id, wantsReceipt: post.wantsReceipt, receipt: receipt)
         commits.awaitCommit(of: waiter, isSynced: receipt.durability == .synced)
-        holdIfLogBehind(slot)
+        pauseIfLogBehind(slot)
     }
 
     /// Stops processing a connection while too much waits for the store.
     @inline(__always)
-    mutating func holdIfLogBehind(_ slot: ConnectionSlot) {
-        if commits.isBehind, commits.hold(slot) { pause(slot, .logBehind) }
+    mutating func pauseIfLogBehind(_ slot: ConnectionSlot) {
+        if commits.isBehind, commits.pauseUntilOutcome(slot) { pause(slot, .logBehind) }
     }
 }

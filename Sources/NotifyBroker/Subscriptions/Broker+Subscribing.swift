@@ -15,10 +15,10 @@ extension Broker {
                 "this connection has reached the limit of \(configuration.subscriptionsPerConnection) subscriptions "
                     + "(limits.per_connection.subscriptions)")
         }
-        turns.spend(Turns.Cost.subscribe + subscribe.patterns.count * Turns.Cost.pattern)
+        scheduler.spend(FairScheduler.Cost.subscribe + subscribe.patterns.count * FairScheduler.Cost.pattern)
         let filter = try filter(of: subscribe, from: slot)
         let work = subscriptions.work
-        defer { turns.spend(subscriptions.work - work) }
+        defer { scheduler.spend(subscriptions.work - work) }
         if subscribe.durableName.isEmpty {
             try subscribeVolatile(subscribe, filter, slot)
         } else {
@@ -91,7 +91,7 @@ extension Broker {
         let uid = connections[slot].uid
         let work = subscriptions.work
         subscriptions.removeVolatile(links, uid: uid)
-        turns.spend(subscriptions.work - work)
+        scheduler.spend(subscriptions.work - work)
         chargeRegistrations(of: uid)
         ledger.change(.subscriptions, by: -1, uid: uid)
     }
@@ -108,7 +108,7 @@ extension Broker {
         }
         if let registration = connections[slot].registration.take() {
             subscriptions.remove(registration, uid: uid, volatileSubscriptions: volatileCount)
-            if subscriptions.uidOfRemains != nil { actions.append(.continueSoon) }
+            if subscriptions.pendingRemovalUID != nil { actions.append(.scheduleTick) }
             chargeRegistrations(of: uid)
         }
         ledger.change(.subscriptions, by: -volatileCount, uid: uid)
@@ -127,7 +127,7 @@ extension Broker {
         case .durable(let durable):
             self.detach(durable)
             commits.append(nil, then: .detached(connection: connections[slot].id, detached))
-            holdIfLogBehind(slot)
+            pauseIfLogBehind(slot)
         case nil:
             throw WireError(
                 .unknownSubscription, "this connection has no subscription \(detach.subscription)")

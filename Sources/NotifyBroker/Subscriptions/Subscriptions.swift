@@ -17,7 +17,7 @@ struct Subscriptions: ~Copyable {
 
     private static let reducedCacheBytes = 256 << 10
     /// The links removed at a time. A pattern has up to 32 tokens, so this takes up to half a millisecond.
-    private static let linksPerPiece = 64
+    private static let linksPerStep = 64
 
     private var center: CenterCore
     private let maximumCacheBytes: Int
@@ -26,7 +26,7 @@ struct Subscriptions: ~Copyable {
     private var scopeCount = 0
     private(set) var volatileCount = 0
     /// Registrations that have ended, with links that are still to be removed from the center.
-    private var remains: Deque<(ended: EndedRegistration, uid: UInt32)> = []
+    private var pendingRemovals: Deque<(ended: EndedRegistration, uid: UInt32)> = []
 
     /// - Parameter maximumOverlap: The most work that matching one name with the patterns of one user may take: 1 for
     ///   each registration, 16 for each node of the trie.
@@ -52,7 +52,7 @@ struct Subscriptions: ~Copyable {
         scopes[uid].map { center.vacantByteCount(ofScope: $0.number) } ?? 0
     }
 
-    /// The total work of matching, in units of ``Turns``.
+    /// The total work of matching, in units of ``FairScheduler``.
     var work: Int { center.work }
 
     // MARK: Volatile subscriptions
@@ -96,21 +96,21 @@ struct Subscriptions: ~Copyable {
         return id
     }
 
-    /// Ends a registration with all its subscriptions. If they have many links, ``removeRemains()`` removes the rest of
-    /// them in pieces.
+    /// Ends a registration with all its subscriptions. If they have many links, ``continueRemoval()`` removes the
+    /// rest of them in steps.
     ///
     /// - Parameter volatileSubscriptions: How many of the subscriptions are volatile.
     mutating func remove(_ registration: UInt64, uid: UInt32, volatileSubscriptions: Int = 0) {
         guard let scope = scopes[uid] else { return }
         volatileCount -= volatileSubscriptions
-        if let ended = center.end(registration, removing: Self.linksPerPiece, scope: scope.number) {
-            remains.append((ended, uid))
+        if let ended = center.end(registration, removing: Self.linksPerStep, scope: scope.number) {
+            pendingRemovals.append((ended, uid))
         } else {
-            registrationIsGone(from: uid)
+            registrationRemoved(from: uid)
         }
     }
 
-    private mutating func registrationIsGone(from uid: UInt32) {
+    private mutating func registrationRemoved(from uid: UInt32) {
         guard let scope = scopes[uid] else { return }
         if scope.registrations > 1 {
             scopes[uid]?.registrations -= 1
@@ -121,13 +121,13 @@ struct Subscriptions: ~Copyable {
     }
 
     /// The user whose ended registration is removed next; nil if none is left.
-    var uidOfRemains: UInt32? { remains.first?.uid }
+    var pendingRemovalUID: UInt32? { pendingRemovals.first?.uid }
 
-    /// Removes a piece of the links of the first ended registration.
-    mutating func removeRemains() {
-        guard let (ended, uid) = remains.first, center.remove(Self.linksPerPiece, of: ended) else { return }
-        remains.removeFirst()
-        registrationIsGone(from: uid)
+    /// Removes some of the links of the first ended registration.
+    mutating func continueRemoval() {
+        guard let (ended, uid) = pendingRemovals.first, center.remove(Self.linksPerStep, of: ended) else { return }
+        pendingRemovals.removeFirst()
+        registrationRemoved(from: uid)
     }
 
     private mutating func register(_ subscriber: Subscriber, uid: UInt32) -> UInt64 {

@@ -3,8 +3,8 @@ extension BrokerHost {
     /// output of each touched connection as far as its socket has room.
     package func runTick() {
         let core = core
-        core.broker.turnsBegan()
-        while let id = core.broker.nextTurn() {
+        core.broker.beginServingQueue()
+        while let id = core.broker.nextQueuedConnection() {
             continueReceiving(id)
         }
         core.broker.finishTick(now: now)

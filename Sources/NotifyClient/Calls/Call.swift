@@ -11,11 +11,11 @@ enum Call: Sendable {
 
     func write(request: UInt64, to buffer: inout ByteBuffer) {
         switch self {
-        case .list: NotifyWire.List(request: request).write(to: &buffer)
+        case .list: ListRequest(request: request).write(to: &buffer)
         case .remove(let name, let uid, _):
             NotifyWire.Remove(request: request, uid: uid, durableName: name).write(to: &buffer)
         case .ping: NotifyWire.Ping(request: request).write(to: &buffer)
-        case .statistics: NotifyWire.Statistics(request: request).write(to: &buffer)
+        case .statistics: StatisticsRequest(request: request).write(to: &buffer)
         case .limits: LimitsRequest(request: request).write(to: &buffer)
         }
     }

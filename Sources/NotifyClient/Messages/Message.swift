@@ -14,7 +14,7 @@ extension NotifyClient {
             self.index = index
         }
 
-        private func read<Result>(_ body: (Deliver) -> Result) -> Result {
+        private func read<Result>(_ body: (Delivery) -> Result) -> Result {
             batch.withDelivery(index, body)
         }
 

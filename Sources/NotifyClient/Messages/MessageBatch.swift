@@ -40,13 +40,13 @@ final class MessageBatch: Sendable {
         acknowledgements.ledger.acknowledge(sequence(index), epoch: acknowledgements.epoch)
     }
 
-    func withDelivery<Result>(_ index: Int, _ body: (Deliver) -> Result) -> Result {
+    func withDelivery<Result>(_ index: Int, _ body: (Delivery) -> Result) -> Result {
         let entry = entries[index]
         return bytes.withUnsafeBytes { bytes in
             let start = Int(entry.offset)
             do {
                 return try body(
-                    Deliver(reading: UnsafeRawBufferPointer(rebasing: bytes[start..<start + Int(entry.length)])))
+                    Delivery(reading: UnsafeRawBufferPointer(rebasing: bytes[start..<start + Int(entry.length)])))
             } catch {
                 // Frames are decoded before they are added to a batch, and its bytes never change.
                 preconditionFailure("a frame in a batch can't be decoded: \(error)")

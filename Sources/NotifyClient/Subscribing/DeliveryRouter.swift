@@ -141,7 +141,7 @@ extension DeliveryRouter {
     ///   - offset: Its position in the read.
     /// - Returns: For a delivery to a durable subscription its disposition, unless that is `new` and not counted.
     mutating func deliver(_ body: UnsafeRawBufferPointer, at offset: Int) throws(WireError) -> DurableDelivery? {
-        let delivery = try Deliver(reading: body)
+        let delivery = try Delivery(reading: body)
         var entry = MessageBatch.Entry(offset: UInt32(offset), length: UInt32(body.count), isRedelivered: false)
         let sequence = delivery.stamp.sequence
         guard announced.remaining == 0 else {

@@ -8,7 +8,7 @@ package struct CommitBatch: Sendable {
     package var changes: [DurableChange]
     /// The new mark below which sequences count as used, if it is to be raised. Flushed to disk before the outcome is
     /// reported.
-    package var reserveThrough: UInt64?
+    package var reserveBelow: UInt64?
     /// Whether to flush to disk (fsync) before the outcome is reported.
     package var isSynced: Bool
     /// Whether the batch tests if messages can be stored again after a failure. If the log has a size limit, the batch
@@ -16,13 +16,13 @@ package struct CommitBatch: Sendable {
     package var isProbe: Bool
 
     package init(
-        id: UInt64, blocks: [LogBlock] = [], changes: [DurableChange] = [], reserveThrough: UInt64? = nil,
+        id: UInt64, blocks: [LogBlock] = [], changes: [DurableChange] = [], reserveBelow: UInt64? = nil,
         isSynced: Bool = false, isProbe: Bool = false
     ) {
         self.id = id
         self.blocks = blocks
         self.changes = changes
-        self.reserveThrough = reserveThrough
+        self.reserveBelow = reserveBelow
         self.isSynced = isSynced
         self.isProbe = isProbe
     }

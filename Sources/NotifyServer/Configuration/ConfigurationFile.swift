@@ -113,7 +113,7 @@ struct ConfigurationFile {
         // The tag counts as well as the content: "5" in quotes is text, not a number.
         var trial = ServerConfiguration(socketPath: "", socketMode: 0, databasePath: "")
         guard let content = Self.content(of: node, for: setting), setting.apply(content, to: &trial),
-            setting.mayStandInFile(content)
+            setting.isAllowedInFile(content)
         else {
             throw wrong(node.mark, "\(setting.key): expected \(setting.expectation), not \(scalar.asWritten)")
         }

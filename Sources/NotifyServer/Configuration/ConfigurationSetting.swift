@@ -50,7 +50,7 @@ struct ConfigurationSetting: Sendable {
         .init("limits.per_user.pattern_overlap", .integer(\.broker.patternOverlapPerUser, 64...1_000_000_000)),
         .init("limits.per_user.names", .integer(\.broker.namesPerUser, 1...100_000_000)),
         .init("limits.per_user.outbox_bytes", .integer(\.broker.outboxBytesPerUser, bytes)),
-        .init("limits.per_user.half_received_bytes", .integer(\.broker.partialBytesPerUser, bytes)),
+        .init("limits.per_user.received_bytes", .integer(\.broker.receivedBytesPerUser, bytes)),
         .init("limits.per_connection.subscriptions", .integer(\.broker.subscriptionsPerConnection, 1...100_000_000)),
         .init("limits.per_connection.outbox_bytes", .integer(\.broker.outboxBytesPerConnection, 4096...(1 << 30))),
         .init("limits.per_connection.post_window", .integer(\.broker.postWindow, 1...1_000_000)),
@@ -149,7 +149,7 @@ struct ConfigurationSetting: Sendable {
 
     /// Whether the value is allowed in a file. Paths must be absolute there: a relative one would depend on the working
     /// directory of the daemon.
-    func mayStandInFile(_ content: ConfigContent) -> Bool {
+    func isAllowedInFile(_ content: ConfigContent) -> Bool {
         guard case .path = target, case .string(let text) = content else { return true }
         return text.hasPrefix("/")
     }

@@ -57,10 +57,10 @@ package struct ConfigurationSources: Sendable {
     /// Checks constraints between settings.
     private func checkTogether(_ configuration: ServerConfiguration) throws(ServerError) {
         let needed = configuration.broker.maximumPayloadBytes + Limits.frameOverheadBytes
-        guard configuration.broker.partialBytesPerUser < needed else { return }
+        guard configuration.broker.receivedBytesPerUser < needed else { return }
         throw ServerError(
             .configurationInvalid,
-            "limits.per_user.half_received_bytes is \(configuration.broker.partialBytesPerUser): expected at least "
+            "limits.per_user.received_bytes is \(configuration.broker.receivedBytesPerUser): expected at least "
                 + "\(needed), so that a message of limits.payload_bytes can arrive")
     }
 

@@ -4,11 +4,11 @@ import Yams
 struct RecordKey<Value: Sendable>: DeclaredRecordKey {
     let name: String
     let isRequired: Bool
-    private let read: @Sendable (Node, inout RecordBudget) throws(ConfigurationMistake) -> Value
+    private let read: @Sendable (Node, inout RecordBudget) throws(ConfigurationFileError) -> Value
 
     /// A key with a single value.
     static func one(_ name: String, _ scalar: RecordScalar<Value>, isRequired: Bool = false) -> RecordKey {
-        RecordKey(name: name, isRequired: isRequired) { node, budget throws(ConfigurationMistake) in
+        RecordKey(name: name, isRequired: isRequired) { node, budget throws(ConfigurationFileError) in
             try budget.spend(node.mark)
             return try scalar.value(of: node)
         }
@@ -18,9 +18,9 @@ struct RecordKey<Value: Sendable>: DeclaredRecordKey {
     static func list<Element>(
         _ name: String, of scalar: RecordScalar<Element>, isRequired: Bool = false
     ) -> RecordKey where Value == [Element] {
-        RecordKey(name: name, isRequired: isRequired) { node, budget throws(ConfigurationMistake) in
+        RecordKey(name: name, isRequired: isRequired) { node, budget throws(ConfigurationFileError) in
             guard case .sequence(let sequence) = node, !sequence.isEmpty else {
-                throw ConfigurationMistake(
+                throw ConfigurationFileError(
                     node.mark, "expected a list of one or more values, each \(scalar.expectation)")
             }
             var values: [Element] = []
@@ -32,7 +32,7 @@ struct RecordKey<Value: Sendable>: DeclaredRecordKey {
         }
     }
 
-    func value(of node: Node, _ budget: inout RecordBudget) throws(ConfigurationMistake) -> any Sendable {
+    func value(of node: Node, _ budget: inout RecordBudget) throws(ConfigurationFileError) -> any Sendable {
         try read(node, &budget)
     }
 }
@@ -41,7 +41,7 @@ struct RecordKey<Value: Sendable>: DeclaredRecordKey {
 protocol DeclaredRecordKey: Sendable {
     var name: String { get }
     var isRequired: Bool { get }
-    func value(of node: Node, _ budget: inout RecordBudget) throws(ConfigurationMistake) -> any Sendable
+    func value(of node: Node, _ budget: inout RecordBudget) throws(ConfigurationFileError) -> any Sendable
 }
 
 /// Limits the values read for a list: YAML aliases can expand a small file to any number of values.
@@ -51,8 +51,8 @@ struct RecordBudget {
 
     private var left = maximumValues
 
-    mutating func spend(_ mark: Mark?) throws(ConfigurationMistake) {
-        guard left > 0 else { throw ConfigurationMistake(mark, "more than \(Self.maximumValues) values") }
+    mutating func spend(_ mark: Mark?) throws(ConfigurationFileError) {
+        guard left > 0 else { throw ConfigurationFileError(mark, "more than \(Self.maximumValues) values") }
         left -= 1
     }
 }

@@ -14,16 +14,16 @@ struct RecordList: Sendable {
 
     let differs: @Sendable (ServerConfiguration, ServerConfiguration) -> Bool
     private let keys: [any DeclaredRecordKey]
-    private let assign: @Sendable ([ConfigurationRecord]) throws(ConfigurationMistake) -> Assignment
+    private let assign: @Sendable ([ConfigurationRecord]) throws(ConfigurationFileError) -> Assignment
 
-    /// - Parameter make: Makes the value of a record. It may throw the result of ``ConfigurationRecord/mistake(_:)``.
+    /// - Parameter make: Makes the value of a record. It may throw the result of ``ConfigurationRecord/error(_:)``.
     init<Value: Sendable & Equatable>(
         _ path: ConfigurationSetting.Path<[Value]>, _ keys: [any DeclaredRecordKey],
-        make: @escaping @Sendable (ConfigurationRecord) throws(ConfigurationMistake) -> Value
+        make: @escaping @Sendable (ConfigurationRecord) throws(ConfigurationFileError) -> Value
     ) {
         self.keys = keys
         differs = { $0[keyPath: path] != $1[keyPath: path] }
-        assign = { records throws(ConfigurationMistake) in
+        assign = { records throws(ConfigurationFileError) in
             var values: [Value] = []
             for record in records { values.append(try make(record)) }
             return { [values] in $0[keyPath: path] = values }
@@ -36,15 +36,15 @@ struct RecordList: Sendable {
     private var keyNames: String { keys.map(\.name).joined(separator: ", ") }
 
     /// Reads and checks the list in `node`, the value of `setting` in the configuration file.
-    func read(_ node: Node, of setting: String) throws(ConfigurationMistake) -> Assignment {
+    func read(_ node: Node, of setting: String) throws(ConfigurationFileError) -> Assignment {
         guard case .sequence(let sequence) = node else {
-            throw ConfigurationMistake(node.mark, "\(setting): expected \(expectation)")
+            throw ConfigurationFileError(node.mark, "\(setting): expected \(expectation)")
         }
         var budget = RecordBudget()
         var records: [ConfigurationRecord] = []
         for element in sequence {
             guard case .mapping(let mapping) = element else {
-                throw ConfigurationMistake(element.mark, "\(setting): expected a record with the keys \(keyNames)")
+                throw ConfigurationFileError(element.mark, "\(setting): expected a record with the keys \(keyNames)")
             }
             records.append(try record(mapping, of: setting, &budget))
         }
@@ -53,22 +53,22 @@ struct RecordList: Sendable {
 
     private func record(
         _ mapping: Node.Mapping, of setting: String, _ budget: inout RecordBudget
-    ) throws(ConfigurationMistake) -> ConfigurationRecord {
+    ) throws(ConfigurationFileError) -> ConfigurationRecord {
         var record = ConfigurationRecord(setting: setting, mark: mapping.mark)
         for (keyNode, valueNode) in mapping {
             guard let key = keys.first(where: { $0.name == keyNode.string }) else {
                 let name = keyNode.scalar?.asWritten ?? "list or mapping"
-                throw ConfigurationMistake(
+                throw ConfigurationFileError(
                     keyNode.mark, "\(setting): unknown key \"\(name)\", expected one of \(keyNames)")
             }
             do {
                 record.values[key.name] = try key.value(of: valueNode, &budget)
             } catch {
-                throw ConfigurationMistake(error.mark, "\(setting).\(key.name): \(error.problem)")
+                throw ConfigurationFileError(error.mark, "\(setting).\(key.name): \(error.problem)")
             }
         }
         for key in keys where key.isRequired && record.values[key.name] == nil {
-            throw record.mistake("expected a key \"\(key.name)\" in this record")
+            throw record.error("expected a key \"\(key.name)\" in this record")
         }
         return record
     }
@@ -84,13 +84,13 @@ struct ConfigurationRecord {
     subscript<Value>(key: RecordKey<Value>) -> Value? { values[key.name] as? Value }
 
     /// An error about the record as a whole, such as keys that exclude each other.
-    func mistake(_ problem: String) -> ConfigurationMistake {
-        ConfigurationMistake(mark, "\(setting): \(problem)")
+    func error(_ problem: String) -> ConfigurationFileError {
+        ConfigurationFileError(mark, "\(setting): \(problem)")
     }
 }
 
 /// An error in the configuration file, and its place.
-struct ConfigurationMistake: Error {
+struct ConfigurationFileError: Error {
     let mark: Mark?
     let problem: String
 

@@ -5,12 +5,12 @@ struct RecordScalar<Value: Sendable>: Sendable {
     let expectation: String
     private let read: @Sendable (Node) -> Value?
 
-    func value(of node: Node) throws(ConfigurationMistake) -> Value {
+    func value(of node: Node) throws(ConfigurationFileError) -> Value {
         guard case .scalar(let scalar) = node else {
-            throw ConfigurationMistake(node.mark, "expected \(expectation), not a list or mapping")
+            throw ConfigurationFileError(node.mark, "expected \(expectation), not a list or mapping")
         }
         guard let value = read(node) else {
-            throw ConfigurationMistake(node.mark, "expected \(expectation), not \(scalar.asWritten)")
+            throw ConfigurationFileError(node.mark, "expected \(expectation), not \(scalar.asWritten)")
         }
         return value
     }

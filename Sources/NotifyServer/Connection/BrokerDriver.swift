@@ -18,9 +18,9 @@ final class BrokerDriver: BrokerHost {
     /// Indexed by the connection's slot.
     private var handlers: ContiguousArray<ConnectionHandler?> = []
     private var isTickScheduled = false
-    /// Requests a call of ``eventCame()`` when the event loop next polls for events. Must be set before ``start()``.
-    var requestEvent: () -> Void = {}
-    private var isEventRequested = false
+    /// Requests a call of ``wokenUp()`` when the event loop next polls for events. Must be set before ``start()``.
+    var requestWakeUp: () -> Void = {}
+    private var isWakeUpRequested = false
     /// The current tick has left work for the next turn.
     private var isWorkLeft = false
     /// Limits how much all connections read in a turn of the loop.
@@ -47,7 +47,7 @@ final class BrokerDriver: BrokerHost {
         self.clock = clock
     }
 
-    // MARK: Life
+    // MARK: Lifecycle
 
     /// Reserves the first sequences. Connections may be opened once the future succeeds. It also succeeds on a full
     /// disk, because volatile posts can be served then.
@@ -75,11 +75,11 @@ final class BrokerDriver: BrokerHost {
         case .replaced(let message): logger.critical("\(message)")
         case .failed(let message): logger.error("the log was not repaired: \(message)")
         }
-        announceProblem()
+        reportProblem()
     }
 
     /// Reports to the service manager why stored posts are refused, if they are.
-    func announceProblem() {
+    func reportProblem() {
         if let problem { notifier.status("degraded: \(problem)") }
     }
 
@@ -134,12 +134,12 @@ final class BrokerDriver: BrokerHost {
 
     func continueReceiving(_ id: ConnectionID) { sink(id)?.continueReceiving() }
 
-    /// The buffer for a read of a connection of the user. It must be returned with ``giveBackReadBuffer(_:)``.
+    /// The buffer for a read of a connection of the user. It must be returned with ``releaseReadBuffer(_:)``.
     func takeReadBuffer(for uid: UInt32) -> ByteBuffer {
         readBuffer.take(limit: min(ReadBuffer.capacity, readBudget.limit, core.readLimit(of: uid)))
     }
 
-    func giveBackReadBuffer(_ buffer: ByteBuffer) { readBuffer.giveBack(buffer) }
+    func releaseReadBuffer(_ buffer: ByteBuffer) { readBuffer.release(buffer) }
 
     /// Passes received bytes to the broker. The caller must schedule a tick afterwards.
     ///
@@ -205,16 +205,16 @@ final class BrokerDriver: BrokerHost {
         if let later = memoryTrimmer.trimIfNeeded(bytesInUse: core.chargedBytes, now: now.monotonic) {
             wake(at: later)
         }
-        if isWorkLeft, !isTickScheduled, !isEventRequested {
-            isEventRequested = true
-            requestEvent()
+        if isWorkLeft, !isTickScheduled, !isWakeUpRequested {
+            isWakeUpRequested = true
+            requestWakeUp()
         }
         isWorkLeft = false
     }
 
-    /// Schedules the tick that ``requestEvent`` asked for.
-    func eventCame() {
-        isEventRequested = false
+    /// Schedules the tick that ``requestWakeUp`` asked for.
+    func wokenUp() {
+        isWakeUpRequested = false
         scheduleTick()
     }
 
@@ -250,7 +250,7 @@ final class BrokerDriver: BrokerHost {
         case .pauseReading(let id): sink(id)?.setReading(false)
         case .resumeReading(let id): sink(id)?.setReading(true)
         case .storageHealthChanged(let problem): reportHealth(problem)
-        case .continueSoon: isWorkLeft = true
+        case .scheduleTick: isWorkLeft = true
         case .log(let event): logger.log(event)
         case .drained: isDrained = true
         }
@@ -262,7 +262,7 @@ final class BrokerDriver: BrokerHost {
         self.problem = problem
         if let problem {
             logger.error("stored posts are refused: \(problem)")
-            announceProblem()
+            reportProblem()
         } else {
             logger.notice("storage works again")
             notifier.status("running")

@@ -16,7 +16,7 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     /// Bytes written since the last flush.
     private var unflushedBytes = 0
     /// Flushed bytes wait for the socket.
-    private var isHeld = false
+    private var isWaitingForSocket = false
     /// The most bytes written between flushes. Written bytes can no longer be dropped if the peer reads slowly.
     private static let writtenBytes = 128 << 10
 
@@ -37,7 +37,7 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let read = unwrapInboundIn(data)
         process(partial.join(read))
-        driver.giveBackReadBuffer(read)
+        driver.releaseReadBuffer(read)
         driver.scheduleTick()
     }
 
@@ -55,8 +55,8 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if isHeld, context.channel.isWritable, let id {
-            isHeld = false
+        if isWaitingForSocket, context.channel.isWritable, let id {
+            isWaitingForSocket = false
             driver.connectionWritable(id)
         }
     }
@@ -76,7 +76,7 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
 
     var hasRoom: Bool { !isBlocked && unflushedBytes < Self.writtenBytes }
 
-    var isBlocked: Bool { isHeld || context == nil }
+    var isBlocked: Bool { isWaitingForSocket || context == nil }
 
     func write(_ bytes: ByteBuffer) {
         unflushedBytes += bytes.readableBytes
@@ -87,7 +87,7 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
         unflushedBytes = 0
         context?.flush()
         // Its write-buffer water mark is one byte, so the channel is writable only if no bytes wait.
-        isHeld = !(context?.channel.isWritable ?? false)
+        isWaitingForSocket = !(context?.channel.isWritable ?? false)
     }
 
     /// Closes once everything written so far has been sent.

@@ -20,7 +20,7 @@ struct ReadBuffer {
         return buffer
     }
 
-    mutating func giveBack(_ buffer: ByteBuffer) {
+    mutating func release(_ buffer: ByteBuffer) {
         if buffer.storageCapacity >= Self.capacity { spare = buffer }
     }
 }

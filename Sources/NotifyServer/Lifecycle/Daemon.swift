@@ -28,13 +28,13 @@ package enum Daemon {
         }
         checkDescriptorLimit(configuration, logger)
         let notifier = ServiceManagerNotifier(context: context)
-        let reloads = ReloadHook()
+        let reloads = ReloadObserver()
         let server = Server(
             configuration: configuration, context: context, defaults: defaults, notifier: notifier, logger: logger,
             reloads: reloads)
         let reloader = ConfigurationReloader(
             sources: sources, initial: configuration, destination: destination, notifier: notifier, logger: logger,
-            onReload: reloads.call)
+            onReload: reloads.reloaded)
         try await serviceGroup(server, reloader, drain: configuration.drainDeadline, logger).run()
         logger.notice("stopped")
     }

@@ -13,37 +13,37 @@ extension Server {
     func acceptConnections(
         on listening: ListeningSocket, _ driver: NIOLoopBound<BrokerDriver>, _ eventLoop: any EventLoop
     ) async throws {
-        let pause = try await eventLoop.submit {
-            NIOLoopBound(AcceptPause(logger: logger), eventLoop: eventLoop)
+        let backoff = try await eventLoop.submit {
+            NIOLoopBound(AcceptBackoff(logger: logger), eventLoop: eventLoop)
         }.get()
-        let bootstrap = makeBootstrap(listening, driver, pause, eventLoop)
+        let bootstrap = makeBootstrap(listening, driver, backoff, eventLoop)
         var channel: (any Channel)? = try await open(listening, bootstrap)
-        announceRunning(listening)
-        try await eventLoop.submit { driver.value.announceProblem() }.get()
+        reportReady(listening)
+        try await eventLoop.submit { driver.value.reportProblem() }.get()
         while true {
             if let channel { await waitUntilClosed(channel) }
             if Task.isShuttingDownGracefully { return }
             try Task.checkCancellation()
-            if let error = try await eventLoop.submit({ pause.value.fatalError }).get() {
+            if let error = try await eventLoop.submit({ backoff.value.fatalError }).get() {
                 throw ServerError(
                     .socketLost, "the socket \(listening.path) accepts no more connections: start notifyd again",
                     cause: error)
             }
-            await waitForPause(on: eventLoop)
+            await waitForBackoff(on: eventLoop)
             // Opening may fail for the same reason as accepting, such as exhausted descriptors.
             channel = try? await open(listening, bootstrap)
         }
     }
 
     private func makeBootstrap(
-        _ listening: ListeningSocket, _ driver: NIOLoopBound<BrokerDriver>, _ pause: NIOLoopBound<AcceptPause>,
+        _ listening: ListeningSocket, _ driver: NIOLoopBound<BrokerDriver>, _ backoff: NIOLoopBound<AcceptBackoff>,
         _ eventLoop: any EventLoop
     ) -> ServerBootstrap {
         ServerBootstrap(group: eventLoop)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try listening.restoreBacklog()
-                    try channel.pipeline.syncOperations.addHandler(pause.value)
+                    try channel.pipeline.syncOperations.addHandler(backoff.value)
                 }
             }
             // One read at a time, so that connections take turns and share one buffer.
@@ -79,12 +79,12 @@ extension Server {
     }
 
     /// Waits before the next channel is opened; a shutdown ends the wait.
-    private func waitForPause(on eventLoop: any EventLoop) async {
-        let pause = eventLoop.scheduleTask(in: AcceptPause.duration) {}
+    private func waitForBackoff(on eventLoop: any EventLoop) async {
+        let backoff = eventLoop.scheduleTask(in: AcceptBackoff.duration) {}
         await withTaskCancellationOrGracefulShutdownHandler {
-            try? await pause.futureResult.get()
+            try? await backoff.futureResult.get()
         } onCancelOrGracefulShutdown: {
-            pause.cancel()
+            backoff.cancel()
         }
     }
 }

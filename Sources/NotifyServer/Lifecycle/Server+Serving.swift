@@ -16,7 +16,7 @@ extension Server {
     func serve(_ listening: ListeningSocket) async throws {
         let store = try openStore()
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let watchdog = notifier.feedWatchdog(from: group.next())
+        let watchdog = notifier.sendKeepAlives(from: group.next())
         do {
             try await serve(listening, store, on: group.next())
         } catch {
@@ -40,9 +40,9 @@ extension Server {
 
     private func serve(_ listening: ListeningSocket, _ store: Store, on eventLoop: any EventLoop) async throws {
         let driver = try await eventLoop.submit { makeDriver(store, eventLoop) }.get()
-        let wakeUp = try await WakeUpPipe.open(on: eventLoop) { driver.value.eventCame() }
+        let wakeUp = try await WakeUpPipe.open(on: eventLoop) { driver.value.wokenUp() }
         try await eventLoop.flatSubmit {
-            driver.value.requestEvent = wakeUp.raise
+            driver.value.requestWakeUp = wakeUp.raise
             return driver.value.start()
         }.get()
         reloads.set { eventLoop.execute { driver.value.repairStorage() } }
@@ -59,7 +59,7 @@ extension Server {
         notifier.extendTimeout(by: configuration.drainDeadline + .seconds(10))
         try await eventLoop.flatSubmit { driver.value.drain(within: configuration.drainDeadline) }.get()
         let nextSequence = try await eventLoop.submit {
-            driver.value.requestEvent = {}
+            driver.value.requestWakeUp = {}
             wakeUp.close()
             return driver.value.nextSequence
         }.get()

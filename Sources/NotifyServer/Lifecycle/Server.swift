@@ -8,7 +8,7 @@ package struct Server: Service {
     let defaults: DefaultPaths
     let notifier: ServiceManagerNotifier
     let logger: Logger
-    let reloads: ReloadHook
+    let reloads: ReloadObserver
     private let onRunning: @Sendable (_ socketPath: String) -> Void
 
     /// - Parameters:
@@ -16,7 +16,7 @@ package struct Server: Service {
     ///   - onRunning: Called once clients can connect.
     package init(
         configuration: ServerConfiguration, context: ProcessContext, defaults: DefaultPaths,
-        notifier: ServiceManagerNotifier, logger: Logger, reloads: ReloadHook = ReloadHook(),
+        notifier: ServiceManagerNotifier, logger: Logger, reloads: ReloadObserver = ReloadObserver(),
         onRunning: @escaping @Sendable (_ socketPath: String) -> Void = { _ in }
     ) {
         self.configuration = configuration
@@ -40,7 +40,7 @@ package struct Server: Service {
     }
 
     /// Reports that clients can connect: to the log, the service manager and `onRunning`.
-    func announceRunning(_ listening: ListeningSocket) {
+    func reportReady(_ listening: ListeningSocket) {
         logger.notice("listening on \(listening.path)", metadata: ["database": "\(configuration.databasePath)"])
         if notifier.isActive, !notifier.ready(status: "listening on \(listening.path)") {
             logger.warning("the service manager could not be told that notifyd is ready")

@@ -46,7 +46,7 @@ package final class ServiceManagerNotifier: Sendable {
 
     /// Sends a keep-alive message to the watchdog.
     @discardableResult
-    package func feedWatchdog() -> Bool {
+    package func sendKeepAlive() -> Bool {
         send("WATCHDOG=1")
     }
 
@@ -60,10 +60,10 @@ package final class ServiceManagerNotifier: Sendable {
     /// Sends keep-alive messages from an event loop, so that systemd notices if the loop hangs.
     ///
     /// - Returns: The task to cancel before the loop ends; `nil` if there is no watchdog.
-    package func feedWatchdog(from eventLoop: any EventLoop) -> RepeatedTask? {
+    package func sendKeepAlives(from eventLoop: any EventLoop) -> RepeatedTask? {
         guard isActive, let watchdogInterval else { return nil }
         return eventLoop.scheduleRepeatedTask(initialDelay: .zero, delay: TimeAmount(watchdogInterval)) { _ in
-            self.feedWatchdog()
+            self.sendKeepAlive()
         }
     }
 

@@ -21,7 +21,7 @@ struct LogFiles {
             /// Another file is at the path.
             case replaced
             /// The file was truncated between these sizes in bytes. This is permanent: later writes don't restore it.
-            case cut(from: UInt64, to: UInt64)
+            case truncated(from: UInt64, to: UInt64)
             /// The status of the path can't be read.
             case unreachable(Errno)
         }
@@ -48,7 +48,7 @@ struct LogFiles {
     private let pageSize: UInt64
     /// The size at the last check: the database never shrinks.
     private var leastDatabaseBytes: UInt64
-    private var cut: Damage?
+    private var truncation: Damage?
 
     var walPath: String { path + "-wal" }
 
@@ -70,9 +70,9 @@ struct LogFiles {
             let sizes = try Sizes(
                 database: Self.size(.database, at: path, is: database),
                 wal: Self.size(.writeAheadLog, at: walPath, is: wal))
-            if let cut { throw cut }
+            if let truncation { throw truncation }
             if sizes.database < leastDatabaseBytes {
-                throw noteCut(.database, path, from: leastDatabaseBytes, to: sizes.database)
+                throw noteTruncation(.database, path, from: leastDatabaseBytes, to: sizes.database)
             }
             leastDatabaseBytes = sizes.database
             try checkWAL(size: sizes.wal, pages: walPages)
@@ -86,12 +86,12 @@ struct LogFiles {
     /// hole.
     mutating func checkWAL(size: UInt64, pages: Int32) throws(Damage) {
         let least = pages == 0 ? 0 : 32 + UInt64(pages) * (24 + pageSize)
-        if size < least { throw noteCut(.writeAheadLog, walPath, from: least, to: size) }
+        if size < least { throw noteTruncation(.writeAheadLog, walPath, from: least, to: size) }
     }
 
-    private mutating func noteCut(_ file: File, _ path: String, from: UInt64, to: UInt64) -> Damage {
-        let damage = Damage(file: file, path: path, kind: .cut(from: from, to: to))
-        cut = damage
+    private mutating func noteTruncation(_ file: File, _ path: String, from: UInt64, to: UInt64) -> Damage {
+        let damage = Damage(file: file, path: path, kind: .truncated(from: from, to: to))
+        truncation = damage
         return damage
     }
 
@@ -99,7 +99,7 @@ struct LogFiles {
     var isWALInPlace: Bool { (try? Self.size(.writeAheadLog, at: walPath, is: wal)) != nil }
 
     /// Whether one of the files was truncated, even if it is no longer at its path.
-    var isCut: Bool { cut != nil }
+    var isTruncated: Bool { truncation != nil }
 
     private static func size(_ file: File, at path: String, is expected: Identity) throws(Damage) -> UInt64 {
         let status: stat
@@ -134,7 +134,7 @@ extension LogFiles.Damage: CustomStringConvertible {
         case .missing: "\(name) was deleted or moved away: move it back, or \(renewal)"
         case .replaced:
             "another file has taken the place of \(name): move it away, then move the right one back or \(renewal)"
-        case .cut(let from, let to):
+        case .truncated(let from, let to):
             "\(name) was cut from \(from) to \(to) bytes: stop notifyd and restore a copy, or move the database and its "
                 + "write-ahead log away and reload notifyd (SIGHUP) for a new, empty log"
         case .unreachable(let error):

@@ -23,7 +23,7 @@ extension CurrentLog {
     /// Replaces a missing write-ahead log: moves its content, which is still open, to the database and opens the log
     /// again.
     private func reopen(_ old: Log) throws -> LogRepair {
-        try old.takeBackRefusedBatch()
+        try old.undoRefusedBatch()
         try old.checkpoints.run(.truncate)
         old.close()
         log = nil
@@ -55,12 +55,12 @@ extension CurrentLog {
     private func clearWAL(of log: Log) throws {
         let walPath = log.files.walPath
         guard DatabaseFile(path: walPath).exists else { return }
-        guard log.files.isWALInPlace, !log.files.isCut else {
+        guard log.files.isWALInPlace, !log.files.isTruncated else {
             throw StorageFailure(
                 kind: .inputOutput,
                 message: "'\(walPath)' belongs to a database that was moved away: move it as well, then reload notifyd")
         }
-        try? log.takeBackRefusedBatch()
+        try? log.undoRefusedBatch()
         try log.checkpoints.run(.truncate)
         try Errno.check(unlink(walPath))
     }
@@ -78,8 +78,8 @@ extension Log {
                 for record in continuation.subscriptions { try log.apply(.create(record), statements) }
                 try log.connection.execute(
                     """
-                    UPDATE state SET clean = 0, reserved_through = \(continuation.reservedThrough),
-                        next_sequence = \(continuation.reservedThrough),
+                    UPDATE state SET clean = 0, reserved_through = \(continuation.reservedBelow),
+                        next_sequence = \(continuation.reservedBelow),
                         next_subscription = \(continuation.nextSubscriptionID)
                     """)
             }

@@ -48,10 +48,10 @@ final class CurrentLog: @unchecked Sendable {
             recovered = try current.open()
         } catch {
             guard error.code == .noRoomForNew else { throw error }
-            recovered = current.recoverNothing()
+            recovered = current.recoverWithoutLog()
         }
         if current.mark.withLock({ $0 != nil }) {
-            recovered.usableThrough = min(recovered.nextSequence + usableSequences, Limits.sequenceEnd)
+            recovered.usableBelow = min(recovered.nextSequence + usableSequences, Limits.sequenceEnd)
         }
         return (current, recovered)
     }
@@ -83,7 +83,7 @@ final class CurrentLog: @unchecked Sendable {
         return recovered
     }
 
-    private func recoverNothing() -> RecoveredLog {
+    private func recoverWithoutLog() -> RecoveredLog {
         let earlier = try? SequenceMark(ofMissing: path)
         let next = max(1, earlier?.value ?? 0)
         earlier?.set(next)

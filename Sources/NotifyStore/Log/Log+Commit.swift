@@ -11,7 +11,7 @@ extension Log {
         var result: Result<Void, StorageFailure> = .success(())
         do {
             try checkDamage()
-            try takeBackRefusedBatch()
+            try undoRefusedBatch()
             try write(batch)
         } catch {
             result = .failure(failure(error))
@@ -36,7 +36,7 @@ extension Log {
     }
 
     private func write(_ batch: CommitBatch) throws {
-        let isFlushed = batch.isSynced || batch.reserveThrough != nil || !isMarkedInUse
+        let isFlushed = batch.isSynced || batch.reserveBelow != nil || !isMarkedInUse
         let nameCount = names.count
         var last = persistedThrough
         let removed = try recordsRemoved(by: batch)
@@ -55,7 +55,7 @@ extension Log {
             openSegment.rollBack()
             refusedBatch = RefusedBatch(batch, after: self, removed: removed)
             // If this fails, it is retried before the next commit and when the log is closed.
-            try? takeBackRefusedBatch()
+            try? undoRefusedBatch()
             throw damage.storageFailure
         }
         openSegment.commit()
@@ -80,15 +80,15 @@ extension Log {
         }
         // This update always changes a row (`flushes`). SQLite flushes only if a transaction writes pages, and earlier
         // commits would stay unflushed after a batch that writes none.
-        if batch.reserveThrough != nil || (isFlushed && last == persistedThrough) {
-            try statements.reserve.bind(1, batch.reserveThrough ?? 0)
+        if batch.reserveBelow != nil || (isFlushed && last == persistedThrough) {
+            try statements.reserve.bind(1, batch.reserveBelow ?? 0)
             try statements.reserve.run()
         }
     }
 
     private func append(_ block: LogBlock, after last: inout UInt64, _ statements: Statements) throws {
         let insert = statements.insertMessage
-        defer { insert.forgetBindings() }
+        defer { insert.clearBindings() }
         try block.frames.withUnsafeReadableBytes { bytes in
             for entry in block.entries {
                 guard entry.sequence > last else {
@@ -98,12 +98,12 @@ extension Log {
                 last = entry.sequence
                 let start = Int(entry.offset) + FrameHeader.size
                 let end = Int(entry.offset) + Int(entry.length)
-                try append(Deliver(reading: UnsafeRawBufferPointer(rebasing: bytes[start..<end])), insert, statements)
+                try append(Delivery(reading: UnsafeRawBufferPointer(rebasing: bytes[start..<end])), insert, statements)
             }
         }
     }
 
-    private func append(_ message: Deliver, _ insert: PreparedStatement, _ statements: Statements) throws {
+    private func append(_ message: Delivery, _ insert: PreparedStatement, _ statements: Statements) throws {
         let stamp = message.stamp
         let segment = Segment.containing(stamp.sequence)
         if segment != openSegment.number { try closeSegment(statements, enter: segment) }
@@ -127,7 +127,7 @@ extension Log {
         let id = names.add(name)
         try statements.insertName.bind(1, id)
         try statements.insertName.bindText(2, name)
-        defer { statements.insertName.forgetBindings() }
+        defer { statements.insertName.clearBindings() }
         try statements.insertName.run()
         return id
     }
@@ -141,7 +141,7 @@ extension Log {
                 try insert.bind(1, openSegment.number)
                 try insert.bind(2, openSegment.messages)
                 try insert.bindBlob(3, names)
-                defer { insert.forgetBindings() }
+                defer { insert.clearBindings() }
                 try insert.run()
             }
         }

@@ -52,12 +52,12 @@ extension Log {
     /// statements. Must be the last call.
     func finish(nextSequence: UInt64) throws {
         defer { statements = nil }
-        if let damage = findDamage(), damage.file == .database || files.isCut {
+        if let damage = findDamage(), damage.file == .database || files.isTruncated {
             // The files may be moved back before the next start.
-            try? takeBackRefusedBatch()
+            try? undoRefusedBatch()
             throw damage.storageFailure
         }
-        try takeBackRefusedBatch()
+        try undoRefusedBatch()
         try inTransaction(.full) { _ in
             // `reserved_through` may be lower: a run can continue from an earlier clean stop without a new reservation.
             try connection.execute(

@@ -51,7 +51,7 @@ extension Log {
 
     /// Removes the refused batch from the database. Its names stay, on disk and in memory. Its progress stays, too,
     /// because the broker reports progress again.
-    func takeBackRefusedBatch() throws {
+    func undoRefusedBatch() throws {
         guard let batch = refusedBatch else { return }
         try inTransaction(.normal) { statements in
             try connection.execute(

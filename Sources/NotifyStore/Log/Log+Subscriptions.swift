@@ -42,7 +42,7 @@ extension Log {
     }
 
     private func run(_ statement: PreparedStatement, with progress: DurableProgress) throws {
-        defer { statement.forgetBindings() }
+        defer { statement.clearBindings() }
         guard let acknowledged = RangeListEncoding.encode(progress.acknowledged) else {
             throw StorageFailure(kind: .inputOutput, message: "acknowledged ranges do not rise")
         }

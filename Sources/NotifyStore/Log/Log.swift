@@ -75,7 +75,7 @@ final class Log {
 /// Counters of the work of reading pages. Tests use them to check that segments are skipped.
 package struct ReadWork: Equatable, Sendable {
     package var rowsScanned: UInt64 = 0
-    package var segmentsPassed: UInt64 = 0
+    package var segmentsSkipped: UInt64 = 0
     package var namesMatched: UInt64 = 0
 }
 

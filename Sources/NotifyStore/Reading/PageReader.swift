@@ -22,7 +22,7 @@ struct PageReader {
     private var matchLimit = 16 * 1024
 
     /// How many of a segment's names the subscription receives.
-    private enum Interest {
+    private enum NameMatches {
         case none
         case some
         case all
@@ -57,7 +57,7 @@ struct PageReader {
         }
         guard request.maximumMessages > 0, try readClosedSegments() else { return }
         var names = log.openSegment.names.makeIterator()
-        _ = try read(through: log.persistedThrough, interest(in: &names))
+        _ = try read(through: log.persistedThrough, nameMatches(in: &names))
     }
 
     /// Reads the closed segments; returns false if the page ends before the last of them does.
@@ -71,12 +71,16 @@ struct PageReader {
             segmentsLeft -= 1
             segmentBytesLeft -= bytes.count
             var names = NameListEncoding.Reader(bytes)
-            guard try read(through: Segment.last(of: segments.integer(0)), interest(in: &names)) else { return false }
+            guard try read(through: Segment.last(of: segments.integer(0)), nameMatches(in: &names)) else {
+                return false
+            }
         }
         return true
     }
 
-    private mutating func interest(in names: inout some IteratorProtocol<UInt32>) throws(StorageFailure) -> Interest {
+    private mutating func nameMatches(in names: inout some IteratorProtocol<UInt32>) throws(StorageFailure)
+        -> NameMatches
+    {
         var isWanted = false
         var isOther = false
         while !(isWanted && isOther), let name = names.next() {
@@ -91,12 +95,12 @@ struct PageReader {
     }
 
     /// Reads up to `last`; returns false if the page ends before it.
-    private mutating func read(through last: UInt64, _ interest: Interest) throws -> Bool {
+    private mutating func read(through last: UInt64, _ nameMatches: NameMatches) throws -> Bool {
         guard last > scannedThrough else { return true }
         guard hasRoom else { return false }
-        switch interest {
+        switch nameMatches {
         case .none:
-            log.readWork.segmentsPassed += 1
+            log.readWork.segmentsSkipped += 1
             scannedThrough = last
             return true
         case .all where object == nil:
@@ -177,9 +181,9 @@ struct PageReader {
 
     private mutating func append(_ stamp: Stamp, _ parts: MessageParts) -> Bool {
         let offset = block.frames.writerIndex
-        let length = FrameHeader.size + Deliver.fixedSize + parts.byteCount
+        let length = FrameHeader.size + Delivery.fixedSize + parts.byteCount
         guard block.entries.isEmpty || offset + length <= log.options.pageBytes else { return false }
-        Deliver.append(stamp, parts, to: &block.frames)
+        Delivery.append(stamp, parts, to: &block.frames)
         block.entries.append(
             LogBlock.Entry(sequence: stamp.sequence, offset: UInt32(offset), length: UInt32(length)))
         return true

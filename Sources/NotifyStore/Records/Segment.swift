@@ -20,10 +20,10 @@ struct OpenSegment {
     /// entry of a batch that was rolled back can't hide a name later.
     private var marks: [UInt64] = []
     private var generation: UInt64 = 1
-    private var start: Start?
+    private var savepoint: Savepoint?
 
     /// The state of the segment before a batch.
-    private struct Start {
+    private struct Savepoint {
         var number: UInt64
         var messages: UInt64
         var nameCount: Int
@@ -32,20 +32,20 @@ struct OpenSegment {
     }
 
     mutating func begin() {
-        start = Start(number: number, messages: messages, nameCount: names.count)
+        savepoint = Savepoint(number: number, messages: messages, nameCount: names.count)
     }
 
     mutating func commit() {
-        start = nil
+        savepoint = nil
     }
 
     mutating func rollBack() {
-        guard let start else { return }
-        self.start = nil
-        let restored = (start.names ?? names).prefix(start.nameCount)
-        enter(start.number)
+        guard let savepoint else { return }
+        self.savepoint = nil
+        let restored = (savepoint.names ?? names).prefix(savepoint.nameCount)
+        enter(savepoint.number)
         for name in restored { insert(name) }
-        messages = start.messages
+        messages = savepoint.messages
     }
 
     /// Counts a message of `name`.
@@ -62,7 +62,7 @@ struct OpenSegment {
 
     /// Begins another, empty segment.
     mutating func enter(_ number: UInt64) {
-        if start != nil, start?.names == nil { start?.names = names }
+        if savepoint != nil, savepoint?.names == nil { savepoint?.names = names }
         self.number = number
         messages = 0
         generation += 1

@@ -3,7 +3,7 @@ import CSQLite
 /// A statement that is prepared once and run many times through SQLite's C interface.
 ///
 /// Bytes are bound without a copy, except by `bindText(_:copying:)`: they must stay valid until the parameter is bound
-/// again or ``forgetBindings()`` is called.
+/// again or ``clearBindings()`` is called.
 final class PreparedStatement {
     private let handle: OpaquePointer
 
@@ -43,7 +43,7 @@ final class PreparedStatement {
     }
 
     /// Clears all bindings, so that bound bytes may be released.
-    func forgetBindings() {
+    func clearBindings() {
         sqlite3_clear_bindings(handle)
     }
 

@@ -48,7 +48,7 @@ package struct Hello: ControlFrame {
     }
 
     /// Reads the body. Fields that a later version may have appended are ignored.
-    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
         guard try body.integer(UInt32.self) == Self.magic else {
             throw WireError(.greetingExpected, "this is notifyd's socket: the first frame must be a hello")
         }
@@ -115,7 +115,7 @@ package struct Welcome: ControlFrame {
         self.daemonVersion = daemonVersion
     }
 
-    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
         version = try body.integer()
         try body.skip(2)
         uid = try body.integer()

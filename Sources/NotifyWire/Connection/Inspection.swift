@@ -1,7 +1,7 @@
 package import NIOCore
 
 /// Asks for the durable subscriptions of the client's user; root gets those of all users.
-package struct List: RequestFrame {
+package struct ListRequest: RequestFrame {
     package static let kind = FrameKind.list
 
     package var request: UInt64
@@ -37,7 +37,7 @@ package struct ListEntry: ControlFrame {
         self.patterns = patterns
     }
 
-    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
         request = try body.integer()
         uid = try body.integer()
         holderPID = try body.integer()
@@ -84,7 +84,7 @@ package struct ListEnd: RequestFrame {
 }
 
 /// Asks for the daemon's counters.
-package struct Statistics: RequestFrame {
+package struct StatisticsRequest: RequestFrame {
     package static let kind = FrameKind.statistics
 
     package var request: UInt64
@@ -130,7 +130,7 @@ package struct StatisticsReport: ControlFrame {
         self.counters = counters
     }
 
-    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
         request = try body.integer()
         let count: UInt16 = try body.integer()
         counters = []

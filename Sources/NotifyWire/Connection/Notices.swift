@@ -32,7 +32,7 @@ package struct ErrorFrame: ControlFrame {
         self.isFatal = isFatal
     }
 
-    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
         request = try body.integer()
         code = try body.integer()
         try body.skip(2)
@@ -62,7 +62,7 @@ package struct Closing: ControlFrame {
         self.lastRequest = lastRequest
     }
 
-    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
         lastRequest = try body.integer()
     }
 

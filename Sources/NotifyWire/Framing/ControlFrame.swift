@@ -7,7 +7,7 @@ package protocol ControlFrame: Equatable, Sendable {
     /// The flags in the frame's header; 0 by default.
     var flags: UInt8 { get }
     /// Reads the fields of the body. `body` covers the whole body; the caller checks that nothing is left.
-    init(flags: UInt8, reading body: inout WireCursor) throws(WireError)
+    init(flags: UInt8, reading body: inout FieldReader) throws(WireError)
     /// Writes the body.
     func writeBody(to buffer: inout ByteBuffer)
 }
@@ -24,9 +24,9 @@ extension ControlFrame {
     ///   of the kind's own `init(flags:reading:)`.
     package init(_ frame: FrameDecoder.Frame) throws(WireError) {
         guard frame.flags == 0 || Self.kind == .hello || Self.kind.isFromDaemon else { throw .unknownFlags }
-        var cursor = WireCursor(frame.body)
-        try self.init(flags: frame.flags, reading: &cursor)
-        try cursor.finish()
+        var reader = FieldReader(frame.body)
+        try self.init(flags: frame.flags, reading: &reader)
+        try reader.finish()
     }
 
     package func write(to buffer: inout ByteBuffer) {
@@ -41,7 +41,7 @@ package protocol RequestFrame: ControlFrame {
 }
 
 extension RequestFrame {
-    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
         self.init(request: try body.integer())
     }
 
@@ -58,7 +58,7 @@ package protocol SubscriptionFrame: ControlFrame {
 }
 
 extension SubscriptionFrame {
-    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
         self.init(request: try body.integer(), subscription: try body.integer())
     }
 

@@ -12,11 +12,11 @@ package enum HeaderList {
     /// Decodes a list and checks it against the rules and `Limits`.
     package static func decode(_ bytes: UnsafeRawBufferPointer) throws(WireError) -> [(key: String, value: String)] {
         guard bytes.count <= Limits.headerBytes else { throw tooLong(bytes.count) }
-        var cursor = WireCursor(bytes)
+        var reader = FieldReader(bytes)
         var headers: [(key: String, value: String)] = []
-        while cursor.remaining > 0 {
+        while reader.remaining > 0 {
             guard headers.count < Limits.headerCount else { throw tooMany }
-            let header = try next(from: &cursor)
+            let header = try next(from: &reader)
             try check(key: header.key)
             headers.append(header)
         }
@@ -26,11 +26,11 @@ package enum HeaderList {
 
     /// Reads one header. Maps errors to `invalidHeaders`, which refuses the message but keeps the connection open,
     /// because the frame itself is well-formed.
-    private static func next(from cursor: inout WireCursor) throws(WireError) -> (key: String, value: String) {
+    private static func next(from reader: inout FieldReader) throws(WireError) -> (key: String, value: String) {
         do {
-            let keyLength: UInt8 = try cursor.integer()
-            let valueLength: UInt16 = try cursor.integer()
-            return (try cursor.string(Int(keyLength)), try cursor.string(Int(valueLength)))
+            let keyLength: UInt8 = try reader.integer()
+            let valueLength: UInt16 = try reader.integer()
+            return (try reader.string(Int(keyLength)), try reader.string(Int(valueLength)))
         } catch {
             throw WireError(.invalidHeaders, "the headers end in the middle of one, or are not valid UTF-8")
         }

@@ -107,7 +107,7 @@ package struct Receipt: ControlFrame {
         self.durability = durability
     }
 
-    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
         request = try body.integer()
         sequence = try body.integer()
         subscribers = try body.integer()

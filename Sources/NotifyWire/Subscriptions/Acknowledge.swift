@@ -13,7 +13,7 @@ package struct Acknowledge: ControlFrame {
         self.ranges = ranges
     }
 
-    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
         subscription = try body.integer()
         let count: UInt32 = try body.integer()
         guard count <= Limits.acknowledgedRangesPerFrame else {

@@ -12,7 +12,7 @@ package struct Credit: ControlFrame {
         self.messages = messages
     }
 
-    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
         subscription = try body.integer()
         messages = try body.integer()
     }

@@ -14,7 +14,7 @@ package struct Dropped: ControlFrame {
         self.messages = messages
     }
 
-    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
         subscription = try body.integer()
         try body.skip(4)
         messages = try body.integer()

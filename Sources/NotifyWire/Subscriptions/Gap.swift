@@ -17,7 +17,7 @@ package struct Gap: ControlFrame {
         self.range = range
     }
 
-    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
         subscription = try body.integer()
         try body.skip(4)
         dropped = try body.integer()

@@ -17,11 +17,11 @@ package struct Run: Equatable, Sendable {
     }
 
     package init(_ frame: FrameDecoder.Frame) throws(WireError) {
-        var cursor = WireCursor(frame.body)
-        subscription = try cursor.integer()
-        count = try cursor.integer()
+        var reader = FieldReader(frame.body)
+        subscription = try reader.integer()
+        count = try reader.integer()
         isRedelivery = frame.kind == FrameKind.redelivery.rawValue
-        try cursor.finish()
+        try reader.finish()
     }
 
     package func write(to buffer: inout ByteBuffer) {

@@ -22,7 +22,7 @@ package struct Snapshot: ControlFrame {
         self.isLast = isLast
     }
 
-    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
         subscription = try body.integer()
         count = try body.integer()
         isLast = flags & Self.lastFlag != 0

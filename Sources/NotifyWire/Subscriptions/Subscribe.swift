@@ -42,7 +42,7 @@ package struct Subscribe: ControlFrame {
         self.credit = credit
     }
 
-    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
         request = try body.integer()
         subscription = try body.integer()
         window = try body.integer()
@@ -115,7 +115,7 @@ package struct Subscribed: ControlFrame {
         self.hasSnapshot = hasSnapshot
     }
 
-    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
         request = try body.integer()
         subscription = try body.integer()
         try body.skip(4)
@@ -177,7 +177,7 @@ package struct Remove: ControlFrame {
         self.durableName = durableName
     }
 
-    package init(flags: UInt8, reading body: inout WireCursor) throws(WireError) {
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
         request = try body.integer()
         uid = try body.integer()
         let length: UInt8 = try body.integer()

@@ -12,7 +12,7 @@ final class RequestsAttack: Attack {
     init(_ target: Target) throws {
         connections = try target.connections(target.size)
         requests = [
-            Batch.of(Statistics(request: 1), bytes: Self.bytes),
+            Batch.of(StatisticsRequest(request: 1), bytes: Self.bytes),
             Batch.of(rawFrame(Self.unknownKind), bytes: Self.bytes), Batch.of(Ping(request: 1), bytes: Self.bytes),
         ]
         Connection.serve(connections) {

@@ -6,7 +6,7 @@ final class SiblingsAttack: Attack {
     private static let bytes = 64 << 10
 
     private let connections: [Connection]
-    private let requests = Batch.of(Statistics(request: 1), bytes: bytes)
+    private let requests = Batch.of(StatisticsRequest(request: 1), bytes: bytes)
 
     init(_ target: Target) throws {
         connections = try target.connections(target.size)

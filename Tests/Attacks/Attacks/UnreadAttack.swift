@@ -7,7 +7,7 @@ final class UnreadAttack: Attack {
 
     private let connections: [Connection]
     private let requests = [
-        Batch.of(List(request: 1), bytes: bytes), Batch.of(Statistics(request: 1), bytes: bytes),
+        Batch.of(ListRequest(request: 1), bytes: bytes), Batch.of(StatisticsRequest(request: 1), bytes: bytes),
         Batch.of(Detach(request: 1, subscription: 7), bytes: bytes), Batch.of(Ping(request: 1), bytes: bytes),
     ]
     private var posts = PostBlock(names: [String](repeating: "unread.post", count: 4096), payload: 0, receipt: true)

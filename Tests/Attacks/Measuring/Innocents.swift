@@ -54,8 +54,8 @@ final class Innocents {
     }
 
     private func refused(_ body: UnsafeRawBufferPointer) {
-        var cursor = WireCursor(body)
-        if let error = try? ErrorFrame(flags: 0, reading: &cursor) { refusal = error.message }
+        var reader = FieldReader(body)
+        if let error = try? ErrorFrame(flags: 0, reading: &reader) { refusal = error.message }
     }
 
     /// Posts at most `limit` messages, as far as the window and the socket allow.

@@ -31,13 +31,13 @@ final class LedgerProbe {
         guard !isWaiting, ContinuousClock.now - asked >= Self.interval else { return }
         asked = .now
         isWaiting = true
-        connection.write(Statistics(request: connection.newRequest()))
+        connection.write(StatisticsRequest(request: connection.newRequest()))
         connection.flush()
     }
 
     private func received(_ body: UnsafeRawBufferPointer) {
         isWaiting = false
-        var cursor = WireCursor(body)
+        var cursor = FieldReader(body)
         guard let report = try? StatisticsReport(flags: 0, reading: &cursor) else { return }
         let figures = Dictionary(report.counters.map { ($0.name, $0.value) }) { $1 }
         // Only the report of limits has this one.

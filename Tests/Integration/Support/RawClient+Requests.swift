@@ -89,7 +89,7 @@ extension RawClient {
     /// The daemon's counters.
     func statistics() throws -> [String: UInt64] {
         let request = newRequest()
-        try send(Statistics(request: request))
+        try send(StatisticsRequest(request: request))
         let report = try answer(to: request, "statistics") {
             if case .statistics(let report) = $0 { report } else { nil }
         }
@@ -99,7 +99,7 @@ extension RawClient {
     /// The peer's durable subscriptions.
     func list() throws -> [ListEntry] {
         let request = newRequest()
-        try send(List(request: request))
+        try send(ListRequest(request: request))
         var entries: [ListEntry] = []
         while true {
             let entry = try wait("the list") { event -> ListEntry?? in

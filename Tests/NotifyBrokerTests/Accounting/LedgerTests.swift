@@ -7,7 +7,7 @@ struct LedgerTests {
     private func ledger(_ limit: Int = 3) -> Ledger {
         var configuration = BrokerConfiguration()
         configuration.subscriptionsPerUser = limit
-        configuration.partialBytesPerUser = limit
+        configuration.receivedBytesPerUser = limit
         return Ledger(configuration)
     }
 

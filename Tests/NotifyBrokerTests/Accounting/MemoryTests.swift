@@ -46,9 +46,9 @@ struct MemoryTests {
     @Test func `undroppable data may take half of the user's share`() {
         var ledger = Ledger(configuration(memory: 1_000_000))
         ledger.change(.answerBytes, by: 237_500, uid: 1)
-        #expect(!ledger.isTight(1))
+        #expect(!ledger.isUnderMemoryPressure(1))
         ledger.change(.answerBytes, by: 1, uid: 1)
-        #expect(ledger.isTight(1))
+        #expect(ledger.isUnderMemoryPressure(1))
         ledger.change(.blockBytes, by: 200_000, uid: 1)
         ledger.change(.outboxBytes, by: 300_000, uid: 1)
         ledger.change(.slowConnections, by: 3, uid: 1)
@@ -113,7 +113,7 @@ struct MemoryTests {
         // Whenever the socket has room, it is filled again at once.
         for _ in 0..<20 {
             slow.room = 50_000
-            slow.send(Statistics(request: slow.nextRequest()))
+            slow.send(StatisticsRequest(request: slow.nextRequest()))
             poster.post("a", payload: [UInt8](repeating: 1, count: 100_000), .volatile)
             shell.run()
         }
@@ -131,7 +131,7 @@ struct MemoryTests {
             sibling.subscribe(1, [">"])
             shell.run()
             sibling.stopTaking()
-            for _ in 0..<200 { sibling.send(Statistics(request: sibling.nextRequest())) }
+            for _ in 0..<200 { sibling.send(StatisticsRequest(request: sibling.nextRequest())) }
             shell.run()
         }
         let fast = shell.connect(uid: 2)
@@ -240,7 +240,7 @@ struct MemoryTests {
         let clients = (0..<100).map { _ in shell.connect() }
         for client in clients {
             client.stopTaking()
-            for _ in 0..<500 { client.send(Statistics(request: client.nextRequest())) }
+            for _ in 0..<500 { client.send(StatisticsRequest(request: client.nextRequest())) }
             shell.run()
         }
         let held = shell.core.broker.ledger.bytes(of: 1000)

@@ -124,7 +124,7 @@ struct BadInputTests {
     @Test(arguments: [-1, 0, 1])
     func `partial frames are limited per user`(_ over: Int) {
         var configuration = BrokerConfiguration()
-        configuration.partialBytesPerUser = 10_000
+        configuration.receivedBytesPerUser = 10_000
         let shell = Shell(configuration)
         let (first, second, stranger) = (shell.connect(), shell.connect(), shell.connect(uid: 2000))
         let frame = postFrame(1, name: Array("a".utf8), payload: [UInt8](repeating: 0, count: 30_000))

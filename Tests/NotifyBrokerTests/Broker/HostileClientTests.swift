@@ -17,7 +17,7 @@ struct HostileClientTests {
         _ = client.take()
 
         var frames: [UInt8] = []
-        for _ in 0..<1000 { frames += List(request: client.nextRequest()).encoded }
+        for _ in 0..<1000 { frames += ListRequest(request: client.nextRequest()).encoded }
         client.stopTaking()
         client.send(frames)
         shell.run()

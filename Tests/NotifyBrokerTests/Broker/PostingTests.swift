@@ -235,7 +235,7 @@ struct PostingTests {
         client.post("a", .volatile)
         shell.tick()
         #expect(client.takeErrors().map(\.code) == [ErrorCode.storageFailed.rawValue])
-        #expect(shell.store.batches.first?.reserveThrough == 1 + Sequencer.blockSize)
+        #expect(shell.store.batches.first?.reserveBelow == 1 + Sequencer.blockSize)
         shell.work(failingWith: .broken)
         #expect(!shell.isReady)
         shell.advance(.seconds(1))

@@ -88,7 +88,7 @@ struct RecoveryTests {
         let shell = Shell(store: store, isReady: false)
         #expect(!shell.isReady)
         shell.tick()
-        #expect(shell.store.batches.last?.reserveThrough == 1 + 2 * Sequencer.blockSize)
+        #expect(shell.store.batches.last?.reserveBelow == 1 + 2 * Sequencer.blockSize)
         shell.work()
         #expect(shell.isReady)
     }

@@ -99,7 +99,7 @@ struct RightsTests {
         shell.run()
         owner.detach(1)
         shell.run()
-        for client in [owner, stranger, root] { client.send(List(request: client.nextRequest())) }
+        for client in [owner, stranger, root] { client.send(ListRequest(request: client.nextRequest())) }
         shell.run()
         #expect(
             [owner, stranger, root].map { client in

@@ -19,7 +19,7 @@ struct StatisticsTests {
         next.subscribe(1, ["a"], durable: "inbox")
         shell.run()
         _ = next.take()
-        next.send(Statistics(request: next.nextRequest()))
+        next.send(StatisticsRequest(request: next.nextRequest()))
         shell.run()
         guard case .statistics(let report)? = next.take().first else {
             Issue.record("no report")
@@ -95,7 +95,7 @@ struct StatisticsTests {
         client.detach(2)
         shell.run()
         _ = client.take()
-        client.send(List(request: client.nextRequest()))
+        client.send(ListRequest(request: client.nextRequest()))
         shell.run()
         #expect(
             client.take() == [

@@ -48,14 +48,14 @@ struct CommitPipelineTests {
         let waiter = PendingLog.Waiter(
             connection: ConnectionID(index: 0, generation: 0), wantsReceipt: true, receipt: receipt)
         pipeline.awaitCommit(of: waiter, isSynced: false)
-        return pipeline.isBehind && pipeline.hold(waiter.connection.slot)
+        return pipeline.isBehind && pipeline.pauseUntilOutcome(waiter.connection.slot)
     }
 
     @Test func `no sequence is assigned before the first reservation`() throws {
         var pipeline = pipeline()
         #expect(throws: WireError.self) { try pipeline.takeSequence() }
         let batch = try #require(begin(&pipeline))
-        #expect(batch.reserveThrough != nil)
+        #expect(batch.reserveBelow != nil)
         #expect(throws: WireError.self) { try pipeline.takeSequence() }
         _ = finish(&pipeline, batch)
         #expect(try pipeline.takeSequence() == 5)
@@ -85,7 +85,8 @@ struct CommitPipelineTests {
         #expect(pipeline.nextDeadline(pageStarted: nil) == configuration.acknowledgementDelay)
         #expect(begin(&pipeline, hasProgress: true, at: configuration.acknowledgementDelay) != nil)
         #expect(
-            pipeline.nextDeadline(pageStarted: nil) == StorageHealth.longestSilence + configuration.acknowledgementDelay
+            pipeline.nextDeadline(pageStarted: nil) == StorageHealth.responseTimeout
+                + configuration.acknowledgementDelay
         )
     }
 
@@ -101,8 +102,8 @@ struct CommitPipelineTests {
         #expect(append(5, to: &pipeline, size: 10) == false)
         #expect(append(6, to: &pipeline, size: 400) == true)
         #expect(append(7, to: &pipeline, size: 100) == false, "it is held already")
-        #expect(pipeline.takeHeldConnections() == [ConnectionSlot(0)])
-        #expect(pipeline.takeHeldConnections() == [])
+        #expect(pipeline.takePausedConnections() == [ConnectionSlot(0)])
+        #expect(pipeline.takePausedConnections() == [])
     }
 
     @Test func `pending bytes beyond eight times the limit are refused`() throws {
@@ -121,7 +122,7 @@ struct CommitPipelineTests {
         #expect(pipeline.storageFailed(.broken, now: .zero) == false, "no news")
         #expect(begin(&pipeline) == nil)
         let retry = try #require(begin(&pipeline, at: configuration.storageRetryDelay))
-        #expect(retry.reserveThrough != nil)
+        #expect(retry.reserveBelow != nil)
         #expect(finish(&pipeline, retry) != nil)
         #expect(pipeline.storageWorks() == true)
         #expect(pipeline.storageWorks() == false)
@@ -129,9 +130,9 @@ struct CommitPipelineTests {
 
     @Test func `a store without an answer is reported once`() throws {
         var pipeline = try ready()
-        #expect(pipeline.noteSilence(pageStarted: .zero, now: .seconds(9)) == false)
-        #expect(pipeline.noteSilence(pageStarted: .zero, now: .seconds(10)) == true)
-        #expect(pipeline.noteSilence(pageStarted: .zero, now: .seconds(11)) == false)
+        #expect(pipeline.checkResponseDeadline(pageStarted: .zero, now: .seconds(9)) == false)
+        #expect(pipeline.checkResponseDeadline(pageStarted: .zero, now: .seconds(10)) == true)
+        #expect(pipeline.checkResponseDeadline(pageStarted: .zero, now: .seconds(11)) == false)
         #expect(pipeline.nextDeadline(pageStarted: .zero) == .seconds(10) + configuration.storageRetryDelay)
     }
 }

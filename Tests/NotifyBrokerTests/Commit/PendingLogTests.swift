@@ -15,10 +15,10 @@ struct PendingLogTests {
 
     @Test func `messages are contiguous in the open part`() {
         var log = PendingLog()
-        #expect(!log.isWanted)
+        #expect(!log.isRequested)
         let first = append(4, to: &log)
         let second = append(9, to: &log, size: 20)
-        #expect(log.isWanted)
+        #expect(log.isRequested)
         #expect(first.start == 0)
         #expect(first.end == second.start)
         #expect(log.bytes > second.end)
@@ -30,35 +30,35 @@ struct PendingLogTests {
     @Test func `a sealed part does not grow`() {
         var log = PendingLog()
         let first = append(4, to: &log)
-        let bytes = log.cut()
+        let bytes = log.sealOpenBlock()
         #expect(bytes.readableBytes == first.end)
         let second = append(5, to: &log)
         #expect(second.start == 0, "a new part begins")
         #expect(log.sealed.map { $0.block.entries.map(\.sequence) } == [[4]])
         #expect(bytes.readableBytes == first.end)
-        _ = log.cut()
+        _ = log.sealOpenBlock()
         #expect(log.sealed.map { $0.block.entries.map(\.sequence) } == [[4], [5]])
     }
 
     @Test func `sealing an empty part adds nothing`() {
         var log = PendingLog()
-        #expect(log.cut().readableBytes == 0)
+        #expect(log.sealOpenBlock().readableBytes == 0)
         #expect(log.sealed.isEmpty)
         _ = append(1, to: &log)
-        _ = log.cut()
-        #expect(log.cut().readableBytes == 0)
+        _ = log.sealOpenBlock()
+        #expect(log.sealOpenBlock().readableBytes == 0)
         #expect(log.sealed.count == 1)
     }
 
     @Test func `a batch has its last sequence`() {
         var log = PendingLog()
-        #expect(InFlightBatch(id: 1, log: log, progressOf: [], reserveThrough: nil, started: .zero).lastSequence == nil)
+        #expect(InFlightBatch(id: 1, log: log, progressOf: [], reserveBelow: nil, started: .zero).lastSequence == nil)
         _ = append(4, to: &log)
-        _ = log.cut()
+        _ = log.sealOpenBlock()
         _ = append(6, to: &log)
         _ = append(8, to: &log)
-        _ = log.cut()
-        let batch = InFlightBatch(id: 1, log: log, progressOf: [], reserveThrough: nil, started: .zero)
+        _ = log.sealOpenBlock()
+        let batch = InFlightBatch(id: 1, log: log, progressOf: [], reserveBelow: nil, started: .zero)
         #expect(batch.lastSequence == 8)
         #expect(batch.messageCount == 3)
     }

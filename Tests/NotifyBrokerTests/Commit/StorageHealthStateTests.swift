@@ -15,9 +15,9 @@ struct StorageHealthStateTests {
 
     @Test func `the silence deadline starts at the request, unless storage is failing`() {
         var health = StorageHealth()
-        #expect(health.silenceDeadline(since: nil) == nil)
-        #expect(health.silenceDeadline(since: .seconds(5)) == .seconds(15))
+        #expect(health.responseDeadline(since: nil) == nil)
+        #expect(health.responseDeadline(since: .seconds(5)) == .seconds(15))
         _ = health.set(StorageFailure(kind: .full, message: "disk"))
-        #expect(health.silenceDeadline(since: .seconds(5)) == nil)
+        #expect(health.responseDeadline(since: .seconds(5)) == nil)
     }
 }

@@ -14,8 +14,8 @@ struct ConnectionsTests {
         let (late, greeted) = (open(&connections), open(&connections))
         connections.greeted(greeted.slot, by: Hello(instance: .one))
         #expect(connections.nextDeadline == .seconds(10))
-        #expect(connections.takeLate(now: .seconds(9)) == [])
-        #expect(connections.takeLate(now: .seconds(10)) == [late.slot])
+        #expect(connections.takeExpired(now: .seconds(9)) == [])
+        #expect(connections.takeExpired(now: .seconds(10)) == [late.slot])
         connections.remove(late.slot)
         #expect(connections.nextDeadline == nil)
     }
@@ -23,7 +23,7 @@ struct ConnectionsTests {
     @Test func `the earliest deadline is correct after others have passed`() {
         var connections = Connections()
         let (first, second) = (open(&connections, deadline: .seconds(1)), open(&connections, deadline: .seconds(5)))
-        #expect(connections.takeLate(now: .seconds(2)) == [first.slot])
+        #expect(connections.takeExpired(now: .seconds(2)) == [first.slot])
         connections.remove(first.slot)
         #expect(connections.nextDeadline == .seconds(5))
         connections.failed(second.slot, closingDeadline: .seconds(3))

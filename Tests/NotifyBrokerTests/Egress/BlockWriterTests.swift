@@ -17,7 +17,7 @@ struct BlockWriterTests {
         var held: [(sequence: UInt64, bytes: ByteBuffer)] = []
         for sequence in 1...60 as ClosedRange<UInt64> {
             append(sequence, to: &writer, size: 100)
-            let bytes = writer.cut()
+            let bytes = writer.seal()
             #expect(writer.buffer.readableBytes == 0)
             // Some are let go of at once, some are kept.
             if sequence % 3 != 0 { held.append((sequence, bytes)) }
@@ -30,7 +30,7 @@ struct BlockWriterTests {
     private func deliverFrameBytes(_ sequence: UInt64, size: Int) -> ByteBuffer {
         var writer = BlockWriter()
         append(sequence, to: &writer, size: size)
-        return writer.cut()
+        return writer.seal()
     }
 
     @Test func `locations point to the frames`() {
@@ -40,16 +40,16 @@ struct BlockWriterTests {
         }
         #expect(places[0].start == 0)
         #expect(places[0].end == places[1].start)
-        #expect(writer.cut().readableBytes == places[1].end)
+        #expect(writer.seal().readableBytes == places[1].end)
     }
 
     @Test func `held buffers use at most twice the size of their bytes`() {
         var writer = BlockWriter()
         append(1, to: &writer, size: 250_000)
-        var held = [writer.cut()]
+        var held = [writer.seal()]
         for sequence in 2...60 as ClosedRange<UInt64> {
             append(sequence, to: &writer, size: 10_000)
-            held.append(writer.cut())
+            held.append(writer.seal())
         }
         #expect(held.dropFirst(20).allSatisfy { $0.storageCapacity <= 2 * $0.readableBytes })
     }
@@ -58,7 +58,7 @@ struct BlockWriterTests {
         var writer = BlockWriter()
         for sequence in 1...20 as ClosedRange<UInt64> {
             append(sequence, to: &writer, size: 600 << 10)
-            _ = writer.cut()
+            _ = writer.seal()
         }
         #expect(writer.buffer.capacity <= 512 << 10)
     }

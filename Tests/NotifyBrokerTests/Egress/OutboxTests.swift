@@ -123,10 +123,10 @@ struct OutboxTests {
         _ = outbox.seal { _ in Egress.Source(ByteBuffer()) }
         #expect(outbox.waitingBytes == 0, "before it is settled")
         _ = outbox.next()
-        outbox.settle(isBlocked: false, in: HeldBlocks())
+        outbox.settle(isBlocked: false, in: RetainedBlocks())
         #expect(outbox.droppableBytes == 0)
-        #expect(outbox.keptBytes == FrameHeader.size + 8)
-        outbox.settle(isBlocked: false, in: HeldBlocks())
+        #expect(outbox.reliableBytes == FrameHeader.size + 8)
+        outbox.settle(isBlocked: false, in: RetainedBlocks())
         #expect(outbox.waitingBytes == FrameHeader.size + 8, "settling twice charges once")
         _ = outbox.next()
         #expect(outbox.waitingBytes == 0)
@@ -142,7 +142,7 @@ struct OutboxTests {
         block.writeRepeatingByte(0, count: 8192 - used)
         outbox.appendVolatile(source: 0, start: 0, end: used, sequence: 1)
         _ = outbox.seal { _ in Egress.Source(block) }
-        outbox.settle(isBlocked: false, in: HeldBlocks())
+        outbox.settle(isBlocked: false, in: RetainedBlocks())
         #expect(outbox.droppableBytes == (used < 4096 ? 4096 : 8192))
         #expect(outbox.ownBytes == (used < 4096 ? 4096 : 0))
         #expect(Self.sequences(Self.read(&outbox)) == [1])
@@ -150,7 +150,7 @@ struct OutboxTests {
     }
 
     @Test func `a block is charged once for a user until its last connection releases it`() {
-        let blocks = HeldBlocks()
+        let blocks = RetainedBlocks()
         var source = Source()
         let place = source.append(1, size: 10_000)
         let origin = Egress.Source(source.buffer)
@@ -178,7 +178,7 @@ struct OutboxTests {
             Self.pong(round, to: &outbox)
             _ = outbox.seal { _ in Egress.Source(ByteBuffer()) }
             if round == 3 { _ = outbox.next() }
-            outbox.settle(isBlocked: false, in: HeldBlocks())
+            outbox.settle(isBlocked: false, in: RetainedBlocks())
         }
         while outbox.next() != nil {
             let charged = outbox.chunks.reduce(0) { $0 + $1.charge }
@@ -196,7 +196,7 @@ struct OutboxTests {
         Self.pong(2, to: &outbox)
         Self.tick(&outbox, [3, 4], size: 200)
         Self.tick(&outbox, [5, 6], size: 200)
-        outbox.settle(isBlocked: false, in: HeldBlocks())
+        outbox.settle(isBlocked: false, in: RetainedBlocks())
         let one = outbox.droppableBytes / 3
         #expect(outbox.dropOldest(downTo: one) == 4)
         #expect(outbox.droppableBytes <= one)
@@ -212,7 +212,7 @@ struct OutboxTests {
     @Test func `adjacent gaps are joined`() {
         var outbox = Outbox()
         for sequence in 1...6 as ClosedRange<UInt64> { Self.tick(&outbox, [sequence * 10], size: 200) }
-        outbox.settle(isBlocked: false, in: HeldBlocks())
+        outbox.settle(isBlocked: false, in: RetainedBlocks())
         let one = outbox.droppableBytes / 6
         #expect(outbox.dropOldest(downTo: one * 4) == 2)
         #expect(outbox.dropOldest(downTo: one) == 3)
@@ -225,7 +225,7 @@ struct OutboxTests {
     @Test func `only the oldest messages of a large block are dropped`() {
         var outbox = Outbox()
         Self.tick(&outbox, Array(1...100), size: 100)
-        outbox.settle(isBlocked: false, in: HeldBlocks())
+        outbox.settle(isBlocked: false, in: RetainedBlocks())
         let dropped = outbox.dropOldest(downTo: 5000)
         #expect(outbox.droppableBytes <= 5000)
         let received = Self.read(&outbox)
@@ -237,7 +237,7 @@ struct OutboxTests {
     @Test func `without any room all messages are dropped`() {
         var outbox = Outbox()
         Self.tick(&outbox, [1, 2, 3])
-        outbox.settle(isBlocked: false, in: HeldBlocks())
+        outbox.settle(isBlocked: false, in: RetainedBlocks())
         #expect(outbox.dropOldest(downTo: 0) == 3)
         #expect(outbox.droppableBytes == 0)
         #expect(Self.read(&outbox) == [.gap(Gap(dropped: 3, range: SequenceRange(first: 1, last: 3)))])
@@ -248,7 +248,7 @@ struct OutboxTests {
         Self.tick(&outbox, [1, 2], name: "a", size: 10)
         Self.tick(&outbox, [3], name: "b", size: 10)
         Self.tick(&outbox, [4], name: "a", size: 10)
-        outbox.settle(isBlocked: false, in: HeldBlocks())
+        outbox.settle(isBlocked: false, in: RetainedBlocks())
         #expect(outbox.keepLatest() == 2)
         #expect(outbox.droppableBytes == outbox.chunks.reduce(0) { $0 + $1.charge })
         let received = Self.read(&outbox)
@@ -263,7 +263,7 @@ struct OutboxTests {
         Self.tick(&outbox, [1, 2], name: "a")
         Self.pong(1, to: &outbox)
         Self.tick(&outbox, [3], name: "b")
-        outbox.settle(isBlocked: false, in: HeldBlocks())
+        outbox.settle(isBlocked: false, in: RetainedBlocks())
         #expect(outbox.keepLatest() == 1)
         #expect(outbox.keepLatest() == 0, "again, nothing is outdated and the gap stays")
         let received = Self.read(&outbox)
@@ -281,7 +281,7 @@ struct OutboxTests {
         Self.tick(&outbox, [51, 52])
         var reader = OutputReader()
         if let header = outbox.next() { _ = reader.read(header) }
-        outbox.settle(isBlocked: false, in: HeldBlocks())
+        outbox.settle(isBlocked: false, in: RetainedBlocks())
         #expect(outbox.keepLatest() == 1)
         let rest = outbox.next().map { reader.read($0) } ?? []
         guard case .message(let message)? = rest.first else {
@@ -295,7 +295,7 @@ struct OutboxTests {
         var outbox = Outbox()
         outbox.isTouched = true
         Self.tick(&outbox, [1, 2])
-        outbox.settle(isBlocked: false, in: HeldBlocks())
+        outbox.settle(isBlocked: false, in: RetainedBlocks())
         Self.pong(1, to: &outbox)
         outbox.removeAll()
         #expect(outbox.isEmpty)
@@ -311,5 +311,5 @@ extension Received {
 
 extension Outbox {
     /// Charged for everything that stayed behind.
-    fileprivate var waitingBytes: Int { droppableBytes + keptBytes }
+    fileprivate var waitingBytes: Int { droppableBytes + reliableBytes }
 }

@@ -11,7 +11,7 @@ func stamp(_ sequence: UInt64) -> Stamp {
 func deliverFrame(_ sequence: UInt64, name: String = "a", object: String = "", size: Int = 0) -> ByteBuffer {
     var buffer = ByteBuffer()
     withParts(name: name, object: object, payload: Array(repeating: 7, count: size)) {
-        _ = Deliver.append(stamp(sequence), $0, to: &buffer)
+        _ = Delivery.append(stamp(sequence), $0, to: &buffer)
     }
     return buffer
 }

@@ -90,9 +90,9 @@ final class FakeStore {
             for entry in block.entries { append(entry, of: block) }
         }
         for change in batch.changes { apply(change) }
-        if let reserved = batch.reserveThrough { mark = max(mark, reserved) }
+        if let reserved = batch.reserveBelow { mark = max(mark, reserved) }
         statistics.commits += 1
-        if batch.isSynced || batch.reserveThrough != nil {
+        if batch.isSynced || batch.reserveBelow != nil {
             statistics.syncs += 1
             syncedThrough = persistedThrough
         }
@@ -109,7 +109,7 @@ final class FakeStore {
         }
         frame.withUnsafeBytes { bytes in
             let body = UnsafeRawBufferPointer(rebasing: bytes[FrameHeader.size...])
-            guard let message = try? Deliver(reading: body), message.stamp.sequence == entry.sequence else {
+            guard let message = try? Delivery(reading: body), message.stamp.sequence == entry.sequence else {
                 violations.append("an entry points at another message")
                 return
             }

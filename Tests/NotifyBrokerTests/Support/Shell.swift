@@ -150,7 +150,7 @@ final class Shell: BrokerHost {
         case .pauseReading(let id): clients[id]?.setReading(false)
         case .resumeReading(let id): clients[id]?.setReading(true)
         case .storageHealthChanged(let problem): healthChanges.append(problem)
-        case .continueSoon: scheduleTick()
+        case .scheduleTick: scheduleTick()
         case .log(let event): events.append(event)
         case .drained: isDrained = true
         }

@@ -92,8 +92,8 @@ final class FakeConnection: Sendable {
         func read<Frame: ControlFrame>(_: Frame.Type = Frame.self) throws -> Frame {
             try #require(kind == Frame.kind, "\(kind) came instead of \(Frame.kind)")
             return try body.withUnsafeBytes { bytes in
-                var cursor = WireCursor(bytes)
-                return try Frame(flags: flags, reading: &cursor)
+                var reader = FieldReader(bytes)
+                return try Frame(flags: flags, reading: &reader)
             }
         }
 

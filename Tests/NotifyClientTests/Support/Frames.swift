@@ -16,7 +16,7 @@ extension ByteBuffer {
                         let parts = MessageParts(
                             name: name, object: object, messageID: UnsafeRawBufferPointer(start: nil, count: 0),
                             headers: headers, payload: payload)
-                        _ = Deliver.append(stamp, parts, to: &self)
+                        _ = Delivery.append(stamp, parts, to: &self)
                     }
                 }
             }

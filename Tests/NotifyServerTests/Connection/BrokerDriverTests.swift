@@ -20,7 +20,7 @@ import WireTestSupport
         host.store.answerCommit()
         host.run()
         try ready.wait()
-        #expect(host.store.committed.first?.reserveThrough != nil)
+        #expect(host.store.committed.first?.reserveBelow != nil)
     }
 
     @Test func `a failed reservation fails the start`() throws {
@@ -43,7 +43,7 @@ import WireTestSupport
         host.advance(.seconds(1))
         host.store.answerCommit()
         host.run()
-        #expect(host.store.committed.last?.reserveThrough != nil)
+        #expect(host.store.committed.last?.reserveBelow != nil)
         #expect(host.log.lines.last == "notice storage works again")
     }
 
@@ -75,7 +75,7 @@ import WireTestSupport
         #expect(continuation.subscriptions.first?.progress.isAttached == true)
         #expect(continuation.subscriptions.first?.owner.uid == 1000)
         #expect(continuation.nextSubscriptionID == DurableID(3))
-        #expect(continuation.reservedThrough == host.store.committed.first?.reserveThrough)
+        #expect(continuation.reservedBelow == host.store.committed.first?.reserveBelow)
         #expect(host.store.repairs.count == 1)
     }
 

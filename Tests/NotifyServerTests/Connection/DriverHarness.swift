@@ -32,8 +32,8 @@ final class DriverHarness {
             broker: broker, store: store, eventLoop: loop,
             notifier: ServiceManagerNotifier(context: context(user: 1000, process: 1)),
             logger: Logger(label: "notifyd") { _ in CapturedLogHandler(log: log) }, clock: { clock.now })
-        driver.requestEvent = { [unowned self] in
-            loop.scheduleTask(in: .microseconds(1)) { [unowned self] in driver.eventCame() }
+        driver.requestWakeUp = { [unowned self] in
+            loop.scheduleTask(in: .microseconds(1)) { [unowned self] in driver.wokenUp() }
         }
         guard isStarted else { return }
         _ = driver.start()

@@ -19,7 +19,7 @@ struct ReadBufferTests {
         var first: ByteBuffer? = shared.take(limit: 100)
         first?.writeString("abc")
         let address = first.map(address(of:))
-        shared.giveBack(first.take() ?? ByteBuffer())
+        shared.release(first.take() ?? ByteBuffer())
         let second = shared.take(limit: 200)
         #expect(self.address(of: second) == address)
         #expect(second.readableBytes == 0 && second.writableBytes == 200)
@@ -29,7 +29,7 @@ struct ReadBufferTests {
         var shared = ReadBuffer()
         var first = shared.take(limit: 100)
         first.writeString("abc")
-        shared.giveBack(first)
+        shared.release(first)
         var second = shared.take(limit: 100)
         second.writeString("xyz")
         #expect(String(buffer: first) == "abc")
@@ -38,7 +38,7 @@ struct ReadBufferTests {
 
     @Test func `a buffer of another size is not reused`() {
         var shared = ReadBuffer()
-        shared.giveBack(ByteBuffer(string: "small"))
+        shared.release(ByteBuffer(string: "small"))
         #expect(shared.take(limit: ReadBuffer.capacity).writableBytes == ReadBuffer.capacity)
     }
 }

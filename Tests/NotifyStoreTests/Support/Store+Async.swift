@@ -11,13 +11,13 @@ extension Store {
 
     @discardableResult
     func commit(
-        _ messages: [StoredMessage], changes: [DurableChange] = [], reserveThrough: UInt64? = nil,
+        _ messages: [StoredMessage], changes: [DurableChange] = [], reserveBelow: UInt64? = nil,
         isSynced: Bool = false
     ) async -> CommitOutcome {
         await commit(
             CommitBatch(
                 id: 1, blocks: messages.isEmpty ? [] : [LogBlock(messages)], changes: changes,
-                reserveThrough: reserveThrough, isSynced: isSynced))
+                reserveBelow: reserveBelow, isSynced: isSynced))
     }
 
     func page(

@@ -26,7 +26,7 @@ struct StoredMessage: Equatable {
                         payload.withUnsafeBytes { payload in
                             let parts = MessageParts(
                                 name: name, object: object, messageID: id, headers: headers, payload: payload)
-                            return Deliver.append(stamp, parts, to: &block.frames)
+                            return Delivery.append(stamp, parts, to: &block.frames)
                         }
                     }
                 }
@@ -47,7 +47,7 @@ struct StoredMessage: Equatable {
         self.payload = payload
     }
 
-    init(_ message: Deliver) {
+    init(_ message: Delivery) {
         self.init(
             message.stamp.sequence, String(decoding: message.parts.name, as: UTF8.self),
             object: String(decoding: message.parts.object, as: UTF8.self),

@@ -28,7 +28,7 @@ import Testing
         "1 to \(Limits.nameBytes) bytes", "up to \(Limits.objectBytes) bytes",
         "1 to \(Limits.subscriptionNameBytes) of", "number of patterns, 1 to \(Limits.patternsPerSubscription)",
         "default of \(Limits.defaultWindow)", "**post**, 0x02, \(Post.fixedSize) bytes",
-        "**deliver**, 0x50, \(Deliver.fixedSize) bytes", "0x51, and **redelivery**, 0x52, \(Run.frameSize - 8) bytes",
+        "**deliver**, 0x50, \(Delivery.fixedSize) bytes", "0x51, and **redelivery**, 0x52, \(Run.frameSize - 8) bytes",
     ])
     func `the document states the limits`(_ phrase: String) {
         #expect(text.contains(phrase))

@@ -101,9 +101,9 @@ import WireTestSupport
         case .removed: return try request(Removed(frame))
         case .ping: return try request(Ping(frame))
         case .pong: return try request(Pong(frame))
-        case .list: return try request(List(frame))
+        case .list: return try request(ListRequest(frame))
         case .listEnd: return try request(ListEnd(frame))
-        case .statistics: return try request(Statistics(frame))
+        case .statistics: return try request(StatisticsRequest(frame))
         case .limits: return try request(LimitsRequest(frame))
         case .listEntry: return (try fields(ListEntry(frame)), try ListEntry(frame).encoded)
         case .statisticsReport:
@@ -140,15 +140,15 @@ import WireTestSupport
     }
 
     private static func deliver(_ frame: FrameDecoder.Frame) throws -> (fields: [String: Any], encoded: [UInt8]) {
-        let deliver = try Deliver(reading: frame.body)
-        var fields = try fields(deliver.parts)
-        fields["sequence"] = deliver.stamp.sequence
-        fields["time"] = deliver.stamp.timeMicroseconds
-        fields["uid"] = deliver.stamp.uid
-        fields["gid"] = deliver.stamp.gid
-        fields["pid"] = deliver.stamp.pid
+        let delivery = try Delivery(reading: frame.body)
+        var fields = try fields(delivery.parts)
+        fields["sequence"] = delivery.stamp.sequence
+        fields["time"] = delivery.stamp.timeMicroseconds
+        fields["uid"] = delivery.stamp.uid
+        fields["gid"] = delivery.stamp.gid
+        fields["pid"] = delivery.stamp.pid
         var buffer = ByteBuffer()
-        Deliver.append(deliver.stamp, deliver.parts, to: &buffer)
+        Delivery.append(delivery.stamp, delivery.parts, to: &buffer)
         return (fields, Array(buffer.readableBytesView))
     }
 

@@ -50,13 +50,13 @@ struct Sample: Sendable, CustomTestStringConvertible {
         Sample(Gap(subscription: 0, dropped: 13, range: .init(first: 14, last: 15))),
         Sample(Ping(request: 16)),
         Sample(Pong(request: 16)),
-        Sample(List(request: 17)),
+        Sample(ListRequest(request: 17)),
         Sample(
             ListEntry(
                 request: 17, uid: 18, holderPID: 19, cursor: 20, durableName: "mail", object: "ø", patterns: ["a", ">"])
         ),
         Sample(ListEnd(request: 17)),
-        Sample(Statistics(request: 21)),
+        Sample(StatisticsRequest(request: 21)),
         Sample(LimitsRequest(request: 21)),
         Sample(
             StatisticsReport(request: 21, counters: [.init(name: "gaps", value: .max), .init(name: "", value: 0)])),

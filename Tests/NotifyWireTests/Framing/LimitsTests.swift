@@ -24,7 +24,7 @@ import Testing
     @Test func `the largest post fits a frame`() {
         let parts = Limits.nameBytes + Limits.objectBytes + Limits.messageIDBytes + Limits.headerBytes
         #expect(Post.fixedSize + parts <= Limits.frameOverheadBytes)
-        #expect(Deliver.fixedSize + parts <= Limits.frameOverheadBytes)
+        #expect(Delivery.fixedSize + parts <= Limits.frameOverheadBytes)
         #expect(Limits.maximumPayloadBytes + Limits.frameOverheadBytes <= Int(UInt32.max))
     }
 }

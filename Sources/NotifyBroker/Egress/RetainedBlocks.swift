@@ -10,31 +10,31 @@ final class SharedBlock: Sendable {
 }
 
 /// The shared blocks kept alive by the connections of one user, each counted once.
-final class HeldBlocks {
-    private var holds: [ObjectIdentifier: Int] = [:]
+final class RetainedBlocks {
+    private var references: [ObjectIdentifier: Int] = [:]
     private(set) var byteCount = 0
 
-    fileprivate func hold(_ block: SharedBlock) {
-        holds[ObjectIdentifier(block), default: 0] += 1
-        if holds[ObjectIdentifier(block)] == 1 { byteCount += block.byteCount }
+    fileprivate func retain(_ block: SharedBlock) {
+        references[ObjectIdentifier(block), default: 0] += 1
+        if references[ObjectIdentifier(block)] == 1 { byteCount += block.byteCount }
     }
 
     fileprivate func release(_ block: SharedBlock) {
-        let left = holds[ObjectIdentifier(block), default: 0] - 1
-        holds[ObjectIdentifier(block)] = left == 0 ? nil : left
+        let left = references[ObjectIdentifier(block), default: 0] - 1
+        references[ObjectIdentifier(block)] = left == 0 ? nil : left
         if left == 0 { byteCount -= block.byteCount }
     }
 }
 
-/// Keeps a block counted in a user's `HeldBlocks` for as long as this object exists.
-final class BlockHold {
+/// Keeps a block counted in a user's `RetainedBlocks` for as long as this object exists.
+final class BlockReference {
     private let block: SharedBlock
-    private let blocks: HeldBlocks
+    private let blocks: RetainedBlocks
 
-    init(_ block: SharedBlock, in blocks: HeldBlocks) {
+    init(_ block: SharedBlock, in blocks: RetainedBlocks) {
         self.block = block
         self.blocks = blocks
-        blocks.hold(block)
+        blocks.retain(block)
     }
 
     deinit { blocks.release(block) }
@@ -45,7 +45,7 @@ final class TakenChunks {
     /// Taken since the outbox was last settled.
     private var chunks: [Chunk] = []
     /// The shared blocks of chunks that wait for the socket.
-    private var holds: [BlockHold] = []
+    private var references: [BlockReference] = []
     /// The bytes, outside of shared blocks, of chunks that wait for the socket.
     private(set) var ownBytes = 0
 
@@ -53,12 +53,12 @@ final class TakenChunks {
 
     /// Releases the chunks that are sent, and counts those that wait for the socket. If chunks were taken since the
     /// last call, all earlier ones are sent: the host takes nothing while a socket is blocked.
-    func settle(isBlocked: Bool, in blocks: HeldBlocks) {
-        if !isBlocked || !chunks.isEmpty, ownBytes > 0 || !holds.isEmpty { removeHeld() }
+    func settle(isBlocked: Bool, in blocks: RetainedBlocks) {
+        if !isBlocked || !chunks.isEmpty, ownBytes > 0 || !references.isEmpty { releaseReferences() }
         if isBlocked {
             for chunk in chunks {
                 if let block = chunk.block {
-                    holds.append(chunk.hold ?? BlockHold(block, in: blocks))
+                    references.append(chunk.reference ?? BlockReference(block, in: blocks))
                 } else {
                     ownBytes += chunk.charge
                 }
@@ -69,11 +69,11 @@ final class TakenChunks {
 
     func removeAll() {
         chunks = []
-        removeHeld()
+        releaseReferences()
     }
 
-    private func removeHeld() {
-        holds = []
+    private func releaseReferences() {
+        references = []
         ownBytes = 0
     }
 }

@@ -1,11 +1,11 @@
 /// A range of bytes for one connection, in one of the tick's sources.
 ///
 /// It holds no reference: sources are still growing, and appending to a buffer of which a slice is held would copy it.
-struct Span {
+struct OutboxSpan {
     /// The connection's own buffer: answers, run headers, gaps.
     static let own = UInt32.max
-    /// The position of an encoded message.
-    struct Place {
+    /// The range of an encoded message in a source.
+    struct SourceRange {
         var source: UInt32
         var start: Int
         var end: Int
@@ -23,5 +23,5 @@ struct Span {
     var first: UInt64
     var last: UInt64
 
-    static let none = Span(source: own, start: 0, end: 0, droppable: 0, durable: 0, first: 0, last: 0)
+    static let none = OutboxSpan(source: own, start: 0, end: 0, droppable: 0, durable: 0, first: 0, last: 0)
 }

@@ -3,12 +3,12 @@ import NotifyWire
 import Testing
 import WireTestSupport
 
-@Suite struct DeliverTests {
+@Suite struct DeliveryTests {
     private let stamp = Stamp(sequence: 1 << 52, timeMicroseconds: 1_700_000_000_000_001, uid: 1000, gid: 0, pid: .max)
 
     private func encode(_ parts: MessageParts) -> [UInt8] {
         var buffer = ByteBuffer()
-        let size = Deliver.append(stamp, parts, to: &buffer)
+        let size = Delivery.append(stamp, parts, to: &buffer)
         #expect(size == buffer.readableBytes)
         return Array(buffer.readableBytesView)
     }
@@ -21,15 +21,15 @@ import WireTestSupport
         try withFrame(bytes) { frame in
             #expect(frame.kind == FrameKind.deliver.rawValue)
             #expect(frame.flags == 0)
-            let deliver = try Deliver(reading: frame.body)
-            #expect(deliver.stamp == stamp)
-            #expect(Array(deliver.parts.name) == Array("n.m".utf8))
-            #expect(Array(deliver.parts.object) == Array("ob".utf8))
-            #expect(Array(deliver.parts.messageID) == Array("id1".utf8))
-            #expect(Array(deliver.parts.headers) == headers)
-            #expect(Array(deliver.parts.payload) == [1, 2, 3, 4])
+            let delivery = try Delivery(reading: frame.body)
+            #expect(delivery.stamp == stamp)
+            #expect(Array(delivery.parts.name) == Array("n.m".utf8))
+            #expect(Array(delivery.parts.object) == Array("ob".utf8))
+            #expect(Array(delivery.parts.messageID) == Array("id1".utf8))
+            #expect(Array(delivery.parts.headers) == headers)
+            #expect(Array(delivery.parts.payload) == [1, 2, 3, 4])
             let base = try #require(frame.body.baseAddress)
-            #expect(deliver.parts.name.baseAddress == base + Deliver.fixedSize)
+            #expect(delivery.parts.name.baseAddress == base + Delivery.fixedSize)
         }
     }
 
@@ -37,16 +37,16 @@ import WireTestSupport
         var buffer = ByteBuffer()
         for index in 0..<3 {
             _ = withParts(name: "n\(index)", payload: Array(repeating: 1, count: index)) {
-                Deliver.append(stamp, $0, to: &buffer)
+                Delivery.append(stamp, $0, to: &buffer)
             }
         }
         let decoder = FrameDecoder(maximumBodyBytes: 100)
         for index in 0..<3 {
             let size = try buffer.withUnsafeReadableBytes { bytes in
                 let frame = try #require(try decoder.next(in: bytes))
-                let deliver = try Deliver(reading: frame.body)
-                #expect(Array(deliver.parts.name) == Array("n\(index)".utf8))
-                #expect(deliver.parts.payload.count == index)
+                let delivery = try Delivery(reading: frame.body)
+                #expect(Array(delivery.parts.name) == Array("n\(index)".utf8))
+                #expect(delivery.parts.payload.count == index)
                 return frame.size
             }
             buffer.moveReaderIndex(forwardBy: size)
@@ -61,10 +61,10 @@ import WireTestSupport
             let cut = Array(body[..<count])
             if count < body.count - 2 {
                 #expect(throws: WireError.truncated, "cut at \(count)") {
-                    try cut.withUnsafeBytes { _ = try Deliver(reading: $0) }
+                    try cut.withUnsafeBytes { _ = try Delivery(reading: $0) }
                 }
             } else {
-                #expect(try cut.withUnsafeBytes { try Deliver(reading: $0).parts.payload.count } == count - 40)
+                #expect(try cut.withUnsafeBytes { try Delivery(reading: $0).parts.payload.count } == count - 40)
             }
         }
     }

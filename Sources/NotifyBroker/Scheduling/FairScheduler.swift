@@ -7,7 +7,7 @@ import DequeModule
 /// processed in later turns, a slice at a time. The queue serves the user for whom the least work was done since the
 /// queue was last empty, and a user's connections in round-robin order. This is start-time fair queueing (Goyal, Vin
 /// and Cheng, 1996): each user gets an equal share of the work, or what it needs if that is less.
-struct Turns {
+struct FairScheduler {
     /// The cost of operations, in units.
     enum Cost {
         /// A read from a connection's socket.
@@ -42,11 +42,11 @@ struct Turns {
 
     /// Users with queued connections, in order of arrival.
     private var users: [UInt32] = []
-    private var waiting: [UInt32: Deque<ConnectionID>] = [:]
-    /// The work done for each user since the queue was last empty. A user that joins later starts at the clock.
+    private var queued: [UInt32: Deque<ConnectionID>] = [:]
+    /// The work done for each user since the queue was last empty. A user that joins later starts at the virtual time.
     private var accounts: [UInt32: Int] = [:]
     /// The virtual time: the account of the user served last, before that turn.
-    private var clock = 0
+    private var virtualTime = 0
     /// The total work done.
     private(set) var spent = 0
     /// The value of `spent` at which this turn's budget for reads ends.
@@ -59,7 +59,7 @@ struct Turns {
     private var nextReduction = Duration.zero
 
     @inline(__always)
-    var isAnyoneWaiting: Bool { !users.isEmpty }
+    var hasQueuedConnections: Bool { !users.isEmpty }
 
     @inline(__always)
     mutating func spend(_ units: Int) { spent &+= units }
@@ -76,15 +76,15 @@ struct Turns {
     var hasWorkLeft: Bool { spent < sliceEnd }
 
     /// The work that may be done for a user on bytes that were just read. While several users compete, a user that is
-    /// ahead of the clock gets none, so that its connections are read from no faster than its turns come. A user that
+    /// ahead of the virtual time gets none, so that its connections are read from no faster than its turns come. A user that
     /// is not ahead gets a slice, whatever was done for others in this turn.
     @inline(__always)
     func readAllowance(of uid: UInt32) -> Int {
-        users.isEmpty ? readEnd - spent : readAllowanceWhileSomeWait(of: uid)
+        users.isEmpty ? readEnd - spent : competingReadAllowance(of: uid)
     }
 
-    private func readAllowanceWhileSomeWait(of uid: UInt32) -> Int {
-        if waiting[uid] == nil, accounts[uid, default: 0] <= clock { return Self.slice }
+    private func competingReadAllowance(of uid: UInt32) -> Int {
+        if queued[uid] == nil, accounts[uid, default: 0] <= virtualTime { return Self.slice }
         return accounts.count > 1 ? 0 : min(readEnd - spent, Self.lightSlice)
     }
 
@@ -96,47 +96,47 @@ struct Turns {
     /// Ends the slice, and charges its work to the user if connections are queued.
     @inline(__always)
     mutating func endSlice(of uid: UInt32) {
-        if isAnyoneWaiting { charge(spent - sliceStart, to: uid) }
+        if hasQueuedConnections { charge(spent - sliceStart, to: uid) }
     }
 
     /// Charges work to a user. Of a share that it left unused, a user keeps one turn's budget at most.
     mutating func charge(_ units: Int, to uid: UInt32) {
-        accounts[uid] = max(accounts[uid] ?? clock, clock - Self.unitsPerTurn) + units
+        accounts[uid] = max(accounts[uid] ?? virtualTime, virtualTime - Self.unitsPerTurn) + units
     }
 
     /// Queues a connection, which must not be queued already.
-    mutating func wait(_ id: ConnectionID, uid: UInt32) {
-        if waiting[uid] == nil {
+    mutating func enqueue(_ id: ConnectionID, uid: UInt32) {
+        if queued[uid] == nil {
             users.append(uid)
-            accounts[uid] = max(accounts[uid, default: 0], clock)
+            accounts[uid] = max(accounts[uid, default: 0], virtualTime)
         }
-        waiting[uid, default: []].append(id)
+        queued[uid, default: []].append(id)
     }
 
     /// Begins this turn's budget for queued connections.
-    mutating func queueBegan() { queueEnd = spent + Self.unitsPerTurn }
+    mutating func beginServingQueue() { queueEnd = spent + Self.unitsPerTurn }
 
     /// Takes the next connection to process in this turn; nil if the budget is used up or the queue is empty.
     mutating func next() -> ConnectionID? {
         guard spent < queueEnd, let index = users.indices.min(by: { account($0) < account($1) }) else { return nil }
         let uid = users.remove(at: index)
-        guard var connections = waiting.removeValue(forKey: uid), let id = connections.popFirst() else { return nil }
-        clock = accounts[uid, default: clock]
+        guard var connections = queued.removeValue(forKey: uid), let id = connections.popFirst() else { return nil }
+        virtualTime = accounts[uid, default: virtualTime]
         if !connections.isEmpty {
-            waiting[uid] = connections
+            queued[uid] = connections
             users.append(uid)
         }
         return id
     }
 
-    private func account(_ index: Int) -> Int { accounts[users[index], default: clock] }
+    private func account(_ index: Int) -> Int { accounts[users[index], default: virtualTime] }
 
     /// Ends the turn. If the queue is empty, all accounts are cleared.
-    mutating func ended() {
+    mutating func turnEnded() {
         readEnd = spent + Self.unitsPerTurn
-        guard !isAnyoneWaiting, clock > 0 || !accounts.isEmpty else { return }
+        guard !hasQueuedConnections, virtualTime > 0 || !accounts.isEmpty else { return }
         accounts = [:]
-        clock = 0
+        virtualTime = 0
     }
 
     // MARK: Reducing outboxes

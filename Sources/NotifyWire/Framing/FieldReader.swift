@@ -1,7 +1,7 @@
-/// Reads little-endian fields from the body of a frame. Reading past its end throws `malformedFrame`.
+/// Reads the little-endian fields from the body of a frame. Reading past its end throws `malformedFrame`.
 ///
-/// The bytes belong to the read buffer: slices taken from a cursor are valid only while that buffer is.
-package struct WireCursor {
+/// The bytes belong to the read buffer: slices taken from a reader are valid only while that buffer is.
+package struct FieldReader {
     private let bytes: UnsafeRawBufferPointer
     private var offset = 0
 

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Notifies the server of a reload while it is running.
-package final class ReloadHook: Sendable {
+package final class ReloadObserver: Sendable {
     private let action = Mutex<(@Sendable () -> Void)?>(nil)
 
     package init() {}
@@ -11,7 +11,7 @@ package final class ReloadHook: Sendable {
         self.action.withLock { $0 = action }
     }
 
-    func call() {
+    func reloaded() {
         action.withLock { $0 }?()
     }
 }

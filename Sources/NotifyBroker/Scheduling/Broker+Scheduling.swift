@@ -2,19 +2,19 @@ import NotifyWire
 
 /// Scheduling of connections with received frames that are not processed yet.
 extension Broker {
-    /// Begins to serve the queue in this turn of the event loop. Call `nextTurn` until it returns nil.
-    package mutating func turnsBegan() { turns.queueBegan() }
+    /// Begins to serve the queue in this turn of the event loop. Call `nextQueuedConnection` until it returns nil.
+    package mutating func beginServingQueue() { scheduler.beginServingQueue() }
 
     /// The next queued connection to process. The host calls `bytesReceived` with its unprocessed bytes, even if there
     /// are none.
-    package mutating func nextTurn() -> ConnectionID? {
-        while let id = turns.next() {
-            guard connections.contains(id), connections[id.slot].turn == .waiting else { continue }
+    package mutating func nextQueuedConnection() -> ConnectionID? {
+        while let id = scheduler.next() {
+            guard connections.contains(id), connections[id.slot].turn == .queued else { continue }
             guard connections[id.slot].pauses == .backlog else {
-                connections[id.slot].turn = .held
+                connections[id.slot].turn = .deferred
                 continue
             }
-            connections[id.slot].turn = .going
+            connections[id.slot].turn = .running
             return id
         }
         return nil
@@ -25,14 +25,15 @@ extension Broker {
     mutating func beginTurn(of slot: ConnectionSlot) {
         switch connections[slot].turn {
         case .none:
-            turns.beginSlice(connections[slot].pauses.isEmpty ? turns.readAllowance(of: connections[slot].uid) : 0)
-            turns.spend(Turns.Cost.read)
-        case .waiting, .held: turns.beginSlice(0)
-        case .going:
+            scheduler.beginSlice(
+                connections[slot].pauses.isEmpty ? scheduler.readAllowance(of: connections[slot].uid) : 0)
+            scheduler.spend(FairScheduler.Cost.read)
+        case .queued, .deferred: scheduler.beginSlice(0)
+        case .running:
             // Reading resumes when nothing is left to process.
             connections[slot].pauses.remove(.backlog)
-            turns.beginSlice(Turns.slice)
-            turns.spend(Turns.Cost.turn)
+            scheduler.beginSlice(FairScheduler.slice)
+            scheduler.spend(FairScheduler.Cost.turn)
         }
     }
 
@@ -45,51 +46,51 @@ extension Broker {
     private mutating func changeTurn(of slot: ConnectionSlot, hasMore: Bool) {
         let turn = connections[slot].turn
         guard hasMore else {
-            // `nextTurn` skips its entry in the queue.
+            // `nextQueuedConnection` skips its entry in the queue.
             connections[slot].turn = .none
-            if turn == .going {
+            if turn == .running {
                 if connections[slot].pauses.isEmpty { actions.append(.resumeReading(connections[slot].id)) }
             } else {
                 resume(slot, .backlog)
             }
             return
         }
-        if turn == .going {
+        if turn == .running {
             // Reading is still paused: no action is needed.
             connections[slot].pauses.insert(.backlog)
         } else {
             pause(slot, .backlog)
         }
-        if turn == .waiting || turn == .held { return }
+        if turn == .queued || turn == .deferred { return }
         if connections[slot].pauses == .backlog {
-            waitForTurn(slot)
+            enqueue(slot)
         } else {
-            connections[slot].turn = .held
+            connections[slot].turn = .deferred
         }
     }
 
-    mutating func waitForTurn(_ slot: ConnectionSlot) {
-        connections[slot].turn = .waiting
-        turns.wait(connections[slot].id, uid: connections[slot].uid)
-        actions.append(.continueSoon)
+    mutating func enqueue(_ slot: ConnectionSlot) {
+        connections[slot].turn = .queued
+        scheduler.enqueue(connections[slot].id, uid: connections[slot].uid)
+        actions.append(.scheduleTick)
     }
 
     /// Ends this turn of the event loop.
     mutating func turnEnded() {
-        if let uid = subscriptions.uidOfRemains { removeRemains(of: uid) }
-        turns.ended()
-        if turns.isAnyoneWaiting || subscriptions.uidOfRemains != nil { actions.append(.continueSoon) }
+        if let uid = subscriptions.pendingRemovalUID { continueRemovals(of: uid) }
+        scheduler.turnEnded()
+        if scheduler.hasQueuedConnections || subscriptions.pendingRemovalUID != nil { actions.append(.scheduleTick) }
     }
 
     /// Removes registrations of a user's closed connections, up to a slice of work.
-    private mutating func removeRemains(of uid: UInt32) {
-        turns.beginSlice(Turns.slice)
-        while turns.hasWorkLeft, subscriptions.uidOfRemains == uid {
+    private mutating func continueRemovals(of uid: UInt32) {
+        scheduler.beginSlice(FairScheduler.slice)
+        while scheduler.hasWorkLeft, subscriptions.pendingRemovalUID == uid {
             let work = subscriptions.work
-            subscriptions.removeRemains()
-            turns.spend(subscriptions.work - work)
+            subscriptions.continueRemoval()
+            scheduler.spend(subscriptions.work - work)
         }
-        turns.endSlice(of: uid)
+        scheduler.endSlice(of: uid)
         chargeRegistrations(of: uid)
     }
 }

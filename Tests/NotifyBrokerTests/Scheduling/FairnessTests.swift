@@ -28,7 +28,7 @@ struct FairnessTests {
         let innocent = shell.connect(uid: 2000)
         let sent = frames(1_000) { request in
             switch what {
-            case "statistics": Statistics(request: request).encoded
+            case "statistics": StatisticsRequest(request: request).encoded
             case "unknown frames": rawFrame(0x3F, [])
             case "pings": Ping(request: request).encoded
             default: postFrame(request, name: Array("a".utf8), .volatile, receipt: true)
@@ -62,7 +62,7 @@ struct FairnessTests {
 
     @Test func `partial frames that wait for their turn are limited`() {
         var configuration = BrokerConfiguration()
-        configuration.partialBytesPerUser = 1 << 20
+        configuration.receivedBytesPerUser = 1 << 20
         let shell = Shell(configuration)
         let busy = shell.connect(uid: 1000)
         let slow = (0..<4).map { _ in shell.connect(uid: 1000) }
@@ -106,7 +106,7 @@ struct FairnessTests {
         attacker.subscribe(1, ["\(start).*"], durable: "d", window: 1_000)
         var most = 0
         repeat { most = max(most, shell.work(of: attacker) { shell.tick() }) } while shell.wantsTick || shell.work()
-        #expect(most < 3 * Turns.unitsPerTurn)
+        #expect(most < 3 * FairScheduler.unitsPerTurn)
         #expect(attacker.takeMessages().count == 100)
     }
 
@@ -134,7 +134,7 @@ struct FairnessTests {
         for number in 1...1_000 as ClosedRange<UInt32> { attacker.subscribe(number, ["a.b"], durable: "d\(number)") }
         shell.run()
         _ = attacker.take()
-        for _ in 0..<20 { attacker.send(List(request: attacker.nextRequest())) }
+        for _ in 0..<20 { attacker.send(ListRequest(request: attacker.nextRequest())) }
         #expect(turnsUntilPong(innocent, shell) <= 2)
         shell.run()
         #expect(attacker.take().count == 20 * 1_001)
@@ -167,7 +167,7 @@ struct FairnessTests {
         _ = many.take()
         poster.post("a", .volatile)
         let work = shell.work(of: poster) { poster.post("a", .volatile) }
-        #expect(work < Turns.Cost.read + 200)
+        #expect(work < FairScheduler.Cost.read + 200)
         shell.run()
         #expect(many.takeMessages().count == 2)
     }
@@ -193,7 +193,7 @@ struct FairnessTests {
         #expect(next.id.slot == many.id.slot)
         innocent.post(name, .volatile)
         let work = shell.work(of: innocent) { shell.tick() }
-        #expect(work < 4 * Turns.slice)
+        #expect(work < 4 * FairScheduler.slice)
         #expect(shell.amount(of: .registrationBytes, 1000) > bytes / 2)
         #expect(next.takeMessages().isEmpty)
         shell.run()
@@ -205,8 +205,8 @@ struct FairnessTests {
 extension Shell {
     /// The units of work that processing what is sent takes.
     fileprivate func work(of client: Client, _ send: () -> Void) -> Int {
-        let before = core.broker.turns.spent
+        let before = core.broker.scheduler.spent
         send()
-        return core.broker.turns.spent - before
+        return core.broker.scheduler.spent - before
     }
 }

@@ -4,7 +4,7 @@ package import NIOCore
 ///
 /// Body: sequence u64, time u64 (µs), uid u32, gid u32, pid u32, headers length u16, name length u8, object length
 /// u8, message id length u8, three reserved bytes; then name, object, message id, headers, payload.
-package struct Deliver {
+package struct Delivery {
     package static let fixedSize = 36
 
     package var stamp: Stamp

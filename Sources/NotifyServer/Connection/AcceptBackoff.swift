@@ -10,14 +10,14 @@ import NIOCore
 ///
 /// One handler serves all channels of a listening socket, one after another: NIO closes the channel on errors that it
 /// does not classify as temporary.
-final class AcceptPause: ChannelInboundHandler {
+final class AcceptBackoff: ChannelInboundHandler {
     typealias InboundIn = any Channel
 
     static let duration = TimeAmount.milliseconds(200)
 
     private let logger: Logger
     /// The failure has been logged, and no connection has been accepted since.
-    private var isTold = false
+    private var isLogged = false
     /// The last error that a pause can't resolve, because the socket itself is unusable.
     private(set) var fatalError: (any Error)?
 
@@ -26,7 +26,7 @@ final class AcceptPause: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        isTold = false
+        isLogged = false
         context.fireChannelRead(data)
     }
 
@@ -35,8 +35,8 @@ final class AcceptPause: ChannelInboundHandler {
             fatalError = error
             return
         }
-        if !isTold { logger.warning("connections have to wait: \(error)") }
-        isTold = true
+        if !isLogged { logger.warning("connections have to wait: \(error)") }
+        isLogged = true
         setAccepting(false, context.channel)
         let channel = NIOLoopBound(context.channel, eventLoop: context.eventLoop)
         let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
