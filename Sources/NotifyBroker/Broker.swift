@@ -84,7 +84,9 @@ package struct Broker: ~Copyable {
             if connections[slot].session.isClosing {
                 close(slot)
             } else {
-                fail(slot, WireError(.greetingTimeout, "no hello within \(configuration.greetingTimeout)"), now: now)
+                fail(
+                    slot, WireError(.greetingTimeout, "no hello within \(configuration.greetingTimeout.text)"), now: now
+                )
             }
         }
         if commits.checkResponseDeadline(pageStarted: readers.pageStarted, now: now.monotonic) { reportHealth() }

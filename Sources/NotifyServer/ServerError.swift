@@ -6,8 +6,9 @@ package struct ServerError: Error, Sendable {
         case configurationInvalid
         /// The configuration file cannot be read.
         case configurationUnreadable
-        /// A folder of the daemon cannot be created or written, is not a folder, or another user owns or may change it.
-        case folderUnusable
+        /// A directory of the daemon cannot be created or written, is not a directory, or another user owns or may
+        /// change it.
+        case directoryUnusable
         /// The socket's path is empty, too long or contains a NUL, or a file that is not a socket is there.
         case socketPathUnusable
         /// Another process serves the socket, or may: the existing one cannot be probed.

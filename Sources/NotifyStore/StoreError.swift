@@ -17,7 +17,7 @@ package struct StoreError: Error {
         case foreignDatabase
         /// A newer version of notifyd wrote the file.
         case newerSchema
-        /// A file or its folder can't be created, read or written, or another user may change it.
+        /// A file or its directory can't be created, read or written, or another user may change it.
         case notAccessible
         /// The disk is full.
         case full
@@ -65,9 +65,9 @@ extension StoreError {
         case _ where failure.isFull:
             (.full, "the disk is full: the database '\(path)' can't be opened; make room on it")
         case SQLITE_BUSY, SQLITE_LOCKED:
-            (.inUse, "another process has the database '\(path)' open; end it or use another path")
+            (.inUse, "another process has the database '\(path)' open; stop it or use another path")
         case SQLITE_NOTADB:
-            (.notADatabase, "the file '\(path)' is not a database; it was left as it is, choose another path")
+            (.notADatabase, "the file '\(path)' is not a database; it was not changed; choose another path")
         case SQLITE_CORRUPT:
             (.damaged, "the database '\(path)' is damaged: \(failure); restore it from a copy or use another path")
         case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_READONLY:
@@ -113,7 +113,7 @@ extension StoreError {
     init(noRoomFor path: String, _ cause: any Error) {
         self.init(
             .noRoomForNew,
-            "the database '\(path)' can't be created: the file system of '\(AccessProblem.folder(of: path))' is full; "
+            "the database '\(path)' can't be created: the file system of '\(AccessProblem.directory(of: path))' is full; "
                 + "make room on it", cause: cause)
     }
 
@@ -131,7 +131,7 @@ extension StoreError {
         let isFull = (error as? SQLiteFailure)?.isFull ?? false
         self.init(
             isFull ? .full : .inputOutput,
-            "the database '\(path)' could not be closed in order: \(error); the next start takes it for a crash",
+            "the database '\(path)' could not be closed cleanly: \(error); the next start recovers as after a crash",
             cause: error)
     }
 }

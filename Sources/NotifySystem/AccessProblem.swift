@@ -1,38 +1,38 @@
 import Glibc
 package import SystemPackage
 
-/// Explains why a file can't be opened or created: the file or folder concerned, its owner and its mode.
+/// Explains why a file can't be opened or created: the file or directory concerned, its owner and its mode.
 package enum AccessProblem {
-    /// The folder that contains `path`.
-    package static func folder(of path: String) -> String {
+    /// The directory that contains `path`.
+    package static func directory(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
     /// Describes the error of opening or creating the file at `path` for reading and writing, and how to correct it.
     ///
-    /// - Returns: One line without a final period, such as "the folder '/srv' does not exist; create it".
+    /// - Returns: One line without a final period, such as "the directory '/srv' does not exist; create it".
     package static func describe(_ error: Errno, opening path: String) -> String {
         switch error {
         case .noSuchFileOrDirectory:
-            return describeMissing(folder(of: path))
+            return describeMissing(directory(of: path))
         case .notDirectory:
-            return "'\(firstAncestor(of: path) { (try? Stat(FilePath($0)).type) != .directory })' is not a folder"
+            return "'\(firstAncestor(of: path) { (try? Stat(FilePath($0)).type) != .directory })' is not a directory"
         case .permissionDenied, .notPermitted:
             return describeDenied(error, path)
         case .readOnlyFileSystem:
-            return "the file system of '\(folder(of: path))' is read-only"
+            return "the file system of '\(directory(of: path))' is read-only"
         case .noSpace, .diskQuotaExceeded:
-            return "the file system of '\(folder(of: path))' is full; make room on it"
+            return "the file system of '\(directory(of: path))' is full; make room on it"
         default:
             return "\(error)"
         }
     }
 
-    private static func describeMissing(_ folder: String) -> String {
+    private static func describeMissing(_ directory: String) -> String {
         // The kernel's own file systems, such as /proc, report ENOENT where no file can be created.
-        if access(folder, F_OK) == 0 { return "no file can be created in the folder '\(folder)'" }
-        return "the folder '\(folder)' does not exist; create it"
+        if access(directory, F_OK) == 0 { return "no file can be created in the directory '\(directory)'" }
+        return "the directory '\(directory)' does not exist; create it"
     }
 
     private static func describeDenied(_ error: Errno, _ path: String) -> String {
@@ -41,8 +41,9 @@ package enum AccessProblem {
         if !isClosed, let file = try? Stat(FilePath(path), followTargetSymlink: false) {
             return "the file \(describe(file)); make it the file of notifyd's user, with mode 0600"
         }
-        guard let folder = try? Stat(FilePath(closed)) else { return "\(error)" }
-        return "the folder '\(closed)' \(describe(folder)); let notifyd's user \(isClosed ? "enter" : "write to") it"
+        guard let directory = try? Stat(FilePath(closed)) else { return "\(error)" }
+        return
+            "the directory '\(closed)' \(describe(directory)); let notifyd's user \(isClosed ? "enter" : "write to") it"
     }
 
     private static func describe(_ status: Stat) -> String {
@@ -51,10 +52,10 @@ package enum AccessProblem {
             "belongs to uid \(status.userID.rawValue) and has the mode 0\(mode), and notifyd runs as uid \(geteuid())"
     }
 
-    /// The outermost folder above `path` that satisfies the condition; the folder of `path` if none does.
+    /// The outermost directory above `path` that satisfies the condition; the directory of `path` if none does.
     private static func firstAncestor(of path: String, _ condition: (String) -> Bool) -> String {
-        var folders = [folder(of: path)]
-        while let last = folders.last, last != "/", last != "." { folders.append(folder(of: last)) }
-        return folders.reversed().first(where: condition) ?? folders[0]
+        var directories = [directory(of: path)]
+        while let last = directories.last, last != "/", last != "." { directories.append(directory(of: last)) }
+        return directories.reversed().first(where: condition) ?? directories[0]
     }
 }

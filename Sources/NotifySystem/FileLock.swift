@@ -13,7 +13,7 @@ package struct FileLock: ~Copyable, Sendable {
     package enum Failure: Error, Equatable {
         /// Another process holds the lock. Its process id, if it wrote one to the lock file.
         case held(by: pid_t?)
-        /// The path exists and is not a regular file: a symbolic link, a folder, a pipe.
+        /// The path exists and is not a regular file: a symbolic link, a directory, a pipe.
         case notARegularFile(FileType?)
         /// Another user may change or replace the lock file. It was left as it is.
         case notTrusted(OwnershipProblem)
@@ -30,10 +30,10 @@ package struct FileLock: ~Copyable, Sendable {
     ///
     /// A user who can replace the lock file can let two processes hold the lock, and one who can replace it by a link
     /// can have another file written to. Therefore it must be a regular file of this process's user without other hard
-    /// links, in a folder where no other user can replace it.
+    /// links, in a directory where no other user can replace it.
     package init(guarding guardedPath: String) throws(Failure) {
         let path = Self.path(guarding: guardedPath)
-        try Self.checked { () throws(OwnershipProblem) in try OwnershipProblem.checkFolder(of: path) }
+        try Self.checked { () throws(OwnershipProblem) in try OwnershipProblem.checkDirectory(of: path) }
         let file = try Self.open(path)
         guard let status = try? Stat(file.descriptor), status.type == .regular else {
             throw .notARegularFile(try? Stat(file.descriptor).type)

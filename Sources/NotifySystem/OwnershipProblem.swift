@@ -3,25 +3,27 @@ package import SystemPackage
 
 /// Why a file of the daemon can't be trusted: another user may change or replace it.
 package enum OwnershipProblem: Error, Equatable, Sendable {
-    /// The file or folder belongs to another user.
+    /// The file or directory belongs to another user.
     case belongs(String, to: UInt32)
-    /// Other users may replace files in the folder.
+    /// Other users may replace files in the directory.
     case isWritableByOthers(String, mode: UInt32)
     /// The file has several hard links, so writing to it also changes it under its other names.
     case isHardLinked(String, names: UInt64)
 
-    /// Checks that no other user can replace a file in the folder of `path`. Changes nothing.
+    /// Checks that no other user can replace a file in the directory of `path`. Changes nothing.
     ///
-    /// A folder whose status can't be read passes: opening the file fails later. A sticky folder such as `/tmp` passes:
-    /// other users can neither rename nor remove files in it that are not theirs. If this process runs as root, root
-    /// must own the folder, because the owner may replace every file in it even if it is sticky.
-    package static func checkFolder(of path: String) throws(OwnershipProblem) {
-        let folder = AccessProblem.folder(of: path)
-        guard let status = try? Stat(FilePath(folder)) else { return }
-        guard geteuid() != 0 || status.userID.rawValue == 0 else { throw .belongs(folder, to: status.userID.rawValue) }
+    /// A directory whose status can't be read passes: opening the file fails later. A sticky directory such as `/tmp`
+    /// passes: other users can neither rename nor remove files in it that are not theirs. If this process runs as root,
+    /// root must own the directory, because the owner may replace every file in it even if it is sticky.
+    package static func checkDirectory(of path: String) throws(OwnershipProblem) {
+        let directory = AccessProblem.directory(of: path)
+        guard let status = try? Stat(FilePath(directory)) else { return }
+        guard geteuid() != 0 || status.userID.rawValue == 0 else {
+            throw .belongs(directory, to: status.userID.rawValue)
+        }
         let mode = status.permissions.rawValue
         guard mode & 0o022 == 0 || mode & S_ISVTX != 0 else {
-            throw .isWritableByOthers(folder, mode: mode & 0o7777)
+            throw .isWritableByOthers(directory, mode: mode & 0o7777)
         }
     }
 
@@ -42,9 +44,9 @@ extension OwnershipProblem: CustomStringConvertible {
         case .belongs(let path, let owner):
             "'\(path)' belongs to uid \(owner), and notifyd runs as uid \(geteuid()): "
                 + "run \"sudo chown \(geteuid()) '\(path)'\""
-        case .isWritableByOthers(let folder, let mode):
-            "other users may write to the folder '\(folder)' (mode 0\(String(mode, radix: 8))): "
-                + "run \"chmod go-w '\(folder)'\""
+        case .isWritableByOthers(let directory, let mode):
+            "other users may write to the directory '\(directory)' (mode 0\(String(mode, radix: 8))): "
+                + "run \"chmod go-w '\(directory)'\""
         case .isHardLinked(let path, let names):
             "'\(path)' is one of \(names) hard links to a file: remove it"
         }

@@ -7,12 +7,12 @@ import NotifyWire
 struct Notifyd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "notifyd",
-        abstract: "Passes notifications between the programs of this machine.",
+        abstract: "A local message bus: publish and subscribe between the programs of this machine.",
         discussion: """
-            Options overrule environment variables, which overrule the configuration file, which overrules the defaults.
+            Options override environment variables, which override the configuration file, which overrides the defaults.
             Every setting of the file has a variable: limits.payload_bytes is NOTIFYD_LIMITS_PAYLOAD_BYTES.
 
-            SIGTERM and SIGINT end it once everything is delivered or stored. SIGHUP reads the configuration again: the \
+            SIGTERM and SIGINT stop it once everything is delivered or stored. SIGHUP reads the configuration again: the \
             log level takes effect at once, everything else at the next start. If the database was deleted or moved \
             away, SIGHUP creates a new one.
 
@@ -20,7 +20,7 @@ struct Notifyd: AsyncParsableCommand {
               notifyd
                   Serve this user's programs, or as root all of the system's.
               notifyd --socket /tmp/try.sock --database /tmp/try.db --log-level debug
-                  Try it out, apart from any other notifyd.
+                  Try it out, separate from any other notifyd.
               NOTIFYD_LIMITS_PAYLOAD_BYTES=65536 notifyd --config ./notifyd.yaml
                   Take the settings from a file, and one from the environment.
             """,
@@ -35,7 +35,7 @@ struct Notifyd: AsyncParsableCommand {
     @Option(
         name: .customLong("config"),
         help: ArgumentHelp(
-            "The configuration file, which must be there. [/etc/notifyd/notifyd.yaml or ~/.config/notifyd/notifyd.yaml]",
+            "The configuration file, which must exist. [/etc/notifyd/notifyd.yaml or ~/.config/notifyd/notifyd.yaml]",
             valueName: "file"))
     var configurationFile: String?
 

@@ -88,7 +88,7 @@ extension IntegrationTests {
             let path = try await run.ready()
             for _ in 0..<3 { try RawClient(path: path).ping() }
             let log = run.process.standardError.current.text
-            #expect(log.split(separator: "\n").count { $0.contains("connections have to wait") } == 1, "\(log)")
+            #expect(log.split(separator: "\n").count { $0.contains("cannot accept connections") } == 1, "\(log)")
             #expect(try await run.stop() == .status(0))
         }
 
@@ -96,7 +96,9 @@ extension IntegrationTests {
         func `a shutdown ends the pause after an accept error`() async throws {
             let run = try start(failingWith: "EPERM", when: "1+")
             let client = try RawSocket(path: try await run.ready())
-            _ = try await run.process.standardError.wait("a warning") { $0.text.contains("have to wait") ? $0 : nil }
+            _ = try await run.process.standardError.wait("a warning") {
+                $0.text.contains("cannot accept connections") ? $0 : nil
+            }
             #expect(try await run.stop() == .status(0))
             #expect(throws: (any Error).self) { try RawClient(client).greet() }
         }
@@ -112,7 +114,7 @@ extension IntegrationTests {
             #expect(try client.waitForEnd().contains { if case .closing = $0 { true } else { false } })
             #expect(try await run.process.waitForExit() == .status(1))
             let errors = try await run.process.standardError.wait("the end of errors") { $0.isAtEnd ? $0 : nil }
-            expectText(errors.text, "notifyd: the socket \(path) accepts no more connections: start notifyd again")
+            expectText(errors.text, "notifyd: the socket \(path) can no longer accept connections: restart notifyd")
             #expect(!FileFacts.exists(path))
             #expect(others.count == 5)
 

@@ -72,7 +72,7 @@ extension IntegrationTests {
         }
 
         @Test func `partial frames are charged to their user`() async throws {
-            let daemon = try await Daemon.start(environment: ["NOTIFYD_LIMITS_PER_USER_HALF_RECEIVED_BYTES": "4000000"])
+            let daemon = try await Daemon.start(environment: ["NOTIFYD_LIMITS_PER_USER_RECEIVED_BYTES": "4000000"])
             let bystander = try Bystander(daemon)
             let payload = [UInt8](repeating: 7, count: 1_000_000)
             let most = postFrame(1, name: Array("never".utf8), payload: payload).dropLast(10)
@@ -98,7 +98,9 @@ extension IntegrationTests {
             let bystander = try Bystander(daemon)
             try await Self.limitDescriptors(of: daemon, to: daemon.descriptorCount + 8)
             var idle = try (0..<40).map { _ in try RawSocket(path: daemon.socket) }
-            _ = try await daemon.process.standardError.wait("a warning") { $0.text.contains("have to wait") ? $0 : nil }
+            _ = try await daemon.process.standardError.wait("a warning") {
+                $0.text.contains("cannot accept connections") ? $0 : nil
+            }
             try bystander.noticesNothing()
 
             let before = try daemon.processorTicks

@@ -144,7 +144,8 @@ extension IntegrationTests {
             expectRefusal(.storageFailed) { try client.post("a", durability: .stored) }
             daemon.process.send(SIGHUP)
             _ = try await daemon.process.standardError.wait("the refusal") { errors in
-                errors.text.contains("the log was not repaired: another file has taken the place") ? true : nil
+                errors.text.contains("the log was not repaired: the database '\(daemon.database)' was replaced")
+                    ? true : nil
             }
             #expect(try String(contentsOfFile: daemon.database, encoding: .utf8) == "theirs")
             expectRefusal(.storageFailed) { try client.post("a", durability: .stored) }

@@ -122,7 +122,7 @@ extension IntegrationTests {
 
         @Test func `missing folders are refused`() async throws {
             let message = try await refusal(socket: folder.file("none/n.sock"))
-            #expect(message.contains("the folder \(folder.file("none")) of the socket does not exist"))
+            #expect(message.contains("the directory \(folder.file("none")) of the socket does not exist"))
             expectText(try await refusal(database: folder.file("none/n.db")), folder.file("none/n.db"))
             #expect(!FileFacts.exists(folder.file("none")))
         }
@@ -136,7 +136,7 @@ extension IntegrationTests {
             let user = Requirements.asUser(54_321)
             let forSocket = try await refusal(database: other.file("n.db"), launcher: user)
             let reason =
-                "the folder '\(folder.path)' belongs to uid 0 and has the mode 0755, and notifyd runs as uid 54321"
+                "the directory '\(folder.path)' belongs to uid 0 and has the mode 0755, and notifyd runs as uid 54321"
             #expect(forSocket.contains(reason))
             #expect(forSocket.contains("--socket"))
             let forDatabase = try await refusal(socket: other.file("n.sock"), launcher: user)
@@ -154,7 +154,7 @@ extension IntegrationTests {
             #expect(message.contains(file))
             #expect(
                 message.contains("the file belongs to uid 0 and has the mode 0600, and notifyd runs as uid 54321"))
-            #expect(!message.contains("folder"))
+            #expect(!message.contains("directory"))
         }
 
         @Test(.enabled(if: Requirements.canBecomeOthers))
@@ -172,7 +172,7 @@ extension IntegrationTests {
             #expect(message.contains("'\(log)'"))
             #expect(
                 message.contains("the file belongs to uid 0 and has the mode 0600, and notifyd runs as uid 54321"))
-            #expect(!message.contains("folder"))
+            #expect(!message.contains("directory"))
         }
 
         // MARK: What other users may change
@@ -214,7 +214,7 @@ extension IntegrationTests {
             for message in [
                 try await refusal(database: shared.file("n.db")), try await refusal(socket: shared.file("n.sock")),
             ] {
-                expectText(message, "other users may write to the folder '\(shared.path)' (mode 0770)")
+                expectText(message, "other users may write to the directory '\(shared.path)' (mode 0770)")
                 expectText(message, "chmod go-w '\(shared.path)'")
             }
             #expect(try FileManager.default.contentsOfDirectory(atPath: shared.path) == [])

@@ -137,17 +137,17 @@ extension IntegrationTests {
             let run = try NotifydRun(
                 [], environment: environment, launcher: Requirements.asUser(uid), managerPath: manager.file("m"))
             // Without a runtime folder of the user's own there is one of its own making.
-            let socketFolder = runtime.map(folder.file) ?? "/tmp/notifyd-\(uid)"
+            let socketDirectory = runtime.map(folder.file) ?? "/tmp/notifyd-\(uid)"
             let socket = try await run.ready()
-            #expect(socket == socketFolder + "/notifyd.sock")
-            let facts = try #require(FileFacts(socketFolder))
+            #expect(socket == socketDirectory + "/notifyd.sock")
+            let facts = try #require(FileFacts(socketDirectory))
             #expect(facts.permissions == 0o700 && facts.owner == uid)
             #expect(FileFacts(socket)?.permissions == 0o600)
             #expect(FileFacts(folder.file(state))?.permissions == 0o700)
             #expect(FileFacts(folder.file(state + "/notifyd.db"))?.permissions == 0o600)
             try RawClient(path: socket).ping()
             #expect(try await run.stop() == .status(0))
-            if runtime == nil { try FileManager.default.removeItem(atPath: socketFolder) }
+            if runtime == nil { try FileManager.default.removeItem(atPath: socketDirectory) }
         }
     }
 }

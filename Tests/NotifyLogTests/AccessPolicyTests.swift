@@ -30,6 +30,15 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("notifyd.start", "names under notifyd are reserved for the daemon"),
+        ("user.1001.mail", "names under user.1001 belong to uid 1001"),
+        ("user.alice", "names under user.alice belong to root"),
+    ])
+    func `the rule for a restricted name names its owner`(_ name: String, _ rule: String) {
+        #expect(Array(name.utf8).withUnsafeBytes { policy.rule(for: $0) } == rule)
+    }
+
     @Test(arguments: ["user.1000", "user.1000.mail", "user.1000.a.b"])
     func `names of a user are open to that user and root only`(_ name: String) {
         for (uid, allowed) in [(UInt32(1000), true), (0, true), (1001, false), (100, false), (10000, false)] {

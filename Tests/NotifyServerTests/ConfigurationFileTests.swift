@@ -110,7 +110,7 @@ import TestSupport
         // no settings at all
         ("hello", "notifyd.yaml:1: expected settings of the form \"key: value\""),
         ("- socket: /x", "expected settings of the form"),
-        ("socket: /x\nsocket: /y\n", "given twice"),
+        ("socket: /x\nsocket: /y\n", "duplicate key: socket"),
         ("socket: [", "not YAML"),
         ("socket: *nowhere", "not YAML"),
         ("socket: /x\n---\nsocket: /y\n", "not YAML"),
@@ -157,7 +157,7 @@ import TestSupport
         #expect(throws: Never.self) {
             _ = try ConfigurationFile(path: "f.yaml", bytes: [UInt8](repeating: UInt8(ascii: "#"), count: limit))
         }
-        expectRefusal(.configurationInvalid, "f.yaml", "larger than 1048576 bytes") {
+        expectRefusal(.configurationInvalid, "f.yaml", "larger than the limit of 1048576 bytes") {
             _ = try ConfigurationFile(path: "f.yaml", bytes: [UInt8](repeating: UInt8(ascii: "#"), count: limit + 1))
         }
     }

@@ -60,9 +60,10 @@ import TestSupport
         #expect(destination.level == .info)
         #expect(
             log.hasPrefix(
-                "<3>notifyd: configuration not reloaded, the old one stays: \(folder.file("n.yaml")):3: unknown key"))
+                "<3>notifyd: configuration not reloaded, the previous one remains in effect: \(folder.file("n.yaml")):3: unknown key"
+            ))
         let status = receiver.next() ?? ""
-        #expect(status.hasPrefix("STATUS=running with the old configuration: "))
+        #expect(status.hasPrefix("STATUS=running with the previous configuration: "))
         #expect(status.contains("n.yaml:3: unknown key"))
     }
 

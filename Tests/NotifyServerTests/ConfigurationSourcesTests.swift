@@ -177,7 +177,7 @@ import TestSupport
         #expect(sources(environment: environment).unknownEnvironmentVariables == ["NOTIFYD_SOKET"])
     }
 
-    @Test func `without a home folder the database path is required`() throws {
+    @Test func `without a home directory the database path is required`() throws {
         let context = context(["XDG_RUNTIME_DIR": folder.path])
         let defaults = DefaultPaths(for: context)
         expectRefusal(.configurationInvalid, "HOME", "--database") {

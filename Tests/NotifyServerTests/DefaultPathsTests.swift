@@ -9,9 +9,9 @@ import TestSupport
         let root = context(user: 0, ["HOME": "/root", "XDG_RUNTIME_DIR": "/run/user/0", "XDG_STATE_HOME": "/x"])
         let paths = DefaultPaths(for: root)
         #expect(paths.socketPath == "/run/notifyd/notifyd.sock")
-        #expect(paths.socketFolder == ServiceDirectory(path: "/run/notifyd", mode: 0o755))
+        #expect(paths.socketDirectory == ServiceDirectory(path: "/run/notifyd", mode: 0o755))
         #expect(paths.databasePath == "/var/lib/notifyd/notifyd.db")
-        #expect(paths.databaseFolder == ServiceDirectory(path: "/var/lib/notifyd", mode: 0o700))
+        #expect(paths.databaseDirectory == ServiceDirectory(path: "/var/lib/notifyd", mode: 0o700))
         #expect(paths.configurationPath == "/etc/notifyd/notifyd.yaml")
         #expect(paths.socketMode(for: "/tmp/other.sock", context: root) == 0o666)
     }
@@ -22,14 +22,14 @@ import TestSupport
         ])
         let paths = DefaultPaths(for: user)
         #expect(paths.socketPath == "/run/user/1000/notifyd/notifyd.sock")
-        #expect(paths.socketFolder == ServiceDirectory(path: "/run/user/1000/notifyd", mode: 0o700))
+        #expect(paths.socketDirectory == ServiceDirectory(path: "/run/user/1000/notifyd", mode: 0o700))
         #expect(paths.databasePath == "/s/notifyd/notifyd.db")
-        #expect(paths.databaseFolder == ServiceDirectory(path: "/s/notifyd", mode: 0o700))
+        #expect(paths.databaseDirectory == ServiceDirectory(path: "/s/notifyd", mode: 0o700))
         #expect(paths.configurationPath == "/c/notifyd/notifyd.yaml")
         #expect(paths.socketMode(for: paths.socketPath, context: user) == 0o600)
     }
 
-    @Test func `without XDG variables the home folder is used`() {
+    @Test func `without XDG variables the home directory is used`() {
         let paths = DefaultPaths(
             for: context(["HOME": "/home/u", "XDG_STATE_HOME": "", "XDG_CONFIG_HOME": "relative"]))
         #expect(paths.databasePath == "/home/u/.local/state/notifyd/notifyd.db")
@@ -39,11 +39,11 @@ import TestSupport
     @Test func `without XDG_RUNTIME_DIR the login manager's folder is used if it exists`() throws {
         let folder = try TemporaryFolder()
         let user = context(["HOME": "/home/u"])
-        let without = DefaultPaths(for: user, usersRuntimeFolder: folder.path, temporaryFolder: "/t")
+        let without = DefaultPaths(for: user, usersRuntimeDirectory: folder.path, temporaryDirectory: "/t")
         #expect(without.socketPath == "/t/notifyd-1000/notifyd.sock")
-        #expect(without.socketFolder.mode == 0o700)
+        #expect(without.socketDirectory.mode == 0o700)
         #expect(mkdir(folder.file("1000"), 0o700) == 0)
-        let with = DefaultPaths(for: user, usersRuntimeFolder: folder.path, temporaryFolder: "/t")
+        let with = DefaultPaths(for: user, usersRuntimeDirectory: folder.path, temporaryDirectory: "/t")
         #expect(with.socketPath == folder.file("1000/notifyd/notifyd.sock"))
     }
 
@@ -55,13 +55,13 @@ import TestSupport
         ])
         let paths = DefaultPaths(for: service)
         #expect(paths.socketPath == DefaultPaths.systemSocketPath)
-        #expect(paths.socketFolder.mode == 0o755)
+        #expect(paths.socketDirectory.mode == 0o755)
         #expect(paths.databasePath == "/var/lib/notifyd/notifyd.db")
         #expect(paths.configurationPath == "/etc/notifyd/notifyd.yaml")
         #expect(paths.socketMode(for: paths.socketPath, context: service) == 0o666)
     }
 
-    @Test func `without a home folder there is no database path`() {
+    @Test func `without a home directory there is no database path`() {
         let paths = DefaultPaths(for: context(["XDG_RUNTIME_DIR": "/r"]))
         #expect(paths.databasePath == nil)
         #expect(paths.configurationPath == nil)

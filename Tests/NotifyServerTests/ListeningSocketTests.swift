@@ -168,7 +168,9 @@ import TestSupport
     }
 
     @Test func `a missing folder is named`() {
-        expectRefusal(.folderUnusable, "the folder \(folder.file("none"))", "does not exist: create it", "--socket") {
+        expectRefusal(
+            .directoryUnusable, "the directory \(folder.file("none"))", "does not exist: create it", "--socket"
+        ) {
             _ = try ListeningSocket.bind(path: folder.file("none/n.sock"), mode: 0o600)
         }
     }

@@ -124,7 +124,8 @@ import TestSupport
         _ = try folder.write("log_level: loud\n", to: "n.yaml")
         daemon.signal(SIGHUP)
         daemon.waitForError(
-            "configuration not reloaded, the old one stays: \(file):1: log_level: expected one of trace")
+            "configuration not reloaded, the previous one remains in effect: \(file):1: log_level: expected one of trace"
+        )
         daemon.signal(SIGTERM)
         #expect(daemon.end().status == 0)
     }

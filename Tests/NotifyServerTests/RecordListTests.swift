@@ -84,7 +84,7 @@ import TestSupport
             "notifyd.yaml:5: log.rules: unknown key \"name\", expected one of \(keyList)"
         ),
         ("log: {rules: [{names: [a], [x]: 1}]}", "log.rules: unknown key \"list or mapping\""),
-        ("log:\n  rules:\n    - names: [a]\n      names: [b]", "given twice: names"),
+        ("log:\n  rules:\n    - names: [a]\n      names: [b]", "duplicate key: names"),
         (
             "log:\n  rules:\n    - names: [a]\n    - level: info\n      max_age: 1h",
             "notifyd.yaml:4: log.rules: expected a key \"names\" in this record"

@@ -55,6 +55,6 @@ import TestSupport
         let error = await #expect(throws: ServerError.self) {
             try await ServiceGroup(services: [server], logger: logger).run()
         }
-        #expect(error?.code == .folderUnusable)
+        #expect(error?.code == .directoryUnusable)
     }
 }

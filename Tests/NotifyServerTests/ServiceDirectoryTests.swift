@@ -33,7 +33,8 @@ import TestSupport
 
     @Test func `a private folder of another user is refused`() throws {
         #expect(mkdir(folder.file("a"), 0o700) == 0)
-        expectRefusal(.folderUnusable, folder.file("a"), "belongs to uid \(geteuid()), not to uid 4242", "--socket") {
+        expectRefusal(.directoryUnusable, folder.file("a"), "belongs to uid \(geteuid()), not to uid 4242", "--socket")
+        {
             try ServiceDirectory(path: folder.file("a"), mode: 0o700).prepare(owner: 4242, purpose: "socket")
         }
     }
@@ -41,24 +42,24 @@ import TestSupport
     @Test func `a symbolic link in place of a private folder is refused`() throws {
         #expect(mkdir(folder.file("target"), 0o700) == 0)
         #expect(symlink(folder.file("target"), folder.file("a")) == 0)
-        expectRefusal(.folderUnusable, folder.file("a"), "is a symbolic link", "--socket") {
+        expectRefusal(.directoryUnusable, folder.file("a"), "is a symbolic link", "--socket") {
             try ServiceDirectory(path: folder.file("a"), mode: 0o700).prepare(owner: geteuid(), purpose: "socket")
         }
     }
 
     @Test func `a file in place of a folder is refused`() throws {
         _ = try folder.write("", to: "a")
-        expectRefusal(.folderUnusable, folder.file("a"), "not a folder", "--database") {
+        expectRefusal(.directoryUnusable, folder.file("a"), "not a directory", "--database") {
             try ServiceDirectory(path: folder.file("a"), mode: 0o700).prepare(owner: geteuid(), purpose: "database")
         }
-        expectRefusal(.folderUnusable, folder.file("a/b"), "is not a folder", "--database") {
+        expectRefusal(.directoryUnusable, folder.file("a/b"), "is not a directory", "--database") {
             try ServiceDirectory(path: folder.file("a/b"), mode: 0o700).prepare(owner: geteuid(), purpose: "database")
         }
     }
 
     @Test func `a folder without write permission is refused`() {
         // The kernel's own file systems refuse root as well.
-        expectRefusal(.folderUnusable, "/proc/notifyd", "--database") {
+        expectRefusal(.directoryUnusable, "/proc/notifyd", "--database") {
             try ServiceDirectory(path: "/proc/notifyd", mode: 0o700).prepare(owner: geteuid(), purpose: "database")
         }
     }

@@ -5,7 +5,8 @@ import NotifyWire
 import TestSupport
 import Testing
 
-/// A log whose files are deleted, replaced or cut while it is open: no commit succeeds that the next start would not find.
+/// A log whose files are deleted, replaced or cut while it is open: no commit succeeds that the next start would not
+/// find.
 @Suite(.timeLimit(.minutes(10)))
 final class LostFilesTests {
     let folder: TemporaryFolder
@@ -43,8 +44,8 @@ final class LostFilesTests {
         var words: String {
             switch self {
             case .deleted, .walDeleted: "was deleted or moved away"
-            case .replaced, .walReplaced: "another file has taken the place of"
-            case .cut, .walCut: "was cut from"
+            case .replaced, .walReplaced: "was replaced by another file"
+            case .cut, .walCut: "was truncated from"
             }
         }
 
@@ -164,7 +165,7 @@ final class LostFilesTests {
             Issue.record("the log was not replaced")
             return
         }
-        #expect(message.contains("all 1 stored messages are gone; 2 durable subscriptions go on"))
+        #expect(message.contains("all 1 stored messages are lost; 2 durable subscriptions continue"))
         #expect(await repair(continuation([])) == .notNeeded)
 
         let outcome = await store.commit([StoredMessage(60)], changes: [.update(id: 8, records[1].progress)])

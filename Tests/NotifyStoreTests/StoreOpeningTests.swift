@@ -128,7 +128,7 @@ struct StoreOpeningTests {
         try folder.execute("PRAGMA user_version = 3")
         let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
         #expect(error.code == .newerSchema)
-        #expect(error.message.contains("newer notifyd (schema 3, this one knows 2)"))
+        #expect(error.message.contains("newer notifyd (schema 3, this one supports 2)"))
     }
 
     @Test(arguments: [0, -1, Int32.min])
@@ -163,11 +163,11 @@ struct StoreOpeningTests {
     @Test func `the error names a missing or unwritable folder`() throws {
         let missing = try #require(throws: StoreError.self) { try Store.open(path: folder.file("none/log.db")) }
         #expect(missing.code == .notAccessible)
-        #expect(missing.message.hasSuffix("the folder '\(folder.file("none"))' does not exist; create it"))
+        #expect(missing.message.hasSuffix("the directory '\(folder.file("none"))' does not exist; create it"))
         // Nobody, root included, can create files there.
         let sealed = try #require(throws: StoreError.self) { try Store.open(path: "/proc/log.db") }
         #expect(sealed.code == .notAccessible)
-        #expect(sealed.message.hasSuffix("no file can be created in the folder '/proc'"))
+        #expect(sealed.message.hasSuffix("no file can be created in the directory '/proc'"))
     }
 
     @Test func `the error names a write-ahead log that can't be opened`() throws {

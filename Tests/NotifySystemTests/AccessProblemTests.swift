@@ -13,24 +13,24 @@ import Testing
 
     @Test(arguments: [("/a/b", "/a"), ("/a", "/"), ("a", "."), ("a/b", "a")])
     func `the folder of a path is derived`(_ path: String, _ expected: String) {
-        #expect(AccessProblem.folder(of: path) == expected)
+        #expect(AccessProblem.directory(of: path) == expected)
     }
 
     @Test func `a missing folder is named`() {
         #expect(
             AccessProblem.describe(.noSuchFileOrDirectory, opening: folder.file("none/n.db"))
-                == "the folder '\(folder.file("none"))' does not exist; create it")
+                == "the directory '\(folder.file("none"))' does not exist; create it")
     }
 
     @Test func `a folder that takes no files is not reported as missing`() {
         #expect(
             AccessProblem.describe(.noSuchFileOrDirectory, opening: "/proc/n.db")
-                == "no file can be created in the folder '/proc'")
+                == "no file can be created in the directory '/proc'")
     }
 
     @Test func `a file in place of a folder is named`() throws {
         let file = try folder.write("", to: "file")
-        #expect(AccessProblem.describe(.notDirectory, opening: file + "/a/n.db") == "'\(file)' is not a folder")
+        #expect(AccessProblem.describe(.notDirectory, opening: file + "/a/n.db") == "'\(file)' is not a directory")
     }
 
     // These hold for root, too: an error that the call did not give is explained by the file or folder at the path.
@@ -39,14 +39,14 @@ import Testing
         #expect(chmod(path, 0o400) == 0)
         let reason = AccessProblem.describe(.permissionDenied, opening: path)
         #expect(reason.hasPrefix("the file belongs to uid \(geteuid()) and has the mode 0400, and notifyd runs as uid"))
-        #expect(!reason.contains("folder"))
+        #expect(!reason.contains("directory"))
     }
 
     @Test func `the reason names the owner and mode of the folder if the file is missing`() throws {
         #expect(chmod(folder.path, 0o500) == 0)
         defer { chmod(folder.path, 0o700) }
         let reason = AccessProblem.describe(.permissionDenied, opening: folder.file("n.db"))
-        #expect(reason.hasPrefix("the folder '\(folder.path)' belongs to uid \(geteuid()) and has the mode 0500,"))
+        #expect(reason.hasPrefix("the directory '\(folder.path)' belongs to uid \(geteuid()) and has the mode 0500,"))
         #expect(reason.hasSuffix("let notifyd's user write to it"))
     }
 
@@ -56,7 +56,7 @@ import Testing
         #expect(chmod(folder.file("closed"), 0o600) == 0)
         defer { chmod(folder.file("closed"), 0o700) }
         let reason = AccessProblem.describe(.permissionDenied, opening: folder.file("closed/in/n.db"))
-        #expect(reason.hasPrefix("the folder '\(folder.file("closed"))' belongs to"))
+        #expect(reason.hasPrefix("the directory '\(folder.file("closed"))' belongs to"))
         #expect(reason.hasSuffix("let notifyd's user enter it"))
     }
 

@@ -26,9 +26,9 @@ struct AccessControl {
     /// - Throws: `forbidden` if the identity may not post under the name.
     func checkPost(_ name: UnsafeRawBufferPointer, _ id: IdentityID) throws(WireError) {
         guard policy.isOpen(name) || policy.mayPost(name, identities[id]) else {
-            let name = String(decoding: name, as: UTF8.self)
+            let text = String(decoding: name, as: UTF8.self)
             throw WireError(
-                .forbidden, "user \(identities[id].uid) may not post '\(name)': that part of the names is another's")
+                .forbidden, "user \(identities[id].uid) may not post '\(text)': \(policy.rule(for: name))")
         }
     }
 
@@ -37,7 +37,8 @@ struct AccessControl {
         guard policy.maySubscribe(pattern, identities[id]) else {
             throw WireError(
                 .forbidden,
-                "user \(identities[id].uid) may not subscribe to '\(pattern)': that part of the names is another's")
+                "user \(identities[id].uid) may not subscribe to '\(pattern)': "
+                    + pattern.withUTF8 { policy.rule(for: $0) })
         }
     }
 

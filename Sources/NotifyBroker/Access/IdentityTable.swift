@@ -10,7 +10,7 @@ struct IdentityID: Hashable, Sendable {
 struct IdentityTable {
     private struct Entry {
         var identity: Identity
-        var users: Int
+        var references: Int
     }
 
     private var entries = SlotTable<PlainSlotID, Entry>()
@@ -21,22 +21,22 @@ struct IdentityTable {
     /// Interns an identity. The caller must release the id once.
     mutating func retain(_ identity: Identity) -> IdentityID {
         if let index = indices[identity] {
-            entries[index].users += 1
+            entries[index].references += 1
             return IdentityID(index: index)
         }
-        let index = entries.insert { _ in Entry(identity: identity, users: 1) }.index
+        let index = entries.insert { _ in Entry(identity: identity, references: 1) }.index
         indices[identity] = index
         return IdentityID(index: index)
     }
 
     /// Adds a reference to an interned identity. The caller must release the id once more.
     mutating func retain(_ id: IdentityID) {
-        entries[id.index].users += 1
+        entries[id.index].references += 1
     }
 
     mutating func release(_ id: IdentityID) {
-        entries[id.index].users -= 1
-        guard entries[id.index].users == 0 else { return }
+        entries[id.index].references -= 1
+        guard entries[id.index].references == 0 else { return }
         indices[entries[id.index].identity] = nil
         entries.remove(id.index)
     }

@@ -139,14 +139,14 @@ extension Ledger {
     /// connections, so that all of them are read from in one turn of the loop, and is 1 KiB while more than 8 MiB are
     /// unprocessed.
     func readLimit(of uid: UInt32) -> Int {
-        guard let amounts = accounts[uid]?.amounts else { return Self.leastRead }
-        if amounts[Resource.receivedBytes.rawValue] > Self.readAheadBytes { return Self.leastRead }
+        guard let amounts = accounts[uid]?.amounts else { return Self.minimumReadBytes }
+        if amounts[Resource.receivedBytes.rawValue] > Self.readAheadBytes { return Self.minimumReadBytes }
         let part = Self.readBytes / max(1, amounts[Resource.connections.rawValue])
-        return min(max(part, Self.leastRead), Self.mostRead)
+        return min(max(part, Self.minimumReadBytes), Self.maximumReadBytes)
     }
 
-    private static let leastRead = 1 << 10
-    private static let mostRead = 256 << 10
+    private static let minimumReadBytes = 1 << 10
+    private static let maximumReadBytes = 256 << 10
     private static let readAheadBytes = 8 << 20
     private static let readBytes = 16 << 20
 
@@ -155,7 +155,7 @@ extension Ledger {
         guard room(of: uid) < bytes else { return }
         throw WireError(
             .limitReached,
-            "user \(uid) holds \(accounts[uid]?.bytes ?? 0) bytes of the daemon's memory and may hold no more now "
+            "user \(uid) uses \(accounts[uid]?.bytes ?? 0) bytes of the daemon's memory, which exceeds its share "
                 + "(limits.memory_bytes is \(memoryLimit))")
     }
 

@@ -50,7 +50,7 @@ extension Broker {
                 // None exists if its creation failed meanwhile.
                 if let slot = durables.slot(of: id) {
                     logRemoval(of: slot, by: connection)
-                    drop(slot)
+                    removeDurable(slot)
                 }
                 if connections.contains(connection) { answer(connection.slot, Removed(request: request)) }
             }

@@ -52,7 +52,7 @@ struct CommitPipeline {
     func checkRoom() throws(WireError) {
         if let failure = health.failure { throw failure.wireError }
         guard pending.bytes < pendingLimit * Self.maximumPendingFactor else {
-            throw WireError(.storageFailed, "not stored: too much waits for the disk already; post it again later")
+            throw WireError(.storageFailed, "not stored: too many bytes wait for the disk; try again later")
         }
     }
 
@@ -201,7 +201,7 @@ struct CommitPipeline {
         deadline = deadline ?? now + retryDelay
         return health.set(
             StorageFailure(
-                kind: .inputOutput, message: "the disk has not answered for \(StorageHealth.responseTimeout)"))
+                kind: .inputOutput, message: "the disk did not respond within \(StorageHealth.responseTimeout.text)"))
     }
 
     /// When the pipeline must act even without an event. While a batch is in flight no other begins, however late it

@@ -43,7 +43,7 @@ extension Broker {
     /// detached.
     package mutating func connectionClosed(_ id: ConnectionID) {
         guard connections.contains(id) else { return }
-        forget(id.slot)
+        removeConnection(id.slot)
     }
 
     /// Processes received bytes, on arrival or in the connection's turn. Returns how many were used: the host passes
@@ -152,8 +152,8 @@ extension Broker {
             else {
                 throw WireError(
                     .unsupportedVersion,
-                    "this daemon speaks version \(Hello.currentVersion), "
-                        + "the client \(hello.lowestVersion) to \(hello.highestVersion)")
+                    "the daemon supports protocol version \(Hello.currentVersion), "
+                        + "the client versions \(hello.lowestVersion) to \(hello.highestVersion)")
             }
             connections.greeted(slot, by: hello)
             answer(slot, welcome(to: slot))
@@ -175,10 +175,10 @@ extension Broker {
 
     mutating func close(_ slot: ConnectionSlot) {
         actions.append(.close(connections[slot].id))
-        forget(slot)
+        removeConnection(slot)
     }
 
-    private mutating func forget(_ slot: ConnectionSlot) {
+    private mutating func removeConnection(_ slot: ConnectionSlot) {
         if logs(.debug) { log(.disconnected, on: slot) }
         release(slot)
         ledger.change(.connections, by: -1, uid: connections[slot].uid)

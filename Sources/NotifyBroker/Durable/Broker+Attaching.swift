@@ -172,7 +172,7 @@ extension Broker {
                     refuseAttach(later, error)
                 }
                 commits.dropOwnerChanges(of: id)
-                drop(slot)
+                removeDurable(slot)
             }
         }
         refuseAttach(attachment, error)
@@ -216,7 +216,7 @@ extension Broker {
     }
 
     /// Removes a subscription that the log does not have, or no longer has.
-    mutating func drop(_ slot: DurableSlot) {
+    mutating func removeDurable(_ slot: DurableSlot) {
         let durable = durables.remove(slot)
         subscriptions.remove(durable.registration, uid: durable.uid)
         chargeRegistrations(of: durable.uid)

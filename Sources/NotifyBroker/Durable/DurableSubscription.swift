@@ -137,7 +137,7 @@ struct DurableSubscription {
         case .attaching, .attached:
             throw WireError(
                 .subscriptionInUse,
-                "durable subscription '\(name)' is held by process \(member?.attachment.pid ?? 0): stop that first")
+                "durable subscription '\(name)' is held by process \(member?.attachment.pid ?? 0): stop it first")
         }
     }
 

@@ -6,13 +6,13 @@ import NotifyWire
 /// A fixed number of finished buffers is reused in turn: by then the sockets have usually sent their contents, and no
 /// memory is allocated.
 struct BlockWriter {
-    private static let spares = 8
+    private static let maximumFinished = 8
     /// A buffer that grew beyond this is not kept.
-    private static let keptCapacity = 512 << 10
+    private static let maximumReusedCapacity = 512 << 10
 
     private(set) var buffer = ByteBuffer()
-    private var used: [ByteBuffer] = []
-    private var turn = 0
+    private var finishedBuffers: [ByteBuffer] = []
+    private var nextReused = 0
 
     /// Appends one delivery and returns its position.
     mutating func append(_ stamp: Stamp, _ parts: MessageParts) -> (start: Int, end: Int) {
@@ -25,16 +25,16 @@ struct BlockWriter {
     mutating func seal() -> ByteBuffer {
         let finished = buffer
         buffer = ByteBuffer()
-        if finished.capacity <= Self.keptCapacity {
-            if used.count < Self.spares {
-                used.append(finished)
+        if finished.capacity <= Self.maximumReusedCapacity {
+            if finishedBuffers.count < Self.maximumFinished {
+                finishedBuffers.append(finished)
             } else {
-                swap(&used[turn], &buffer)
+                swap(&finishedBuffers[nextReused], &buffer)
                 // Copies nothing: while slices of the buffer are held, this allocates a new one. Its capacity is what
                 // the last block needed, as unused capacity of held buffers would waste memory.
                 buffer.clear(minimumCapacity: finished.writerIndex)
-                used[turn] = finished
-                turn = (turn + 1) % Self.spares
+                finishedBuffers[nextReused] = finished
+                nextReused = (nextReused + 1) % Self.maximumFinished
             }
         }
         return finished

@@ -105,7 +105,8 @@ extension Broker {
         case .disconnect:
             let error = WireError(
                 .tooSlow,
-                "more than \(limit) bytes of messages waited for this connection, which asked to be closed then")
+                "more than \(limit) bytes of messages waited for this connection, whose overflow policy is to disconnect"
+            )
             fail(slot, error, detail: UInt64(limit), now: now)
             actions.append(.scheduleTick)
             return
@@ -134,13 +135,13 @@ extension Broker {
     @inline(__always)
     mutating func pauseIfAnswersUnread(_ slot: ConnectionSlot) {
         let unread = egress[slot].unreadBytes
-        if unread > leastAnswerBytes, unread > answerLimit(of: slot) { pause(slot, .answersUnread) }
+        if unread > minimumAnswerBytes, unread > answerLimit(of: slot) { pause(slot, .answersUnread) }
     }
 
     /// Stops reading from a peer that does not read its answers, and resumes once it has.
     private mutating func updateAnswerBackPressure(_ slot: ConnectionSlot) {
         let kept = egress[slot].reliableBytes
-        if kept > leastAnswerBytes, kept > answerLimit(of: slot) {
+        if kept > minimumAnswerBytes, kept > answerLimit(of: slot) {
             pause(slot, .answersUnread)
         } else if connections[slot].pauses.contains(.answersUnread), kept <= answerLimit(of: slot) / 2 {
             resume(slot, .answersUnread)
@@ -148,10 +149,11 @@ extension Broker {
     }
 
     /// The bytes of answers that may always wait for a connection.
-    private var leastAnswerBytes: Int { min(4 << 10, configuration.answerBytesPerConnection) }
+    private var minimumAnswerBytes: Int { min(4 << 10, configuration.answerBytesPerConnection) }
 
     @inline(__always)
     private func answerLimit(of slot: ConnectionSlot) -> Int {
-        ledger.isUnderMemoryPressure(connections[slot].uid) ? leastAnswerBytes : configuration.answerBytesPerConnection
+        ledger.isUnderMemoryPressure(connections[slot].uid)
+            ? minimumAnswerBytes : configuration.answerBytesPerConnection
     }
 }

@@ -38,7 +38,7 @@ struct FairScheduler {
     static let slice = 1 << 14
     /// The work for a connection that is read from while others of its user are queued, if no other user has an
     /// account.
-    static let lightSlice = 1 << 11
+    static let reducedSlice = 1 << 11
 
     /// Users with queued connections, in order of arrival.
     private var users: [UInt32] = []
@@ -76,8 +76,8 @@ struct FairScheduler {
     var hasWorkLeft: Bool { spent < sliceEnd }
 
     /// The work that may be done for a user on bytes that were just read. While several users compete, a user that is
-    /// ahead of the virtual time gets none, so that its connections are read from no faster than its turns come. A user that
-    /// is not ahead gets a slice, whatever was done for others in this turn.
+    /// ahead of the virtual time gets none, so that its connections are read from no faster than its turns come. A user
+    /// that is not ahead gets a slice, whatever was done for others in this turn.
     @inline(__always)
     func readAllowance(of uid: UInt32) -> Int {
         users.isEmpty ? readEnd - spent : competingReadAllowance(of: uid)
@@ -85,7 +85,7 @@ struct FairScheduler {
 
     private func competingReadAllowance(of uid: UInt32) -> Int {
         if queued[uid] == nil, accounts[uid, default: 0] <= virtualTime { return Self.slice }
-        return accounts.count > 1 ? 0 : min(readEnd - spent, Self.lightSlice)
+        return accounts.count > 1 ? 0 : min(readEnd - spent, Self.reducedSlice)
     }
 
     /// Whether the current slice began empty: the user is ahead of others that compete, or this turn's budget for reads

@@ -117,7 +117,7 @@ extension Broker {
         guard !post.wantsReceipt || connections[slot].postsAwaitingReceipts < configuration.postWindow else {
             throw WireError(
                 .postWindowExceeded,
-                "more than \(configuration.postWindow) posts wait for their receipts: await some first")
+                "more than \(configuration.postWindow) posts wait for their receipts: wait for some of them first")
         }
         try commits.checkRoom()
         try ledger.checkRoom(for: 0, uid: connections[slot].uid)

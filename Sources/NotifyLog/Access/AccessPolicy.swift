@@ -38,6 +38,11 @@ package struct AccessPolicy: Sendable {
         NameRights.maySubscribe(pattern, uid: identity.uid)
     }
 
+    /// The rule that restricts `name`, or a pattern that begins like it, for error messages.
+    package func rule(for name: UnsafeRawBufferPointer) -> String {
+        NameRights.rule(for: name) ?? "the policy forbids it"
+    }
+
     /// Whether `identity` may list and remove the durable subscriptions of `uid`, and see its resource usage.
     package func mayManage(uid: UInt32, _ identity: borrowing Identity) -> Bool {
         identity.uid == uid || mayManageEverything(identity)

@@ -22,6 +22,14 @@ enum NameRights {
         }
     }
 
+    /// The rule that restricts `name`, for error messages; nil if none does.
+    static func rule(for name: UnsafeRawBufferPointer) -> String? {
+        if ReservedNames.isDaemons(name) { return "names under notifyd are reserved for the daemon" }
+        guard let owner = owner(of: name) else { return nil }
+        let token = String(decoding: name.slice(from: name.firstToken.count + 1).firstToken, as: UTF8.self)
+        return "names under user.\(token) belong to " + (owner.map { "uid \($0)" } ?? "root")
+    }
+
     /// The owner of `name`, if its first token is `user` and another follows; nil for any other name. The inner value
     /// is nil if the second token is not a uid: such names belong to root alone.
     private static func owner(of name: UnsafeRawBufferPointer) -> UInt32?? {

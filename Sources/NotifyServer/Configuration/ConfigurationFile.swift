@@ -40,7 +40,7 @@ struct ConfigurationFile {
         self.settings = settings
         guard bytes.count <= Self.maximumBytes else {
             throw ServerError(
-                .configurationInvalid, "\(path): larger than \(Self.maximumBytes) bytes, expected settings")
+                .configurationInvalid, "\(path): larger than the limit of \(Self.maximumBytes) bytes")
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw ServerError(.configurationInvalid, "\(path): not UTF-8 text, expected settings in YAML")
@@ -154,7 +154,7 @@ struct ConfigurationFile {
             .composer(_, let problem, let mark, _):
             wrong(mark, "not YAML: \(problem)")
         case .duplicatedKeysInMapping(let duplicates, let context):
-            wrong(context.mark, "given twice: \(duplicates.sorted().joined(separator: ", ")), expected once")
+            wrong(context.mark, "duplicate key: \(duplicates.sorted().joined(separator: ", "))")
         default:
             ServerError(.configurationInvalid, "\(path): not YAML text")
         }

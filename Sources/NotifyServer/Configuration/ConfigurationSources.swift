@@ -48,7 +48,7 @@ package struct ConfigurationSources: Sendable {
         }
         guard !configuration.databasePath.isEmpty else {
             throw ServerError(
-                .configurationInvalid, "there is no home folder for the database: set HOME, or give --database PATH")
+                .configurationInvalid, "no home directory for the database: set HOME, or use --database PATH")
         }
         try checkTogether(configuration)
         return configuration
@@ -61,7 +61,7 @@ package struct ConfigurationSources: Sendable {
         throw ServerError(
             .configurationInvalid,
             "limits.per_user.received_bytes is \(configuration.broker.receivedBytesPerUser): expected at least "
-                + "\(needed), so that a message of limits.payload_bytes can arrive")
+                + "\(needed), so that a message of limits.payload_bytes fits")
     }
 
     /// Environment variables that begin with `NOTIFYD_` and name no setting; most likely misspelt.

@@ -35,7 +35,7 @@ final class AcceptBackoff: ChannelInboundHandler {
             fatalError = error
             return
         }
-        if !isLogged { logger.warning("connections have to wait: \(error)") }
+        if !isLogged { logger.warning("cannot accept connections, retrying: \(error)") }
         isLogged = true
         setAccepting(false, context.channel)
         let channel = NIOLoopBound(context.channel, eventLoop: context.eventLoop)

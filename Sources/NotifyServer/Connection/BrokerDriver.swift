@@ -92,7 +92,7 @@ final class BrokerDriver: BrokerHost {
         scheduleTick()
         let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
         let deadline = eventLoop.scheduleTask(in: TimeAmount(limit)) {
-            loopBound.value.logger.warning("not everything was flushed within \(limit)")
+            loopBound.value.logger.warning("draining timed out after \(limit.text): not all output was flushed")
             loopBound.value.finishDrain()
         }
         return drained.futureResult.always { _ in deadline.cancel() }

@@ -2,7 +2,7 @@
 /// any user's limits are checked. Once the budget is used up, a connection may still read 1 KiB at a time.
 struct ReadBudget {
     private static let bytesPerTurn = 4 << 20
-    private static let leastBytes = 1 << 10
+    private static let minimumBytes = 1 << 10
 
     private var bytesLeft = bytesPerTurn
 
@@ -11,5 +11,5 @@ struct ReadBudget {
     mutating func hasRead(_ bytes: Int) { bytesLeft -= bytes }
 
     /// How many bytes the next read of a connection may take.
-    var limit: Int { max(bytesLeft, Self.leastBytes) }
+    var limit: Int { max(bytesLeft, Self.minimumBytes) }
 }

@@ -43,8 +43,8 @@ package struct ConfigurationReloader: Service {
         do throws(ServerError) {
             configuration = try sources.load()
         } catch {
-            logger.error("configuration not reloaded, the old one stays: \(error)")
-            notifier.status("running with the old configuration: \(error)")
+            logger.error("configuration not reloaded, the previous one remains in effect: \(error)")
+            notifier.status("running with the previous configuration: \(error)")
             return false
         }
         destination.level = configuration.logLevel

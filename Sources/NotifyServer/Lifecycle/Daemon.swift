@@ -24,7 +24,7 @@ package enum Daemon {
         let destination = LogDestination.standardError(for: context, level: configuration.logLevel)
         let logger = Logger(label: "notifyd") { LineLogHandler(label: $0, destination: destination) }
         for name in sources.unknownEnvironmentVariables {
-            logger.warning("unknown environment variable \(name) ignored: see notifyd --help for those there are")
+            logger.warning("unknown environment variable \(name) ignored: see notifyd --help")
         }
         checkDescriptorLimit(configuration, logger)
         let notifier = ServiceManagerNotifier(context: context)

@@ -26,7 +26,7 @@ extension Server {
             try Task.checkCancellation()
             if let error = try await eventLoop.submit({ backoff.value.fatalError }).get() {
                 throw ServerError(
-                    .socketLost, "the socket \(listening.path) accepts no more connections: start notifyd again",
+                    .socketLost, "the socket \(listening.path) can no longer accept connections: restart notifyd",
                     cause: error)
             }
             await waitForBackoff(on: eventLoop)

@@ -33,7 +33,7 @@ extension Server {
         notifier.extendTimeout(by: .seconds(300))
         let store = try Store.open(path: configuration.databasePath, options: configuration.store)
         if !store.recovered.wasClosedCleanly {
-            logger.notice("the last stop was not clean: stored messages are kept, redeliveries are flagged")
+            logger.notice("the last shutdown was not clean: stored messages are intact, redeliveries are flagged")
         }
         return store
     }
@@ -46,11 +46,11 @@ extension Server {
             return driver.value.start()
         }.get()
         reloads.set { eventLoop.execute { driver.value.repairStorage() } }
-        var loss: ServerError?
+        var socketError: ServerError?
         do {
             try await acceptConnections(on: listening, driver, eventLoop)
         } catch let error as ServerError where error.code == .socketLost {
-            loss = error
+            socketError = error
         }
         listening.close()
         reloads.set(nil)
@@ -64,7 +64,7 @@ extension Server {
             return driver.value.nextSequence
         }.get()
         try close(store, nextSequence: nextSequence)
-        if let loss { throw loss }
+        if let socketError { throw socketError }
     }
 
     /// Closes the store. A full disk does not count as a failed stop: every message with a receipt is stored, and the

@@ -35,7 +35,7 @@ package struct Server: Service {
         let listening = try openListeningSocket()
         // Removed last, also after an error: until then the path stays locked, so that no other daemon takes it.
         defer { listening.removeFile() }
-        try prepareDatabaseFolder()
+        try prepareDatabaseDirectory()
         try await serve(listening)
     }
 
@@ -43,7 +43,7 @@ package struct Server: Service {
     func reportReady(_ listening: ListeningSocket) {
         logger.notice("listening on \(listening.path)", metadata: ["database": "\(configuration.databasePath)"])
         if notifier.isActive, !notifier.ready(status: "listening on \(listening.path)") {
-            logger.warning("the service manager could not be told that notifyd is ready")
+            logger.warning("could not notify the service manager that notifyd is ready")
         }
         onRunning(listening.path)
     }
@@ -52,20 +52,20 @@ package struct Server: Service {
         if let passed = try SocketActivation.claim(for: context) {
             let listening = ListeningSocket(fromServiceManager: passed)
             if listening.path != configuration.socketPath {
-                logger.notice("systemd's socket is used: \(listening.path) instead of \(configuration.socketPath)")
+                logger.notice("using systemd's socket \(listening.path) instead of \(configuration.socketPath)")
             }
             return listening
         }
         if configuration.socketPath == defaults.socketPath {
-            try defaults.socketFolder.prepare(owner: context.userID, purpose: "socket")
+            try defaults.socketDirectory.prepare(owner: context.userID, purpose: "socket")
         }
         return try ListeningSocket.bind(path: configuration.socketPath, mode: configuration.socketMode)
     }
 
-    /// Creates the database's folder only at its default path: in a configured path, a missing folder is more likely a
-    /// typo.
-    private func prepareDatabaseFolder() throws(ServerError) {
+    /// Creates the database's directory only at its default path: in a configured path, a missing directory is more
+    /// likely a typo.
+    private func prepareDatabaseDirectory() throws(ServerError) {
         guard configuration.databasePath == defaults.databasePath else { return }
-        try defaults.databaseFolder?.prepare(owner: context.userID, purpose: "database")
+        try defaults.databaseDirectory?.prepare(owner: context.userID, purpose: "database")
     }
 }

@@ -73,7 +73,7 @@ package final class ListeningSocket: Sendable {
             let ownFile = OwnFile(lock: lock, identity: identity)
             return ListeningSocket(path: path, descriptor: descriptor, ownFile: ownFile)
         } catch {
-            throw .folderUnusable(AccessProblem.folder(of: path), purpose: "socket", cause: error)
+            throw .directoryUnusable(AccessProblem.directory(of: path), purpose: "socket", cause: error)
         }
     }
 
@@ -148,7 +148,7 @@ package final class ListeningSocket: Sendable {
         switch try connectionResult(to: address) {
         case .connectionRefused:
             guard unlink(path) == 0 || Errno.last == .noSuchFileOrDirectory else {
-                throw .folderUnusable(AccessProblem.folder(of: path), purpose: "socket", cause: .last)
+                throw .directoryUnusable(AccessProblem.directory(of: path), purpose: "socket", cause: .last)
             }
         case .noSuchFileOrDirectory:
             return
@@ -159,7 +159,7 @@ package final class ListeningSocket: Sendable {
         case let error?:
             throw ServerError(
                 .socketInUse,
-                "the socket \(path) exists and cannot be probed: remove it if nobody serves it, "
+                "the socket \(path) exists and cannot be probed: remove it if no process uses it, "
                     + "or choose another path with --socket",
                 cause: error)
         }
@@ -190,19 +190,19 @@ extension ServerError {
             let what =
                 switch type {
                 case .symbolicLink?: "a symbolic link"
-                case .directory?: "a folder"
+                case .directory?: "a directory"
                 default: "not a regular file"
                 }
-            self.init(.folderUnusable, "the lock file \(lockPath) of the socket is \(what): remove it yourself")
+            self.init(.directoryUnusable, "the lock file \(lockPath) of the socket is \(what): remove it yourself")
         case .notTrusted(let problem):
             self.init(
-                .folderUnusable,
+                .directoryUnusable,
                 "the socket \(path) is not opened: \(problem), or choose another path with --socket")
         case .notOpened(let error) where error != .permissionDenied && error != .notPermitted:
-            self = .folderUnusable(AccessProblem.folder(of: path), purpose: "socket", cause: error)
+            self = .directoryUnusable(AccessProblem.directory(of: path), purpose: "socket", cause: error)
         case .notOpened(let error):
             self.init(
-                .folderUnusable,
+                .directoryUnusable,
                 "the lock file \(lockPath) of the socket cannot be opened: "
                     + "\(AccessProblem.describe(error, opening: lockPath)), or choose another path with --socket")
         case .notLocked(let error):

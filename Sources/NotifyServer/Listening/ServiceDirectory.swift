@@ -28,20 +28,20 @@ package struct ServiceDirectory: Sendable, Equatable {
             return
         }
         let error = Errno.last
-        guard error == .fileExists else { throw .folderUnusable(path, purpose: purpose, cause: error) }
+        guard error == .fileExists else { throw .directoryUnusable(path, purpose: purpose, cause: error) }
         try verifyExisting(owner: owner, purpose: purpose)
     }
 
     private func makeParents(purpose: String) throws(ServerError) {
         var missing: [String] = []
-        var parent = AccessProblem.folder(of: path)
+        var parent = AccessProblem.directory(of: path)
         while parent != "/", parent != ".", access(parent, F_OK) != 0, errno == ENOENT {
             missing.append(parent)
-            parent = AccessProblem.folder(of: parent)
+            parent = AccessProblem.directory(of: parent)
         }
         for parent in missing.reversed() {
             guard mkdir(parent, mode) == 0 || errno == EEXIST else {
-                throw .folderUnusable(parent, purpose: purpose, cause: .last)
+                throw .directoryUnusable(parent, purpose: purpose, cause: .last)
             }
         }
     }
@@ -53,19 +53,20 @@ package struct ServiceDirectory: Sendable, Equatable {
             // followed.
             status = try Stat(FilePath(path), followTargetSymlink: !isPrivate)
         } catch {
-            throw .folderUnusable(path, purpose: purpose, cause: error)
+            throw .directoryUnusable(path, purpose: purpose, cause: error)
         }
         guard status.type == .directory else {
-            let what = status.type == .symbolicLink ? "a symbolic link" : "not a folder"
+            let what = status.type == .symbolicLink ? "a symbolic link" : "not a directory"
             throw ServerError(
-                .folderUnusable,
-                "\(path), where the \(purpose) goes, is \(what): remove it, or choose another path with --\(purpose)")
+                .directoryUnusable,
+                "the directory \(path) of the \(purpose) is \(what): remove it, or choose another path with --\(purpose)"
+            )
         }
         guard isPrivate else { return }
         guard status.userID.rawValue == owner else {
             throw ServerError(
-                .folderUnusable,
-                "the folder \(path) of the \(purpose) belongs to uid \(status.userID.rawValue), not to uid \(owner): "
+                .directoryUnusable,
+                "the directory \(path) of the \(purpose) belongs to uid \(status.userID.rawValue), not to uid \(owner): "
                     + "run notifyd as its owner, or choose another path with --\(purpose)")
         }
         if status.rawValue.st_mode & 0o7777 != mode { try setMode(purpose: purpose) }
@@ -74,25 +75,25 @@ package struct ServiceDirectory: Sendable, Equatable {
     private func setMode(purpose: String) throws(ServerError) {
         // mkdir(2) has applied the umask.
         guard chmod(path, mode) == 0 else {
-            throw .folderUnusable(path, purpose: purpose, cause: .last)
+            throw .directoryUnusable(path, purpose: purpose, cause: .last)
         }
     }
 }
 
 extension ServerError {
-    /// The error about a folder that can't be used; the message says how to correct it.
-    static func folderUnusable(_ path: String, purpose: String, cause: Errno) -> ServerError {
+    /// The error about a directory that can't be used; the message says how to correct it.
+    static func directoryUnusable(_ path: String, purpose: String, cause: Errno) -> ServerError {
         let problem =
             switch cause {
             case .noSuchFileOrDirectory: "does not exist: create it, or"
-            case .notDirectory: "is not a folder:"
+            case .notDirectory: "is not a directory:"
             case .permissionDenied, .notPermitted: "cannot be written by this user: change its permissions, or"
             case .readOnlyFileSystem: "is on a read-only file system:"
             case .noSpace, .diskQuotaExceeded: "is on a full file system: make room, or"
             default: "cannot be used:"
             }
         return ServerError(
-            .folderUnusable,
-            "the folder \(path) of the \(purpose) \(problem) choose another path with --\(purpose)", cause: cause)
+            .directoryUnusable,
+            "the directory \(path) of the \(purpose) \(problem) choose another path with --\(purpose)", cause: cause)
     }
 }

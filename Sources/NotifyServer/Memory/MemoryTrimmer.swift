@@ -7,7 +7,7 @@ import CMalloc
 struct MemoryTrimmer {
     /// malloc is trimmed only when the bytes in use have fallen by this many, and by a quarter, since their peak,
     /// because trimming visits all free memory.
-    static let leastFreedBytes = 16 << 20
+    static let minimumFreedBytes = 16 << 20
     static let interval = Duration.milliseconds(250)
 
     private var highestBytes = 0
@@ -32,7 +32,7 @@ struct MemoryTrimmer {
         bytesInUse bytes: Int, now: @autoclosure () -> Duration, trim: () -> Void = { malloc_trim(0) }
     ) -> Duration? {
         highestBytes = max(highestBytes, bytes)
-        guard highestBytes - bytes >= max(Self.leastFreedBytes, highestBytes / 4) else { return nil }
+        guard highestBytes - bytes >= max(Self.minimumFreedBytes, highestBytes / 4) else { return nil }
         let now = now()
         guard now >= earliestTrim else { return earliestTrim }
         highestBytes = bytes

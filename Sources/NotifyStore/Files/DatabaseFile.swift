@@ -39,7 +39,7 @@ struct DatabaseFile {
     func move(to other: String) throws {
         defer { unlink(path) }
         try Errno.check(link(path, other))
-        try DatabaseFile(path: other).flushFolder()
+        try DatabaseFile(path: other).flushDirectory()
     }
 
     /// Removes the files of an interrupted creation.
@@ -70,12 +70,12 @@ struct DatabaseFile {
     private func flushEmpty(_ file: borrowing OwnedDescriptor) throws(Errno) {
         fchmod(file.rawValue, 0o600)
         try Errno.check(fsync(file.rawValue))
-        try flushFolder()
+        try flushDirectory()
     }
 
-    func flushFolder() throws(Errno) {
-        let folder = try OwnedDescriptor.open(AccessProblem.folder(of: path), .readOnly, options: .directory)
-        try Errno.check(fsync(folder.rawValue))
+    func flushDirectory() throws(Errno) {
+        let directory = try OwnedDescriptor.open(AccessProblem.directory(of: path), .readOnly, options: .directory)
+        try Errno.check(fsync(directory.rawValue))
     }
 
     private func check() throws(StoreError) {
@@ -95,7 +95,7 @@ struct DatabaseFile {
         if header == Array(repeating: 0, count: Self.headerSize) { return }
         guard header.count == Self.headerSize, header.starts(with: Self.magic) else {
             throw StoreError(
-                .notADatabase, "the file '\(path)' is not a database; it was left as it is, choose another path")
+                .notADatabase, "the file '\(path)' is not a database; it was not changed; choose another path")
         }
         let applicationID = header[Self.applicationIDOffset..<Self.applicationIDOffset + 4]
             .reduce(UInt32(0)) { $0 << 8 | UInt32($1) }

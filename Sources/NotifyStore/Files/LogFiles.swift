@@ -47,7 +47,7 @@ struct LogFiles {
     private let wal: Identity
     private let pageSize: UInt64
     /// The size at the last check: the database never shrinks.
-    private var leastDatabaseBytes: UInt64
+    private var minimumDatabaseBytes: UInt64
     private var truncation: Damage?
 
     var walPath: String { path + "-wal" }
@@ -58,7 +58,7 @@ struct LogFiles {
         self.pageSize = pageSize
         let status = try Self.status(path)
         database = Self.identity(status)
-        leastDatabaseBytes = UInt64(status.st_size)
+        minimumDatabaseBytes = UInt64(status.st_size)
         wal = Self.identity(try Self.status(path + "-wal"))
     }
 
@@ -71,10 +71,10 @@ struct LogFiles {
                 database: Self.size(.database, at: path, is: database),
                 wal: Self.size(.writeAheadLog, at: walPath, is: wal))
             if let truncation { throw truncation }
-            if sizes.database < leastDatabaseBytes {
-                throw noteTruncation(.database, path, from: leastDatabaseBytes, to: sizes.database)
+            if sizes.database < minimumDatabaseBytes {
+                throw noteTruncation(.database, path, from: minimumDatabaseBytes, to: sizes.database)
             }
-            leastDatabaseBytes = sizes.database
+            minimumDatabaseBytes = sizes.database
             try checkWAL(size: sizes.wal, pages: walPages)
             return .success(sizes)
         } catch {
@@ -129,16 +129,16 @@ extension LogFiles.Damage: CustomStringConvertible {
         let renewal =
             file == .database
             ? "reload notifyd (SIGHUP) for a new, empty log"
-            : "reload notifyd (SIGHUP), which makes a new one without a loss"
+            : "reload notifyd (SIGHUP), which recreates it without data loss"
         return switch kind {
         case .missing: "\(name) was deleted or moved away: move it back, or \(renewal)"
         case .replaced:
-            "another file has taken the place of \(name): move it away, then move the right one back or \(renewal)"
+            "\(name) was replaced by another file: move that away, then move the original back or \(renewal)"
         case .truncated(let from, let to):
-            "\(name) was cut from \(from) to \(to) bytes: stop notifyd and restore a copy, or move the database and its "
+            "\(name) was truncated from \(from) to \(to) bytes: stop notifyd and restore a copy, or move the database and its "
                 + "write-ahead log away and reload notifyd (SIGHUP) for a new, empty log"
         case .unreachable(let error):
-            "\(name) can't be looked at: \(AccessProblem.describe(error, opening: path))"
+            "\(name) can't be accessed: \(AccessProblem.describe(error, opening: path))"
         }
     }
 

@@ -37,12 +37,12 @@ final class SequenceMark: @unchecked Sendable {
     /// Opens or creates the mark of a database that can't be created because the disk is full. It is identified by the
     /// path, since the log gets its id and its own mark only when it is created.
     convenience init(ofMissing path: String) throws(Errno) {
-        let folder = try Errno.typed { try Stat(FilePath(AccessProblem.folder(of: path))) }
+        let directory = try Errno.typed { try Stat(FilePath(AccessProblem.directory(of: path))) }
         // FNV-1a, which is the same in every process, unlike Swift's hash values.
         let hash = path[(path.lastIndex(of: "/") ?? path.startIndex)...].utf8
             .reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         try self.init(
-            name: "/notifyd-\(String(hash, radix: 16))-\(folder.deviceID.rawValue)-\(folder.inode.rawValue)")
+            name: "/notifyd-\(String(hash, radix: 16))-\(directory.deviceID.rawValue)-\(directory.inode.rawValue)")
     }
 
     private init(name: String) throws(Errno) {

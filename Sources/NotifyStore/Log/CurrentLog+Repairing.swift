@@ -30,7 +30,8 @@ extension CurrentLog {
         let opened = try Log.open(at: path, options)
         opened.log.adopt(old)
         use(opened)
-        return .reopened("the write-ahead log of the database '\(path)' was missing and was made anew; nothing is lost")
+        return .reopened(
+            "the write-ahead log of the database '\(path)' was missing and was recreated; no data was lost")
     }
 
     /// Replaces a missing database by a new one with the same durable subscriptions and no messages.
@@ -46,8 +47,8 @@ extension CurrentLog {
         opened.log.adopt(old)
         use(opened)
         return .replaced(
-            "the database '\(path)' was missing and was created anew: all \(old.statistics.logMessages) stored messages "
-                + "are gone; \(continuation.subscriptions.count) durable subscriptions go on")
+            "the database '\(path)' was missing and was recreated: all \(old.statistics.logMessages) stored messages "
+                + "are lost; \(continuation.subscriptions.count) durable subscriptions continue")
     }
 
     /// Removes the write-ahead log of a missing database, after its content was moved to the database, which may still

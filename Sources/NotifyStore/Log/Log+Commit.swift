@@ -93,7 +93,7 @@ extension Log {
             for entry in block.entries {
                 guard entry.sequence > last else {
                     throw StorageFailure(
-                        kind: .inputOutput, message: "message \(entry.sequence) comes after message \(last)")
+                        kind: .inputOutput, message: "message \(entry.sequence) follows message \(last), out of order")
                 }
                 last = entry.sequence
                 let start = Int(entry.offset) + FrameHeader.size

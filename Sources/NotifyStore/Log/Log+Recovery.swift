@@ -24,7 +24,7 @@ extension Log {
         try readSegments()
         let next = max(mark, persistedThrough + 1)
         guard next < Limits.sequenceEnd else {
-            throw StoreError(.damaged, "the log's next sequence, \(next), is none that there can be")
+            throw StoreError(.damaged, "the log's next sequence \(next) is out of range")
         }
         let subscriptions = try readSubscriptions()
         isMarkedInUse = !wasClean
@@ -83,7 +83,7 @@ extension Log {
         while try rows.step() {
             let name = rows.bytes(1)
             guard rows.integer(0) == UInt64(names.count) + 1, (1...Limits.nameBytes).contains(name.count) else {
-                throw StoreError(.damaged, "the log's name \(names.count + 1) is missing or is no name")
+                throw StoreError(.damaged, "the log's name \(names.count + 1) is missing or invalid")
             }
             _ = names.add(name)
         }

@@ -44,7 +44,7 @@ extension Log {
     private func run(_ statement: PreparedStatement, with progress: DurableProgress) throws {
         defer { statement.clearBindings() }
         guard let acknowledged = RangeListEncoding.encode(progress.acknowledged) else {
-            throw StorageFailure(kind: .inputOutput, message: "acknowledged ranges do not rise")
+            throw StorageFailure(kind: .inputOutput, message: "acknowledged ranges are not in ascending order")
         }
         try acknowledged.withUnsafeBytes { acknowledged in
             try statement.bind(1, progress.cursor)

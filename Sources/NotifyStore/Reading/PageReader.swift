@@ -170,7 +170,7 @@ struct PageReader {
         let (object, id, headers, payload) = (row.bytes(2), row.bytes(7), row.bytes(8), row.bytes(9))
         guard object.count <= Limits.objectBytes, id.count <= Limits.messageIDBytes,
             headers.count <= Limits.headerBytes, payload.count <= Limits.maximumPayloadBytes
-        else { throw Self.damaged("has a message \(sequence) that is larger than a message may be") }
+        else { throw Self.damaged("has a message \(sequence) over the size limits") }
         let isTaken = log.names.withBytes(of: name) { name in
             append(
                 stamp, MessageParts(name: name, object: object, messageID: id, headers: headers, payload: payload))

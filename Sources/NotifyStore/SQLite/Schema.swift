@@ -44,13 +44,13 @@ enum Schema {
         guard version > 0 else {
             throw StoreError(
                 .damaged,
-                "the database '\(path)' has the schema \(version), which there is not; "
+                "the database '\(path)' has the unknown schema version \(version); "
                     + "restore it from a copy or use another path")
         }
         guard version <= Self.version else {
             throw StoreError(
                 .newerSchema,
-                "the database '\(path)' was written by a newer notifyd (schema \(version), this one knows "
+                "the database '\(path)' was written by a newer notifyd (schema \(version), this one supports "
                     + "\(Self.version)); run that version or use another path")
         }
         return false
@@ -68,6 +68,6 @@ enum Schema {
     static func foreign(_ path: String) -> StoreError {
         StoreError(
             .foreignDatabase,
-            "the file '\(path)' is another program's database; it was left as it is, choose another path")
+            "the file '\(path)' is another program's database; it was not changed; choose another path")
     }
 }

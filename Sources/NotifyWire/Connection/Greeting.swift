@@ -58,7 +58,7 @@ package struct Hello: ControlFrame {
         try body.skip(3)
         instance = ClientInstance(high: try body.integer(), low: try body.integer())
         guard let overflow = OverflowPolicy(rawValue: policy) else {
-            throw WireError(.invalidArgument, "overflow policy \(policy) is unknown: 0, 1 and 2 are")
+            throw WireError(.invalidArgument, "unknown overflow policy \(policy): expected 0, 1 or 2")
         }
         self.overflow = overflow
         _ = body.rest()

@@ -8,7 +8,7 @@ package struct WireError: Error, Equatable, Sendable {
         self.message = message
     }
 
-    package static let truncated = WireError(.malformedFrame, "the frame ends before its fields do")
+    package static let truncated = WireError(.malformedFrame, "the frame is too short for its fields")
 }
 
 extension WireError: CustomStringConvertible {

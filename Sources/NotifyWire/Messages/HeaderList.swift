@@ -32,7 +32,7 @@ package enum HeaderList {
             let valueLength: UInt16 = try reader.integer()
             return (try reader.string(Int(keyLength)), try reader.string(Int(valueLength)))
         } catch {
-            throw WireError(.invalidHeaders, "the headers end in the middle of one, or are not valid UTF-8")
+            throw WireError(.invalidHeaders, "the headers are truncated or not valid UTF-8")
         }
     }
 
@@ -59,7 +59,7 @@ package enum HeaderList {
         guard headers.count > 1 else { return }
         var keys: Set<[UInt8]> = []
         for (key, _) in headers where !keys.insert(Array(key.utf8)).inserted {
-            throw WireError(.invalidHeaders, "header '\(key)' stands more than once")
+            throw WireError(.invalidHeaders, "duplicate header '\(key)'")
         }
     }
 
@@ -68,7 +68,7 @@ package enum HeaderList {
             throw WireError(.invalidHeaders, "a header's key is 1 to 255 bytes")
         }
         guard !key.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
-            throw WireError(.invalidHeaders, "a header's key holds a control character")
+            throw WireError(.invalidHeaders, "a header's key contains a control character")
         }
     }
 

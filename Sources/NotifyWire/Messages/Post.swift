@@ -79,11 +79,12 @@ package struct Post {
 extension WireError {
     @usableFromInline
     static let unknownDurability = WireError(
-        .invalidArgument, "the durability is unknown: 1 volatile, 2 stored, 3 synced, and in a post 0 automatic")
+        .invalidArgument,
+        "unknown durability: expected 1 (volatile), 2 (stored), 3 (synced) or, in a post, 0 (automatic)")
 
     /// Refused rather than ignored, so that no client takes an unsupported feature for granted.
     @usableFromInline
-    static let unknownFlags = WireError(.unsupported, "the frame has a flag that this version does not know")
+    static let unknownFlags = WireError(.unsupported, "the frame sets a flag that this version does not support")
 }
 
 /// The answer to a post that asked for a receipt and was accepted.

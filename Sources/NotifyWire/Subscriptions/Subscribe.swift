@@ -61,7 +61,7 @@ package struct Subscribe: ControlFrame {
         switch start {
         case 0: self.start = .now
         case 1: self.start = .oldest
-        default: throw WireError(.unsupported, "start \(start) is unknown: 0 now, 1 oldest kept")
+        default: throw WireError(.unsupported, "unknown start \(start): expected 0 (now) or 1 (oldest)")
         }
     }
 

@@ -72,131 +72,131 @@ struct MemoryTests {
     // MARK: Subscribers that are stopped
 
     @Test func `a stopped durable subscriber costs less than a megabyte`() {
-        let shell = Shell()
-        let (poster, stopped) = (shell.connect(uid: 1), shell.connect(uid: 2))
+        let host = TestHost()
+        let (poster, stopped) = (host.connect(uid: 1), host.connect(uid: 2))
         stopped.subscribe(1, ["a"], durable: "d", window: 16_384)
-        shell.run()
+        host.run()
         stopped.stopTaking()
         for _ in 0..<20 {
             for _ in 0..<500 { poster.post("a", payload: [UInt8](repeating: 1, count: 1000), .stored, receipt: false) }
-            shell.run()
+            host.run()
         }
-        #expect(shell.store.messages.count == 10_000)
-        let held = shell.core.broker.ledger.bytes(of: 2)
+        #expect(host.store.messages.count == 10_000)
+        let held = host.core.broker.ledger.bytes(of: 2)
         #expect(held < 1 << 20)
         stopped.makeRoom()
-        shell.run()
+        host.run()
         #expect(stopped.takeMessages().count == 10_000)
     }
 
     @Test func `bytes that the host holds for a socket are charged`() {
-        let shell = Shell()
-        let (poster, stopped) = (shell.connect(uid: 1), shell.connect(uid: 2))
+        let host = TestHost()
+        let (poster, stopped) = (host.connect(uid: 1), host.connect(uid: 2))
         stopped.subscribe(1, ["a"])
-        shell.run()
+        host.run()
         // One write is taken, and then waits.
         stopped.room = 1
         poster.post("a", payload: [UInt8](repeating: 1, count: 100_000), .volatile)
-        shell.run()
-        #expect(shell.amount(of: .blockBytes, 2) >= 100_000)
-        #expect(shell.amount(of: .outboxBytes, 2) == 0)
+        host.run()
+        #expect(host.amount(of: .blockBytes, 2) >= 100_000)
+        #expect(host.amount(of: .outboxBytes, 2) == 0)
         stopped.makeRoom()
-        shell.run()
-        #expect(shell.amount(of: .blockBytes, 2) == 0)
+        host.run()
+        #expect(host.amount(of: .blockBytes, 2) == 0)
     }
 
     @Test func `bytes that a socket has sent are no longer charged`() {
-        let shell = Shell()
-        let (poster, slow) = (shell.connect(uid: 1), shell.connect(uid: 2))
+        let host = TestHost()
+        let (poster, slow) = (host.connect(uid: 1), host.connect(uid: 2))
         slow.subscribe(1, ["a"])
-        shell.run()
+        host.run()
         // Whenever the socket has room, it is filled again at once.
         for _ in 0..<20 {
             slow.room = 50_000
             slow.send(StatisticsRequest(request: slow.nextRequest()))
             poster.post("a", payload: [UInt8](repeating: 1, count: 100_000), .volatile)
-            shell.run()
+            host.run()
         }
-        #expect((100_000..<250_000).contains(shell.core.broker.ledger.bytes(of: 2)))
+        #expect((100_000..<250_000).contains(host.core.broker.ledger.bytes(of: 2)))
     }
 
     @Test func `a fast subscriber is unaffected by stopped connections of the same user`() {
         var configuration = BrokerConfiguration()
         configuration.outboxBytesPerUser = 1 << 20
         configuration.answerBytesPerConnection = 64 << 10
-        let shell = Shell(configuration)
-        let poster = shell.connect(uid: 1)
-        let siblings = (0..<80).map { _ in shell.connect(uid: 2) }
+        let host = TestHost(configuration)
+        let poster = host.connect(uid: 1)
+        let siblings = (0..<80).map { _ in host.connect(uid: 2) }
         for sibling in siblings {
             sibling.subscribe(1, [">"])
-            shell.run()
+            host.run()
             sibling.stopTaking()
             for _ in 0..<200 { sibling.send(StatisticsRequest(request: sibling.nextRequest())) }
-            shell.run()
+            host.run()
         }
-        let fast = shell.connect(uid: 2)
+        let fast = host.connect(uid: 2)
         fast.subscribe(1, [">"])
-        shell.run()
+        host.run()
         _ = fast.take()
         for _ in 0..<500 {
             fast.room = 500
             poster.post("a", payload: [UInt8](repeating: 1, count: 1000), .volatile)
-            shell.tick()
+            host.tick()
             fast.makeRoom()
-            shell.run()
+            host.run()
         }
         let received = fast.take()
         #expect(received.count == 500)
         #expect(!received.contains { if case .gap = $0 { true } else { false } })
-        #expect(shell.amount(of: .outboxBytes, 2) <= 1 << 20)
+        #expect(host.amount(of: .outboxBytes, 2) <= 1 << 20)
     }
 
     @Test func `a message for many connections of a user is charged once`() {
-        let shell = Shell(configuration(memory: 32 << 20))
-        let poster = shell.connect(uid: 1)
-        let stopped = (0..<60).map { _ in shell.connect(uid: 2) }
+        let host = TestHost(configuration(memory: 32 << 20))
+        let poster = host.connect(uid: 1)
+        let stopped = (0..<60).map { _ in host.connect(uid: 2) }
         for reader in stopped {
             reader.subscribe(1, [">"])
-            shell.run()
+            host.run()
             reader.stopTaking()
         }
         for _ in 0..<200 {
             for _ in 0..<20 {
                 poster.post("a", payload: [UInt8](repeating: 1, count: 10_000), .volatile, receipt: false)
             }
-            shell.run()
+            host.run()
         }
-        let ledger = shell.core.broker.ledger
+        let ledger = host.core.broker.ledger
         #expect((1 << 20..<8 << 20).contains(ledger.bytes(of: 2)), "what waits for one of them is at most 4 MiB")
-        #expect(shell.amount(of: .outboxBytes, 2) > 60 << 20)
+        #expect(host.amount(of: .outboxBytes, 2) > 60 << 20)
         for reader in stopped { reader.makeRoom() }
-        shell.run()
+        host.run()
         #expect(stopped.allSatisfy { reader in reader.take().contains { if case .gap = $0 { true } else { false } } })
     }
 
     // MARK: Requests
 
     @Test func `subscriptions over the memory share are refused with the limit's name`() throws {
-        let shell = Shell(configuration(memory: 2 << 20))
-        let client = shell.connect()
+        let host = TestHost(configuration(memory: 2 << 20))
+        let client = host.connect()
         for number in 1...2_000 as ClosedRange<UInt32> {
             client.subscribe(number, (0..<8).map { "n\(number).p\($0).*.x" })
         }
-        shell.run()
+        host.run()
         let errors = client.takeErrors()
         #expect(!errors.isEmpty)
         #expect(errors.allSatisfy { $0.message.contains("limits.memory_bytes is 2097152") && !$0.isFatal })
-        #expect(shell.core.broker.ledger.totalBytes < 1 << 20)
+        #expect(host.core.broker.ledger.totalBytes < 1 << 20)
         // Others have room.
-        let other = shell.connect(uid: 5)
+        let other = host.connect(uid: 5)
         other.subscribe(1, ["a.*"])
-        shell.run()
+        host.run()
         #expect(other.takeErrors() == [])
         // What is given back can be had again.
-        shell.closed(client)
-        let next = shell.connect()
+        host.closed(client)
+        let next = host.connect()
         next.subscribe(1, ["a.*"])
-        shell.run()
+        host.run()
         #expect(next.takeErrors() == [])
     }
 
@@ -218,55 +218,55 @@ struct MemoryTests {
     @Test func `attach and detach requests are paused while the disk hangs`() {
         var configuration = BrokerConfiguration()
         configuration.pendingLogBytes = 64 << 10
-        let shell = Shell(configuration)
-        let client = shell.connect()
+        let host = TestHost(configuration)
+        let client = host.connect()
         var sent = 0
         client.subscribe(1, ["a"], durable: "d")
-        shell.tick()
+        host.tick()
         while client.isRead, sent < 10_000 {
             client.detach(1)
             client.subscribe(1, ["a"], durable: "d")
-            shell.tick()
+            host.tick()
             sent += 1
         }
         #expect(sent < 200)
-        #expect(shell.pendingBytes < 70 << 10)
-        shell.run()
+        #expect(host.pendingBytes < 70 << 10)
+        host.run()
         #expect(client.isRead)
     }
 
     @Test func `unread answers are bounded`() {
-        let shell = Shell(configuration(memory: 4 << 20))
-        let clients = (0..<100).map { _ in shell.connect() }
+        let host = TestHost(configuration(memory: 4 << 20))
+        let clients = (0..<100).map { _ in host.connect() }
         for client in clients {
             client.stopTaking()
             for _ in 0..<500 { client.send(StatisticsRequest(request: client.nextRequest())) }
-            shell.run()
+            host.run()
         }
-        let held = shell.core.broker.ledger.bytes(of: 1000)
+        let held = host.core.broker.ledger.bytes(of: 1000)
         #expect(held < 3 << 20)
         for client in clients { client.makeRoom() }
-        shell.run()
+        host.run()
         #expect(clients.allSatisfy { $0.take().count == 500 })
     }
 
     @Test func `caches are evicted first`() {
-        let shell = Shell(configuration(memory: 8 << 20))
-        let poster = shell.connect(uid: 0)
+        let host = TestHost(configuration(memory: 8 << 20))
+        let poster = host.connect(uid: 0)
         for _ in 0..<3 {
             for _ in 0..<100 {
                 poster.post("a", payload: [UInt8](repeating: 0, count: 10_000), .stored, receipt: false)
             }
-            shell.run()
+            host.run()
         }
-        #expect(shell.core.broker.readers.ring.bytes > 2 << 20)
-        shell.core.broker.ledger.change(.answerBytes, by: 7 << 20, uid: 0)
-        shell.run()
-        #expect(shell.core.broker.readers.ring.bytes == 0)
-        shell.core.broker.ledger.change(.answerBytes, by: -7 << 20, uid: 0)
-        shell.run()
+        #expect(host.core.broker.readers.ring.bytes > 2 << 20)
+        host.core.broker.ledger.change(.answerBytes, by: 7 << 20, uid: 0)
+        host.run()
+        #expect(host.core.broker.readers.ring.bytes == 0)
+        host.core.broker.ledger.change(.answerBytes, by: -7 << 20, uid: 0)
+        host.run()
         poster.post("a", payload: [UInt8](repeating: 0, count: 10_000), .stored, receipt: false)
-        shell.run()
-        #expect(shell.core.broker.readers.ring.bytes > 0)
+        host.run()
+        #expect(host.core.broker.readers.ring.bytes > 0)
     }
 }

@@ -12,10 +12,10 @@ struct GreetingTests {
     }
 
     @Test func `the welcome has the identity and the limits`() {
-        let shell = Shell()
-        let client = shell.connect(Peer(uid: 5, gid: 6, pid: 7), greeting: nil)
+        let host = TestHost()
+        let client = host.connect(Peer(uid: 5, gid: 6, pid: 7), greeting: nil)
         client.send(Hello(lowestVersion: 0, highestVersion: 9, instance: .one))
-        shell.run()
+        host.run()
         #expect(
             client.take() == [
                 .welcome(
@@ -28,10 +28,10 @@ struct GreetingTests {
 
     @Test(arguments: [(1, 1), (0, 1), (1, 65535), (0, 2)] as [(UInt16, UInt16)])
     func `a version in both ranges is accepted`(_ low: UInt16, _ high: UInt16) {
-        let shell = Shell()
-        let client = shell.connect(Peer(uid: 5, gid: 6, pid: 7), greeting: nil)
+        let host = TestHost()
+        let client = host.connect(Peer(uid: 5, gid: 6, pid: 7), greeting: nil)
         client.send(Hello(lowestVersion: low, highestVersion: high, instance: .one))
-        shell.run()
+        host.run()
         guard case .welcome(let welcome)? = client.take().first else {
             Issue.record("no welcome")
             return
@@ -41,37 +41,37 @@ struct GreetingTests {
 
     @Test(arguments: [(0, 0), (2, 3), (3, 2), (65535, 65535)] as [(UInt16, UInt16)])
     func `other versions are refused`(_ low: UInt16, _ high: UInt16) {
-        let shell = Shell()
-        let client = shell.connect(greets: false)
+        let host = TestHost()
+        let client = host.connect(greets: false)
         client.send(Hello(lowestVersion: low, highestVersion: high, instance: .one))
-        shell.run()
+        host.run()
         #expect(fatal(client) == .unsupportedVersion)
         #expect(client.isClosed)
-        #expect(shell.connectionCount == 0)
+        #expect(host.connectionCount == 0)
     }
 
     @Test func `a hello may arrive byte by byte`() {
-        let shell = Shell()
-        let client = shell.connect(greets: false)
+        let host = TestHost()
+        let client = host.connect(greets: false)
         for byte in Hello(instance: .one).encoded {
             #expect(client.inbox.isEmpty)
             client.send([byte])
-            shell.run()
+            host.run()
         }
         guard case .welcome? = client.take().first else {
             Issue.record("no welcome")
             return
         }
-        #expect(shell.amount(of: .receivedBytes, 1000) == 0)
+        #expect(host.amount(of: .receivedBytes, 1000) == 0)
     }
 
     @Test(arguments: [512, 513])
     func `a hello over 512 bytes is refused`(_ bytes: Int) {
-        let shell = Shell()
-        let client = shell.connect(greets: false)
+        let host = TestHost()
+        let client = host.connect(greets: false)
         let body = Hello(instance: .one).encoded.dropFirst(FrameHeader.size)
         client.send(rawFrame(FrameKind.hello.rawValue, body + [UInt8](repeating: 0, count: bytes - body.count)))
-        shell.run()
+        host.run()
         #expect(client.isClosed == (bytes == 513))
         if bytes == 513 { #expect(fatal(client) == .frameTooLarge) }
     }
@@ -86,59 +86,61 @@ struct GreetingTests {
         ([0xFF, 0xFF, 0xFF, 0xFF, 1, 0, 0, 0], .frameTooLarge),
     ])
     func `a first frame other than hello is answered and closes the connection`(_ bytes: [UInt8], _ code: ErrorCode) {
-        let shell = Shell()
-        let other = shell.connect()
-        let client = shell.connect(greets: false)
+        let host = TestHost()
+        let other = host.connect()
+        let client = host.connect(greets: false)
         client.send(bytes)
         client.send(Hello(instance: .one))
-        shell.run()
+        host.run()
         #expect(fatal(client) == code)
         #expect(client.isClosed)
         other.ping()
-        shell.run()
+        host.run()
         #expect(other.take() == [.pong(Pong(request: 1))], "nobody else notices")
     }
 
     @Test func `a silent connection is closed at the greeting deadline`() {
-        let shell = Shell()
-        let client = shell.connect(greets: false)
-        #expect(shell.nextDeadline == .seconds(10))
-        shell.advance(.milliseconds(9999))
+        let host = TestHost()
+        let client = host.connect(greets: false)
+        #expect(host.nextDeadline == .seconds(10))
+        host.advance(.milliseconds(9999))
         #expect(client.inbox.isEmpty)
-        shell.advance(.milliseconds(1))
-        #expect(fatal(client) == .greetingTimeout)
+        host.advance(.milliseconds(1))
+        let errors = client.takeErrors()
+        #expect(errors.map(\.code) == [ErrorCode.greetingTimeout.rawValue])
+        #expect(errors.first?.message == "no hello within 10 s")
         #expect(client.isClosed)
-        #expect(shell.nextDeadline == nil)
+        #expect(host.nextDeadline == nil)
     }
 
     @Test func `a connection that does not read its error is closed at the deadline`() {
-        let shell = Shell()
-        let client = shell.connect(greets: false)
+        let host = TestHost()
+        let client = host.connect(greets: false)
         client.stopTaking()
         client.send(rawFrame(0x77))
-        shell.run()
+        host.run()
         #expect(!client.isClosed)
-        #expect(shell.nextDeadline == .seconds(2))
-        shell.advance(.milliseconds(1999))
+        #expect(host.nextDeadline == .seconds(2))
+        host.advance(.milliseconds(1999))
         #expect(!client.isClosed)
-        shell.advance(.milliseconds(1))
+        host.advance(.milliseconds(1))
         #expect(client.isClosed)
-        #expect(shell.connectionCount == 0)
+        #expect(host.connectionCount == 0)
     }
 
     @Test func `a greeted connection has no deadline`() {
-        let shell = Shell()
-        let client = shell.connect()
-        #expect(shell.nextDeadline == nil)
-        shell.advance(.seconds(1000))
+        let host = TestHost()
+        let client = host.connect()
+        #expect(host.nextDeadline == nil)
+        host.advance(.seconds(1000))
         #expect(!client.isClosed)
     }
 
     @Test func `a second hello closes the connection`() {
-        let shell = Shell()
-        let client = shell.connect()
+        let host = TestHost()
+        let client = host.connect()
         client.send(Hello(instance: .one))
-        shell.run()
+        host.run()
         #expect(fatal(client) == .malformedFrame)
         #expect(client.isClosed)
     }

@@ -10,53 +10,53 @@ struct HostileClientTests {
     @Test func `listing resumes as its answers are read`() throws {
         var configuration = BrokerConfiguration()
         configuration.answerBytesPerConnection = 10_000
-        let shell = Shell(configuration)
-        let client = shell.connect()
+        let host = TestHost(configuration)
+        let client = host.connect()
         for number in 1...100 as ClosedRange<UInt32> { client.subscribe(number, ["a.b"], durable: "d\(number)") }
-        shell.run()
+        host.run()
         _ = client.take()
 
         var frames: [UInt8] = []
         for _ in 0..<1000 { frames += ListRequest(request: client.nextRequest()).encoded }
         client.stopTaking()
         client.send(frames)
-        shell.run()
+        host.run()
         #expect(!client.isRead)
         // A buffer's size is a power of two.
-        #expect(shell.amount(of: .answerBytes, 1000) <= 16_384)
+        #expect(host.amount(of: .answerBytes, 1000) <= 16_384)
         client.makeRoom()
-        shell.run()
+        host.run()
         #expect(client.isRead)
         let ends = client.take().filter { if case .listEnd = $0 { true } else { false } }
         #expect(ends.count == 1000)
     }
 
     @Test func `overlapping ranges in any order are acknowledged once`() throws {
-        let shell = Shell()
-        let client = shell.connect()
+        let host = TestHost()
+        let client = host.connect()
         client.subscribe(1, ["a"], durable: "d")
-        shell.run()
+        host.run()
         for _ in 0..<5 { client.post("a", receipt: false) }
-        shell.run()
+        host.run()
         let sequences = client.takeMessages().map(\.sequence)
         try #require(sequences.count == 5)
         client.acknowledge(1, sequences[3]...sequences[4], sequences[0]...sequences[1], sequences[0]...sequences[3])
-        shell.advance(.seconds(1))
-        shell.run()
+        host.advance(.seconds(1))
+        host.run()
         #expect(client.takeErrors() == [])
-        #expect(shell.store.subscription(named: "d")?.progress.cursor == sequences[4])
+        #expect(host.store.subscription(named: "d")?.progress.cursor == sequences[4])
     }
 
     @Test func `nothing follows the error that ends a connection`() throws {
-        let shell = Shell()
-        let client = shell.connect()
+        let host = TestHost()
+        let client = host.connect()
         client.post("a", .stored)
-        shell.tick()
+        host.tick()
         client.stopTaking()
         client.send([0xFF, 0xFF, 0xFF, 0xFF, 2, 0, 0, 0])
-        shell.run()
+        host.run()
         client.makeRoom()
-        shell.run()
+        host.run()
         let received = client.take()
         guard case .error(let error)? = received.last, received.count == 1 else {
             Issue.record("\(received)")
@@ -68,18 +68,18 @@ struct HostileClientTests {
     @Test func `stored posts are refused before they fill the memory while the disk hangs`() {
         var configuration = BrokerConfiguration()
         configuration.pendingLogBytes = 1000
-        let shell = Shell(configuration)
-        let posters = (0..<100).map { _ in shell.connect() }
+        let host = TestHost(configuration)
+        let posters = (0..<100).map { _ in host.connect() }
         posters[0].post("a", .stored)
-        shell.tick()
+        host.tick()
         // The store does nothing from here on.
         for poster in posters[1...] { poster.post("a", payload: [UInt8](repeating: 0, count: 500), .stored) }
-        for _ in 0..<3 { shell.tick() }
+        for _ in 0..<3 { host.tick() }
         let refused = posters.flatMap { $0.takeErrors() }
         #expect(refused.count > 50)
         #expect(refused.allSatisfy { $0.code == ErrorCode.storageFailed.rawValue })
-        #expect(shell.pendingBytes <= 9 * 1000)
-        shell.run()
+        #expect(host.pendingBytes <= 9 * 1000)
+        host.run()
         let receipts = posters.flatMap { $0.take() }.count
         #expect(receipts == 100 - refused.count)
     }
@@ -87,57 +87,57 @@ struct HostileClientTests {
     @Test func `late greetings end one by one at their own deadlines`() {
         var configuration = BrokerConfiguration()
         configuration.greetingTimeout = .seconds(10)
-        let shell = Shell(configuration)
-        let first = shell.connect(greets: false)
-        shell.advance(.seconds(4))
-        let second = shell.connect(greets: false)
-        #expect(shell.nextDeadline == .seconds(10))
-        shell.advance(.seconds(6))
-        shell.run()
+        let host = TestHost(configuration)
+        let first = host.connect(greets: false)
+        host.advance(.seconds(4))
+        let second = host.connect(greets: false)
+        #expect(host.nextDeadline == .seconds(10))
+        host.advance(.seconds(6))
+        host.run()
         #expect(first.isClosed && !second.isClosed)
-        shell.advance(.seconds(3))
+        host.advance(.seconds(3))
         #expect(!second.isClosed)
-        shell.advance(.seconds(1))
-        shell.run()
+        host.advance(.seconds(1))
+        host.run()
         #expect(second.isClosed)
-        #expect(shell.nextDeadline == nil)
+        #expect(host.nextDeadline == nil)
     }
 
     @Test func `the count of live subscriptions follows attached durable subscriptions`() {
-        let shell = Shell()
-        let client = shell.connect()
+        let host = TestHost()
+        let client = host.connect()
         client.subscribe(1, ["a"], durable: "d")
         client.subscribe(2, ["a"])
-        shell.run()
-        #expect(shell.counter("subscriptions") == 2)
-        let again = shell.connect(instance: shell.connection(client).instance)
+        host.run()
+        #expect(host.counter("subscriptions") == 2)
+        let again = host.connect(instance: host.connection(client).instance)
         again.subscribe(1, ["a"], durable: "d")
-        shell.run()
-        #expect(shell.counter("subscriptions") == 2)
-        shell.closed(client)
-        shell.run()
-        #expect(shell.counter("subscriptions") == 1)
+        host.run()
+        #expect(host.counter("subscriptions") == 2)
+        host.closed(client)
+        host.run()
+        #expect(host.counter("subscriptions") == 1)
         again.detach(1)
-        shell.run()
-        #expect(shell.counter("subscriptions") == 0)
-        #expect(shell.counter("durable_subscriptions") == 1)
+        host.run()
+        #expect(host.counter("subscriptions") == 0)
+        #expect(host.counter("durable_subscriptions") == 1)
     }
 
     @Test func `a connection over its limit is not scanned for every message`() {
         var configuration = BrokerConfiguration()
         configuration.outboxBytesPerConnection = 64 << 10
-        let shell = Shell(configuration)
-        let reader = shell.connect()
+        let host = TestHost(configuration)
+        let reader = host.connect()
         reader.subscribe(1, ["a"])
-        shell.run()
-        let poster = shell.connect(pid: 78)
+        host.run()
+        let poster = host.connect(pid: 78)
         reader.stopTaking()
         for _ in 0..<2000 {
             poster.post("a", payload: [UInt8](repeating: 0, count: 200), receipt: false)
-            shell.tick()
+            host.tick()
         }
-        let gaps = shell.counter("gaps") ?? 0
+        let gaps = host.counter("gaps") ?? 0
         #expect(gaps > 1 && gaps < 100)
-        #expect(shell.counter("dropped").map { $0 > 1500 } == true)
+        #expect(host.counter("dropped").map { $0 > 1500 } == true)
     }
 }

@@ -6,68 +6,68 @@ import WireTestSupport
 
 /// Every limit at n-1, n, n+1, and given back after an ending.
 struct LimitTests {
-    private func configured(_ change: (inout BrokerConfiguration) -> Void) -> Shell {
+    private func configured(_ change: (inout BrokerConfiguration) -> Void) -> TestHost {
         var configuration = BrokerConfiguration()
         change(&configuration)
-        return Shell(configuration)
+        return TestHost(configuration)
     }
 
     private func codes(_ client: Client) -> [UInt16] { client.takeErrors().map(\.code) }
 
     @Test(arguments: [true, false])
     func `connections are limited`(_ isPerUser: Bool) {
-        let shell = configured {
+        let host = configured {
             if isPerUser { $0.connectionsPerUser = 3 } else { $0.connections = 3 }
         }
-        let clients = (0..<3).map { shell.connect(uid: isPerUser ? 1000 : UInt32($0)) }
-        let refused = shell.connect(greets: false)
+        let clients = (0..<3).map { host.connect(uid: isPerUser ? 1000 : UInt32($0)) }
+        let refused = host.connect(greets: false)
         refused.send(Hello(instance: .one))
-        shell.run()
+        host.run()
         let errors = refused.takeErrors()
         #expect(errors.map(\.code) == [ErrorCode.limitReached.rawValue])
         #expect(errors.first?.message.contains("3 connections") == true)
         #expect(refused.isClosed)
-        shell.closed(clients[1])
-        #expect(shell.connect().isClosed == false, "given back")
-        if isPerUser { #expect(shell.connect(uid: 2000).isClosed == false) }
+        host.closed(clients[1])
+        #expect(host.connect().isClosed == false, "given back")
+        if isPerUser { #expect(host.connect(uid: 2000).isClosed == false) }
     }
 
     @Test func `subscriptions of a connection are limited`() {
-        let shell = configured { $0.subscriptionsPerConnection = 3 }
-        let client = shell.connect()
+        let host = configured { $0.subscriptionsPerConnection = 3 }
+        let client = host.connect()
         client.subscribe(1, ["a"])
         client.subscribe(2, ["a"], durable: "inbox")
         client.subscribe(3, ["a"])
         client.subscribe(4, ["a"])
-        shell.run()
+        host.run()
         #expect(codes(client) == [41])
         client.detach(2)
         client.subscribe(5, ["a"])
         client.subscribe(6, ["a"])
-        shell.run()
+        host.run()
         #expect(codes(client) == [41])
-        #expect(shell.counter("subscriptions") == 3)
+        #expect(host.counter("subscriptions") == 3)
     }
 
     @Test func `the memory of a user's subscriptions is limited`() {
-        let shell = configured { $0.subscriptionBytesPerUser = 5_000 }
-        let (client, stranger) = (shell.connect(), shell.connect(uid: 2000))
+        let host = configured { $0.subscriptionBytesPerUser = 5_000 }
+        let (client, stranger) = (host.connect(), host.connect(uid: 2000))
         for number in 1...20 as ClosedRange<UInt32> { client.subscribe(number, ["*.a\(number).b"]) }
         stranger.subscribe(1, ["*.a.b"])
-        shell.run()
+        host.run()
         let refused = client.takeErrors()
         #expect(refused.count > 0 && refused.count < 20)
         #expect(refused.allSatisfy { $0.message.contains("limits.per_user.subscription_bytes") })
         #expect(codes(stranger).isEmpty)
         for number in 1...(20 - UInt32(refused.count)) { client.detach(number) }
         client.subscribe(30, ["*.a.b"])
-        shell.run()
+        host.run()
         #expect(codes(client).isEmpty, "given back")
     }
 
     @Test func `the memory of removed subscriptions is reused`() {
-        let shell = configured { $0.subscriptionBytesPerUser = 100_000 }
-        let client = shell.connect()
+        let host = configured { $0.subscriptionBytesPerUser = 100_000 }
+        let client = host.connect()
         client.subscribe(1, ["kept.*"], durable: "kept")
         var number: UInt32 = 2
         var count = 0
@@ -75,83 +75,83 @@ struct LimitTests {
             let first = number
             while client.takeErrors().isEmpty, number < first + 1_000 {
                 client.subscribe(number, ["*.a\(number).b"])
-                shell.run()
+                host.run()
                 number += 1
             }
             count += Int(number - first)
             for number in first..<number { client.detach(number) }
-            shell.run()
+            host.run()
             _ = client.take()
         }
         #expect(count > 3 * 50 && count < 3 * 1_000)
         client.detach(1)
         client.subscribe(number, ["kept.*"], durable: "kept")
-        shell.run()
+        host.run()
         #expect(codes(client).isEmpty)
     }
 
     @Test func `subscriptions of a user are limited`() {
-        let shell = configured { $0.subscriptionsPerUser = 2 }
-        let (first, second, stranger) = (shell.connect(), shell.connect(), shell.connect(uid: 2000))
+        let host = configured { $0.subscriptionsPerUser = 2 }
+        let (first, second, stranger) = (host.connect(), host.connect(), host.connect(uid: 2000))
         first.subscribe(1, ["a"])
         second.subscribe(1, ["a"])
         second.subscribe(2, ["a"])
         stranger.subscribe(1, ["a"])
-        shell.run()
+        host.run()
         #expect(codes(first).isEmpty && codes(stranger).isEmpty)
         #expect(codes(second) == [41])
-        shell.closed(first)
+        host.closed(first)
         second.subscribe(2, ["a"])
-        shell.run()
+        host.run()
         #expect(codes(second).isEmpty)
     }
 
     @Test func `durable subscriptions of a user are limited`() {
-        let shell = configured { $0.durableSubscriptionsPerUser = 2 }
-        let client = shell.connect()
+        let host = configured { $0.durableSubscriptionsPerUser = 2 }
+        let client = host.connect()
         for (number, name) in ["one", "two", "three"].enumerated() {
             client.subscribe(UInt32(number + 1), ["a"], durable: name)
         }
-        shell.run()
+        host.run()
         #expect(codes(client) == [41])
         client.detach(1)
-        shell.run()
+        host.run()
         client.subscribe(4, ["a"], durable: "three")
         client.remove("one")
-        shell.run()
+        host.run()
         #expect(codes(client) == [41], "one that is left counts until it is removed")
         client.subscribe(4, ["a"], durable: "three")
-        shell.run()
+        host.run()
         #expect(codes(client).isEmpty)
     }
 
     @Test func `recovered durable subscriptions count towards the limit`() {
         let store = FakeStore()
-        var shell = Shell(store: store)
-        let client = shell.connect()
+        var host = TestHost(store: store)
+        let client = host.connect()
         client.subscribe(1, ["a"], durable: "one")
-        shell.run()
+        host.run()
         var configuration = BrokerConfiguration()
         configuration.durableSubscriptionsPerUser = 1
-        shell = Shell(configuration, store: store)
-        let next = shell.connect()
+        host = TestHost(configuration, store: store)
+        let next = host.connect()
         next.subscribe(1, ["a"], durable: "two")
-        shell.run()
+        host.run()
         #expect(codes(next) == [41])
     }
 
     @Test(arguments: [0, 1, 64, 65])
     func `a subscription has 1 to 64 patterns`(_ count: Int) {
-        let shell = Shell()
-        let client = shell.connect()
+        let host = TestHost()
+        let client = host.connect()
         client.subscribe(1, (0..<count).map { "a\($0)" })
-        shell.run()
+        host.run()
         #expect(codes(client) == (1...64 ~= count ? [] : [ErrorCode.invalidPattern.rawValue]))
     }
 
     @Test func `invalid subscriptions are refused with an error`() {
-        let shell = Shell()
-        let client = shell.connect()
+        let host = TestHost()
+        let client = host.connect()
         client.subscribe(0, ["a"])
         client.subscribe(1, ["a.>.b"])
         client.subscribe(1, ["a"], durable: "in box")
@@ -163,20 +163,20 @@ struct LimitTests {
             rawFrame(
                 FrameKind.subscribe.rawValue,
                 [9, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0] + [UInt8](repeating: 0, count: 8) + [2, 0, 0, 1, 1, 97]))
-        shell.run()
+        host.run()
         #expect(codes(client) == [61, 21, 24, 24, 61, 60, 27])
-        #expect(shell.counter("subscriptions") == 1)
+        #expect(host.counter("subscriptions") == 1)
     }
 
     @Test func `a detached subscription number can be reused`() {
-        let shell = Shell()
-        let client = shell.connect()
+        let host = TestHost()
+        let client = host.connect()
         client.subscribe(1, ["a"])
         client.detach(1)
         client.subscribe(1, ["b"])
         client.post("a", .volatile, receipt: false)
         client.post("b", .volatile, receipt: false)
-        shell.run()
+        host.run()
         #expect(client.takeMessages().map(\.name) == ["b"])
     }
 }

@@ -6,41 +6,41 @@ import Testing
 
 /// Connections that do not read: what is dropped, what is told, what is held back.
 struct OverflowTests {
-    private func shell(_ change: (inout BrokerConfiguration) -> Void = { _ in }) -> Shell {
+    private func host(_ change: (inout BrokerConfiguration) -> Void = { _ in }) -> TestHost {
         var configuration = BrokerConfiguration()
         configuration.outboxBytesPerConnection = 4096
         change(&configuration)
-        return Shell(configuration)
+        return TestHost(configuration)
     }
 
-    private func subscriber(_ shell: Shell, _ overflow: OverflowPolicy, uid: UInt32 = 1000) -> Client {
-        let client = shell.connect(
+    private func subscriber(_ host: TestHost, _ overflow: OverflowPolicy, uid: UInt32 = 1000) -> Client {
+        let client = host.connect(
             Peer(uid: uid, gid: 0, pid: 0), greeting: Hello(overflow: overflow, instance: .next()))
         client.subscribe(1, [">"])
-        shell.run()
+        host.run()
         _ = client.take()
         client.stopTaking()
         return client
     }
 
-    private func post(_ count: Int, _ shell: Shell, names: [String] = ["a"]) {
-        let poster = shell.connect()
+    private func post(_ count: Int, _ host: TestHost, names: [String] = ["a"]) {
+        let poster = host.connect()
         for index in 0..<count {
             poster.post(
                 names[index % names.count], payload: [UInt8](repeating: 0, count: 200), .volatile, receipt: false)
-            shell.run()
+            host.run()
         }
-        shell.closed(poster)
+        host.closed(poster)
     }
 
     @Test func `the oldest messages are dropped and reported`() {
-        let shell = shell()
-        let client = subscriber(shell, .dropOldest)
-        let before = shell.lastSequence
-        post(100, shell)
-        #expect(shell.amount(of: .outboxBytes, 1000) <= 4096)
+        let host = host()
+        let client = subscriber(host, .dropOldest)
+        let before = host.lastSequence
+        post(100, host)
+        #expect(host.amount(of: .outboxBytes, 1000) <= 4096)
         client.makeRoom()
-        shell.run()
+        host.run()
         let received = client.take()
         guard case .gap(let gap)? = received.first else {
             Issue.record("no gap: \(received)")
@@ -54,17 +54,17 @@ struct OverflowTests {
         #expect(gap.range.last + 1 == sequences.first)
         #expect(gap.dropped + UInt64(sequences.count) == 100)
         #expect(sequences.last == before + 100)
-        #expect(shell.counter("dropped") == gap.dropped)
-        #expect((shell.counter("gaps") ?? 0) > 0)
-        #expect(shell.amount(of: .outboxBytes, 1000) == 0)
+        #expect(host.counter("dropped") == gap.dropped)
+        #expect((host.counter("gaps") ?? 0) > 0)
+        #expect(host.amount(of: .outboxBytes, 1000) == 0)
     }
 
     @Test func `keepLatest keeps the latest message of each name`() {
-        let shell = shell()
-        let client = subscriber(shell, .keepLatest)
-        post(99, shell, names: ["a", "b", "c"])
+        let host = host()
+        let client = subscriber(host, .keepLatest)
+        post(99, host, names: ["a", "b", "c"])
         client.makeRoom()
-        shell.run()
+        host.run()
         let received = client.take()
         var latest: [String: UInt64] = [:]
         var delivered: UInt64 = 0
@@ -78,58 +78,58 @@ struct OverflowTests {
             default: Issue.record("\(one)")
             }
         }
-        let last = shell.lastSequence
+        let last = host.lastSequence
         #expect(latest == ["a": last - 2, "b": last - 1, "c": last])
         #expect(dropped + delivered == 99)
     }
 
     @Test func `keepLatest drops the oldest names when over the limit`() {
-        let shell = shell()
-        let client = subscriber(shell, .keepLatest)
-        post(100, shell, names: (0..<100).map { "n\($0)" })
+        let host = host()
+        let client = subscriber(host, .keepLatest)
+        post(100, host, names: (0..<100).map { "n\($0)" })
         client.makeRoom()
-        shell.run()
+        host.run()
         let messages = client.takeMessages()
         #expect(messages.count >= 5 && messages.last?.name == "n99")
     }
 
     @Test func `a connection with the disconnect policy is closed on overflow`() {
-        let shell = shell()
-        let client = subscriber(shell, .disconnect)
-        post(100, shell)
+        let host = host()
+        let client = subscriber(host, .disconnect)
+        post(100, host)
         #expect(!client.isClosed)
         client.makeRoom()
-        shell.run()
+        host.run()
         let errors = client.takeErrors()
         #expect(errors.map(\.code) == [ErrorCode.tooSlow.rawValue])
         #expect(errors.first?.isFatal == true)
         #expect(client.isClosed)
-        #expect(shell.counter("subscriptions") == 0)
-        #expect(shell.holdsNothing(1000))
+        #expect(host.counter("subscriptions") == 0)
+        #expect(host.holdsNothing(1000))
     }
 
     @Test func `a slow connection does not affect one that reads`() {
-        let shell = shell()
-        let slow = subscriber(shell, .dropOldest)
-        let fast = subscriber(shell, .disconnect)
+        let host = host()
+        let slow = subscriber(host, .dropOldest)
+        let fast = subscriber(host, .disconnect)
         fast.makeRoom()
-        post(100, shell)
+        post(100, host)
         #expect(fast.takeMessages().count == 100)
         #expect(slow.inbox.isEmpty)
     }
 
     @Test func `connections of a user share a limit`() {
-        let shell = shell {
+        let host = host {
             $0.outboxBytesPerConnection = 1 << 20
             $0.outboxBytesPerUser = 8192
         }
-        let clients = (0..<4).map { _ in subscriber(shell, .dropOldest) }
-        let stranger = subscriber(shell, .dropOldest, uid: 2000)
-        post(100, shell)
-        #expect(shell.amount(of: .outboxBytes, 1000) <= 8192)
-        #expect(shell.amount(of: .outboxBytes, 2000) <= 8192 && shell.amount(of: .outboxBytes, 2000) > 0)
+        let clients = (0..<4).map { _ in subscriber(host, .dropOldest) }
+        let stranger = subscriber(host, .dropOldest, uid: 2000)
+        post(100, host)
+        #expect(host.amount(of: .outboxBytes, 1000) <= 8192)
+        #expect(host.amount(of: .outboxBytes, 2000) <= 8192 && host.amount(of: .outboxBytes, 2000) > 0)
         for client in clients + [stranger] { client.makeRoom() }
-        shell.run()
+        host.run()
         for client in clients + [stranger] {
             let received = client.take()
             let told = received.reduce(UInt64(0)) {
@@ -144,100 +144,100 @@ struct OverflowTests {
     }
 
     @Test func `answers and durable messages are never dropped`() {
-        let shell = shell()
-        let client = shell.connect()
+        let host = host()
+        let client = host.connect()
         client.subscribe(1, [">"])
         client.subscribe(2, [">"], durable: "all")
-        shell.run()
+        host.run()
         _ = client.take()
         client.stopTaking()
         for _ in 0..<100 {
             client.post("a", payload: [UInt8](repeating: 0, count: 200), .stored)
-            shell.run()
+            host.run()
         }
         client.makeRoom()
-        shell.run()
+        host.run()
         let received = client.take()
         #expect(received.count { if case .receipt = $0 { true } else { false } } == 100)
         let durable = received.compactMap { if case .message(let one) = $0, one.subscription == 2 { one } else { nil } }
-        #expect(durable.map(\.sequence) == shell.store.messages.map(\.sequence))
+        #expect(durable.map(\.sequence) == host.store.messages.map(\.sequence))
         #expect(received.contains { if case .gap = $0 { true } else { false } })
     }
 
     // MARK: Held back
 
     @Test func `reading from a connection pauses while its answers are unread`() {
-        let shell = shell { $0.answerBytesPerConnection = 1000 }
-        let client = shell.connect()
+        let host = host { $0.answerBytesPerConnection = 1000 }
+        let client = host.connect()
         client.stopTaking()
         var sent = 0
         while client.isRead, sent < 1000 {
             client.ping()
             sent += 1
-            shell.run()
+            host.run()
         }
         #expect(sent < 100)
         client.ping()
-        shell.run()
+        host.run()
         client.makeRoom(600)
-        shell.run()
+        host.run()
         #expect(client.isRead, "half of it is read")
         client.makeRoom()
-        shell.run()
+        host.run()
         #expect(client.take().count == sent + 1, "what was sent meanwhile is answered too")
         #expect(!client.isClosed)
     }
 
     @Test func `reading from a poster pauses until the log has caught up`() {
-        let shell = shell { $0.pendingLogBytes = 2000 }
-        let (poster, other) = (shell.connect(), shell.connect())
+        let host = host { $0.pendingLogBytes = 2000 }
+        let (poster, other) = (host.connect(), host.connect())
         var sent = 0
         while poster.isRead, sent < 1000 {
             poster.post("a", payload: [UInt8](repeating: 0, count: 100), .stored)
             sent += 1
-            shell.tick()
+            host.tick()
         }
         #expect(sent < 50)
         other.post("a", .volatile)
-        shell.tick()
+        host.tick()
         #expect(other.take().count == 1, "volatile traffic flows on")
-        shell.work()
+        host.work()
         #expect(!poster.isRead)
-        shell.tick()
+        host.tick()
         #expect(poster.isRead)
-        shell.run()
+        host.run()
         #expect(poster.take().count == sent)
     }
 
     @Test func `reading resumes once every reason to pause has ended`() {
-        let shell = shell {
+        let host = host {
             $0.pendingLogBytes = 500
             $0.answerBytesPerConnection = 300
         }
-        let client = shell.connect()
+        let client = host.connect()
         client.stopTaking()
         for _ in 0..<20 { client.ping() }
         for _ in 0..<10 { client.post("a", payload: [UInt8](repeating: 0, count: 100), .stored) }
-        shell.tick()
+        host.tick()
         #expect(!client.isRead)
-        while shell.work() { shell.tick() }
+        while host.work() { host.tick() }
         #expect(!client.isRead, "its answers are unread")
         client.makeRoom()
-        shell.run()
+        host.run()
         #expect(client.isRead)
         #expect(client.take().count == 30)
     }
 
     @Test func `a connection closed while paused is forgotten`() {
-        let shell = shell { $0.pendingLogBytes = 100 }
-        let client = shell.connect()
+        let host = host { $0.pendingLogBytes = 100 }
+        let client = host.connect()
         for _ in 0..<10 { client.post("a", payload: [UInt8](repeating: 0, count: 100), .stored) }
-        shell.tick()
+        host.tick()
         #expect(!client.isRead)
-        shell.closed(client)
-        let next = shell.connect(Peer(uid: 5, gid: 5, pid: 5), greeting: nil)
-        shell.run()
+        host.closed(client)
+        let next = host.connect(Peer(uid: 5, gid: 5, pid: 5), greeting: nil)
+        host.run()
         #expect(next.isRead)
-        #expect(shell.holdsNothing(1000))
+        #expect(host.holdsNothing(1000))
     }
 }

@@ -13,112 +13,112 @@ struct PostingTests {
     // MARK: Receipts
 
     @Test func `a receipt reports the achieved durability`() {
-        let shell = Shell()
-        let subscriber = shell.connect()
+        let host = TestHost()
+        let subscriber = host.connect()
         subscriber.subscribe(1, ["a", "b"])
         subscriber.subscribe(2, ["a"])
         subscriber.subscribe(3, ["b"], durable: "inbox")
-        shell.run()
-        let poster = shell.connect()
+        host.run()
+        let poster = host.connect()
         poster.post("a", .automatic)
         poster.post("b", .automatic)
         poster.post("b", .volatile)
         poster.post("a", .stored)
         poster.post("b", .synced)
         poster.post("c", .automatic)
-        shell.run()
+        host.run()
         let receipts = receipts(poster).sorted { $0.request < $1.request }
         #expect(receipts.map(\.request) == [1, 2, 3, 4, 5, 6])
         #expect(receipts.map(\.durability) == [.volatile, .stored, .volatile, .stored, .synced, .volatile])
         #expect(receipts.map(\.subscribers) == [1, 1, 1, 1, 1, 0])
         #expect(receipts.map(\.stored) == [0, 1, 0, 0, 1, 0])
         #expect(zip(receipts, receipts.dropFirst()).allSatisfy { $0.sequence < $1.sequence })
-        #expect(shell.store.messages.map(\.sequence) == [receipts[1], receipts[3], receipts[4]].map(\.sequence))
+        #expect(host.store.messages.map(\.sequence) == [receipts[1], receipts[3], receipts[4]].map(\.sequence))
     }
 
     @Test func `stored posts wait for the commit and volatile posts do not`() {
-        let shell = Shell()
-        let subscriber = shell.connect()
+        let host = TestHost()
+        let subscriber = host.connect()
         subscriber.subscribe(1, [">"])
-        shell.run()
+        host.run()
         _ = subscriber.take()
-        let poster = shell.connect()
+        let poster = host.connect()
         poster.post("a", .stored)
         poster.post("a", .volatile)
-        shell.tick()
+        host.tick()
         #expect(receipts(poster).map(\.request) == [2])
         #expect(subscriber.takeMessages().map(\.sequence).count == 2, "volatile subscribers do not wait")
-        shell.work()
-        shell.tick()
+        host.work()
+        host.tick()
         #expect(receipts(poster).map(\.request) == [1])
     }
 
     @Test func `only synced posts make a batch flush`() {
-        let shell = Shell()
-        let poster = shell.connect()
+        let host = TestHost()
+        let poster = host.connect()
         poster.post("a", .stored)
-        shell.run()
-        #expect(shell.store.batches.last?.isSynced == false)
+        host.run()
+        #expect(host.store.batches.last?.isSynced == false)
         poster.post("a", .stored)
         poster.post("a", .synced)
-        shell.run()
-        #expect(shell.store.batches.last?.isSynced == true)
-        #expect(shell.store.batches.last?.blocks.flatMap(\.entries).count == 2)
+        host.run()
+        #expect(host.store.batches.last?.isSynced == true)
+        #expect(host.store.batches.last?.blocks.flatMap(\.entries).count == 2)
         #expect(receipts(poster).map(\.durability) == [.stored, .stored, .synced])
     }
 
     @Test func `successful posts without a receipt have no answer`() {
-        let shell = Shell()
-        let poster = shell.connect()
+        let host = TestHost()
+        let poster = host.connect()
         poster.post("a", .stored, receipt: false)
         poster.post("a", .volatile, receipt: false)
-        shell.run()
+        host.run()
         #expect(poster.take().isEmpty)
-        #expect(shell.store.messages.count == 1)
+        #expect(host.store.messages.count == 1)
     }
 
     @Test func `posts gather while a batch is committed`() {
-        let shell = Shell()
-        let poster = shell.connect()
-        let before = shell.store.batches.count
+        let host = TestHost()
+        let poster = host.connect()
+        let before = host.store.batches.count
         for _ in 0..<100 {
             poster.post("a", .stored)
-            shell.tick()
+            host.tick()
         }
-        #expect(shell.store.batches.count == before + 1, "one is at work")
-        shell.run()
-        #expect(shell.store.batches.count == before + 2)
+        #expect(host.store.batches.count == before + 1, "one is at work")
+        host.run()
+        #expect(host.store.batches.count == before + 2)
         #expect(receipts(poster).count == 100)
     }
 
     @Test func `a failed batch is an error for each of its posts`() {
-        let shell = Shell()
-        let (poster, gone) = (shell.connect(), shell.connect())
-        let watcher = shell.connect()
+        let host = TestHost()
+        let (poster, gone) = (host.connect(), host.connect())
+        let watcher = host.connect()
         watcher.subscribe(1, [">"], durable: "inbox")
         watcher.subscribe(2, [">"])
-        shell.run()
+        host.run()
         _ = watcher.take()
         poster.post("a", .stored)
         poster.post("a", .synced, receipt: false)
         gone.post("a", .stored)
-        shell.tick()
-        shell.closed(gone)
-        shell.work(failingWith: .full)
-        shell.tick()
+        host.tick()
+        host.closed(gone)
+        host.work(failingWith: .full)
+        host.tick()
         let errors = poster.takeErrors()
         #expect(errors.map(\.request) == [1, 2])
         #expect(errors.map(\.code) == [80, 80])
         #expect(errors.allSatisfy { !$0.isFatal && $0.message.contains("the disk is full") })
         #expect(watcher.takeMessages().map(\.subscription) == [0, 0, 0], "volatile subscribers may have seen it")
         poster.post("a", .stored)
-        shell.run()
+        host.run()
         #expect(poster.takeErrors().map(\.code) == [80])
         #expect(watcher.takeMessages().isEmpty, "refused before it is delivered while storage is known to fail")
-        shell.advance(.seconds(1))
-        shell.run()
+        host.advance(.seconds(1))
+        host.run()
         poster.post("a", .stored)
-        shell.run()
+        host.run()
         #expect(receipts(poster).map(\.request) == [4])
         #expect(watcher.takeMessages().filter { $0.subscription == 1 }.count == 1, "only what was stored")
     }
@@ -128,8 +128,8 @@ struct PostingTests {
     @Test func `invalid posts are refused with an error`() {
         var configuration = BrokerConfiguration()
         configuration.maximumPayloadBytes = 10
-        let shell = Shell(configuration)
-        let client = shell.connect()
+        let host = TestHost(configuration)
+        let client = host.connect()
         let name = Array("a".utf8)
         let cases: [([UInt8], ErrorCode?)] = [
             (postFrame(1, name: []), .invalidName), (postFrame(2, name: Array("a..b".utf8)), .invalidName),
@@ -147,66 +147,66 @@ struct PostingTests {
         var unknownDurability = postFrame(13, name: name)
         unknownDurability[FrameHeader.size + 13] = 4
         client.send(unknownDurability)
-        shell.run()
+        host.run()
         let received = client.take()
         let errors = received.compactMap { if case .error(let error) = $0 { error } else { nil } }
         let expected = cases.enumerated().compactMap { index, one in one.1.map { (UInt64(index + 1), $0.rawValue) } }
         #expect(errors.map(\.request) == expected.map(\.0) + [13])
         #expect(errors.map(\.code) == expected.map(\.1) + [ErrorCode.invalidArgument.rawValue])
         #expect(received.count == errors.count + 1)
-        #expect(shell.counter("messages_in") == 2)
+        #expect(host.counter("messages_in") == 2)
         #expect(!client.isClosed)
     }
 
     /// What a name reaches may be known already; what is wrong with the rest of a post is seen all the same.
     @Test func `posts under a resolved name are validated fully`() {
-        let shell = Shell()
-        let (root, client) = (shell.connect(uid: 0), shell.connect(uid: 1000))
+        let host = TestHost()
+        let (root, client) = (host.connect(uid: 0), host.connect(uid: 1000))
         root.post("user.5.x", object: "o")
-        shell.run()
+        host.run()
         client.post("user.5.x", object: "o")
         client.send(postFrame(2, name: Array("user.5.x".utf8), object: [0xC0]))
         root.send(postFrame(2, name: Array("user.5.x".utf8), object: Array("o".utf8), headers: [9]))
-        shell.run()
+        host.run()
         #expect(client.takeErrors().map(\.code) == [ErrorCode.forbidden.rawValue, ErrorCode.invalidObject.rawValue])
         #expect(root.takeErrors().map(\.code) == [23])
-        #expect(shell.counter("messages_in") == 1)
+        #expect(host.counter("messages_in") == 1)
     }
 
     @Test(arguments: [1, 2, 5])
     func `the window bounds posts that wait for receipts`(_ window: Int) {
         var configuration = BrokerConfiguration()
         configuration.postWindow = window
-        let shell = Shell(configuration)
-        let client = shell.connect()
+        let host = TestHost(configuration)
+        let client = host.connect()
         for _ in 0..<window { client.post("a", .stored) }
         client.post("a", .stored, receipt: false)
         client.post("a", .volatile)
-        shell.tick()
+        host.tick()
         #expect(receipts(client).count == 1, "only the volatile one is answered, and none refused")
         client.post("a", .stored)
-        shell.tick()
+        host.tick()
         let errors = client.takeErrors()
         #expect(errors.map(\.code) == [ErrorCode.postWindowExceeded.rawValue])
         #expect(errors.map(\.request) == [UInt64(window) + 3])
-        shell.run()
+        host.run()
         #expect(receipts(client).count == window)
         for _ in 0..<window { client.post("a", .stored) }
-        shell.run()
+        host.run()
         #expect(receipts(client).count == window, "the window is free again")
     }
 
     @Test func `a failed batch frees the window`() {
         var configuration = BrokerConfiguration()
         configuration.postWindow = 2
-        let shell = Shell(configuration)
-        let client = shell.connect()
+        let host = TestHost(configuration)
+        let client = host.connect()
         for _ in 0..<3 {
             client.post("a", .stored)
             client.post("a", .stored)
-            shell.tick()
-            shell.work(failingWith: .broken)
-            shell.tick()
+            host.tick()
+            host.work(failingWith: .broken)
+            host.tick()
             #expect(client.takeErrors().map(\.code) == [81, 81])
         }
     }
@@ -214,11 +214,11 @@ struct PostingTests {
     @Test func `names of stored messages are limited per user`() {
         var configuration = BrokerConfiguration()
         configuration.namesPerUser = 2
-        let shell = Shell(configuration)
-        let client = shell.connect()
+        let host = TestHost(configuration)
+        let client = host.connect()
         for name in ["a", "b", "c", "a"] { client.post(name, .stored) }
         client.post("c", .volatile)
-        shell.run()
+        host.run()
         let received = client.take()
         #expect(received.count == 5)
         let refused = received.compactMap { if case .error(let error) = $0 { error.request } else { nil } }
@@ -228,21 +228,21 @@ struct PostingTests {
     // MARK: Before the first reservation
 
     @Test func `posts are refused before sequences are reserved`() {
-        let shell = Shell(isReady: false)
-        #expect(!shell.isReady)
-        let client = shell.connect(Peer(uid: 1, gid: 1, pid: 1), greeting: nil)
+        let host = TestHost(isReady: false)
+        #expect(!host.isReady)
+        let client = host.connect(Peer(uid: 1, gid: 1, pid: 1), greeting: nil)
         client.send(Hello(instance: .one))
         client.post("a", .volatile)
-        shell.tick()
+        host.tick()
         #expect(client.takeErrors().map(\.code) == [ErrorCode.storageFailed.rawValue])
-        #expect(shell.store.batches.first?.reserveBelow == 1 + Sequencer.blockSize)
-        shell.work(failingWith: .broken)
-        #expect(!shell.isReady)
-        shell.advance(.seconds(1))
-        shell.run()
-        #expect(shell.isReady)
+        #expect(host.store.batches.first?.reserveBelow == 1 + Sequencer.blockSize)
+        host.work(failingWith: .broken)
+        #expect(!host.isReady)
+        host.advance(.seconds(1))
+        host.run()
+        #expect(host.isReady)
         client.post("a", .volatile)
-        shell.run()
+        host.run()
         #expect(receipts(client).map(\.sequence) == [1])
     }
 }

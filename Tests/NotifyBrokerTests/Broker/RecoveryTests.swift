@@ -8,24 +8,24 @@ import Testing
 struct RecoveryTests {
     @Test func `messages may be redelivered to a subscription that was attached at a crash`() {
         let store = FakeStore()
-        var shell = Shell(store: store)
-        let client = shell.connect()
+        var host = TestHost(store: store)
+        let client = host.connect()
         client.subscribe(1, ["a"], durable: "held")
         client.subscribe(2, ["a"], durable: "left")
-        shell.run()
+        host.run()
         client.detach(2)
-        shell.run()
+        host.run()
         for _ in 0..<3 { client.post("a") }
-        shell.run()
+        host.run()
         let seen = client.takeMessages()
         client.acknowledge(1, 0...(seen.first?.sequence ?? 0))
-        shell.run()
+        host.run()
 
-        shell = Shell(store: store)
-        let next = shell.connect()
+        host = TestHost(store: store)
+        let next = host.connect()
         next.subscribe(1, ["a"], durable: "held")
         next.subscribe(2, ["a"], durable: "left")
-        shell.run()
+        host.run()
         let messages = next.takeMessages()
         let held = messages.filter { $0.subscription == 1 }
         let left = messages.filter { $0.subscription == 2 }
@@ -34,34 +34,34 @@ struct RecoveryTests {
         #expect(left.map(\.sequence) == seen.map(\.sequence))
         #expect(left.allSatisfy { !$0.isRedelivery }, "nobody had it")
         next.post("a")
-        shell.run()
+        host.run()
         #expect(next.takeMessages().allSatisfy { !$0.isRedelivery }, "new ones were not seen")
     }
 
     @Test func `a message delivered before a crash can be acknowledged once redelivered`() {
         let store = FakeStore()
-        var shell = Shell(store: store)
-        let client = shell.connect()
+        var host = TestHost(store: store)
+        let client = host.connect()
         client.subscribe(1, ["a"], durable: "inbox")
-        shell.run()
+        host.run()
         for _ in 0..<3 { client.post("a") }
-        shell.run()
+        host.run()
         let seen = client.takeMessages().map(\.sequence)
-        shell = Shell(store: store)
-        let next = shell.connect()
+        host = TestHost(store: store)
+        let next = host.connect()
         next.subscribe(1, ["a"], durable: "inbox", credit: 1)
-        shell.run()
+        host.run()
         #expect(next.takeMessages().map(\.sequence) == [seen[0]])
         next.acknowledge(1, 0...seen[2])
-        shell.run()
+        host.run()
         #expect(next.takeErrors().map(\.code) == [ErrorCode.notDelivered.rawValue])
         next.send(Credit(subscription: 1, messages: 10))
-        shell.run()
+        host.run()
         let again = next.takeMessages()
         #expect(again.map(\.sequence) == [seen[1], seen[2]] && again.allSatisfy(\.isRedelivery))
         next.acknowledge(1, 0...seen[2])
-        shell.advance(.seconds(1))
-        shell.run()
+        host.advance(.seconds(1))
+        host.run()
         #expect(store.subscription(named: "inbox")?.progress.cursor == seen[2])
     }
 
@@ -69,12 +69,12 @@ struct RecoveryTests {
         let store = FakeStore()
         var used: Set<UInt64> = []
         for _ in 0..<5 {
-            let shell = Shell(store: store)
-            let client = shell.connect()
+            let host = TestHost(store: store)
+            let client = host.connect()
             for durability in [Durability.volatile, .stored, .volatile] { client.post("a", durability) }
-            shell.run()
+            host.run()
             client.post("a", .stored)
-            shell.tick()
+            host.tick()
             for case .receipt(let receipt) in client.take() {
                 #expect(used.insert(receipt.sequence).inserted, "\(receipt.sequence)")
             }
@@ -84,31 +84,31 @@ struct RecoveryTests {
 
     @Test func `no sequence is assigned before the new block is reserved`() {
         let store = FakeStore()
-        _ = Shell(store: store)
-        let shell = Shell(store: store, isReady: false)
-        #expect(!shell.isReady)
-        shell.tick()
-        #expect(shell.store.batches.last?.reserveBelow == 1 + 2 * Sequencer.blockSize)
-        shell.work()
-        #expect(shell.isReady)
+        _ = TestHost(store: store)
+        let host = TestHost(store: store, isReady: false)
+        #expect(!host.isReady)
+        host.tick()
+        #expect(host.store.batches.last?.reserveBelow == 1 + 2 * Sequencer.blockSize)
+        host.work()
+        #expect(host.isReady)
     }
 
     @Test func `no redelivery is assumed after a clean stop`() {
         let store = FakeStore()
-        var shell = Shell(store: store)
-        let client = shell.connect()
+        var host = TestHost(store: store)
+        let client = host.connect()
         client.subscribe(1, ["a"], durable: "inbox", window: 1)
-        shell.run()
+        host.run()
         for _ in 0..<2 { client.post("a") }
-        shell.run()
+        host.run()
         #expect(client.takeMessages().count == 1)
-        shell.drain()
-        shell.run()
-        store.close(nextSequence: shell.nextSequence)
-        shell = Shell(store: store)
-        let next = shell.connect()
+        host.drain()
+        host.run()
+        store.close(nextSequence: host.nextSequence)
+        host = TestHost(store: store)
+        let next = host.connect()
         next.subscribe(1, ["a"], durable: "inbox")
-        shell.run()
+        host.run()
         #expect(next.takeMessages().map(\.isRedelivery) == [true, false])
     }
 }

@@ -14,10 +14,10 @@ struct RightsTests {
             ("user.x", 1000, false), ("user.01000.x", 1000, false), ("user.x", 0, true), ("users.2000.x", 1000, true),
         ] as [(String, UInt32, Bool)])
     func `posting requires the right to post`(_ name: String, _ uid: UInt32, _ isAllowed: Bool) {
-        let shell = Shell()
-        let client = shell.connect(uid: uid)
+        let host = TestHost()
+        let client = host.connect(uid: uid)
         for durability in Durability.allCases { client.post(name, durability) }
-        shell.run()
+        host.run()
         let errors = client.take().compactMap { if case .error(let error) = $0 { error.code } else { nil } }
         #expect(errors == (isAllowed ? [] : [UInt16](repeating: ErrorCode.forbidden.rawValue, count: 4)))
     }
@@ -29,14 +29,14 @@ struct RightsTests {
             ("user.2000.>", 0, true), ("notifyd.>", 1000, true),
         ] as [(String, UInt32, Bool)])
     func `subscribing to another user's names is refused`(_ pattern: String, _ uid: UInt32, _ isAllowed: Bool) {
-        let shell = Shell()
-        let client = shell.connect(uid: uid)
+        let host = TestHost()
+        let client = host.connect(uid: uid)
         client.subscribe(1, ["a", pattern])
         client.subscribe(2, [pattern, "a"], durable: "inbox")
-        shell.run()
+        host.run()
         let errors = client.take().compactMap { if case .error(let error) = $0 { error.code } else { nil } }
         #expect(errors == (isAllowed ? [] : [40, 40]))
-        #expect(shell.counter("durable_subscriptions") == (isAllowed ? 1 : 0))
+        #expect(host.counter("durable_subscriptions") == (isAllowed ? 1 : 0))
     }
 
     /// Live, from the ring and from pages.
@@ -44,74 +44,74 @@ struct RightsTests {
         for ring in [0, 1 << 20] {
             var configuration = BrokerConfiguration()
             configuration.tailRingBytes = ring
-            let shell = Shell(configuration)
-            let (owner, stranger, root) = (shell.connect(uid: 1000), shell.connect(uid: 2000), shell.connect(uid: 0))
+            let host = TestHost(configuration)
+            let (owner, stranger, root) = (host.connect(uid: 1000), host.connect(uid: 2000), host.connect(uid: 0))
             let all = [owner, stranger, root]
             for client in all {
                 client.subscribe(1, [">"])
                 client.subscribe(2, ["user.*.x"], durable: "exact")
                 client.subscribe(3, [">"], durable: "all")
             }
-            shell.run()
+            host.run()
             for client in all { _ = client.take() }
             let request = owner.post("user.1000.x", .stored)
-            shell.run()
+            host.run()
             let receipt = owner.inbox.compactMap { if case .receipt(let receipt) = $0 { receipt } else { nil } }.first
             #expect(receipt?.request == request)
             #expect(receipt?.subscribers == 2 && receipt?.stored == 4, "only those who may receive are counted")
             let live = all.map { $0.takeMessages().map(\.subscription).sorted() }
             #expect(live == [[0, 2, 3], [], [0, 2, 3]])
-            for client in all { shell.closed(client) }
-            let returning = [1000, 2000, 0].map { shell.connect(uid: UInt32($0)) }
+            for client in all { host.closed(client) }
+            let returning = [1000, 2000, 0].map { host.connect(uid: UInt32($0)) }
             for client in returning {
                 client.subscribe(2, ["user.*.x"], durable: "exact")
                 client.subscribe(3, [">"], durable: "all")
             }
-            shell.run()
+            host.run()
             #expect(returning.map { $0.takeMessages().map(\.subscription).sorted() } == [[2, 3], [], [2, 3]])
-            #expect((shell.counter("pages_read") == 0) == (ring > 0))
+            #expect((host.counter("pages_read") == 0) == (ring > 0))
         }
     }
 
     @Test func `automatic durability is volatile if no durable subscriber may receive the message`() {
-        let shell = Shell()
-        let (owner, stranger) = (shell.connect(uid: 1000), shell.connect(uid: 2000))
+        let host = TestHost()
+        let (owner, stranger) = (host.connect(uid: 1000), host.connect(uid: 2000))
         stranger.subscribe(1, [">"], durable: "all")
-        shell.run()
+        host.run()
         owner.post("user.1000.x")
-        shell.run()
-        #expect(shell.store.messages.isEmpty)
+        host.run()
+        #expect(host.store.messages.isEmpty)
     }
 
     @Test func `a leading wildcard does not match the daemon's own names`() {
-        let shell = Shell()
-        let client = shell.connect(uid: 0)
+        let host = TestHost()
+        let client = host.connect(uid: 0)
         client.subscribe(1, [">", "*.x"], durable: "all")
         client.subscribe(2, ["notifyd.>"], durable: "own")
-        shell.run()
+        host.run()
         #expect(client.takeErrors().isEmpty)
     }
 
     @Test func `only root removes and lists durable subscriptions of other users`() {
-        let shell = Shell()
-        let (owner, stranger, root) = (shell.connect(uid: 1000), shell.connect(uid: 2000), shell.connect(uid: 0))
+        let host = TestHost()
+        let (owner, stranger, root) = (host.connect(uid: 1000), host.connect(uid: 2000), host.connect(uid: 0))
         owner.subscribe(1, ["a"], durable: "inbox")
-        shell.run()
+        host.run()
         owner.detach(1)
-        shell.run()
+        host.run()
         for client in [owner, stranger, root] { client.send(ListRequest(request: client.nextRequest())) }
-        shell.run()
+        host.run()
         #expect(
             [owner, stranger, root].map { client in
                 client.take().count { if case .listEntry = $0 { true } else { false } }
             } == [1, 0, 1])
         stranger.remove("inbox", uid: 1000)
         stranger.remove("inbox")
-        shell.run()
+        host.run()
         #expect(stranger.takeErrors().map(\.code) == [40, 60])
         root.remove("inbox", uid: 1000)
-        shell.run()
+        host.run()
         #expect(root.take() == [.removed(Removed(request: 2))])
-        #expect(shell.store.subscriptions.isEmpty)
+        #expect(host.store.subscriptions.isEmpty)
     }
 }

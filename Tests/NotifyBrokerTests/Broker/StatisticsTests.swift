@@ -6,21 +6,21 @@ import Testing
 
 struct StatisticsTests {
     @Test func `counters match the events`() {
-        let shell = Shell()
-        let client = shell.connect(instance: .one)
+        let host = TestHost()
+        let client = host.connect(instance: .one)
         client.subscribe(1, ["a"])
         client.subscribe(2, ["a"], durable: "inbox")
-        shell.run()
+        host.run()
         for _ in 0..<3 { client.post("a", .stored) }
         client.post("b", .volatile)
-        shell.run()
-        shell.advance(.milliseconds(2500))
-        let next = shell.connect(instance: .one)
+        host.run()
+        host.advance(.milliseconds(2500))
+        let next = host.connect(instance: .one)
         next.subscribe(1, ["a"], durable: "inbox")
-        shell.run()
+        host.run()
         _ = next.take()
         next.send(StatisticsRequest(request: next.nextRequest()))
-        shell.run()
+        host.run()
         guard case .statistics(let report)? = next.take().first else {
             Issue.record("no report")
             return
@@ -41,20 +41,20 @@ struct StatisticsTests {
         #expect(counters["stored"] == 3)
         #expect(counters["redelivered"] == 3)
         #expect(counters["log_messages"] == 3)
-        #expect(counters["commits"] == shell.store.statistics.commits)
+        #expect(counters["commits"] == host.store.statistics.commits)
         #expect(counters["dropped"] == 0 && counters["gaps"] == 0)
     }
 
     @Test func `a user sees its own limits, root sees all`() throws {
-        let shell = Shell()
-        let (own, other, root) = (shell.connect(uid: 7), shell.connect(uid: 8), shell.connect(uid: 0))
+        let host = TestHost()
+        let (own, other, root) = (host.connect(uid: 7), host.connect(uid: 8), host.connect(uid: 0))
         own.subscribe(1, ["a"])
         other.subscribe(1, ["a"])
-        shell.run()
+        host.run()
         func report(_ client: Client) throws -> [String: UInt64] {
             _ = client.take()
             client.send(LimitsRequest(request: client.nextRequest()))
-            shell.run()
+            host.run()
             guard case .statistics(let report)? = client.take().first else {
                 Issue.record("no report")
                 return [:]
@@ -73,30 +73,30 @@ struct StatisticsTests {
     }
 
     @Test func `drops reported by clients are counted`() {
-        let shell = Shell()
-        let client = shell.connect()
+        let host = TestHost()
+        let client = host.connect()
         client.subscribe(1, ["a"])
         client.send(Dropped(subscription: 1, messages: 3))
         client.send(Dropped(subscription: 1, messages: .max))
-        shell.run()
+        host.run()
         #expect(client.takeErrors() == [])
-        #expect(shell.counter("dropped_by_clients") == .max)
+        #expect(host.counter("dropped_by_clients") == .max)
         client.send(Dropped(subscription: 2, messages: 1))
-        shell.run()
+        host.run()
         #expect(client.takeErrors().map(\.code) == [ErrorCode.unknownSubscription.rawValue])
     }
 
     @Test func `listing shows the holder and position of each durable subscription`() {
-        let shell = Shell()
-        let client = shell.connect(pid: 4711)
+        let host = TestHost()
+        let client = host.connect(pid: 4711)
         client.subscribe(1, ["b", "a"], object: "o", durable: "second")
         client.subscribe(2, ["c"], durable: "first")
-        shell.run()
+        host.run()
         client.detach(2)
-        shell.run()
+        host.run()
         _ = client.take()
         client.send(ListRequest(request: client.nextRequest()))
-        shell.run()
+        host.run()
         #expect(
             client.take() == [
                 .listEntry(

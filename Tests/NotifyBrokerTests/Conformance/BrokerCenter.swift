@@ -18,12 +18,12 @@ final class BrokerCenter: ConformingCenter {
     }
 
     private struct State {
-        let shell = Shell()
+        let host = TestHost()
         let poster: Client
         var observers: [Observer] = []
         var lastNumber = 0
 
-        init() { poster = shell.connect() }
+        init() { poster = host.connect() }
     }
 
     private let isDurable: Bool
@@ -32,15 +32,15 @@ final class BrokerCenter: ConformingCenter {
     init(isDurable: Bool) { self.isDurable = isDurable }
 
     /// What the broker's own center holds.
-    var observationCount: Int { state.withLock { $0.shell.registrationCount } }
+    var observationCount: Int { state.withLock { $0.host.registrationCount } }
 
     func observe(_ patterns: [NamePattern], object: String?, priority: Int32, using body: @escaping Body) -> Int {
         state.withLock { state in
             state.lastNumber += 1
-            let client = state.shell.connect()
+            let client = state.host.connect()
             client.subscribe(
                 1, patterns.map(\.string), object: object ?? "", durable: durableName(state.lastNumber))
-            state.shell.run()
+            state.host.run()
             let answer = client.take().first
             guard case .subscribed? = answer else {
                 Issue.record("not subscribed: \(String(describing: answer))")
@@ -60,20 +60,20 @@ final class BrokerCenter: ConformingCenter {
             guard let index = state.observers.firstIndex(where: { $0.number == handle }) else { return }
             let client = state.observers.remove(at: index).client
             client.detach(1)
-            state.shell.run()
+            state.host.run()
             if isDurable {
                 client.remove(durableName(handle))
-                state.shell.run()
+                state.host.run()
             }
             #expect(client.takeErrors().isEmpty)
-            state.shell.closed(client)
+            state.host.closed(client)
         }
     }
 
     func post(_ name: NotificationName, object: String?) {
         let calls = state.withLock { state in
             state.poster.post(name.string, object: object ?? "")
-            state.shell.run()
+            state.host.run()
             let calls = state.observers.flatMap { observer in
                 observer.client.takeMessages().map { message in
                     if isDurable { observer.client.acknowledge(1, message.sequence...message.sequence) }

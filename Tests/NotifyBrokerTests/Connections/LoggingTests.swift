@@ -5,22 +5,22 @@ import Testing
 
 struct LoggingTests {
     private func events(_ detail: LogDetail) -> [BrokerEvent] {
-        let shell = Shell()
-        shell.core.broker.logDetail = detail
-        let client = shell.connect(uid: 7, pid: 4711)
+        let host = TestHost()
+        host.core.broker.logDetail = detail
+        let client = host.connect(uid: 7, pid: 4711)
         client.subscribe(1, ["a", "b.*"], object: "o", durable: "inbox")
-        shell.run()
+        host.run()
         client.post("x", object: "y", payload: [1, 2], .volatile)
         client.post("user.8.x", .volatile)
         client.acknowledge(1, 5...5)
-        shell.run()
+        host.run()
         client.detach(1)
         client.remove("inbox")
-        shell.run()
-        shell.closed(client)
-        shell.run()
-        #expect(shell.events.allSatisfy { $0.uid == 7 && $0.pid == 4711 && $0.connection == client.id })
-        return shell.events
+        host.run()
+        host.closed(client)
+        host.run()
+        #expect(host.events.allSatisfy { $0.uid == 7 && $0.pid == 4711 && $0.connection == client.id })
+        return host.events
     }
 
     @Test func `nothing is logged by default`() {
@@ -55,29 +55,29 @@ struct LoggingTests {
     }
 
     @Test func `a refused subscription is not logged as subscribed`() {
-        let shell = Shell()
-        let (holder, client) = (shell.connect(), shell.connect())
+        let host = TestHost()
+        let (holder, client) = (host.connect(), host.connect())
         holder.subscribe(1, ["a"], durable: "inbox")
-        shell.run()
-        shell.core.broker.logDetail = .debug
+        host.run()
+        host.core.broker.logDetail = .debug
         client.subscribe(1, ["a"], durable: "inbox")
         client.subscribe(2, ["a"], durable: "other")
-        shell.tick()
-        shell.work(failingWith: .broken)
-        shell.run()
-        let codes = shell.events.map { event -> ErrorCode? in
+        host.tick()
+        host.work(failingWith: .broken)
+        host.run()
+        let codes = host.events.map { event -> ErrorCode? in
             if case .refused(_, let code, _, false) = event.kind { code } else { nil }
         }
         #expect(codes == [.subscriptionHeld, .storageFailed])
     }
 
     @Test func `a closed connection is logged with its reason`() {
-        let shell = Shell()
-        shell.core.broker.logDetail = .debug
-        let client = shell.connect(greets: false)
+        let host = TestHost()
+        host.core.broker.logDetail = .debug
+        let client = host.connect(greets: false)
         client.ping()
-        shell.run()
-        let reasons = shell.events.compactMap { event -> ErrorCode? in
+        host.run()
+        let reasons = host.events.compactMap { event -> ErrorCode? in
             if case .refused(_, let code, _, true) = event.kind { code } else { nil }
         }
         #expect(reasons == [.greetingExpected])

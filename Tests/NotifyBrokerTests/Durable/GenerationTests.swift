@@ -8,61 +8,61 @@ import WireTestSupport
 
 /// The generation by which clients tell whether what they remember of deliveries still holds.
 struct GenerationTests {
-    private func attach(_ shell: Shell) -> (client: Client, generation: UInt64?) {
-        let client = shell.connect()
+    private func attach(_ host: TestHost) -> (client: Client, generation: UInt64?) {
+        let client = host.connect()
         client.subscribe(1, ["a"], durable: "inbox")
-        shell.run()
+        host.run()
         let generations = client.take().compactMap {
             if case .subscribed(let frame) = $0 { frame.generation } else { nil }
         }
         return (client, generations.first)
     }
 
-    private func restart(_ shell: Shell, cleanly: Bool) -> Shell {
-        if cleanly { shell.store.close(nextSequence: shell.nextSequence) }
-        return Shell(store: shell.store)
+    private func restart(_ host: TestHost, cleanly: Bool) -> TestHost {
+        if cleanly { host.store.close(nextSequence: host.nextSequence) }
+        return TestHost(store: host.store)
     }
 
     @Test(arguments: [true, false])
     func `a restart keeps the generation`(cleanly: Bool) throws {
-        var shell = Shell()
+        var host = TestHost()
         let record = DurableRecord(
-            id: shell.store.recovered().nextSubscriptionID, owner: Identity(uid: 1000, gid: 1000), name: "inbox",
+            id: host.store.recovered().nextSubscriptionID, owner: Identity(uid: 1000, gid: 1000), name: "inbox",
             filter: SubscriptionFilter(patterns: [NamePattern("a")]),
             progress: DurableProgress(cursor: 0, seenThrough: 0, generation: 7))
-        shell.store.add(.commit(CommitBatch(id: 1 << 40, changes: [.create(record)])))
-        _ = shell.store.perform()
+        host.store.add(.commit(CommitBatch(id: 1 << 40, changes: [.create(record)])))
+        _ = host.store.perform()
 
         for _ in 0..<3 {
-            shell = restart(shell, cleanly: cleanly)
-            let (client, generation) = attach(shell)
+            host = restart(host, cleanly: cleanly)
+            let (client, generation) = attach(host)
             #expect(generation == UInt64(record.id.rawValue) << 32 | 7)
             client.post("a", .stored)
-            shell.run()
+            host.run()
             let last = client.takeMessages().last?.sequence ?? 0
             client.acknowledge(1, last...last)
-            if cleanly { shell.closed(client) }
-            shell.advance(.seconds(1))
-            shell.run()
-            #expect(shell.store.subscription(named: "inbox")?.progress.cursor == last)
-            #expect(shell.store.subscription(named: "inbox")?.progress.generation == 7)
+            if cleanly { host.closed(client) }
+            host.advance(.seconds(1))
+            host.run()
+            #expect(host.store.subscription(named: "inbox")?.progress.cursor == last)
+            #expect(host.store.subscription(named: "inbox")?.progress.generation == 7)
         }
     }
 
     @Test(arguments: [true, false])
     func `a subscription created again under the same name has another generation`(restarts: Bool) {
-        var shell = Shell()
+        var host = TestHost()
         var seen: Set<UInt64> = []
         for _ in 0..<4 {
-            let (client, generation) = attach(shell)
+            let (client, generation) = attach(host)
             #expect(seen.insert(generation ?? 0).inserted)
-            shell.closed(client)
-            shell.run()
-            let remover = shell.connect()
+            host.closed(client)
+            host.run()
+            let remover = host.connect()
             remover.remove("inbox")
-            shell.run()
-            #expect(shell.store.subscription(named: "inbox") == nil)
-            if restarts { shell = restart(shell, cleanly: seen.count.isMultiple(of: 2)) }
+            host.run()
+            #expect(host.store.subscription(named: "inbox") == nil)
+            if restarts { host = restart(host, cleanly: seen.count.isMultiple(of: 2)) }
         }
     }
 }

@@ -7,77 +7,77 @@ import WireTestSupport
 
 /// The identity that the log keeps with a durable subscription.
 struct OwnerTests {
-    private func attach(_ shell: Shell, groups: [UInt32], instance: ClientInstance = .one) -> Client {
-        let client = shell.connect(groups: groups, instance: instance)
+    private func attach(_ host: TestHost, groups: [UInt32], instance: ClientInstance = .one) -> Client {
+        let client = host.connect(groups: groups, instance: instance)
         client.subscribe(1, ["a"], durable: "inbox")
         return client
     }
 
     /// The groups that the log has, and those that the broker decides with.
-    private func groups(_ shell: Shell) -> [[UInt32]?] {
-        let inMemory = shell.durable("inbox").map { shell.core.broker.access.identity($0.owner).groups }
-        return [shell.store.subscription(named: "inbox")?.owner.groups, inMemory]
+    private func groups(_ host: TestHost) -> [[UInt32]?] {
+        let inMemory = host.durable("inbox").map { host.core.broker.access.identity($0.owner).groups }
+        return [host.store.subscription(named: "inbox")?.owner.groups, inMemory]
     }
 
     @Test func `each attachment stores its identity`() {
-        let shell = Shell()
+        let host = TestHost()
         for expected in [[5], [6, 7], [], [6, 7]] as [[UInt32]] {
-            let client = attach(shell, groups: expected)
-            shell.run()
-            #expect(groups(shell) == [expected, expected])
-            shell.closed(client)
-            shell.run()
+            let client = attach(host, groups: expected)
+            host.run()
+            #expect(groups(host) == [expected, expected])
+            host.closed(client)
+            host.run()
         }
-        #expect(shell.core.broker.access.identityCount == 1)
-        let next = Shell(store: shell.store)
+        #expect(host.core.broker.access.identityCount == 1)
+        let next = TestHost(store: host.store)
         #expect(groups(next) == [[6, 7], [6, 7]])
     }
 
     @Test func `an attachment that takes over a pending one determines the identity`() {
-        let shell = Shell()
-        shell.closed(attachAndRun(shell, groups: [5]))
-        shell.run()
-        let clients = [[6], [5]].map { shell.connect(groups: $0, instance: .one) }
+        let host = TestHost()
+        host.closed(attachAndRun(host, groups: [5]))
+        host.run()
+        let clients = [[6], [5]].map { host.connect(groups: $0, instance: .one) }
         for client in clients {
             client.subscribe(1, ["a"], durable: "inbox")
-            shell.tick()
+            host.tick()
         }
-        #expect(groups(shell) == [[5], [5]], "neither is committed")
-        shell.run()
-        #expect(groups(shell) == [[5], [5]])
+        #expect(groups(host) == [[5], [5]], "neither is committed")
+        host.run()
+        #expect(groups(host) == [[5], [5]])
     }
 
     @Test func `an attachment whose client leaves before the commit stores its identity`() {
-        let shell = Shell()
-        shell.closed(attachAndRun(shell, groups: [5]))
-        shell.run()
-        let second = attach(shell, groups: [6])
-        shell.tick()
-        shell.closed(second)
-        shell.run()
-        #expect(groups(shell) == [[6], [6]])
-        shell.closed(attachAndRun(shell, groups: [5], instance: .two))
-        shell.run()
-        #expect(groups(shell) == [[5], [5]])
-        #expect(shell.core.broker.access.identityCount == 1)
+        let host = TestHost()
+        host.closed(attachAndRun(host, groups: [5]))
+        host.run()
+        let second = attach(host, groups: [6])
+        host.tick()
+        host.closed(second)
+        host.run()
+        #expect(groups(host) == [[6], [6]])
+        host.closed(attachAndRun(host, groups: [5], instance: .two))
+        host.run()
+        #expect(groups(host) == [[5], [5]])
+        #expect(host.core.broker.access.identityCount == 1)
     }
 
     @Test func `an attachment whose commit fails keeps the earlier identity`() {
-        let shell = Shell()
-        shell.closed(attachAndRun(shell, groups: [5]))
-        shell.run()
-        let second = attach(shell, groups: [6])
-        shell.tick()
-        shell.work(failingWith: .broken)
-        shell.closed(second)
-        shell.run()
-        #expect(groups(shell) == [[5], [5]])
-        #expect(shell.core.broker.access.identityCount == 1)
+        let host = TestHost()
+        host.closed(attachAndRun(host, groups: [5]))
+        host.run()
+        let second = attach(host, groups: [6])
+        host.tick()
+        host.work(failingWith: .broken)
+        host.closed(second)
+        host.run()
+        #expect(groups(host) == [[5], [5]])
+        #expect(host.core.broker.access.identityCount == 1)
     }
 
-    private func attachAndRun(_ shell: Shell, groups: [UInt32], instance: ClientInstance = .one) -> Client {
-        let client = attach(shell, groups: groups, instance: instance)
-        shell.run()
+    private func attachAndRun(_ host: TestHost, groups: [UInt32], instance: ClientInstance = .one) -> Client {
+        let client = attach(host, groups: groups, instance: instance)
+        host.run()
         return client
     }
 }

@@ -43,7 +43,7 @@ struct FairSchedulerTests {
     @Test func `reading pauses for a user that is ahead`() {
         var scheduler = FairScheduler()
         scheduler.enqueue(id(1), uid: 1)
-        #expect(scheduler.readAllowance(of: 1) == FairScheduler.lightSlice, "nobody else is there")
+        #expect(scheduler.readAllowance(of: 1) == FairScheduler.reducedSlice, "nobody else is there")
         #expect(scheduler.readAllowance(of: 2) == FairScheduler.slice)
         scheduler.charge(1, to: 2)
         #expect(scheduler.readAllowance(of: 2) == 0)
@@ -75,7 +75,7 @@ struct FairSchedulerTests {
         #expect(scheduler.readAllowance(of: 1) <= 0)
         scheduler.turnEnded()
         #expect(scheduler.readAllowance(of: 7) == FairScheduler.slice)
-        #expect(scheduler.readAllowance(of: 1) == FairScheduler.lightSlice)
+        #expect(scheduler.readAllowance(of: 1) == FairScheduler.reducedSlice)
     }
 
     @Test func `unused work of a user carries over for one turn at most`() {

@@ -12,10 +12,10 @@ struct FairnessTests {
     }
 
     /// How many turns pass before the client's ping is answered.
-    private func turnsUntilPong(_ client: Client, _ shell: Shell) -> Int {
+    private func turnsUntilPong(_ client: Client, _ host: TestHost) -> Int {
         client.ping()
         for turn in 1...1_000 {
-            shell.tick()
+            host.tick()
             if client.take().contains(where: { if case .pong = $0 { true } else { false } }) { return turn }
         }
         return .max
@@ -23,9 +23,9 @@ struct FairnessTests {
 
     @Test(arguments: ["statistics", "unknown frames", "pings", "posts"])
     func `frames of many connections are processed in turns`(_ what: String) {
-        let shell = Shell()
-        let attackers = (0..<20).map { _ in shell.connect(uid: 1000) }
-        let innocent = shell.connect(uid: 2000)
+        let host = TestHost()
+        let attackers = (0..<20).map { _ in host.connect(uid: 1000) }
+        let innocent = host.connect(uid: 2000)
         let sent = frames(1_000) { request in
             switch what {
             case "statistics": StatisticsRequest(request: request).encoded
@@ -35,65 +35,65 @@ struct FairnessTests {
             }
         }
         for attacker in attackers { attacker.send(sent) }
-        let turns = turnsUntilPong(innocent, shell)
+        let turns = turnsUntilPong(innocent, host)
         #expect(turns <= 2)
-        shell.run()
+        host.run()
         #expect(attackers.allSatisfy { $0.isRead })
         #expect(attackers.allSatisfy { $0.take().count == 1_000 }, "everything is answered in the end")
     }
 
     @Test func `reading pauses for a user ahead of others, also within a frame`() {
-        let shell = Shell()
-        let (busy, slow) = (shell.connect(uid: 1000), shell.connect(uid: 1000))
-        let innocent = shell.connect(uid: 2000)
+        let host = TestHost()
+        let (busy, slow) = (host.connect(uid: 1000), host.connect(uid: 1000))
+        let innocent = host.connect(uid: 2000)
         busy.send(frames(10_000) { postFrame($0, name: Array("a".utf8), .volatile, receipt: false) })
         innocent.ping()
         let ping = Ping(request: 1).encoded
         slow.send(Array(ping.dropLast()))
-        #expect(shell.connection(slow).pauses == .backlog)
-        #expect(shell.connection(innocent).pauses.isEmpty)
-        shell.run()
+        #expect(host.connection(slow).pauses == .backlog)
+        #expect(host.connection(innocent).pauses.isEmpty)
+        host.run()
         #expect(slow.isRead)
         slow.send([ping[ping.count - 1]])
-        shell.run()
+        host.run()
         #expect(slow.take().count == 1)
-        #expect(shell.lastSequence == 10_000)
+        #expect(host.lastSequence == 10_000)
     }
 
     @Test func `partial frames that wait for their turn are limited`() {
         var configuration = BrokerConfiguration()
         configuration.receivedBytesPerUser = 1 << 20
-        let shell = Shell(configuration)
-        let busy = shell.connect(uid: 1000)
-        let slow = (0..<4).map { _ in shell.connect(uid: 1000) }
-        let innocent = shell.connect(uid: 2000)
+        let host = TestHost(configuration)
+        let busy = host.connect(uid: 1000)
+        let slow = (0..<4).map { _ in host.connect(uid: 1000) }
+        let innocent = host.connect(uid: 2000)
         busy.send(frames(10_000) { postFrame($0, name: Array("a".utf8), .volatile, receipt: false) })
         innocent.ping()
         let part = postFrame(
             1, name: Array("a".utf8), payload: [UInt8](repeating: 0, count: 500_000), .volatile, receipt: false)
         for client in slow { client.send(Array(part.dropLast())) }
         // What waits of the busy connection counts, too.
-        #expect(slow.map { shell.isClosing($0) } == [false, true, true, true])
+        #expect(slow.map { host.isClosing($0) } == [false, true, true, true])
     }
 
     @Test func `ending subscriptions counts as work`() {
-        let shell = Shell()
-        let client = shell.connect()
+        let host = TestHost()
+        let client = host.connect()
         let rest = Array(repeating: "t", count: 30).joined(separator: ".")
         client.subscribe(1, (0..<64).map { "p\($0).*.\(rest)" })
-        let work = shell.work(of: client) { client.detach(1) }
+        let work = host.work(of: client) { client.detach(1) }
         #expect(work > 64 * 30)
     }
 
     @Test func `reading the tail resolves names in slices`() {
-        let shell = Shell()
-        let (attacker, poster) = (shell.connect(uid: 1000), shell.connect(uid: 2000))
+        let host = TestHost()
+        let (attacker, poster) = (host.connect(uid: 1000), host.connect(uid: 2000))
         let start = Array(repeating: "a", count: 10).joined(separator: ".")
         attacker.subscribe(1, ["\(start).*"], durable: "d", window: 1_000)
-        shell.run()
+        host.run()
         attacker.detach(1)
         for number in 0..<100 { poster.post("\(start).n\(number)", .stored) }
-        shell.run()
+        host.run()
         // Whatever was resolved is resolved again: all combinations of two tokens match each of the names.
         for number in 0..<16 as Range<UInt32> {
             let patterns = (0..<64 as Range<UInt32>).map { low in
@@ -101,20 +101,20 @@ struct FairnessTests {
             }
             attacker.subscribe(number + 2, patterns)
         }
-        shell.run()
+        host.run()
         #expect(attacker.takeErrors().isEmpty)
         attacker.subscribe(1, ["\(start).*"], durable: "d", window: 1_000)
         var most = 0
-        repeat { most = max(most, shell.work(of: attacker) { shell.tick() }) } while shell.wantsTick || shell.work()
+        repeat { most = max(most, host.work(of: attacker) { host.tick() }) } while host.wantsTick || host.work()
         #expect(most < 3 * FairScheduler.unitsPerTurn)
         #expect(attacker.takeMessages().count == 100)
     }
 
     @Test func `frames of one connection stay in order across turns`() {
-        let shell = Shell()
-        let (poster, reader) = (shell.connect(), shell.connect())
+        let host = TestHost()
+        let (poster, reader) = (host.connect(), host.connect())
         reader.subscribe(1, [">"])
-        shell.run()
+        host.run()
         _ = reader.take()
         poster.send(
             frames(10_000) {
@@ -122,27 +122,27 @@ struct FairnessTests {
                     $0, name: Array("a".utf8), payload: withUnsafeBytes(of: $0) { Array($0) }, .volatile, receipt: false
                 )
             })
-        #expect(!poster.isRead || shell.lastSequence < 10_000)
-        shell.run()
+        #expect(!poster.isRead || host.lastSequence < 10_000)
+        host.run()
         let payloads = reader.takeMessages().map { $0.payload }
         #expect(payloads == (1...10_000 as ClosedRange<UInt64>).map { withUnsafeBytes(of: $0) { Array($0) } })
     }
 
     @Test func `a long list is answered in slices`() {
-        let shell = Shell()
-        let (attacker, innocent) = (shell.connect(uid: 1000), shell.connect(uid: 2000))
+        let host = TestHost()
+        let (attacker, innocent) = (host.connect(uid: 1000), host.connect(uid: 2000))
         for number in 1...1_000 as ClosedRange<UInt32> { attacker.subscribe(number, ["a.b"], durable: "d\(number)") }
-        shell.run()
+        host.run()
         _ = attacker.take()
         for _ in 0..<20 { attacker.send(ListRequest(request: attacker.nextRequest())) }
-        #expect(turnsUntilPong(innocent, shell) <= 2)
-        shell.run()
+        #expect(turnsUntilPong(innocent, host) <= 2)
+        host.run()
         #expect(attacker.take().count == 20 * 1_001)
     }
 
     @Test func `patterns that match the same name are refused before they cost time`() throws {
-        let shell = Shell()
-        let (attacker, innocent) = (shell.connect(uid: 1000), shell.connect(uid: 2000))
+        let host = TestHost()
+        let (attacker, innocent) = (host.connect(uid: 1000), host.connect(uid: 2000))
         // All combinations of two tokens in 14 places match a name of a's.
         for number in 0..<256 as Range<UInt32> {
             let patterns = (0..<64 as Range<UInt32>).map { low in
@@ -150,59 +150,59 @@ struct FairnessTests {
             }
             attacker.subscribe(number + 1, patterns)
         }
-        shell.run()
+        host.run()
         let refused = attacker.takeErrors()
         #expect(refused.count > 100 && refused.allSatisfy { $0.message.contains("limits.per_user.pattern_overlap") })
-        let work = shell.work(of: innocent) {
+        let work = host.work(of: innocent) {
             innocent.post(Array(repeating: "a", count: 14).joined(separator: "."), .volatile)
         }
-        #expect(work < shell.configuration.patternOverlapPerUser + 1_000)
+        #expect(work < host.configuration.patternOverlapPerUser + 1_000)
     }
 
     @Test func `subscriptions of one connection cost a delivery once`() {
-        let shell = Shell()
-        let (many, poster) = (shell.connect(), shell.connect())
+        let host = TestHost()
+        let (many, poster) = (host.connect(), host.connect())
         for number in 1...4_000 as ClosedRange<UInt32> { many.subscribe(number, [">"]) }
-        shell.run()
+        host.run()
         _ = many.take()
         poster.post("a", .volatile)
-        let work = shell.work(of: poster) { poster.post("a", .volatile) }
+        let work = host.work(of: poster) { poster.post("a", .volatile) }
         #expect(work < FairScheduler.Cost.read + 200)
-        shell.run()
+        host.run()
         #expect(many.takeMessages().count == 2)
     }
 
     @Test func `the patterns of a closed connection are removed in slices`() {
-        let shell = Shell()
-        let (many, innocent) = (shell.connect(uid: 1000), shell.connect(uid: 2000))
+        let host = TestHost()
+        let (many, innocent) = (host.connect(uid: 1000), host.connect(uid: 2000))
         let rest = Array(repeating: "t", count: 30).joined(separator: ".")
         for number in 1...200 as ClosedRange<UInt32> {
             many.subscribe(number, (0..<64).map { "p\(number)-\($0).*.\(rest)" })
         }
-        shell.run()
+        host.run()
         let name = "p1-1.a.\(rest)"
         innocent.post(name, .volatile)
-        shell.run()
+        host.run()
         #expect(many.takeMessages().count == 1)
-        shell.closed(many)
-        let bytes = shell.amount(of: .registrationBytes, 1000)
+        host.closed(many)
+        let bytes = host.amount(of: .registrationBytes, 1000)
         #expect(bytes > 10 << 20)
 
         // Whoever has its place now does not get what it subscribed to.
-        let next = shell.connect(uid: 3000, greets: false)
+        let next = host.connect(uid: 3000, greets: false)
         #expect(next.id.slot == many.id.slot)
         innocent.post(name, .volatile)
-        let work = shell.work(of: innocent) { shell.tick() }
+        let work = host.work(of: innocent) { host.tick() }
         #expect(work < 4 * FairScheduler.slice)
-        #expect(shell.amount(of: .registrationBytes, 1000) > bytes / 2)
+        #expect(host.amount(of: .registrationBytes, 1000) > bytes / 2)
         #expect(next.takeMessages().isEmpty)
-        shell.run()
-        #expect(shell.holdsNothing(1000))
-        #expect(shell.core.broker.subscriptions.byteCount(of: 1000) == 0)
+        host.run()
+        #expect(host.holdsNothing(1000))
+        #expect(host.core.broker.subscriptions.byteCount(of: 1000) == 0)
     }
 }
 
-extension Shell {
+extension TestHost {
     /// The units of work that processing what is sent takes.
     fileprivate func work(of client: Client, _ send: () -> Void) -> Int {
         let before = core.broker.scheduler.spent

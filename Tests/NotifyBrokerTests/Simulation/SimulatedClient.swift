@@ -53,7 +53,7 @@ final class SimulatedClient {
 
     /// Reads what came. `isHeld` says whether the broker still takes this client for the holder of a subscription.
     func read(
-        _ world: inout SimulatedWorld, _ store: FakeStore, _ happened: inout Simulation.Happened,
+        _ model: inout ReferenceModel, _ store: FakeStore, _ happened: inout Simulation.Happened,
         isHeld: (UInt32) -> Bool
     ) {
         for received in client.take() {
@@ -66,17 +66,17 @@ final class SimulatedClient {
             default: break
             }
             switch received {
-            case .message(let message) where message.subscription == 0: readVolatile(message, &world)
-            case .message(let message): readDurable(message, &world, isHeld)
-            case .gap(let gap): readGap(gap, &world)
-            case .receipt(let receipt): readReceipt(receipt, &world, store)
-            case .subscribed(let subscribed): readSubscribed(subscribed, &world, store)
+            case .message(let message) where message.subscription == 0: readVolatile(message, &model)
+            case .message(let message): readDurable(message, &model, isHeld)
+            case .gap(let gap): readGap(gap, &model)
+            case .receipt(let receipt): readReceipt(receipt, &model, store)
+            case .subscribed(let subscribed): readSubscribed(subscribed, &model, store)
             case .detached(let detached):
                 holds[detached.subscription] = nil
                 confirmed[detached.subscription] = nil
-            case .error(let error): readError(error, &world)
+            case .error(let error): readError(error, &model)
             case .closing: isClosing = true
-            case .snapshot: world.fail("a snapshot was announced")
+            case .snapshot: model.fail("a snapshot was announced")
             case .welcome, .removed, .pong, .listEntry, .listEnd, .statistics: break
             }
         }
@@ -84,12 +84,12 @@ final class SimulatedClient {
 
     // MARK: Volatile
 
-    private func readVolatile(_ message: ReceivedMessage, _ world: inout SimulatedWorld) {
+    private func readVolatile(_ message: ReceivedMessage, _ model: inout ReferenceModel) {
         let sequence = message.sequence
-        check(message, world: &world)
-        if sequence <= lastVolatile { world.fail("volatile \(sequence) after \(lastVolatile)") }
-        if !confirmed.values.contains(where: { world.matches(sequence, $0) }) {
-            world.fail("volatile \(sequence) is for no subscription")
+        check(message, model: &model)
+        if sequence <= lastVolatile { model.fail("volatile \(sequence) after \(lastVolatile)") }
+        if !confirmed.values.contains(where: { model.matches(sequence, $0) }) {
+            model.fail("volatile \(sequence) is for no subscription")
         }
         lastVolatile = sequence
         var skipped: UInt64 = 0
@@ -100,76 +100,76 @@ final class SimulatedClient {
         if nextExpected < expected.count, expected[nextExpected] == sequence {
             nextExpected += 1
         } else {
-            world.fail("volatile \(sequence) was not expected")
+            model.fail("volatile \(sequence) was not expected")
         }
         missedCount += skipped
         if overflow == .dropOldest, skipped != gapCount {
-            world.fail("\(skipped) messages are missing before \(sequence), the gap says \(gapCount)")
+            model.fail("\(skipped) messages are missing before \(sequence), the gap says \(gapCount)")
         }
         if overflow == .dropOldest { gapCount = 0 }
     }
 
-    private func readGap(_ gap: Gap, _ world: inout SimulatedWorld) {
+    private func readGap(_ gap: Gap, _ model: inout ReferenceModel) {
         gapCount += gap.dropped
-        if gap.dropped == 0 || gap.range.first > gap.range.last { world.fail("an empty gap: \(gap)") }
+        if gap.dropped == 0 || gap.range.first > gap.range.last { model.fail("an empty gap: \(gap)") }
         for end in [gap.range.first, gap.range.last] where !expected.contains(end) {
-            world.fail("the gap \(gap) ends at a message that was not missed")
+            model.fail("the gap \(gap) ends at a message that was not missed")
         }
     }
 
     /// Everything that was sent has come: what is missing must have been told.
-    func checkVolatileIsComplete(_ world: inout SimulatedWorld) {
+    func checkVolatileIsComplete(_ model: inout ReferenceModel) {
         let missing = missedCount + UInt64(expected.count - nextExpected)
         let told = overflow == .dropOldest ? gapCount + missedCount : gapCount
-        if missing != told { world.fail("\(missing) volatile messages are missing, gaps say \(told) (\(overflow))") }
+        if missing != told { model.fail("\(missing) volatile messages are missing, gaps say \(told) (\(overflow))") }
     }
 
     // MARK: Durable
 
     private func readDurable(
-        _ message: ReceivedMessage, _ world: inout SimulatedWorld, _ isHeld: (UInt32) -> Bool
+        _ message: ReceivedMessage, _ model: inout ReferenceModel, _ isHeld: (UInt32) -> Bool
     ) {
         let sequence = message.sequence
-        check(message, world: &world)
+        check(message, model: &model)
         guard var hold = holds[message.subscription] else {
-            world.fail("\(sequence) for subscription \(message.subscription), which is not held")
+            model.fail("\(sequence) for subscription \(message.subscription), which is not held")
             return
         }
-        if sequence <= hold.last { world.fail("\(sequence) after \(hold.last) in one attachment") }
-        if !world.matches(sequence, hold.filter) { world.fail("\(sequence) does not match \(hold.filter)") }
-        if sequence > world.reportedThrough { world.fail("\(sequence) is handed over before its commit") }
+        if sequence <= hold.last { model.fail("\(sequence) after \(hold.last) in one attachment") }
+        if !model.matches(sequence, hold.filter) { model.fail("\(sequence) does not match \(hold.filter)") }
+        if sequence > model.reportedThrough { model.fail("\(sequence) is handed over before its commit") }
         // What was on its way when the hold ended may come after another holder had it.
-        if !message.isRedelivery, isHeld(message.subscription), world.handedOver[hold.id]?.contains(sequence) ?? false {
-            world.fail("\(sequence) was handed over before, and is not marked as a repeat")
+        if !message.isRedelivery, isHeld(message.subscription), model.delivered[hold.id]?.contains(sequence) ?? false {
+            model.fail("\(sequence) was handed over before, and is not marked as a repeat")
         }
-        world.handedOver[hold.id, default: []].insert(sequence)
+        model.delivered[hold.id, default: []].insert(sequence)
         hold.last = sequence
         hold.open.append(sequence)
-        if hold.open.count > hold.window { world.fail("\(hold.open.count) in flight, the window is \(hold.window)") }
+        if hold.open.count > hold.window { model.fail("\(hold.open.count) in flight, the window is \(hold.window)") }
         if let credit = hold.creditLeft {
-            if credit == 0 { world.fail("\(sequence) is handed over without credit") }
+            if credit == 0 { model.fail("\(sequence) is handed over without credit") }
             hold.creditLeft = credit &- 1
         }
         holds[message.subscription] = hold
     }
 
-    private func check(_ message: ReceivedMessage, world: inout SimulatedWorld) {
+    private func check(_ message: ReceivedMessage, model: inout ReferenceModel) {
         let sequence = message.sequence
-        guard let post = world.posts[sequence] else {
-            world.fail("\(sequence) was never posted")
+        guard let post = model.posts[sequence] else {
+            model.fail("\(sequence) was never posted")
             return
         }
         let number = message.payload.prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         if number != post.number || Array(message.name.utf8) != post.name || Array(message.object.utf8) != post.object {
-            world.fail("\(sequence) is another message than what was posted")
+            model.fail("\(sequence) is another message than what was posted")
         }
     }
 
-    /// Acknowledges through the connection, and says so to the world.
-    func acknowledge(_ number: UInt32, _ ranges: [ClosedRange<UInt64>], _ world: inout SimulatedWorld) {
+    /// Acknowledges through the connection, and says so to the model.
+    func acknowledge(_ number: UInt32, _ ranges: [ClosedRange<UInt64>], _ model: inout ReferenceModel) {
         guard var hold = holds[number] else { return }
         // An acknowledgement acts only on what this client was handed.
-        world.acknowledged[hold.id, default: []].formUnion(
+        model.acknowledged[hold.id, default: []].formUnion(
             hold.open.filter { sequence in ranges.contains { $0.contains(sequence) } })
         hold.open.removeAll { sequence in ranges.contains { $0.contains(sequence) } }
         holds[number] = hold
@@ -181,48 +181,48 @@ final class SimulatedClient {
 
     // MARK: Answers
 
-    private func readReceipt(_ receipt: Receipt, _ world: inout SimulatedWorld, _ store: FakeStore) {
+    private func readReceipt(_ receipt: Receipt, _ model: inout ReferenceModel, _ store: FakeStore) {
         guard let post = unanswered.removeValue(forKey: receipt.request) else {
-            world.fail("a receipt for request \(receipt.request), which waits for none")
+            model.fail("a receipt for request \(receipt.request), which waits for none")
             return
         }
-        if receipt.sequence != post.sequence { world.fail("receipt \(receipt) for sequence \(post.sequence)") }
-        if receipt.subscribers != post.subscribers { world.fail("receipt \(receipt), matched \(post.subscribers)") }
+        if receipt.sequence != post.sequence { model.fail("receipt \(receipt) for sequence \(post.sequence)") }
+        if receipt.subscribers != post.subscribers { model.fail("receipt \(receipt), matched \(post.subscribers)") }
         switch receipt.durability {
         case .volatile, .automatic:
-            if post.durability == .stored || post.durability == .synced { world.fail("\(receipt) is not stored") }
+            if post.durability == .stored || post.durability == .synced { model.fail("\(receipt) is not stored") }
         case .stored, .synced:
-            if post.durability == .volatile { world.fail("\(receipt) is stored") }
-            if receipt.sequence > world.reportedThrough { world.fail("\(receipt) before its commit") }
+            if post.durability == .volatile { model.fail("\(receipt) is stored") }
+            if receipt.sequence > model.reportedThrough { model.fail("\(receipt) before its commit") }
             if receipt.durability == .synced, receipt.sequence > store.syncedThrough {
-                world.fail("\(receipt) is not flushed")
+                model.fail("\(receipt) is not flushed")
             }
-            world.receipted.insert(receipt.sequence)
+            model.receipted.insert(receipt.sequence)
         }
     }
 
-    private func readSubscribed(_ subscribed: Subscribed, _ world: inout SimulatedWorld, _ store: FakeStore) {
+    private func readSubscribed(_ subscribed: Subscribed, _ model: inout ReferenceModel, _ store: FakeStore) {
         guard let wish = asked.removeValue(forKey: subscribed.request) else {
-            world.fail("\(subscribed) was not asked for")
+            model.fail("\(subscribed) was not asked for")
             return
         }
         guard let durable = wish.durable else {
             confirmed[wish.number] = wish.filter
             return
         }
-        if store.firstCursors[durable.id] == nil { world.fail("\(subscribed), but the log never had it") }
+        if store.firstCursors[durable.id] == nil { model.fail("\(subscribed), but the log never had it") }
         holds[wish.number] = Hold(
             id: durable.id, filter: wish.filter, window: durable.window,
             creditLeft: durable.credit == Subscribe.unlimitedCredit ? nil : UInt64(durable.credit),
             last: subscribed.sequence)
     }
 
-    private func readError(_ error: ErrorFrame, _ world: inout SimulatedWorld) {
+    private func readError(_ error: ErrorFrame, _ model: inout ReferenceModel) {
         unanswered[error.request] = nil
         asked[error.request] = nil
         // Taken over, or left without the log knowing it yet.
         if error.subscription != 0 { holds[error.subscription] = nil }
-        if error.code == ErrorCode.notDelivered.rawValue { world.fail("refused: \(error.message)") }
-        if error.isFatal, error.code != ErrorCode.tooSlow.rawValue { world.fail("fatal: \(error.message)") }
+        if error.code == ErrorCode.notDelivered.rawValue { model.fail("refused: \(error.message)") }
+        if error.isFatal, error.code != ErrorCode.tooSlow.rawValue { model.fail("fatal: \(error.message)") }
     }
 }

@@ -18,8 +18,8 @@ final class Simulation {
 
     private var random: SeededGenerator
     private let store = FakeStore()
-    private var shell: Shell
-    private var world = SimulatedWorld()
+    private var host: TestHost
+    private var model = ReferenceModel()
     private var clients: [SimulatedClient] = []
     private var nextSubscription: UInt32 = 1
     private var nextPost: UInt64 = 1
@@ -29,14 +29,14 @@ final class Simulation {
     private(set) var trace: [String] = []
     private(set) var happened = Happened()
 
-    var violations: [String] { world.violations + store.violations }
+    var violations: [String] { model.violations + store.violations }
 
     init(seed: UInt64) {
         random = SeededGenerator(seed: seed)
         instances = (1...4).map { ClientInstance(high: 9, low: $0) }
         store.pageRows = Int.random(in: 1...20, using: &random)
         store.pageBytes = Int.random(in: 1...4096, using: &random)
-        shell = Shell(Self.configuration(&random), store: store)
+        host = TestHost(Self.configuration(&random), store: store)
     }
 
     private static func configuration(_ random: inout SeededGenerator) -> BrokerConfiguration {
@@ -117,16 +117,16 @@ final class Simulation {
     }
 
     private func tick() {
-        shell.tick()
+        host.tick()
         read()
     }
 
     private func read() {
         for client in clients {
             happened.pauses += client.client.isRead ? 0 : 1
-            client.read(&world, store, &happened) { number in
+            client.read(&model, store, &happened) { number in
                 !client.client.isClosed
-                    && shell.connection(client.client).subscriptions[number] != nil
+                    && host.connection(client.client).subscriptions[number] != nil
             }
         }
         clients.removeAll { $0.client.isClosed }
@@ -137,8 +137,8 @@ final class Simulation {
     private func any(_ isWanted: (SimulatedClient) -> Bool = { _ in true }) -> SimulatedClient? {
         clients.filter {
             // What a connection that is held back sends is processed later.
-            $0.client.isRead && !$0.client.isClosed && !shell.isClosing($0.client)
-                && shell.connection($0.client).pauses.isEmpty && isWanted($0)
+            $0.client.isRead && !$0.client.isClosed && !host.isClosing($0.client)
+                && host.connection($0.client).pauses.isEmpty && isWanted($0)
         }
         .randomElement(using: &random)
     }
@@ -155,7 +155,7 @@ final class Simulation {
 
     @discardableResult
     private func connect(uid: UInt32, overflow: OverflowPolicy, instance: ClientInstance) -> SimulatedClient {
-        let client = shell.connect(Peer(uid: uid, gid: uid, pid: 1), greeting: nil)
+        let client = host.connect(Peer(uid: uid, gid: uid, pid: 1), greeting: nil)
         client.send(Hello(overflow: overflow, instance: instance))
         let simulated = SimulatedClient(client, uid: uid, overflow: overflow)
         clients.append(simulated)
@@ -166,7 +166,7 @@ final class Simulation {
     private func disconnect() {
         guard let client = clients.randomElement(using: &random) else { return }
         note("disconnect \(client.client.id)")
-        shell.closed(client.client)
+        host.closed(client.client)
         clients.removeAll { $0 === client }
     }
 
@@ -192,25 +192,25 @@ final class Simulation {
         nextPost += 1
         let padding = [UInt8](repeating: 0, count: Int.random(in: 0...(random.chance(10) ? 600 : 60), using: &random))
         let payload = (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) } + padding
-        let post = SimulatedWorld.Posted(name: Array(name.utf8), object: Array(object.utf8), number: number)
-        let before = shell.lastSequence
+        let post = ReferenceModel.Posted(name: Array(name.utf8), object: Array(object.utf8), number: number)
+        let before = host.lastSequence
         let wantsReceipt = random.chance(60)
         // The broker takes it at once, so that what it reaches is known from who was subscribed just before.
         let request = client.client.nextRequest()
         let reached = clients.map { other in
-            other.client.isClosed || shell.isClosing(other.client)
+            other.client.isClosed || host.isClosing(other.client)
                 ? 0 : other.taken.values.count { $0.selects(post.name, post.object) }
         }
         client.client.send(
             postFrame(
                 request, name: post.name, object: post.object, payload: payload, durability, receipt: wantsReceipt))
-        let sequence = shell.lastSequence
+        let sequence = host.lastSequence
         note(
             "post \(client.client.id) \(name) '\(object)' \(durability) \(sequence > before ? "\(sequence)" : "refused")"
         )
         guard sequence > before else { return }
-        if sequence != before + 1 { world.fail("one post took \(sequence - before) sequences") }
-        world.accepted(post, as: sequence)
+        if sequence != before + 1 { model.fail("one post took \(sequence - before) sequences") }
+        model.accepted(post, as: sequence)
         for (other, count) in zip(clients, reached) where count > 0 { other.expected.append(sequence) }
         if wantsReceipt { client.unanswered[request] = (sequence, UInt32(reached.count { $0 > 0 }), durability) }
     }
@@ -246,12 +246,12 @@ final class Simulation {
         let request = client.client.subscribe(
             number, wish.patterns.shuffled(using: &random), object: wish.object, durable: wish.name, from: start,
             window: window, credit: credit)
-        let durable = shell.durable(wish.name, uid: wish.uid)
+        let durable = host.durable(wish.name, uid: wish.uid)
         client.asked[request] = SimulatedClient.Wish(
             number: number, filter: filter(wish.patterns, wish.object, uid: wish.uid),
             durable: (
                 id: durable?.id ?? DurableID(0),
-                window: Int(window == 0 ? shell.configuration.defaultWindow : window), credit: credit
+                window: Int(window == 0 ? host.configuration.defaultWindow : window), credit: credit
             ))
         note("attach \(client.client.id) \(number) \(wish.name) window \(window) credit \(credit) \(start)")
     }
@@ -305,7 +305,7 @@ final class Simulation {
             ranges = [first...last, first...last]
         }
         note("acknowledge \(client.client.id) \(number) \(ranges)")
-        client.acknowledge(number, ranges, &world)
+        client.acknowledge(number, ranges, &model)
     }
 
     private func addCredit() {
@@ -327,7 +327,7 @@ final class Simulation {
         note("store: \(describe(outcome))\(failure == nil ? "" : " failed")")
         happened.failures += failure == nil ? 0 : 1
         outcomes.append(outcome)
-        world.check(store)
+        model.check(store)
     }
 
     private func report() {
@@ -337,9 +337,9 @@ final class Simulation {
         if case .page = outcome { happened.pages += 1 }
         if case .committed(let committed) = outcome, case .success = committed.result {
             let batch = store.batches.last { $0.id == committed.batchID }
-            world.reportedThrough = batch?.blocks.last?.entries.last?.sequence ?? world.reportedThrough
+            model.reportedThrough = batch?.blocks.last?.entries.last?.sequence ?? model.reportedThrough
         }
-        shell.report(outcome)
+        host.report(outcome)
     }
 
     private func describe(_ outcome: FakeStore.Outcome) -> String {
@@ -352,7 +352,7 @@ final class Simulation {
     private func advance() {
         let milliseconds = Int.random(in: 1...1500, using: &random)
         note("advance \(milliseconds)")
-        shell.advance(.milliseconds(milliseconds))
+        host.advance(.milliseconds(milliseconds))
     }
 
     private func crash() {
@@ -365,9 +365,9 @@ final class Simulation {
     private func start() {
         clients = []
         outcomes = []
-        shell = Shell(shell.configuration, store: store, at: shell.now.monotonic)
-        world.reportedThrough = store.persistedThrough
-        world.check(store)
+        host = TestHost(host.configuration, store: store, at: host.now.monotonic)
+        model.reportedThrough = store.persistedThrough
+        model.check(store)
     }
 
     /// Stops in order and starts again.
@@ -376,21 +376,21 @@ final class Simulation {
         happened.stops += 1
         for client in clients { client.client.makeRoom() }
         let receivers = clients
-        shell.drain()
-        for _ in 0..<1000 where !shell.isDrained {
+        host.drain()
+        for _ in 0..<1000 where !host.isDrained {
             tick()
             while let outcome = store.perform() { outcomes.append(outcome) }
             while !outcomes.isEmpty { report() }
         }
         tick()
-        if !shell.isDrained { world.fail("the drain does not end") }
+        if !host.isDrained { model.fail("the drain does not end") }
         for client in receivers where !client.isClosing && !client.client.isClosed {
-            world.fail("\(client.client.id) was not told that the daemon goes")
+            model.fail("\(client.client.id) was not told that the daemon goes")
         }
         for client in receivers where !client.client.isClosed && !(client.unanswered.isEmpty && client.asked.isEmpty) {
-            world.fail("\(client.client.id) was left without answers: \(client.unanswered) \(client.asked)")
+            model.fail("\(client.client.id) was left without answers: \(client.unanswered) \(client.asked)")
         }
-        store.close(nextSequence: shell.nextSequence)
+        store.close(nextSequence: host.nextSequence)
         start()
     }
 
@@ -411,18 +411,18 @@ final class Simulation {
             attach(client, wish, window: 0, credit: Subscribe.unlimitedCredit, from: .now)
         }
         comeToRest()
-        world.check(store)
-        world.checkComplete(store)
+        model.check(store)
+        model.checkComplete(store)
         for client in clients {
-            client.checkVolatileIsComplete(&world)
+            client.checkVolatileIsComplete(&model)
             if !client.unanswered.isEmpty || !client.asked.isEmpty {
-                world.fail("\(client.client.id) waits for answers: \(client.unanswered) \(client.asked)")
+                model.fail("\(client.client.id) waits for answers: \(client.unanswered) \(client.asked)")
             }
         }
-        for durable in shell.durables {
-            let reader = shell.reader(durable.name, uid: durable.uid)
+        for durable in host.durables {
+            let reader = host.reader(durable.name, uid: durable.uid)
             if reader?.isLive != true {
-                world.fail("'\(durable.name)' is not live: \(durable.state), \(reader as Any)")
+                model.fail("'\(durable.name)' is not live: \(durable.state), \(reader as Any)")
             }
         }
     }
@@ -433,10 +433,10 @@ final class Simulation {
 
     private func comeToRest() {
         for _ in 0..<5000 {
-            shell.advance(.milliseconds(100))
+            host.advance(.milliseconds(100))
             tick()
             while let outcome = store.perform() { outcomes.append(outcome) }
-            var isBusy = !outcomes.isEmpty || shell.wantsTick
+            var isBusy = !outcomes.isEmpty || host.wantsTick
             while !outcomes.isEmpty { report() }
             for client in clients {
                 for (number, hold) in client.holds {
@@ -446,13 +446,13 @@ final class Simulation {
                         isBusy = true
                     }
                     guard let last = hold.open.last else { continue }
-                    client.acknowledge(number, [0...last], &world)
+                    client.acknowledge(number, [0...last], &model)
                     isBusy = true
                 }
             }
             guard isBusy, violations.isEmpty else { return }
         }
-        world.fail("nothing comes to rest")
+        model.fail("nothing comes to rest")
     }
 
     /// All leave: whatever was charged to anybody must have been given back.
@@ -463,20 +463,20 @@ final class Simulation {
         }
         comeToRest()
         for record in store.subscriptions.values {
-            if record.progress.isAttached { world.fail("'\(record.name)' is still held") }
-            if !record.progress.acknowledged.isEmpty { world.fail("'\(record.name)' has \(record.progress)") }
+            if record.progress.isAttached { model.fail("'\(record.name)' is still held") }
+            if !record.progress.acknowledged.isEmpty { model.fail("'\(record.name)' has \(record.progress)") }
             let last = store.messages.last { $0.isFor(record) }?.sequence ?? 0
-            if record.progress.cursor < last { world.fail("'\(record.name)' stays at \(record.progress.cursor)") }
+            if record.progress.cursor < last { model.fail("'\(record.name)' stays at \(record.progress.cursor)") }
         }
-        for client in clients { shell.closed(client.client) }
+        for client in clients { host.closed(client.client) }
         for uid in Self.users {
             for resource in Ledger.Resource.allCases {
-                let amount = shell.amount(of: resource, uid)
-                let held = shell.heldByDurables(resource, uid) ?? amount
-                if amount != held { world.fail("user \(uid) is charged \(amount) and not \(held) for \(resource)") }
+                let amount = host.amount(of: resource, uid)
+                let held = host.heldByDurables(resource, uid) ?? amount
+                if amount != held { model.fail("user \(uid) is charged \(amount) and not \(held) for \(resource)") }
             }
         }
-        if shell.connectionCount != 0 { world.fail("connections are left") }
-        if shell.volatileSubscriptionCount != 0 { world.fail("volatile subscriptions are left") }
+        if host.connectionCount != 0 { model.fail("connections are left") }
+        if host.volatileSubscriptionCount != 0 { model.fail("volatile subscriptions are left") }
     }
 }

@@ -6,7 +6,7 @@ import WireTestSupport
 /// A peer: what it sends, how much its socket takes, and what came out of it.
 final class Client: OutputSink {
     let id: ConnectionID
-    private unowned let shell: Shell
+    private unowned let host: TestHost
     private var reader = OutputReader()
     private(set) var inbox: [Received] = []
     /// Bytes that its socket still takes. One write may go over it, as with a real one.
@@ -17,9 +17,9 @@ final class Client: OutputSink {
     private var unread: [UInt8] = []
     private var lastRequest: UInt64 = 0
 
-    init(id: ConnectionID, shell: Shell) {
+    init(id: ConnectionID, host: TestHost) {
         self.id = id
-        self.shell = shell
+        self.host = host
     }
 
     // MARK: Receiving
@@ -51,14 +51,14 @@ final class Client: OutputSink {
     /// The socket takes more bytes from now on.
     func makeRoom(_ bytes: Int = .max) {
         room = bytes
-        shell.connectionWritable(self)
+        host.connectionWritable(self)
     }
 
     func stopTaking() { room = 0 }
 
-    func flush() { shell.flushed(self) }
+    func flush() { host.flushed(self) }
 
-    func closeWhenFlushed() { shell.closed(self) }
+    func closeWhenFlushed() { host.closed(self) }
 
     // MARK: Sending
 
@@ -67,12 +67,12 @@ final class Client: OutputSink {
     func send(_ bytes: [UInt8]) {
         unread += bytes
         guard isRead, !isClosed else { return }
-        unread.removeFirst(shell.received(unread, from: id))
+        unread.removeFirst(host.received(unread, from: id))
     }
 
     /// It is its turn to have the rest of what it sent processed.
     func continueSending() {
-        unread.removeFirst(shell.received(unread, from: id))
+        unread.removeFirst(host.received(unread, from: id))
     }
 
     func setReading(_ isRead: Bool) {

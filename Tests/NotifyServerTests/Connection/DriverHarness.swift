@@ -13,7 +13,7 @@ import WireTestSupport
 /// A driver on an embedded loop, with a store and a clock that move only when told to.
 final class DriverHarness {
     let loop = EmbeddedEventLoop()
-    let store = HeldStore()
+    let store = ManualStore()
     let log: CapturedLog
     let driver: BrokerDriver
     private let clock = ManualTime()

@@ -3,7 +3,7 @@ import Testing
 @testable import NotifyServer
 
 struct MemoryTrimmerTests {
-    private static let least = MemoryTrimmer.leastFreedBytes
+    private static let least = MemoryTrimmer.minimumFreedBytes
 
     /// Calls the trimmer, and returns whether it trimmed and when it asks to be called again.
     private func call(

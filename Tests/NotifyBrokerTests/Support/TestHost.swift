@@ -7,7 +7,7 @@ import NotifyWire
 import Testing
 
 /// A host that does everything by hand: time, sockets and the store move only when told to.
-final class Shell: BrokerHost {
+final class TestHost: BrokerHost {
     let core: BrokerCore
     let store: FakeStore
     private(set) var now: BrokerTime
@@ -50,7 +50,7 @@ final class Shell: BrokerHost {
     }
 
     func connect(_ peer: Peer, greeting: Hello?) -> Client {
-        let client = Client(id: core.broker.connectionOpened(peer, now: now), shell: self)
+        let client = Client(id: core.broker.connectionOpened(peer, now: now), host: self)
         clients[client.id] = client
         if let greeting {
             client.send(greeting)

@@ -3,7 +3,7 @@ import NotifyLog
 import NotifyWire
 
 /// What is true, as the simulation knows it: survives crashes of the broker.
-struct SimulatedWorld {
+struct ReferenceModel {
     struct Posted {
         var name: [UInt8]
         var object: [UInt8]
@@ -14,7 +14,7 @@ struct SimulatedWorld {
     /// By sequence: what a poster was told or a subscriber was given.
     private(set) var posts: [UInt64: Posted] = [:]
     /// By the id of a durable subscription: what left the broker for it.
-    var handedOver: [DurableID: Set<UInt64>] = [:]
+    var delivered: [DurableID: Set<UInt64>] = [:]
     /// By the id of a durable subscription: what its clients acknowledged.
     var acknowledged: [DurableID: Set<UInt64>] = [:]
     /// Stored posts that were receipted.
@@ -57,7 +57,7 @@ struct SimulatedWorld {
     mutating func checkComplete(_ store: FakeStore) {
         for record in store.subscriptions.values {
             let begin = store.firstCursors[record.id] ?? 0
-            let handed = handedOver[record.id] ?? []
+            let handed = delivered[record.id] ?? []
             for message in store.messages where message.sequence > begin && message.isFor(record) {
                 if !handed.contains(message.sequence) { fail("'\(record.name)' never got \(message.sequence)") }
             }

@@ -1,6 +1,5 @@
+import NotifyWire
 import Testing
-
-@testable import NotifyClient
 
 @Suite struct DurationTextTests {
     @Test(arguments: [
@@ -9,10 +8,5 @@ import Testing
     ])
     func `a duration is shown in seconds, or in milliseconds below one second`(duration: Duration, text: String) {
         #expect(duration.text == text)
-    }
-
-    @Test func `the error for a missing connection names the time that the request waited`() {
-        let error = NotifyError.notConnected(after: .seconds(1), lastFailure: nil)
-        #expect(error.message == "timed out after 1 s without a connection to notifyd; nothing was sent")
     }
 }

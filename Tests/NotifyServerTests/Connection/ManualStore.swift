@@ -2,7 +2,7 @@ import NotifyLog
 import Synchronization
 
 /// A store that keeps what it is asked for until a test answers it.
-final class HeldStore: LogStore {
+final class ManualStore: LogStore {
     private struct Requests {
         var commits: [(batch: CommitBatch, completion: @Sendable (CommitOutcome) -> Void)] = []
         var pages: [(request: PageRequest, completion: @Sendable (Page) -> Void)] = []
