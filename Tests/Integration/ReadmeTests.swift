@@ -64,7 +64,7 @@ extension IntegrationTests {
         func `every linked file exists`(_ page: String) throws {
             let file = URL(filePath: Programs.repository).appending(path: page)
             let text = try String(contentsOf: file, encoding: .utf8)
-            let links = text.matches(of: /\]\(([^):]+)\)/).map { String($0.output.1) }
+            let links = text.matches(of: /\]\(([^):#]+)(?:#[^)]*)?\)/).map { String($0.output.1) }
             #expect(links.count > 10)
             for link in links {
                 let target = file.deletingLastPathComponent().appending(path: link).path()
