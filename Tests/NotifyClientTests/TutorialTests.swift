@@ -6,13 +6,9 @@ import TestSupport
 import Testing
 import UnixSignals
 
-/// The code of the first tutorial, compiled, and compared with what the article shows.
+/// The code of the first tutorial, compiled as it is used: most of it within `withNotifyClient`. A test compares it with
+/// what the article shows.
 @Suite struct TutorialTests {
-    private struct Order: Codable {
-        var number: Int
-        var item: String
-    }
-
     private func bill(_ order: Order) async throws {}
 
     private func connect() async throws {
@@ -24,62 +20,75 @@ import UnixSignals
         // end
     }
 
-    private func post(_ client: NotifyClient) async throws {
-        // snippet
-        try await client.post("orders.created", "order 41")
-        try await client.post("orders.scanned", Data([0x25, 0x50, 0x44, 0x46]))
-        try await client.post(
-            "orders.created", json: Order(number: 42, item: "tea"), object: "shop-1", headers: ["trace": "abc"])
-        // end
-        // snippet
-        try await client.post("orders.paid", "order 42", durability: .synced)
-        // end
+    // snippet
+    struct Order: Codable, Sendable {
+        var number: Int
+        var item: String
+    }
+    // end
+
+    private func post() async throws {
+        try await withNotifyClient { client in
+            // snippet
+            try await client.post("orders.created", "order 41")
+            try await client.post("orders.scanned", Data([0x25, 0x50, 0x44, 0x46]))
+            try await client.post(
+                "orders.created", json: Order(number: 42, item: "tea"), object: "shop-1", headers: ["trace": "abc"])
+            // end
+            // snippet
+            try await client.post("orders.paid", "order 42", durability: .synced)
+            // end
+        }
     }
 
-    private func subscribe(_ client: NotifyClient) async throws {
-        // snippet
-        try await client.withSubscription(to: "orders.>") { subscription in
-            for try await event in subscription {
-                switch event {
-                case .message(let message): print(message.name, message.text ?? "")
-                case .gap(let gap): print(gap)
+    private func subscribe() async throws {
+        try await withNotifyClient { client in
+            // snippet
+            try await client.withSubscription(to: "orders.>") { subscription in
+                for try await event in subscription {
+                    switch event {
+                    case .message(let message): print(message.name, message.text ?? "")
+                    case .gap(let gap): print(gap)
+                    }
                 }
             }
-        }
-        // end
-        // snippet
-        let patterns = ["orders.*", "stock.>"]
-        try await client.withSubscription(to: patterns, limit: 10) { subscription in
-            for try await message in subscription.messages() {
-                switch message.name {
-                case "orders.created": print("new: \(message.text ?? "")")
-                case "orders.paid": print("paid: \(message.text ?? "")")
-                default: print(message.name)
+            // end
+            // snippet
+            let patterns = ["orders.*", "stock.>"]
+            try await client.withSubscription(to: patterns, limit: 10) { subscription in
+                for try await message in subscription.messages() {
+                    switch message.name {
+                    case "orders.created": print("new: \(message.text ?? "")")
+                    case "orders.paid": print("paid: \(message.text ?? "")")
+                    default: print(message.name)
+                    }
                 }
             }
+            // end
+            // snippet
+            try await client.subscribe(to: "orders.>", as: .durable("billing"), onGap: { print($0) }) { message in
+                let order = try message.decode(as: Order.self)
+                try await bill(order)
+            }
+            // end
         }
-        // end
-        // snippet
-        try await client.subscribe(to: "orders.>", as: .durable("billing"), onGap: { print($0) }) { message in
-            let order = try message.decode(as: Order.self)
-            try await bill(order)
-        }
-        // end
     }
 
-    private func decode(_ client: NotifyClient) async throws {
-        // snippet
-        try await client.withSubscription(to: "orders.*", as: .durable("billing")) { subscription in
-            for try await order in subscription.messages(as: Order.self) {
-                do {
-                    try await bill(order.value)
-                } catch let error as NotifyError where error.code == .coding {
-                    print("skipped: \(error)")
+    private func decode() async throws {
+        try await withNotifyClient { client in
+            // snippet
+            try await client.withSubscription(to: "orders.*", as: .durable("billing")) { subscription in
+                for try await order in subscription.messages(as: Order.self) {
+                    do {
+                        try await bill(order.value)
+                    } catch let error as NotifyError where error.code == .coding {
+                        print("skipped: \(error)")
+                    }
+                    order.acknowledge()
                 }
-                order.acknowledge()
             }
+            // end
         }
-        // end
     }
 
     private func serve() async throws {
@@ -105,12 +114,14 @@ import UnixSignals
         // end
     }
 
-    private func fail(_ client: NotifyClient) async throws {
+    private func fail() async throws {
         // snippet
-        do {
-            try await client.post("orders.created", "order 43")
-        } catch let error where error.code == .outcomeUnknown {
-            // The daemon may have the message. Posting it again may post it twice.
+        try await withNotifyClient { client in
+            do {
+                try await client.post("orders.created", "order 43")
+            } catch let error as NotifyError where error.code == .outcomeUnknown {
+                // The daemon may have the message. Posting it again may post it twice.
+            }
         }
         // end
     }
