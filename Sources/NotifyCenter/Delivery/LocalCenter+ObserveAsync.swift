@@ -3,7 +3,8 @@ extension LocalCenter {
     /// Observes names in tasks or on a queue until the token is released.
     ///
     /// An `async` closure selects this overload, also without `on:`. Notifications are buffered for the observer, which gets
-    /// them in the order of the posts. A closure that belongs to a global actor, such as `{ @MainActor in … }`, runs there.
+    /// them in the order of the posts. A closure that belongs to a global actor, such as `{ @MainActor in … }`, runs there; if
+    /// it is not `async`, write `on: .serially` before it.
     ///
     /// No call begins after the observation has ended. A call that has begun on another thread goes on, and is not cancelled.
     ///
