@@ -31,10 +31,10 @@ package struct Broker: ~Copyable {
     package struct DaemonInfo: Sendable {
         var version: String
         /// Random; different after every start.
-        var instance: ClientInstance
+        var instance: InstanceID
         var started: BrokerTime
 
-        package init(version: String, instance: ClientInstance, started: BrokerTime) {
+        package init(version: String, instance: InstanceID, started: BrokerTime) {
             self.version = version
             self.instance = instance
             self.started = started

@@ -148,7 +148,7 @@ extension IntegrationTests {
 
         @Test func `a client with the same instance takes over its own attachment`() async throws {
             let daemon = try await Daemon.start()
-            let instance = ClientInstance.random()
+            let instance = InstanceID.random()
             let first = try RawClient(daemon, instance: instance)
             try first.subscribe("a", as: 4, durable: "mine")
             let receipt = try first.post("a", "1")

@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    /// Forms that are not the shortest decimal of a uid name nobody, so that no second spelling opens a part.
+    /// Forms other than the shortest decimal name no user, so that a uid has only one spelling.
     @Test(arguments: [
         "01000", "+1000", "1000x", "x", "4294967296", "00", "-1", "10000000000", "\u{FF11}", "1e3", "0x3e8",
     ])

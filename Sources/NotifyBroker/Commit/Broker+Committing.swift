@@ -30,7 +30,7 @@ extension Broker {
     }
 
     private mutating func succeeded(_ batch: InFlightBatch) {
-        storageWorks()
+        storageSucceeded()
         statistics.stored += UInt64(batch.messageCount)
         for part in batch.log.sealed {
             deliverToLiveReaders(part)
@@ -89,8 +89,8 @@ extension Broker {
         if commits.storageFailed(failure, now: now.monotonic) { reportHealth() }
     }
 
-    private mutating func storageWorks() {
-        if commits.storageWorks() { reportHealth() }
+    private mutating func storageSucceeded() {
+        if commits.storageSucceeded() { reportHealth() }
         readers.retryPages()
     }
 }

@@ -188,7 +188,7 @@ struct CommitPipeline {
     }
 
     /// Notes that a commit succeeded. Returns whether the health changed.
-    mutating func storageWorks() -> Bool { health.set(nil) }
+    mutating func storageSucceeded() -> Bool { health.set(nil) }
 
     func responseDeadline(pageStarted: Duration?) -> Duration? {
         health.responseDeadline(since: .earlier(inFlight?.started, pageStarted))

@@ -40,7 +40,7 @@ struct Connection {
     /// The peer's identity, with groups, for rights.
     let identity: IdentityID
     var session: Session
-    var instance = ClientInstance(high: 0, low: 0)
+    var instance = InstanceID(high: 0, low: 0)
     var overflow = OverflowPolicy.dropOldest
     var subscriptions: [UInt32: Subscription] = [:]
     /// The registration in the center for all its volatile subscriptions; nil before the first one.

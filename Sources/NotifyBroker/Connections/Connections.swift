@@ -93,12 +93,12 @@ struct Connections {
         guard let earliestDeadline, earliestDeadline <= now else { return [] }
         let all = timed
         self.earliestDeadline = nil
-        var late: [ConnectionSlot] = []
+        var expired: [ConnectionSlot] = []
         for slot in all {
             guard let deadline = self[slot].session.deadline else { continue }
-            if deadline <= now { late.append(slot) } else { watchDeadline(of: slot) }
+            if deadline <= now { expired.append(slot) } else { watchDeadline(of: slot) }
         }
-        return late.sorted()
+        return expired.sorted()
     }
 
     // MARK: Reading

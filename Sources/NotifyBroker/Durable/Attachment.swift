@@ -5,7 +5,7 @@ struct Attachment: Equatable {
     let connection: ConnectionID
     /// The number that the client assigned to the subscription on that connection.
     let number: UInt32
-    let instance: ClientInstance
+    let instance: InstanceID
     let identity: IdentityID
     let pid: UInt32
     let request: UInt64

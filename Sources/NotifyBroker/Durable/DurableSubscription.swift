@@ -75,7 +75,7 @@ struct DurableSubscription {
 
     /// Decides whether a client may attach on a connection.
     func attachRequested(
-        by instance: ClientInstance, on connection: ConnectionID, filter: SubscriptionFilter
+        by instance: InstanceID, on connection: ConnectionID, filter: SubscriptionFilter
     ) -> AttachDecision {
         guard self.filter == filter else {
             return .refused(

@@ -114,8 +114,8 @@ struct Egress {
     mutating func encode(_ stamp: Stamp, _ parts: MessageParts) -> OutboxSpan.SourceRange {
         if volatileWriter.buffer.writerIndex >= Self.blockBytes { endVolatileBlock() }
         let source = volatileSource ?? beginVolatileBlock()
-        let place = volatileWriter.append(stamp, parts)
-        return OutboxSpan.SourceRange(source: source, start: place.start, end: place.end)
+        let range = volatileWriter.append(stamp, parts)
+        return OutboxSpan.SourceRange(source: source, start: range.start, end: range.end)
     }
 
     private mutating func beginVolatileBlock() -> UInt32 {
@@ -134,11 +134,11 @@ struct Egress {
         sources[Int(source)] = Source(volatileWriter.seal())
     }
 
-    /// Returns the position of a message in the log's open block as a place in one of the tick's sources.
-    mutating func rangeInOpenBlock(_ place: (start: Int, end: Int)) -> OutboxSpan.SourceRange {
+    /// Returns the position of a message in the log's open block as a range of one of the tick's sources.
+    mutating func rangeInOpenBlock(_ range: (start: Int, end: Int)) -> OutboxSpan.SourceRange {
         let source = logSource ?? addUnfinishedSource()
         logSource = source
-        return OutboxSpan.SourceRange(source: source, start: place.start, end: place.end)
+        return OutboxSpan.SourceRange(source: source, start: range.start, end: range.end)
     }
 
     /// Whether outboxes hold spans of the log's open block: then it must be sealed and passed to `openBlockEnded` at the
@@ -153,14 +153,14 @@ struct Egress {
 
     /// Adds an encoded message to the outboxes of the volatile subscribers: the first `count` registrations.
     @inline(__always)
-    mutating func fanOut(_ resolution: Resolution, count: Int, _ place: OutboxSpan.SourceRange, sequence: UInt64) {
+    mutating func fanOut(_ resolution: Resolution, count: Int, _ range: OutboxSpan.SourceRange, sequence: UInt64) {
         guard count > 0 else { return }
-        Self.fanOut(resolution, count, place, sequence, &outboxes, &touched)
+        Self.fanOut(resolution, count, range, sequence, &outboxes, &touched)
     }
 
     @inline(__always)
     private static func fanOut(
-        _ resolution: Resolution, _ count: Int, _ place: OutboxSpan.SourceRange, _ sequence: UInt64,
+        _ resolution: Resolution, _ count: Int, _ range: OutboxSpan.SourceRange, _ sequence: UInt64,
         _ outboxes: inout ContiguousArray<Outbox>, _ touched: inout [ConnectionSlot]
     ) {
         // Checks once whether the array is uniquely referenced, not once per delivery.
@@ -170,7 +170,7 @@ struct Egress {
                 // An outbox whose last span is extended was touched with that span.
                 guard
                     outboxes[slot.index].appendVolatile(
-                        source: place.source, start: place.start, end: place.end, sequence: sequence),
+                        source: range.source, start: range.start, end: range.end, sequence: sequence),
                     !outboxes[slot.index].isTouched
                 else { continue }
                 outboxes[slot.index].isTouched = true
@@ -220,7 +220,7 @@ struct Egress {
 
     // MARK: The end of a tick
 
-    /// FairScheduler the tick's spans into chunks that the host can take. Returns the messages delivered since the last call.
+    /// Turns the tick's spans into chunks that the host can take. Returns the messages delivered since the last call.
     mutating func seal() -> Counts {
         endVolatileBlock()
         for slot in touched {

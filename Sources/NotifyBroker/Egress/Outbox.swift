@@ -93,7 +93,7 @@ struct Outbox {
 
     // MARK: At the end of a tick
 
-    /// FairScheduler the tick's spans into chunks. `source` returns the finished buffer of a span. Returns the numbers of
+    /// Turns the tick's spans into chunks. `source` returns the finished buffer of a span. Returns the numbers of
     /// volatile and of durable messages.
     mutating func seal(_ source: (UInt32) -> Egress.Source) -> (volatile: UInt64, durable: UInt64) {
         begin(.none)

@@ -36,7 +36,7 @@ final class ClientCore: Sendable {
 
     init(
         configuration: NotifyClient.Configuration, logger: Logger?, clock: (any ClientClock)? = nil,
-        instance: ClientInstance = .random()
+        instance: InstanceID = .random()
     ) {
         self.configuration = configuration
         self.logger = logger

@@ -28,7 +28,7 @@ struct ClientMachine: ~Copyable {
     static let outgoingBytes = 1 << 20
 
     let settings: NotifyClient.Configuration
-    let instance: ClientInstance
+    let instance: InstanceID
 
     var connection: ClientConnectionMachine
     var requests = RequestTable<PendingRequest>()
@@ -49,7 +49,7 @@ struct ClientMachine: ~Copyable {
     /// Set when the client was shut down gracefully while subscriptions were open.
     var shutdown: GracefulShutdown?
 
-    init(_ settings: NotifyClient.Configuration, instance: ClientInstance) {
+    init(_ settings: NotifyClient.Configuration, instance: InstanceID) {
         self.settings = settings
         self.instance = instance
         connection = ClientConnectionMachine(settings.connectionSettings)

@@ -5,7 +5,7 @@ import NotifyWire
 enum NameRights {
     /// Whether `uid` may post under `name`.
     static func mayPost(_ name: UnsafeRawBufferPointer, uid: UInt32) -> Bool {
-        !ReservedNames.isDaemons(name) && mayReceive(name, uid: uid)
+        !ReservedNames.isReserved(name) && mayReceive(name, uid: uid)
     }
 
     /// Whether `uid` may receive messages posted under `name`.
@@ -24,7 +24,7 @@ enum NameRights {
 
     /// The rule that restricts `name`, for error messages; nil if none does.
     static func rule(for name: UnsafeRawBufferPointer) -> String? {
-        if ReservedNames.isDaemons(name) { return "names under notifyd are reserved for the daemon" }
+        if ReservedNames.isReserved(name) { return "names under notifyd are reserved for the daemon" }
         guard let owner = owner(of: name) else { return nil }
         let token = String(decoding: name.slice(from: name.firstToken.count + 1).firstToken, as: UTF8.self)
         return "names under user.\(token) belong to " + (owner.map { "uid \($0)" } ?? "root")

@@ -49,7 +49,7 @@ struct ConfigurationFile {
         // Yams parses a file with nothing but comments as an empty scalar.
         if case .scalar(let scalar) = root, scalar.string.isEmpty { return }
         guard case .mapping(let mapping) = root else {
-            throw wrong(root.mark, "expected settings of the form \"key: value\"")
+            throw invalid(root.mark, "expected settings of the form \"key: value\"")
         }
         try readSettings(mapping, under: [])
     }
@@ -69,7 +69,7 @@ struct ConfigurationFile {
     private mutating func readSettings(_ mapping: Node.Mapping, under parents: [String]) throws(ServerError) {
         for (keyNode, valueNode) in mapping {
             guard case .scalar(let keyScalar) = keyNode else {
-                throw wrong(keyNode.mark, "expected a setting's name before the colon")
+                throw invalid(keyNode.mark, "expected a setting's name before the colon")
             }
             let components = parents + [keyScalar.string]
             let key = components.joined(separator: ".")
@@ -79,7 +79,7 @@ struct ConfigurationFile {
             }
             let known = knownNames(under: components)
             guard !known.isEmpty else {
-                throw wrong(
+                throw invalid(
                     keyNode.mark,
                     "unknown key \"\(key)\", expected one of \(Self.list(knownNames(under: parents)))")
             }
@@ -89,7 +89,7 @@ struct ConfigurationFile {
             case .scalar(let scalar) where scalar.string.isEmpty && scalar.style == .plain:
                 continue
             default:
-                throw wrong(valueNode.mark, "\(key): expected settings below it, such as \(Self.list(known))")
+                throw invalid(valueNode.mark, "\(key): expected settings below it, such as \(Self.list(known))")
             }
         }
     }
@@ -102,20 +102,20 @@ struct ConfigurationFile {
         do {
             lists[setting.key] = try list.read(node, of: setting.key)
         } catch {
-            throw wrong(error.mark, error.problem)
+            throw invalid(error.mark, error.problem)
         }
     }
 
     private func value(of node: Node, for setting: ConfigurationSetting) throws(ServerError) -> ConfigValue {
         guard case .scalar(let scalar) = node else {
-            throw wrong(node.mark, "\(setting.key): expected \(setting.expectation), not a list or mapping")
+            throw invalid(node.mark, "\(setting.key): expected \(setting.expectation), not a list or mapping")
         }
         // The tag counts as well as the content: "5" in quotes is text, not a number.
         var trial = ServerConfiguration(socketPath: "", socketMode: 0, databasePath: "")
         guard let content = Self.content(of: node, for: setting), setting.apply(content, to: &trial),
             setting.isAllowedInFile(content)
         else {
-            throw wrong(node.mark, "\(setting.key): expected \(setting.expectation), not \(scalar.asWritten)")
+            throw invalid(node.mark, "\(setting.key): expected \(setting.expectation), not \(scalar.asWritten)")
         }
         return ConfigValue(content, isSecret: false)
     }
@@ -143,7 +143,7 @@ struct ConfigurationFile {
 
     private static func list(_ names: [String]) -> String { names.joined(separator: ", ") }
 
-    private func wrong(_ mark: Mark?, _ problem: String) -> ServerError {
+    private func invalid(_ mark: Mark?, _ problem: String) -> ServerError {
         let place = mark.map { "\(path):\($0.line)" } ?? path
         return ServerError(.configurationInvalid, "\(place): \(problem)")
     }
@@ -152,9 +152,9 @@ struct ConfigurationFile {
         switch error {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
             .composer(_, let problem, let mark, _):
-            wrong(mark, "not YAML: \(problem)")
+            invalid(mark, "not YAML: \(problem)")
         case .duplicatedKeysInMapping(let duplicates, let context):
-            wrong(context.mark, "duplicate key: \(duplicates.sorted().joined(separator: ", "))")
+            invalid(context.mark, "duplicate key: \(duplicates.sorted().joined(separator: ", "))")
         default:
             ServerError(.configurationInvalid, "\(path): not YAML text")
         }

@@ -142,14 +142,14 @@ private struct ConfigurationLayer {
                 let key = AbsoluteConfigKey(setting.components)
                 content = try provider.value(forKey: key, type: type).value?.content
             } catch {
-                throw wrong(setting)
+                throw invalid(setting)
             }
             guard let content else { continue }
-            guard setting.apply(content, to: &configuration) else { throw wrong(setting) }
+            guard setting.apply(content, to: &configuration) else { throw invalid(setting) }
         }
     }
 
-    private func wrong(_ setting: ConfigurationSetting) -> ServerError {
+    private func invalid(_ setting: ConfigurationSetting) -> ServerError {
         ServerError(.configurationInvalid, "\(name(setting)): expected \(setting.expectation)")
     }
 }

@@ -8,7 +8,7 @@ struct ReadBudget {
 
     mutating func turnBegan() { bytesLeft = Self.bytesPerTurn }
 
-    mutating func hasRead(_ bytes: Int) { bytesLeft -= bytes }
+    mutating func spend(_ bytes: Int) { bytesLeft -= bytes }
 
     /// How many bytes the next read of a connection may take.
     var limit: Int { max(bytesLeft, Self.minimumBytes) }

@@ -50,7 +50,7 @@ struct SharedReadAllocator: RecvByteBufferAllocator {
 
     mutating func record(actualReadBytes: Int) -> Bool {
         hasRead = true
-        driver.value.readBudget.hasRead(actualReadBytes)
+        driver.value.readBudget.spend(actualReadBytes)
         return true
     }
 }

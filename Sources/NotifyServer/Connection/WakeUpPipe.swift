@@ -8,7 +8,7 @@ import SystemPackage
 struct WakeUpPipe {
     private let writeEnd: SystemPackage.FileDescriptor
 
-    /// - Parameter action: Called on the event loop for each `raise`.
+    /// - Parameter action: Called on the event loop for each `signal`.
     static func open(on eventLoop: any EventLoop, action: @escaping @Sendable () -> Void) async throws -> WakeUpPipe {
         let ends = try SystemPackage.FileDescriptor.pipe()
         for end in [ends.readEnd, ends.writeEnd] { _ = fcntl(end.rawValue, F_SETFD, FD_CLOEXEC) }
@@ -23,7 +23,7 @@ struct WakeUpPipe {
     }
 
     /// Wakes the loop. Must not be called again before the action was called.
-    func raise() {
+    func signal() {
         // This can't block or fail: the pipe is empty, and its read end is open for as long as the loop runs.
         _ = withUnsafeBytes(of: UInt8(1)) { try? writeEnd.write($0) }
     }

@@ -42,7 +42,7 @@ extension Server {
         let driver = try await eventLoop.submit { makeDriver(store, eventLoop) }.get()
         let wakeUp = try await WakeUpPipe.open(on: eventLoop) { driver.value.wokenUp() }
         try await eventLoop.flatSubmit {
-            driver.value.requestWakeUp = wakeUp.raise
+            driver.value.requestWakeUp = wakeUp.signal
             return driver.value.start()
         }.get()
         reloads.set { eventLoop.execute { driver.value.repairStorage() } }

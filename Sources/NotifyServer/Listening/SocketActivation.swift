@@ -58,17 +58,17 @@ package enum SocketActivation {
 
     private static func verify(_ descriptor: CInt) throws(ServerError) {
         guard option(SO_DOMAIN, of: descriptor) == AF_UNIX else {
-            throw wrongKind("is not a Unix socket")
+            throw invalidSocket("is not a Unix socket")
         }
         guard option(SO_TYPE, of: descriptor) == CInt(SOCK_STREAM.rawValue) else {
-            throw wrongKind("is not a stream socket")
+            throw invalidSocket("is not a stream socket")
         }
         guard option(SO_ACCEPTCONN, of: descriptor) == 1 else {
-            throw wrongKind("does not listen (is Accept=yes set?)")
+            throw invalidSocket("does not listen (is Accept=yes set?)")
         }
     }
 
-    private static func wrongKind(_ problem: String) -> ServerError {
+    private static func invalidSocket(_ problem: String) -> ServerError {
         ServerError(
             .socketActivationInvalid,
             "the socket that systemd passed \(problem): the socket unit must have ListenStream= with a path and Accept=no"

@@ -44,13 +44,13 @@ struct PageReader {
         let matched = matchCache.count
         matchLimit += matched
         block.frames.reserveCapacity(log.pageCapacity)
-        try readToTheEnd()
+        try readToEnd()
         log.readWork.namesMatched += UInt64(matchCache.count - matched)
         log.pageCapacity = min(max(4096, block.frames.readableBytes), log.options.pageBytes)
         return (Page.Content(block: block, scannedThrough: scannedThrough), matchCache)
     }
 
-    private mutating func readToTheEnd() throws {
+    private mutating func readToEnd() throws {
         guard scannedThrough < log.persistedThrough else {
             scannedThrough = log.persistedThrough
             return

@@ -22,8 +22,8 @@ enum NameListEncoding {
         }
 
         mutating func next() -> UInt32? {
-            guard let distance = numbers.next() else { return nil }
-            previous &+= distance
+            guard let delta = numbers.next() else { return nil }
+            previous &+= delta
             return UInt32(truncatingIfNeeded: previous)
         }
     }

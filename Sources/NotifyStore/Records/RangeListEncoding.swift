@@ -1,6 +1,6 @@
 import NotifyWire
 
-/// Encodes acknowledged ranges for the database: for each range, the distance from the last sequence of the range
+/// Encodes acknowledged ranges for the database: for each range, the delta from the last sequence of the range
 /// before it (from 0 for the first range) and its length minus one, as varints.
 enum RangeListEncoding {
     /// Returns nil if the ranges are not in ascending order, which can't be decoded.
@@ -22,8 +22,8 @@ enum RangeListEncoding {
         var reader = Varint.Reader(bytes)
         var previous: UInt64 = 0
         while !reader.isAtEnd {
-            guard let distance = reader.next(), let length = reader.next() else { return nil }
-            let first = previous &+ distance
+            guard let delta = reader.next(), let length = reader.next() else { return nil }
+            let first = previous &+ delta
             let last = first &+ length
             guard first >= previous, last >= first else { return nil }
             ranges.append(SequenceRange(first: first, last: last))

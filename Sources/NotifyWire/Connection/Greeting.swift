@@ -1,7 +1,7 @@
 package import NIOCore
 
 /// The random 16-byte identifier of a client, the same across its reconnects, or of one run of the daemon.
-package struct ClientInstance: Hashable, Sendable {
+package struct InstanceID: Hashable, Sendable {
     package var high: UInt64
     package var low: UInt64
 
@@ -10,8 +10,8 @@ package struct ClientInstance: Hashable, Sendable {
         self.low = low
     }
 
-    package static func random() -> ClientInstance {
-        ClientInstance(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
+    package static func random() -> InstanceID {
+        InstanceID(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
     }
 }
 
@@ -35,11 +35,11 @@ package struct Hello: ControlFrame {
     package var lowestVersion: UInt16
     package var highestVersion: UInt16
     package var overflow: OverflowPolicy
-    package var instance: ClientInstance
+    package var instance: InstanceID
 
     package init(
         lowestVersion: UInt16 = currentVersion, highestVersion: UInt16 = currentVersion,
-        overflow: OverflowPolicy = .dropOldest, instance: ClientInstance
+        overflow: OverflowPolicy = .dropOldest, instance: InstanceID
     ) {
         self.lowestVersion = lowestVersion
         self.highestVersion = highestVersion
@@ -56,7 +56,7 @@ package struct Hello: ControlFrame {
         highestVersion = try body.integer()
         let policy: UInt8 = try body.integer()
         try body.skip(3)
-        instance = ClientInstance(high: try body.integer(), low: try body.integer())
+        instance = InstanceID(high: try body.integer(), low: try body.integer())
         guard let overflow = OverflowPolicy(rawValue: policy) else {
             throw WireError(.invalidArgument, "unknown overflow policy \(policy): expected 0, 1 or 2")
         }
@@ -91,16 +91,16 @@ package struct Welcome: ControlFrame {
     package var maximumWindow: UInt32
     package var maximumSubscriptions: UInt32
     /// Identifies this run of the daemon; different after every start.
-    package var daemonInstance: ClientInstance
+    package var daemonInstance: InstanceID
     /// The client's instance, as received in the hello.
-    package var clientInstance: ClientInstance
+    package var clientInstance: InstanceID
     /// The daemon's release, for display only.
     package var daemonVersion: String
 
     package init(
         version: UInt16, uid: UInt32, gid: UInt32, pid: UInt32, maximumPayloadBytes: UInt32, postWindow: UInt32,
-        maximumWindow: UInt32, maximumSubscriptions: UInt32, daemonInstance: ClientInstance,
-        clientInstance: ClientInstance, daemonVersion: String
+        maximumWindow: UInt32, maximumSubscriptions: UInt32, daemonInstance: InstanceID,
+        clientInstance: InstanceID, daemonVersion: String
     ) {
         self.version = version
         self.uid = uid
@@ -125,8 +125,8 @@ package struct Welcome: ControlFrame {
         postWindow = try body.integer()
         maximumWindow = try body.integer()
         maximumSubscriptions = try body.integer()
-        daemonInstance = ClientInstance(high: try body.integer(), low: try body.integer())
-        clientInstance = ClientInstance(high: try body.integer(), low: try body.integer())
+        daemonInstance = InstanceID(high: try body.integer(), low: try body.integer())
+        clientInstance = InstanceID(high: try body.integer(), low: try body.integer())
         let length: UInt8 = try body.integer()
         daemonVersion = try body.string(Int(length))
         _ = body.rest()

@@ -7,14 +7,14 @@ package enum ReservedNames {
     package static let daemonToken = "notifyd"
 
     /// Whether `name` is reserved for the daemon.
-    package static func isDaemons(_ name: UnsafeRawBufferPointer) -> Bool {
+    package static func isReserved(_ name: UnsafeRawBufferPointer) -> Bool {
         guard name.first == UInt8(ascii: "n") else { return false }
         return name.firstToken.elementsEqual(daemonToken.utf8)
     }
 
     /// Whether `pattern`, which matches `name` by its tokens, may receive it.
     package static func isVisible(_ name: UnsafeRawBufferPointer, to pattern: NamePattern) -> Bool {
-        !isDaemons(name) || !pattern.startsWithWildcard
+        !isReserved(name) || !pattern.startsWithWildcard
     }
 }
 

@@ -20,7 +20,7 @@ package enum HeaderList {
             try check(key: header.key)
             headers.append(header)
         }
-        try checkKeysDiffer(headers)
+        try checkKeysAreUnique(headers)
         return headers
     }
 
@@ -50,12 +50,12 @@ package enum HeaderList {
         }
         guard bytes.count <= Limits.headerBytes else { throw tooLong(bytes.count) }
         guard headers.count <= Limits.headerCount else { throw tooMany }
-        try checkKeysDiffer(headers)
+        try checkKeysAreUnique(headers)
         return bytes
     }
 
     /// Compares keys by their bytes: `String` compares by canonical equivalence, which other languages do not.
-    private static func checkKeysDiffer(_ headers: [(key: String, value: String)]) throws(WireError) {
+    private static func checkKeysAreUnique(_ headers: [(key: String, value: String)]) throws(WireError) {
         guard headers.count > 1 else { return }
         var keys: Set<[UInt8]> = []
         for (key, _) in headers where !keys.insert(Array(key.utf8)).inserted {

@@ -24,20 +24,20 @@ final class RawClient {
 
     /// Connects and greets.
     convenience init(
-        _ daemon: Daemon, instance: ClientInstance = .random(), overflow: OverflowPolicy = .dropOldest
+        _ daemon: Daemon, instance: InstanceID = .random(), overflow: OverflowPolicy = .dropOldest
     ) throws {
         try self.init(path: daemon.socket, instance: instance, overflow: overflow)
     }
 
     convenience init(
-        path: String, instance: ClientInstance = .random(), overflow: OverflowPolicy = .dropOldest
+        path: String, instance: InstanceID = .random(), overflow: OverflowPolicy = .dropOldest
     ) throws {
         self.init(try RawSocket(path: path))
         try greet(instance: instance, overflow: overflow)
     }
 
     @discardableResult
-    func greet(instance: ClientInstance = .random(), overflow: OverflowPolicy = .dropOldest) throws -> Welcome {
+    func greet(instance: InstanceID = .random(), overflow: OverflowPolicy = .dropOldest) throws -> Welcome {
         try send(Hello(overflow: overflow, instance: instance))
         return try wait("a welcome") { if case .welcome(let welcome) = $0 { welcome } else { nil } }
     }

@@ -113,7 +113,7 @@ struct BadInputTests {
         host.closed(client)
         #expect(host.holdsNothing(1000))
         host.core.broker.connectionClosed(client.id)
-        #expect(host.received([1, 2, 3], from: client.id) == 3, "late bytes are nobody's")
+        #expect(host.received([1, 2, 3], from: client.id) == 3, "bytes after the end are discarded")
         host.core.broker.connectionWritable(client.id)
         _ = host.core.broker.settle(client.id, isBlocked: false, now: host.now)
         let late = host.core.broker.nextOutput(for: client.id)

@@ -20,7 +20,7 @@ struct DrainTests {
         poster.ping()
         host.tick()
         #expect(!host.isDrained)
-        #expect(poster.inbox.isEmpty, "nothing is told before it is committed")
+        #expect(poster.inbox.isEmpty, "no receipt precedes the commit")
         host.run()
         #expect(host.isDrained)
         let received = poster.take()

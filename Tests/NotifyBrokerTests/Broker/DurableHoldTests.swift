@@ -184,7 +184,7 @@ struct DurableHoldTests {
         #expect(host.store.subscriptions.count == 1)
     }
 
-    /// A removal that waits behind a creation that fails must not free the place of whoever came to it since.
+    /// A removal pending behind a failed creation must not free the slot of a subscription that reuses it.
     @Test func `a removal after a failed creation does not affect other subscriptions`() {
         let host = TestHost()
         let client = host.connect()
@@ -318,7 +318,7 @@ struct DurableHoldTests {
         client.remove("inbox")
         client.subscribe(2, ["a"], durable: "inbox")
         host.tick()
-        #expect(client.takeErrors().map(\.code) == [61, 61], "nobody's while it is being removed")
+        #expect(client.takeErrors().map(\.code) == [61, 61], "no client attaches while it is being removed")
         host.work(failingWith: .broken)
         host.tick()
         #expect(client.takeErrors().map(\.code) == code(.storageFailed))
@@ -328,7 +328,7 @@ struct DurableHoldTests {
         #expect(host.store.subscriptions.isEmpty)
         client.post("a")
         host.run()
-        #expect(host.store.messages.isEmpty, "nobody is left to store it for")
+        #expect(host.store.messages.isEmpty, "no durable subscription is left to store it for")
         client.subscribe(2, ["z"], durable: "inbox")
         host.run()
         #expect(host.store.subscriptions.keys.sorted() == [DurableID(2)], "under an id of its own")

@@ -22,7 +22,7 @@ struct GreetingTests {
                     Welcome(
                         version: 1, uid: 5, gid: 6, pid: 7, maximumPayloadBytes: 1 << 20, postWindow: 8192,
                         maximumWindow: 16_384, maximumSubscriptions: 4096,
-                        daemonInstance: ClientInstance(high: 1, low: 2), clientInstance: .one, daemonVersion: "1.2.3"))
+                        daemonInstance: InstanceID(high: 1, low: 2), clientInstance: .one, daemonVersion: "1.2.3"))
             ])
     }
 
@@ -96,7 +96,7 @@ struct GreetingTests {
         #expect(client.isClosed)
         other.ping()
         host.run()
-        #expect(other.take() == [.pong(Pong(request: 1))], "nobody else notices")
+        #expect(other.take() == [.pong(Pong(request: 1))], "other connections are not affected")
     }
 
     @Test func `a silent connection is closed at the greeting deadline`() {

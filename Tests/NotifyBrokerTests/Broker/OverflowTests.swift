@@ -4,7 +4,7 @@ import NotifyLog
 import NotifyWire
 import Testing
 
-/// Connections that do not read: what is dropped, what is told, what is held back.
+/// Connections that do not read: drops, gaps and back-pressure.
 struct OverflowTests {
     private func host(_ change: (inout BrokerConfiguration) -> Void = { _ in }) -> TestHost {
         var configuration = BrokerConfiguration()

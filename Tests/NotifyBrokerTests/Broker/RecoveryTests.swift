@@ -32,7 +32,7 @@ struct RecoveryTests {
         #expect(held.map(\.sequence) == seen.map(\.sequence), "the acknowledgement was not committed")
         #expect(held.allSatisfy { $0.isRedelivery })
         #expect(left.map(\.sequence) == seen.map(\.sequence))
-        #expect(left.allSatisfy { !$0.isRedelivery }, "nobody had it")
+        #expect(left.allSatisfy { !$0.isRedelivery }, "none was delivered before")
         next.post("a")
         host.run()
         #expect(next.takeMessages().allSatisfy { !$0.isRedelivery }, "new ones were not seen")

@@ -124,8 +124,8 @@ struct CommitPipelineTests {
         let retry = try #require(begin(&pipeline, at: configuration.storageRetryDelay))
         #expect(retry.reserveBelow != nil)
         #expect(finish(&pipeline, retry) != nil)
-        #expect(pipeline.storageWorks() == true)
-        #expect(pipeline.storageWorks() == false)
+        #expect(pipeline.storageSucceeded() == true)
+        #expect(pipeline.storageSucceeded() == false)
     }
 
     @Test func `a store without an answer is reported once`() throws {

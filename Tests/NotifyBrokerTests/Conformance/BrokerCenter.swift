@@ -7,7 +7,8 @@ import Testing
 
 /// The broker as a center: each observation is a subscription of a client of its own, and one more client posts.
 ///
-/// Whose connection is written to first is nobody's promise: observers are called in the order of their subscriptions.
+/// The order in which connections are written to is unspecified: observers are called in the order of their
+/// subscriptions.
 final class BrokerCenter: ConformingCenter {
     typealias Body = @Sendable (String, String?) -> Void
 

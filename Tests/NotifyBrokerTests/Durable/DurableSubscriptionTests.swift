@@ -51,7 +51,7 @@ struct DurableSubscriptionTests {
     }
 
     @Test func `a subscription that is being removed can't be attached`() throws {
-        for instance in [ClientInstance.one, .two] {
+        for instance in [InstanceID.one, .two] {
             guard
                 case .refused(let error, _) = try DurableState.removing.durable()
                     .attachRequested(by: instance, on: .another, filter: .everything)
@@ -65,7 +65,7 @@ struct DurableSubscriptionTests {
 
     @Test func `only the requested attachment is committed`() throws {
         var durable = DurableSubscription.make()
-        #expect(durable.attachmentCommitted(.test()) == false, "nobody has asked")
+        #expect(durable.attachmentCommitted(.test()) == false, "no attachment was requested")
         durable.attached(.test(), credit: 3)
         #expect(durable.room == 0, "nothing is handed over before the commit")
         #expect(durable.attachmentCommitted(.test(request: 2)) == false, "an earlier one's outcome is late")
@@ -126,9 +126,9 @@ enum DurableState: CaseIterable {
     }
 }
 
-extension ClientInstance {
-    static let one = ClientInstance(high: 0, low: 1)
-    static let two = ClientInstance(high: 0, low: 2)
+extension InstanceID {
+    static let one = InstanceID(high: 0, low: 1)
+    static let two = InstanceID(high: 0, low: 2)
 }
 
 extension SubscriptionFilter {

@@ -7,7 +7,7 @@ import WireTestSupport
 
 /// The identity that the log keeps with a durable subscription.
 struct OwnerTests {
-    private func attach(_ host: TestHost, groups: [UInt32], instance: ClientInstance = .one) -> Client {
+    private func attach(_ host: TestHost, groups: [UInt32], instance: InstanceID = .one) -> Client {
         let client = host.connect(groups: groups, instance: instance)
         client.subscribe(1, ["a"], durable: "inbox")
         return client
@@ -75,7 +75,7 @@ struct OwnerTests {
         #expect(host.core.broker.access.identityCount == 1)
     }
 
-    private func attachAndRun(_ host: TestHost, groups: [UInt32], instance: ClientInstance = .one) -> Client {
+    private func attachAndRun(_ host: TestHost, groups: [UInt32], instance: InstanceID = .one) -> Client {
         let client = attach(host, groups: groups, instance: instance)
         host.run()
         return client

@@ -11,7 +11,7 @@ struct BlockWriterTests {
         }
     }
 
-    /// Buffers are used again in turn: what somebody still holds must not change.
+    /// Buffers are reused in turn; one that is still referenced must not change.
     @Test func `a cut buffer does not change`() {
         var writer = BlockWriter()
         var held: [(sequence: UInt64, bytes: ByteBuffer)] = []

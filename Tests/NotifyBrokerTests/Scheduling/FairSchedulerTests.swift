@@ -31,7 +31,7 @@ struct FairSchedulerTests {
             #expect(next(&scheduler, 1) == [expected])
             scheduler.charge(100, to: 2)
         }
-        // Who comes later is not owed what it could have had before.
+        // A user that is queued later gets no credit for the time before.
         scheduler.enqueue(id(20), uid: 3)
         scheduler.enqueue(id(21), uid: 3)
         #expect(next(&scheduler, 1) == [20])
@@ -43,7 +43,7 @@ struct FairSchedulerTests {
     @Test func `reading pauses for a user that is ahead`() {
         var scheduler = FairScheduler()
         scheduler.enqueue(id(1), uid: 1)
-        #expect(scheduler.readAllowance(of: 1) == FairScheduler.reducedSlice, "nobody else is there")
+        #expect(scheduler.readAllowance(of: 1) == FairScheduler.reducedSlice, "no other user is queued")
         #expect(scheduler.readAllowance(of: 2) == FairScheduler.slice)
         scheduler.charge(1, to: 2)
         #expect(scheduler.readAllowance(of: 2) == 0)
@@ -71,7 +71,7 @@ struct FairSchedulerTests {
         let beside = scheduler.readAllowance(of: 7)
         #expect(beside == FairScheduler.slice)
         scheduler.spend(FairScheduler.unitsPerTurn)
-        #expect(scheduler.readAllowance(of: 7) == FairScheduler.slice, "it is not ahead of who waits")
+        #expect(scheduler.readAllowance(of: 7) == FairScheduler.slice, "it is not ahead of the queued user")
         #expect(scheduler.readAllowance(of: 1) <= 0)
         scheduler.turnEnded()
         #expect(scheduler.readAllowance(of: 7) == FairScheduler.slice)

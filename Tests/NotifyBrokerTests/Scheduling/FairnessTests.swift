@@ -5,7 +5,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// What some clients send keeps nobody else waiting for more than a few turns of the loop.
+/// Load from some clients delays others by no more than a few turns of the loop.
 struct FairnessTests {
     private func frames(_ count: Int, _ frame: (UInt64) -> [UInt8]) -> [UInt8] {
         (1...UInt64(count)).flatMap(frame)
@@ -188,7 +188,7 @@ struct FairnessTests {
         let bytes = host.amount(of: .registrationBytes, 1000)
         #expect(bytes > 10 << 20)
 
-        // Whoever has its place now does not get what it subscribed to.
+        // The connection that reuses its slot does not receive the messages that it subscribed to.
         let next = host.connect(uid: 3000, greets: false)
         #expect(next.id.slot == many.id.slot)
         innocent.post(name, .volatile)

@@ -2,24 +2,24 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// What is true, as the simulation knows it: survives crashes of the broker.
+/// The expected state: posted, delivered and acknowledged messages. Survives crashes of the broker.
 struct ReferenceModel {
     struct Posted {
         var name: [UInt8]
         var object: [UInt8]
-        /// What stands in its payload.
+        /// The number in its payload.
         var number: UInt64
     }
 
-    /// By sequence: what a poster was told or a subscriber was given.
+    /// By sequence: the posts that were receipted or delivered.
     private(set) var posts: [UInt64: Posted] = [:]
-    /// By the id of a durable subscription: what left the broker for it.
+    /// By the id of a durable subscription: the sequences that the broker sent for it.
     var delivered: [DurableID: Set<UInt64>] = [:]
-    /// By the id of a durable subscription: what its clients acknowledged.
+    /// By the id of a durable subscription: the sequences that its clients acknowledged.
     var acknowledged: [DurableID: Set<UInt64>] = [:]
     /// Stored posts that were receipted.
     var receipted: Set<UInt64> = []
-    /// The highest sequence whose commit the broker was told of.
+    /// The highest sequence whose commit was reported to the broker.
     var reportedThrough: UInt64 = 0
     private(set) var violations: [String] = []
 
@@ -34,7 +34,7 @@ struct ReferenceModel {
         return selection.selects(post.name, post.object)
     }
 
-    /// Checks what would be on disk: no cursor may have passed what nobody acknowledged.
+    /// Checks the state on disk: no cursor may have passed an unacknowledged message.
     mutating func check(_ store: FakeStore) {
         for record in store.subscriptions.values {
             let begin = store.firstCursors[record.id] ?? 0

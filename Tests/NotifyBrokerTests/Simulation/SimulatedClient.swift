@@ -165,7 +165,7 @@ final class SimulatedClient {
         }
     }
 
-    /// Acknowledges through the connection, and says so to the model.
+    /// Acknowledges through the connection, and records it in the model.
     func acknowledge(_ number: UInt32, _ ranges: [ClosedRange<UInt64>], _ model: inout ReferenceModel) {
         guard var hold = holds[number] else { return }
         // An acknowledgement acts only on what this client was handed.

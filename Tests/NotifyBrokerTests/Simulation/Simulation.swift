@@ -23,7 +23,7 @@ final class Simulation {
     private var clients: [SimulatedClient] = []
     private var nextSubscription: UInt32 = 1
     private var nextPost: UInt64 = 1
-    private let instances: [ClientInstance]
+    private let instances: [InstanceID]
     /// Done by the store, and not told to the broker yet.
     private var outcomes: [FakeStore.Outcome] = []
     private(set) var trace: [String] = []
@@ -33,7 +33,7 @@ final class Simulation {
 
     init(seed: UInt64) {
         random = SeededGenerator(seed: seed)
-        instances = (1...4).map { ClientInstance(high: 9, low: $0) }
+        instances = (1...4).map { InstanceID(high: 9, low: $0) }
         store.pageRows = Int.random(in: 1...20, using: &random)
         store.pageBytes = Int.random(in: 1...4096, using: &random)
         host = TestHost(Self.configuration(&random), store: store)
@@ -154,7 +154,7 @@ final class Simulation {
     }
 
     @discardableResult
-    private func connect(uid: UInt32, overflow: OverflowPolicy, instance: ClientInstance) -> SimulatedClient {
+    private func connect(uid: UInt32, overflow: OverflowPolicy, instance: InstanceID) -> SimulatedClient {
         let client = host.connect(Peer(uid: uid, gid: uid, pid: 1), greeting: nil)
         client.send(Hello(overflow: overflow, instance: instance))
         let simulated = SimulatedClient(client, uid: uid, overflow: overflow)
@@ -361,7 +361,7 @@ final class Simulation {
         start()
     }
 
-    /// Everything of the broker is gone; what the store did is there, also what nobody was told of.
+    /// The broker's state is lost. Completed requests of the store persist, also unreported ones.
     private func start() {
         clients = []
         outcomes = []

@@ -140,7 +140,7 @@ final class Client: OutputSink {
     }
 }
 
-extension ClientInstance {
+extension InstanceID {
     /// Another one each time.
-    static func next() -> ClientInstance { .random() }
+    static func next() -> InstanceID { .random() }
 }

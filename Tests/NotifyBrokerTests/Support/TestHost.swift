@@ -6,7 +6,7 @@ import NotifyLog
 import NotifyWire
 import Testing
 
-/// A host that does everything by hand: time, sockets and the store move only when told to.
+/// A manually driven host: time, sockets and the store advance only when a test calls for it.
 final class TestHost: BrokerHost {
     let core: BrokerCore
     let store: FakeStore
@@ -34,7 +34,7 @@ final class TestHost: BrokerHost {
         core = BrokerCore(
             Broker(
                 configuration: configuration, policy: policy, recovered: store.recovered(),
-                daemon: .init(version: "1.2.3", instance: ClientInstance(high: 1, low: 2), started: now)))
+                daemon: .init(version: "1.2.3", instance: InstanceID(high: 1, low: 2), started: now)))
         if isReady { run() }
     }
 
@@ -42,7 +42,7 @@ final class TestHost: BrokerHost {
 
     func connect(
         uid: UInt32 = 1000, groups: [UInt32] = [], pid: UInt32 = 77, greets: Bool = true,
-        instance: ClientInstance? = nil
+        instance: InstanceID? = nil
     ) -> Client {
         connect(
             Peer(identity: Identity(uid: uid, gid: uid, groups: groups), pid: pid),

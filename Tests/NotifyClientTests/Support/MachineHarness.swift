@@ -17,7 +17,7 @@ final class MachineHarness {
     private let changedBuffers = ChangedBuffers()
 
     init(_ configuration: NotifyClient.Configuration = .manual) {
-        machine = ClientMachine(configuration, instance: ClientInstance(high: 1, low: 2))
+        machine = ClientMachine(configuration, instance: InstanceID(high: 1, low: 2))
     }
 
     /// A machine that is connected and greeted.

@@ -1,7 +1,7 @@
 import NotifyLog
 import Synchronization
 
-/// A store that keeps what it is asked for until a test answers it.
+/// A store that keeps requests until a test completes them.
 final class ManualStore: LogStore {
     private struct Requests {
         var commits: [(batch: CommitBatch, completion: @Sendable (CommitOutcome) -> Void)] = []

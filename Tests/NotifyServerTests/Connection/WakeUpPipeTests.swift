@@ -5,12 +5,12 @@ import Testing
 @testable import NotifyServer
 
 struct WakeUpPipeTests {
-    @Test func `each raise calls the action once, after pending tasks`() async throws {
+    @Test func `each signal calls the action once, after pending tasks`() async throws {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let (order, continuation) = AsyncStream.makeStream(of: String.self)
         let pipe = try await WakeUpPipe.open(on: loop) { continuation.yield("event") }
         try await loop.submit {
-            pipe.raise()
+            pipe.signal()
             // A task that tasks add comes before events.
             loop.execute {
                 continuation.yield("task")
@@ -21,7 +21,7 @@ struct WakeUpPipeTests {
         var iterator = order.makeAsyncIterator()
         while seen.count < 3, let next = await iterator.next() { seen.append(next) }
         #expect(seen == ["task", "task", "event"])
-        pipe.raise()
+        pipe.signal()
         #expect(await iterator.next() == "event")
         pipe.close()
     }

@@ -61,7 +61,7 @@ func leaveStaleSocket(at path: String) throws {
     shutdown(descriptor.rawValue, CInt(SHUT_RDWR))
 }
 
-/// Whether somebody accepts connections at the path.
+/// Whether a process accepts connections at the path.
 func canConnect(to path: String) throws -> Bool {
     let address = try #require(UnixSocketAddress(path: path))
     let descriptor = try OwnedDescriptor.unixSocket(SOCK_STREAM)

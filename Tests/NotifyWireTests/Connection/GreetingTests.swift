@@ -3,7 +3,7 @@ import Testing
 import WireTestSupport
 
 @Suite struct GreetingTests {
-    private let hello = Hello(overflow: .disconnect, instance: ClientInstance(high: 0x0102, low: 0x0304))
+    private let hello = Hello(overflow: .disconnect, instance: InstanceID(high: 0x0102, low: 0x0304))
 
     @Test func `a hello begins with the magic number`() {
         #expect(Array(hello.encoded[8..<12]) == Array("NTFY".utf8))
@@ -38,6 +38,6 @@ import WireTestSupport
     }
 
     @Test func `random instances differ`() {
-        #expect(Set((0..<100).map { _ in ClientInstance.random() }).count == 100)
+        #expect(Set((0..<100).map { _ in InstanceID.random() }).count == 100)
     }
 }

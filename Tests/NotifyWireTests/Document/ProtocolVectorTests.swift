@@ -11,7 +11,7 @@ import WireTestSupport
         let kind: String
         let isToDaemon: Bool
         let bytes: [UInt8]
-        // Plain values from JSON that nobody changes: hence safe to share.
+        // Plain values from JSON that are never changed: safe to share.
         let fields: NSDictionary?
         let error: String?
         var testDescription: String { name }
@@ -233,7 +233,7 @@ import WireTestSupport
         bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 
-    private static func hex(_ instance: ClientInstance) -> String {
+    private static func hex(_ instance: InstanceID) -> String {
         hex(
             [instance.high, instance.low].flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> (8 * $0)) }
             })

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import WireTestSupport
 
-/// Bytes from somebody who means harm: every reader either succeeds or throws a `WireError`, and none reads outside.
+/// Hostile input: every reader either succeeds or throws a `WireError`, and none reads outside.
 @Suite struct HostileInputTests {
     /// Reads a frame as what its kind says, the way a peer would.
     private func read(_ frame: FrameDecoder.Frame) throws {

@@ -84,6 +84,7 @@ import WireTestSupport
             try HeaderList.encode([(key: "k", value: "1"), (key: "k", value: "2")])
         }
         #expect(error.code == .invalidHeaders)
+        #expect(error.message == "duplicate header 'k'")
         #expect(code(of: raw([("k", "1"), ("k", "2")])) == .invalidHeaders)
     }
 
