@@ -1,25 +1,25 @@
-/// What goes wrong in a broadcast.
+/// An error of a broadcast.
 public struct BroadcastError: Error, CustomStringConvertible {
     /// The kinds of failure.
     public enum Code: Sendable {
         /// All receivers were called, and some of them threw.
         case receiversThrew
-        /// A call was decoded whose name the protocol does not know.
+        /// The name of a decoded call is not one of the protocol's.
         case unknownCall
-        /// A call was decoded whose arguments are too few, too many or of other types.
+        /// A decoded call has too few or too many arguments, or arguments of other types.
         case wrongArguments
     }
 
-    /// Which kind it is.
+    /// The kind of the error.
     public let code: Code
 
-    /// What happened, for people.
+    /// A description to display.
     public let message: String
 
-    /// What the receivers threw, in the order in which they were called, or why an argument could not be decoded.
+    /// The errors of the receivers, in the order of the calls, or the reason why an argument could not be decoded.
     public let errors: [any Error]
 
-    /// The message.
+    /// The ``message``.
     public var description: String { message }
 
     init(code: Code, message: String, errors: [any Error] = []) {
@@ -28,7 +28,7 @@ public struct BroadcastError: Error, CustomStringConvertible {
         self.errors = errors
     }
 
-    /// Throws what the receivers of a call threw, if any did. Generated code ends with it.
+    /// Throws a `BroadcastError` if the list is not empty. Used by generated code.
     public static func check(_ errors: [any Error]) throws(BroadcastError) {
         if errors.isEmpty { return }
         let list = errors.map { "\($0)" }.joined(separator: "; ")

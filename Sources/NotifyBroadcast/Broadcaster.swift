@@ -1,18 +1,18 @@
 public import NotifyCenter
 
-/// What ``Broadcast()`` makes conforms to this.
+/// The protocol of the classes that ``Broadcast()`` generates.
 ///
-/// A broadcaster conforms to the protocol it was made for as well, and has `register(_:for:)` and `unregister(_:for:)`.
+/// A broadcaster also conforms to the protocol that it broadcasts, and has `register(_:for:)` and `unregister(_:for:)`.
 public protocol Broadcaster: AnyObject {
-    /// Makes a broadcaster of its own, which nobody else posts to.
+    /// Creates a broadcaster without receivers, separate from the shared one.
     init()
 }
 
 extension Broadcaster where Self: Sendable {
-    /// The broadcaster that all parts of a program share that share a center.
+    /// The broadcaster of a center, shared by all users of the center.
     ///
-    /// It is made when it is first asked for, and lives as long as the center. Only broadcasters that may be used on
-    /// any thread can be shared: those of a protocol that is `Sendable` or bound to a global actor.
+    /// It is created on first use and exists as long as the center. Only broadcasters that are `Sendable` can be shared:
+    /// those of a protocol that is `Sendable` or isolated to a global actor.
     public static func shared(in center: LocalCenter = .default) -> Self {
         center.attachment(Self.self) { Self() }
     }

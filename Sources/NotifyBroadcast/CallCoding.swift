@@ -1,24 +1,24 @@
-/// How a call that travels is laid out: its name, and its arguments in order.
+/// The keys of an encoded call: its name, and its arguments in order.
 private enum CallKey: String, CodingKey {
     case name
     case arguments
 }
 
-/// Takes a call apart that has travelled. Generated code uses it.
+/// Decodes a call. Used by generated code.
 public final class CallDecoder {
-    /// The name under which the call travelled.
+    /// The encoded name of the call.
     public let name: String
     private let decoder: any Decoder
     private var arguments: (any UnkeyedDecodingContainer)?
     private var position = 0
 
-    /// Reads the name.
+    /// Decodes the name.
     public init(_ decoder: any Decoder) throws {
         self.decoder = decoder
         name = try decoder.container(keyedBy: CallKey.self).decode(String.self, forKey: .name)
     }
 
-    /// The next argument.
+    /// Decodes the next argument.
     public func next<Argument: Decodable>() throws(BroadcastError) -> Argument {
         position += 1
         do {
@@ -27,15 +27,16 @@ public final class CallDecoder {
             return try rest.decode(Argument.self)
         } catch {
             throw BroadcastError(
-                code: .wrongArguments, message: "argument \(position) of '\(name)' is no \(Argument.self): \(error)",
+                code: .wrongArguments,
+                message: "argument \(position) of '\(name)' can't be decoded as \(Argument.self): \(error)",
                 errors: [error])
         }
     }
 
-    /// Sees to it that no argument is left. A call without arguments may come without a list of them.
+    /// Checks that all arguments were read. The list may be missing for a call without arguments.
     public func end() throws(BroadcastError) {
         if let rest = arguments ?? (try? list()), !rest.isAtEnd {
-            throw BroadcastError(code: .wrongArguments, message: "'\(name)' takes no more than \(position) arguments")
+            throw BroadcastError(code: .wrongArguments, message: "'\(name)' has more than \(position) arguments")
         }
     }
 
@@ -43,24 +44,24 @@ public final class CallDecoder {
         try decoder.container(keyedBy: CallKey.self).nestedUnkeyedContainer(forKey: .arguments)
     }
 
-    /// The error for a name that the protocol does not know.
+    /// The error for a name that is not a call of the protocol.
     public func unknownName(in protocolName: String) -> BroadcastError {
         BroadcastError(code: .unknownCall, message: "\(protocolName) has no call named '\(name)'")
     }
 }
 
-/// Writes a call that is to travel. Generated code uses it.
+/// Encodes a call. Used by generated code.
 public struct CallEncoder {
     private let encoder: any Encoder
     private let name: String
 
-    /// Begins a call.
+    /// Creates an encoder for a call.
     public init(_ encoder: any Encoder, name: String) {
         self.encoder = encoder
         self.name = name
     }
 
-    /// Writes name and arguments.
+    /// Encodes the name and the arguments.
     public func encode<each Argument: Encodable>(_ arguments: repeat each Argument) throws {
         var container = encoder.container(keyedBy: CallKey.self)
         try container.encode(name, forKey: .name)

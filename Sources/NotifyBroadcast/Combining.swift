@@ -1,4 +1,4 @@
-/// Says how the results of the receivers become the result of a broadcast.
+/// Sets how the results of the receivers are combined into the result of a broadcast.
 ///
 /// ```swift
 /// @Combined(.collect) func titles() -> [String]
@@ -7,7 +7,7 @@
 @attached(peer)
 public macro Combined(_ rule: CombinationRule) = #externalMacro(module: "NotifyMacros", type: "CombinedMacro")
 
-/// Says how the results of the receivers become the result of a broadcast.
+/// Sets how the results of the receivers are combined into the result of a broadcast.
 ///
 /// ```swift
 /// @Combined(.first(or: 44)) func height() -> Int
@@ -19,30 +19,30 @@ public macro Combined<Answer>(_ rule: AnswerCombinationRule<Answer>) =
 
 /// Ways to combine results that need no value of the result's type.
 ///
-/// If a method throws as well, with `.collect` all receivers are called, and if one threw the call throws. With `.first` a
-/// receiver that throws has not answered: the next is asked, and the errors are thrown only if nobody answers.
+/// If the method throws: with `.collect` all receivers are called, and the call throws if any of them threw. With `.first`
+/// the next receiver is called after one that throws, and the errors are thrown only if no receiver returns a result.
 public enum CombinationRule: Sendable {
-    /// All are called. The arrays that they give are joined, in order; without receivers the result is empty.
+    /// Calls all receivers and joins their arrays in order; the result is empty without receivers.
     case collect
-    /// The first answer that is not nil, in order. Those after it are not asked. Without one the result is nil.
+    /// Returns the first result that is not nil, without calling the remaining receivers; nil if there is none.
     case first
 }
 
-/// Ways to combine results that begin with a value of the result's type.
+/// Ways to combine results that need a value of the result's type.
 public struct AnswerCombinationRule<Answer> {
     private init() {}
 
-    /// The answer of the first receiver (if the result is optional: the first that is not nil). Those after it are not
-    /// asked.
+    /// Returns the result of the first receiver (for an optional result, the first that is not nil), without calling the
+    /// remaining receivers.
     ///
-    /// - Parameter answer: The result if nobody answers.
+    /// - Parameter answer: The result if no receiver returns one.
     public static func first(or answer: Answer) -> AnswerCombinationRule { AnswerCombinationRule() }
 
-    /// All are called, and their answers combined, in order.
+    /// Calls all receivers and combines their results in order.
     ///
     /// - Parameters:
-    ///   - initial: What it starts with, and the result without receivers.
-    ///   - combine: Makes one answer of what was combined so far and the next.
+    ///   - initial: The initial value, and the result without receivers.
+    ///   - combine: Combines the value so far with the next result.
     public static func reduce(
         _ initial: Answer, _ combine: (Answer, Answer) -> Answer
     ) -> AnswerCombinationRule { AnswerCombinationRule() }

@@ -1,4 +1,4 @@
-/// A delegate that is many: each call goes to all of them, in order of addition.
+/// A list of delegates, called in order of addition.
 ///
 /// ```swift
 /// protocol PlayerDelegate: AnyObject, Sendable {
@@ -10,19 +10,18 @@
 /// delegates.invoke { $0.playerDidStart("Intro") }
 /// ```
 ///
-/// Delegates are held weakly and need no removal. One that is added during an invocation is not called by it; one that
-/// is removed before its turn came is not called any more. No lock is held while delegates run, so that they may add,
-/// remove and invoke.
+/// Delegates are held weakly and need no removal. An invocation skips delegates that are added after it began or removed
+/// before it reaches them. No lock is held while delegates run, so they may add, remove and invoke.
 ///
-/// A multicast delegate is a `Sequence` of those that live. So answers can be combined, and asynchronous ones awaited:
+/// A multicast delegate is a `Sequence` of the existing delegates, so that results can be combined and `async` calls
+/// awaited:
 ///
 /// ```swift
 /// let isReady = delegates.reduce(true) { $0 && $1.isReady }
 /// for delegate in delegates { await delegate.playerWillStop() }
 /// ```
 ///
-/// A class that has one and conforms to the delegate protocol passes each call on. It can then be a delegate itself
-/// wherever one is asked for:
+/// A class that conforms to the delegate protocol and forwards each call can itself be used as a delegate:
 ///
 /// ```swift
 /// final class PlayerDelegates: PlayerDelegate {
@@ -33,87 +32,84 @@
 ///
 /// ## Threads
 ///
-/// A multicast delegate is `Sendable` if its delegates are, and may then be used on several threads at once: delegates are
-/// called on the thread of the caller. Otherwise the compiler keeps it, and whatever has it, where its delegates are.
+/// Delegates are called on the thread of the caller. A multicast delegate is `Sendable` if its delegates are, and may then
+/// be used on several threads at once.
 public final class MulticastDelegate<T> {
-    /// A delegate is registered for everything.
-    struct Everything: OptionSet {
+    /// The method set under which every delegate is registered: all methods.
+    struct AllMethods: OptionSet {
         let rawValue: UInt64
-        static var everything: Everything { Everything(rawValue: .max) }
+        static var all: AllMethods { AllMethods(rawValue: .max) }
     }
 
     private let receivers = BroadcastReceivers<AnyObject>()
 
-    /// Makes one without delegates.
+    /// Creates an empty list.
     public init() {}
 
-    /// How many delegates live.
+    /// The number of delegates that still exist.
     public var count: Int { receivers.count }
 
-    /// Whether no delegate lives.
+    /// Whether no delegate exists any more.
     public var isEmpty: Bool { receivers.isEmpty }
 
-    /// Adds a delegate at the end. One that is there already stays where it is and is not called twice.
+    /// Adds a delegate at the end. A delegate that was already added keeps its position and is not called twice.
     ///
-    /// - Precondition: The delegate is an instance of a class. A value would be copied into a box that goes at once.
+    /// - Precondition: The delegate is an instance of a class. A value would be boxed, and the box released at once.
     public func add(_ delegate: T) {
         let object = Self.object(of: delegate)
-        receivers.add(object, for: Everything.everything) { [weak object] in object }
+        receivers.add(object, for: AllMethods.all) { [weak object] in object }
     }
 
-    /// Removes a delegate. It is not called any more, also not by an invocation in progress that has not come to it.
-    /// One that is not there is no error.
+    /// Removes a delegate; does nothing if it was not added. Invocations in progress that have not reached it skip it.
     public func remove(_ delegate: T) {
-        receivers.remove(Self.object(of: delegate), for: Everything.everything)
+        receivers.remove(Self.object(of: delegate), for: AllMethods.all)
     }
 
     private static func object(of delegate: T) -> AnyObject {
-        // As Any, because for a T that is a protocol the type would be that of the protocol.
+        // As `Any`: if `T` is a protocol, the type would otherwise be that of the existential.
         let type = type(of: delegate as Any)
-        // Not a precondition, whose message an optimized build leaves out.
+        // A programmer's error, documented as a precondition. Not `precondition`, because a release build omits its message.
         guard type is AnyClass else {
-            let rule = "a delegate is held weakly and has to be an instance of a class, not a value"
-            fatalError("\(type) cannot be a delegate: \(rule)")
+            fatalError("\(type) cannot be a delegate: delegates are held weakly and must be class instances")
         }
         return delegate as AnyObject
     }
 }
 
-// The list has a lock of its own, and the class has nothing else.
+// Safe: `receivers` is the only stored property and never changes. Its list guards itself with a lock, and the objects in
+// it are delegates, which are `Sendable` here.
 extension MulticastDelegate: @unchecked Sendable where T: Sendable {}
 
 // MARK: - Calling
 
 extension MulticastDelegate: Sequence {
-    /// The living delegates, in order of addition.
+    /// The existing delegates, in order of addition.
     public struct Iterator: IteratorProtocol {
-        var receivers: LivingReceivers<AnyObject>
+        var receivers: LiveReceivers<AnyObject>
 
-        /// The next delegate that lives and was not removed.
+        /// The next delegate that exists and was not removed.
         public mutating func next() -> T? {
             while let object = receivers.next() {
-                // A conformance that is bound to an actor does not hold elsewhere. That must not cost the others their
-                // call.
+                // The cast fails for a conformance isolated to another actor. Only that delegate is skipped.
                 if let delegate = object as? T { return delegate }
             }
             return nil
         }
     }
 
-    /// Iterates over the delegates there are now. Those added later are not part of it, and those removed or gone are
-    /// left out.
+    /// Iterates over the present delegates, except those that are removed or released before the iteration reaches them.
     public func makeIterator() -> Iterator {
-        Iterator(receivers: receivers[Everything.everything])
+        Iterator(receivers: receivers[AllMethods.all])
     }
 
-    /// Calls the body with each living delegate, in order of addition.
+    /// Calls the body with each existing delegate, in order of addition.
     public func invoke(_ body: (T) -> Void) {
         for delegate in self { body(delegate) }
     }
 
-    /// Calls the body with each living delegate, in order of addition, also after one has thrown.
+    /// Calls the body with each existing delegate, in order of addition, even after one has thrown.
     ///
-    /// - Throws: A ``BroadcastError`` with all that was thrown, after the last call.
+    /// - Throws: A ``BroadcastError`` with all errors, after the last call.
     public func invoke(_ body: (T) throws -> Void) throws(BroadcastError) {
         var failures: [any Error] = []
         for delegate in self {

@@ -13,7 +13,8 @@ open class MarkerMacro: PeerMacro {
         if surroundings?.attributes.contains(where: { $0.name == "Broadcast" }) != true {
             let marker = node.attributeName.trimmedDescription
             context.diagnose(
-                Problem.markerOutside(marker).diagnostic(at: node, fixIts: fixIts(removing: node, from: declaration)))
+                BroadcastDiagnostic.misplacedMarker(marker).diagnostic(
+                    at: node, fixIts: fixIts(removing: node, from: declaration)))
         }
         return []
     }

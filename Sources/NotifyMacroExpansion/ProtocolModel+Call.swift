@@ -1,4 +1,4 @@
-// The text of the calls that travel.
+// The generated `Codable` calls.
 
 extension ProtocolModel {
     /// The enumeration of calls, and how they are encoded.
@@ -9,11 +9,11 @@ extension ProtocolModel {
         let cases = requirements.map { "    case \($0.memberName)\($0.payload)" }
         let names = requirements.map { "        case .\($0.memberName): \($0.topic.literal)" }
         return """
-            /// A call of `\(name)` that can travel.
+            /// A `Codable` call of `\(name)`.
             \(attributes)\(level)nonisolated enum \(callName): \(conformances) {
             \((aliases + cases).joined(separator: "\n"))
 
-                /// The name under which the call travels.
+                /// The encoded name of the call.
                 \(access)var name: Swift.String {
                     switch self {
             \(names.joined(separator: "\n"))

@@ -44,13 +44,13 @@ struct Requirement {
     let hasSetter: Bool
     let rule: CombinationRule?
     let isOptional: Bool
-    /// The name under which a call travels, if it is not the full name.
-    let givenTopic: String?
+    /// The name of the call given by `@Topic`.
+    let explicitTopic: String?
 }
 
 extension Requirement {
-    /// The name under which a call travels.
-    var topic: String { givenTopic ?? fullName }
+    /// The encoded name of the call.
+    var topic: String { explicitTopic ?? fullName }
 
     /// Name and labels, such as `userDidFollow(_:at:)`.
     var fullName: String {

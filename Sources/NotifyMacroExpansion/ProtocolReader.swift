@@ -55,8 +55,8 @@ struct ProtocolReader {
             aliases: declaration.memberBlock.members.compactMap { Self.alias($0.decl) }, requirements: requirements)
     }
 
-    private mutating func report(_ problem: Problem, at node: some SyntaxProtocol, fixIts: [FixIt] = []) {
-        diagnostics.append(problem.diagnostic(at: node, fixIts: fixIts))
+    private mutating func report(_ message: BroadcastDiagnostic, at node: some SyntaxProtocol, fixIts: [FixIt] = []) {
+        diagnostics.append(message.diagnostic(at: node, fixIts: fixIts))
     }
 }
 
@@ -158,9 +158,9 @@ extension ProtocolReader {
                 known[topic] = reading
                 continue
             }
-            let note = Note(node: Syntax(other.declaration), message: Problem.otherTopic)
+            let note = Note(node: Syntax(other.declaration), message: BroadcastDiagnostic.otherTopic)
             let node = reading.topicNode ?? Syntax(reading.declaration)
-            diagnostics.append(Problem.duplicateTopic(topic).diagnostic(at: node, notes: [note]))
+            diagnostics.append(BroadcastDiagnostic.duplicateTopic(topic).diagnostic(at: node, notes: [note]))
         }
     }
 }

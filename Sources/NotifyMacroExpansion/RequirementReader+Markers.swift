@@ -19,7 +19,7 @@ extension RequirementReader {
         if let topic = marker("Topic", of: parts.attributes) { markers.topic = readTopic(topic) }
         if let combine { markers.rule = readRule(combine, for: parts.type) }
         if isCodable, let type = parts.type {
-            report(.untransportable("a result"), at: type)
+            report(.notEncodable("a result"), at: type)
         } else if let type = parts.type, combine == nil {
             report(.resultWithoutRule, at: type, fixIts: fixIts(addingRuleFor: type))
         }
@@ -48,7 +48,7 @@ extension RequirementReader {
             let codable = AttributeSyntax("@Broadcast(codable)")
             report(
                 .topicWithoutForm, at: attribute,
-                fixIts: [FixIt("make the calls codable", replacing: broadcast, with: codable)])
+                fixIts: [FixIt("replace with '@Broadcast(codable)'", replacing: broadcast, with: codable)])
         }
         return text
     }
@@ -69,12 +69,12 @@ extension RequirementReader {
             return nil
         }
         switch rule {
-        case .collect where type.isNoArray:
-            report(.collectsNoArray(type.trimmedDescription), at: argument)
+        case .collect where type.isKnownNonArray:
+            report(.collectRequiresArray(type.trimmedDescription), at: argument)
         case .first where !type.isOptional:
-            let answer = ExprSyntax(stringLiteral: ".first(or: <#answer without receivers#>)")
+            let answer = ExprSyntax(stringLiteral: ".first(or: <#result without receivers#>)")
             let fix = FixIt("use '.first(or:)'", replacing: argument, with: answer)
-            report(.firstOfNoOptional(type.trimmedDescription), at: argument, fixIts: [fix])
+            report(.firstRequiresOptional(type.trimmedDescription), at: argument, fixIts: [fix])
         default: break
         }
         return rule
@@ -104,8 +104,8 @@ extension RequirementReader {
         if type.bare.is(ArrayTypeSyntax.self) { return [.adding(attribute: "@Combined(.collect)", to: declaration)] }
         if type.isOptional { return [.adding(attribute: "@Combined(.first)", to: declaration)] }
         return [
-            .adding(attribute: "@Combined(.first(or: <#answer without receivers#>))", to: declaration),
-            .adding(attribute: "@Combined(.reduce(<#initial answer#>) { <#$0 and $1#> })", to: declaration),
+            .adding(attribute: "@Combined(.first(or: <#result without receivers#>))", to: declaration),
+            .adding(attribute: "@Combined(.reduce(<#initial result#>) { <#$0 and $1#> })", to: declaration),
         ]
     }
 

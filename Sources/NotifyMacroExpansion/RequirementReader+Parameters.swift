@@ -29,10 +29,10 @@ extension RequirementReader {
 
     private mutating func argument(_ name: String, of type: TypeSyntax) -> String {
         if type.is(PackExpansionTypeSyntax.self) {
-            if isCodable { report(.untransportable("a generic call"), at: type) }
+            if isCodable { report(.notEncodable("a generic call"), at: type) }
             return "repeat each \(name)"
         }
-        checkTransport(type)
+        checkEncodable(type)
         guard let attributed = type.as(AttributedTypeSyntax.self) else { return name }
         var argument = name
         for specifier in attributed.specifiers {
@@ -66,16 +66,16 @@ extension RequirementReader {
         report(.consumed(name, by: specifier.text), at: specifier, fixIts: [fix])
     }
 
-    /// Values travel. What is changed, called or of any type does not.
-    private mutating func checkTransport(_ type: TypeSyntax) {
+    /// Values can be encoded; `inout` parameters, closures and values of any type cannot.
+    private mutating func checkEncodable(_ type: TypeSyntax) {
         if !isCodable { return }
-        let finder = UntransportableFinder(viewMode: .sourceAccurate)
+        let finder = UnencodableTypeFinder(viewMode: .sourceAccurate)
         finder.walk(type)
-        if let (node, what) = finder.found { report(.untransportable(what), at: node) }
+        if let (node, what) = finder.found { report(.notEncodable(what), at: node) }
     }
 }
 
-private final class UntransportableFinder: SyntaxVisitor {
+private final class UnencodableTypeFinder: SyntaxVisitor {
     var found: (Syntax, String)?
 
     override func visit(_ node: TupleTypeSyntax) -> SyntaxVisitorContinueKind {

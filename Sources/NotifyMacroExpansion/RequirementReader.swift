@@ -38,8 +38,8 @@ struct RequirementReader {
         }
     }
 
-    mutating func report(_ problem: Problem, at node: some SyntaxProtocol, fixIts: [FixIt] = []) {
-        diagnostics.append(problem.diagnostic(at: node, fixIts: fixIts))
+    mutating func report(_ message: BroadcastDiagnostic, at node: some SyntaxProtocol, fixIts: [FixIt] = []) {
+        diagnostics.append(message.diagnostic(at: node, fixIts: fixIts))
     }
 }
 
@@ -53,11 +53,11 @@ extension RequirementReader {
         let signature = method.signature
         let specifiers = signature.effectSpecifiers
         if isCodable, let clause = method.genericParameterClause {
-            report(.untransportable("a generic call"), at: clause)
+            report(.notEncodable("a generic call"), at: clause)
         }
         // The broadcaster hands it on, and so would have to be as old or as new.
         if isCodable, let attribute = method.attributes.first(where: { $0.name == "available" }) {
-            report(.untransportable("a call with its own '@available'"), at: attribute)
+            report(.notEncodable("a call with its own '@available'"), at: attribute)
         }
         read(
             .init(
@@ -69,7 +69,7 @@ extension RequirementReader {
     }
 
     private mutating func read(_ property: VariableDeclSyntax) {
-        if isCodable { return report(.untransportable("a property"), at: property) }
+        if isCodable { return report(.notEncodable("a property"), at: property) }
         guard let binding = property.bindings.first, let type = binding.typeAnnotation?.type,
             let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier.text
         else { return report(.otherMember, at: property) }
@@ -81,7 +81,7 @@ extension RequirementReader {
     }
 
     private mutating func read(_ subscripting: SubscriptDeclSyntax) {
-        if isCodable { return report(.untransportable("a subscript"), at: subscripting) }
+        if isCodable { return report(.notEncodable("a subscript"), at: subscripting) }
         let (effects, hasSetter) = readAccessors(subscripting.accessorBlock)
         read(
             .init(
@@ -149,7 +149,7 @@ extension RequirementReader {
             genericParameters: parts.genericParameters?.trimmedDescription ?? "", parameters: parameters,
             genericConstraints: parts.constraints.map { " \($0.trimmedDescription)" } ?? "", effects: parts.effects,
             result: parts.type.map(Result.init), hasSetter: parts.hasSetter, rule: markers.rule,
-            isOptional: markers.isOptional, givenTopic: markers.topic)
+            isOptional: markers.isOptional, explicitTopic: markers.topic)
         let fullName = requirement.fullName
         let reserved: Set = [
             "receivers", "receivers()", "receiverCount", "receiverCount()", "register(_:)", "register(_:for:)",

@@ -26,7 +26,7 @@ extension TypeSyntax {
     }
 
     /// What is surely no array. The others the compiler checks.
-    var isNoArray: Bool {
+    var isKnownNonArray: Bool {
         let kinds: [any TypeSyntaxProtocol.Type] = [
             TupleTypeSyntax.self, DictionaryTypeSyntax.self, FunctionTypeSyntax.self, MetatypeTypeSyntax.self,
             SomeOrAnyTypeSyntax.self, InlineArrayTypeSyntax.self,

@@ -48,7 +48,7 @@ protocol DeliveryEvents: AnyObject, Sendable {
     @Topic("parcels.lost") func parcelLost(_ number: Int)
 }
 
-func travel(to events: DeliveryEventsBroadcaster) throws {
+func encodeAndDispatch(to events: DeliveryEventsBroadcaster) throws {
     let data = try JSONEncoder().encode(DeliveryEventsCall.parcelSent(42, to: "Delft"))
     events.dispatch(try JSONDecoder().decode(DeliveryEventsCall.self, from: data))
 }

@@ -21,7 +21,7 @@ import Testing
         let orders = DeliveryEventsBroadcaster()
         let office = Office()
         orders.register(office)
-        try travel(to: orders)
+        try encodeAndDispatch(to: orders)
         #expect(follow(with: Feed()) == ["new"])
         #expect(office.journal.entries == ["42 Delft"])
     }

@@ -55,14 +55,26 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"name":"orders.paid"}"#, "argument 1 of 'orders.paid' is no Optional<Int>"),
-        (#"{"name":"orderCreated(_:at:)","arguments":[]}"#, "argument 1 of 'orderCreated(_:at:)' is no Int"),
-        (#"{"name":"orderCreated(_:at:)","arguments":[1]}"#, "argument 2 of 'orderCreated(_:at:)' is no String"),
-        (#"{"name":"orderCreated(_:at:)","arguments":[1,2]}"#, "argument 2 of 'orderCreated(_:at:)' is no String"),
-        (#"{"name":"orders.paid","arguments":["one"]}"#, "argument 1 of 'orders.paid' is no Optional<Int>"),
-        (#"{"name":"orders.paid","arguments":7}"#, "argument 1 of 'orders.paid' is no Optional<Int>"),
-        (#"{"name":"orders.paid","arguments":[1,2]}"#, "'orders.paid' takes no more than 1 arguments"),
-        (#"{"name":"closed()","arguments":[1]}"#, "'closed()' takes no more than 0 arguments"),
+        (#"{"name":"orders.paid"}"#, "argument 1 of 'orders.paid' can't be decoded as Optional<Int>"),
+        (
+            #"{"name":"orderCreated(_:at:)","arguments":[]}"#,
+            "argument 1 of 'orderCreated(_:at:)' can't be decoded as Int"
+        ),
+        (
+            #"{"name":"orderCreated(_:at:)","arguments":[1]}"#,
+            "argument 2 of 'orderCreated(_:at:)' can't be decoded as String"
+        ),
+        (
+            #"{"name":"orderCreated(_:at:)","arguments":[1,2]}"#,
+            "argument 2 of 'orderCreated(_:at:)' can't be decoded as String"
+        ),
+        (
+            #"{"name":"orders.paid","arguments":["one"]}"#,
+            "argument 1 of 'orders.paid' can't be decoded as Optional<Int>"
+        ),
+        (#"{"name":"orders.paid","arguments":7}"#, "argument 1 of 'orders.paid' can't be decoded as Optional<Int>"),
+        (#"{"name":"orders.paid","arguments":[1,2]}"#, "'orders.paid' has more than 1 arguments"),
+        (#"{"name":"closed()","arguments":[1]}"#, "'closed()' has more than 0 arguments"),
     ])
     func `arguments of a wrong type or number are errors`(_ text: String, _ message: String) {
         let error = #expect(throws: BroadcastError.self) { try decode(text) }

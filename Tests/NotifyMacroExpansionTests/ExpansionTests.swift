@@ -72,12 +72,12 @@ import Testing
                 }
                 """)
         let call = """
-            /// A call of `P` that can travel.
+            /// A `Codable` call of `P`.
             nonisolated enum PCall: Swift.Codable, Swift.Sendable {
                 case f(Int, at: Int)
                 case g
 
-                /// The name under which the call travels.
+                /// The encoded name of the call.
                 var name: Swift.String {
                     switch self {
                     case .f:
@@ -173,9 +173,9 @@ import Testing
             source, expandsTo: expansion(of: source),
             diagnostics: [
                 DiagnosticSpec(
-                    message: "'@Topic' names a call that travels, which needs '@Broadcast(codable)'", line: 2,
+                    message: "'@Topic' has no effect without '@Broadcast(codable)'", line: 2,
                     column: 5,
-                    severity: .warning, fixIts: [FixItSpec(message: "make the calls codable")])
+                    severity: .warning, fixIts: [FixItSpec(message: "replace with '@Broadcast(codable)'")])
             ],
             fixed: "@Broadcast(codable) protocol P: AnyObject {\n    @Topic(\"a\") func f()\n}")
     }

@@ -1,19 +1,18 @@
 import NotifyCenter
 
-/// The receivers of a broadcaster: weak, in order of registration, each with the methods it wants.
+/// The receivers of a broadcaster, held weakly, in order of registration, each with the methods it is registered for.
 ///
-/// A broadcaster that ``Broadcast()`` makes holds one; there is rarely a reason to make one by hand.
+/// Used by the broadcasters that ``Broadcast()`` generates; other code rarely needs it.
 ///
 /// If the receivers are `Sendable`, so is the list, and all members may be called on any thread. No lock is held while
-/// receivers run. What is added during an iteration is not part of it; what is removed before its turn came is left
-/// out.
+/// receivers run. An iteration skips receivers that are added after it began or removed before it reaches them.
 public final class BroadcastReceivers<Receiver> {
     private let state = Lock(State())
 
-    /// Makes an empty list.
+    /// Creates an empty list.
     public init() {}
 
-    /// How many receivers are registered and alive.
+    /// The number of registered receivers that still exist.
     public var count: Int {
         var identities: Set<ObjectIdentifier> = []
         for registration in snapshot() where !registration.hasEnded && registration.reference() != nil {
@@ -22,15 +21,15 @@ public final class BroadcastReceivers<Receiver> {
         return identities.count
     }
 
-    /// Whether no receiver is registered and alive.
+    /// Whether no registered receiver exists any more.
     public var isEmpty: Bool {
         snapshot().allSatisfy { $0.hasEnded || $0.reference() == nil }
     }
 
-    /// The living receivers of a method, in order of registration.
-    public subscript<Methods: OptionSet>(methods: Methods) -> LivingReceivers<Receiver>
+    /// The existing receivers of a method, in order of registration.
+    public subscript<Methods: OptionSet>(methods: Methods) -> LiveReceivers<Receiver>
     where Methods.RawValue == UInt64 {
-        LivingReceivers(list: self, registrations: snapshot(), methods: methods.rawValue)
+        LiveReceivers(list: self, registrations: snapshot(), methods: methods.rawValue)
     }
 
     private func snapshot() -> ContiguousArray<Registration> {
@@ -38,26 +37,28 @@ public final class BroadcastReceivers<Receiver> {
     }
 }
 
-// Each mutable thing is behind the lock or atomic. Only the receivers themselves are handed out.
+// Safe: `state` is the only stored property, and a lock guards it. The registrations that leave the lock are immutable
+// except for one atomic. The references return receivers, which are `Sendable` here.
 extension BroadcastReceivers: @unchecked Sendable where Receiver: Sendable {}
 
 // MARK: - Adding and removing
 
 extension BroadcastReceivers {
-    /// Registers a receiver for methods. For those it is registered for already it keeps its place and is not called
-    /// twice.
+    /// Registers a receiver for methods. For methods that it is already registered for, it keeps its position and is not
+    /// called twice.
     ///
     /// - Parameters:
-    ///   - object: The receiver, known by its identity.
-    ///   - methods: The methods it is to be called for.
-    ///   - reference: Gives the receiver while it lives. It captures the receiver weakly, and nothing else.
+    ///   - object: The receiver, identified by its address.
+    ///   - methods: The methods to call it for.
+    ///   - reference: Returns the receiver while it exists. It must capture the receiver weakly, and nothing else.
     public func add<Methods: OptionSet>(
         _ object: AnyObject, for methods: Methods, reference: @escaping () -> Receiver?
     ) where Methods.RawValue == UInt64 {
         let identity = ObjectIdentifier(object)
         let methods = methods.rawValue
         let isPruningDue = state.withLock { state in
-            // The caller holds the object, so this look releases nothing. What is gone was another at the same address.
+            // The caller holds the object, so calling `reference` releases nothing here. A registration whose receiver is
+            // nil belongs to an earlier object at the same address.
             if let known = state.byIdentity[identity]?.first, known.reference() == nil {
                 state.end(state.byIdentity[identity] ?? [])
             }
@@ -70,8 +71,8 @@ extension BroadcastReceivers {
         if isPruningDue { prune() }
     }
 
-    /// Ends what a receiver is registered for. It is not called any more, also by calls that are in progress and have
-    /// not come to it. (A call to it that has begun on another thread may still finish.)
+    /// Ends the registration of a receiver for methods. Calls in progress that have not reached the receiver skip it. A
+    /// call to it that has begun on another thread may still be running when this returns.
     public func remove<Methods: OptionSet>(_ object: AnyObject, for methods: Methods) where Methods.RawValue == UInt64 {
         state.withLock { state in
             let registrations = state.byIdentity[ObjectIdentifier(object)] ?? []
@@ -79,12 +80,13 @@ extension BroadcastReceivers {
         }
     }
 
-    /// Forgets those that are gone. Iterations that meet one call this, and now and then an addition.
+    /// Removes the registrations of released receivers. Called by iterations that find one, and by some additions.
     func prune() {
-        // Not under the lock: looking at a receiver may turn out to hold its last reference.
-        let dead = snapshot().filter { !$0.hasEnded && $0.reference() == nil }
+        // Not under the lock: `reference` may return the last strong reference, and releasing that runs the receiver's
+        // deinitializer.
+        let released = snapshot().filter { !$0.hasEnded && $0.reference() == nil }
         state.withLock { state in
-            state.end(dead)
+            state.end(released)
             state.additionsUntilPruning = max(State.smallestPruningInterval, state.registrations.count)
         }
     }

@@ -1,13 +1,13 @@
 import Synchronization
 
 extension BroadcastReceivers {
-    /// All registrations, behind the list's lock.
+    /// All registrations, guarded by the list's lock.
     struct State {
         static var smallestPruningInterval: Int { 32 }
 
         var registrations: ContiguousArray<Registration> = []
         var byIdentity: [ObjectIdentifier: [Registration]] = [:]
-        /// How many of the registrations have ended and only wait to be swept out.
+        /// The number of ended registrations that are still in the array.
         private var endedCount = 0
         var additionsUntilPruning = Self.smallestPruningInterval
 
@@ -19,7 +19,8 @@ extension BroadcastReceivers {
             additionsUntilPruning -= 1
         }
 
-        /// Takes registrations out. They stay in the array until half of it has ended, so that each costs little.
+        /// Ends registrations. They stay in the array until half of it has ended, so that the removal costs amortized constant
+        /// time.
         mutating func end(_ ended: some Sequence<Registration>) {
             for registration in ended {
                 _ = registration.end(.max)
@@ -36,9 +37,9 @@ extension BroadcastReceivers {
         }
     }
 
-    /// A receiver and the methods it is called for. It stands for the same ones as long as it lives: methods only go.
-    // What is mutable is atomic. A list whose receivers are not Sendable does not leave its thread, nor does what it
-    // holds.
+    /// A receiver and the methods it is registered for. Methods can be removed, but not added.
+    // Safe: all properties are constants or atomic. `reference` is not `Sendable`, but it is only called by the list and
+    // its iterators, which are themselves `Sendable` only if the receivers are.
     final class Registration: @unchecked Sendable {
         let identity: ObjectIdentifier
         let reference: () -> Receiver?
@@ -53,7 +54,9 @@ extension BroadcastReceivers {
         var methods: UInt64 { remaining.load(ordering: .acquiring) }
         var hasEnded: Bool { methods == 0 }
 
-        /// Ends it for these methods. Answers whether none is left.
+        /// Ends the registration for these methods.
+        ///
+        /// - Returns: Whether no method is left.
         func end(_ methods: UInt64) -> Bool {
             remaining.bitwiseAnd(~methods, ordering: .acquiringAndReleasing).newValue == 0
         }

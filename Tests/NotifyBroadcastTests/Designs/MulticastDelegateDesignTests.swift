@@ -159,7 +159,7 @@ extension MulticastDelegateDesignTests {
             impostor.add()
         }
         let output = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        let message = "\(impostor.typeName) cannot be a delegate: a delegate is held weakly and has to be an instance"
+        let message = "\(impostor.typeName) cannot be a delegate: delegates are held weakly and must be class instances"
         #expect(output.contains(message), "\(output)")
     }
 

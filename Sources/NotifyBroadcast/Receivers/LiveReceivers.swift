@@ -1,11 +1,11 @@
-/// The receivers of one call, in order: those that were registered when it began, without those that went before their
-/// turn.
-public struct LivingReceivers<Receiver>: Sequence, IteratorProtocol {
+/// The receivers of one call, in order: those registered when it began, except those that are released or removed before
+/// the call reaches them.
+public struct LiveReceivers<Receiver>: Sequence, IteratorProtocol {
     let list: BroadcastReceivers<Receiver>
     let registrations: ContiguousArray<BroadcastReceivers<Receiver>.Registration>
     let methods: UInt64
     private var position = 0
-    private var hasMetDead = false
+    private var foundReleased = false
 
     init(
         list: BroadcastReceivers<Receiver>,
@@ -16,17 +16,17 @@ public struct LivingReceivers<Receiver>: Sequence, IteratorProtocol {
         self.methods = methods
     }
 
-    /// The next one that lives and is still registered.
+    /// The next receiver that exists and is still registered.
     public mutating func next() -> Receiver? {
         while position < registrations.count {
             let registration = registrations[position]
             position += 1
             if registration.methods & methods == 0 { continue }
             if let receiver = registration.reference() { return receiver }
-            hasMetDead = true
+            foundReleased = true
         }
-        if hasMetDead {
-            hasMetDead = false
+        if foundReleased {
+            foundReleased = false
             list.prune()
         }
         return nil
