@@ -27,7 +27,7 @@ public final class CompatibleNotificationCenter: Sendable {
     /// Foundation's own default center do not, and nothing goes there.
     public static let `default`: CompatibleNotificationCenter = {
         let center = CompatibleNotificationCenter(center: .default)
-        FoundationPosts.forward(to: center)
+        FoundationForwarding.forward(to: center)
         return center
     }()
 

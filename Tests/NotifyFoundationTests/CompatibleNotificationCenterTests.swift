@@ -23,7 +23,7 @@ import Testing
 
     @Test func `a block without a queue is called on the poster's thread with the posted notification`() {
         let thing = Thing()
-        let seen = Later<Bool>()
+        let seen = LateValue<Bool>()
         let poster = ObjectIdentifier(Thread.current)
         let token = center.addObserver(forName: name, object: nil, queue: nil) { [name] notification in
             seen.value =
@@ -195,7 +195,7 @@ import Testing
     }
 
     @Test func `observers may be removed and added during a post`() {
-        let removal = Later<@Sendable () -> Void>()
+        let removal = LateValue<@Sendable () -> Void>()
         let remover = center.addObserver(forName: name, object: nil, queue: nil) { [center, journal, name] _ in
             journal.note("remover")
             removal.value?()

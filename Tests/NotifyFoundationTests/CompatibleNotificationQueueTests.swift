@@ -386,7 +386,7 @@ import Testing
     }
 
     @Test func `each thread has its own default queue`() {
-        let queues = Later<[ObjectIdentifier]>()
+        let queues = LateValue<[ObjectIdentifier]>()
         let done = DispatchSemaphore(value: 0)
         // Kept, so that no other one can be made at its address.
         let mine = CompatibleNotificationQueue.default

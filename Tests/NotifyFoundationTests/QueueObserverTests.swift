@@ -100,7 +100,7 @@ import Testing
     func `a task that outlives its block can post to the first queue`() async {
         let (first, second) = (serialQueue(), serialQueue())
         let back = NSNotification.Name("back")
-        let isOver = Later<Bool>()
+        let isOver = LateValue<Bool>()
         // Not for blocking: there may be one thread for this and for the task.
         let (posts, done) = AsyncStream<Void>.makeStream()
         observe(name, on: second) { [center] _ in
@@ -134,7 +134,7 @@ import Testing
 
     @Test func `a task started by a block does not retain the poster's queue`() {
         let (started, proceed) = AsyncStream.makeStream(of: Void.self)
-        let task = Later<Task<Void, Never>>()
+        let task = LateValue<Task<Void, Never>>()
         observe(name, on: serialQueue()) { _ in
             task.value = Task { for await _ in started {} }
         }

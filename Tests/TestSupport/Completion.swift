@@ -4,7 +4,7 @@ package func completion<Value: Sendable>(
 ) async -> Value {
     // The value does not pass through the continuation: the thread sanitizer would not see its order if the handler is
     // called before the task suspends.
-    let later = Later<Value>()
+    let later = LateValue<Value>()
     await withCheckedContinuation { continuation in
         start {
             later.value = $0

@@ -1,17 +1,17 @@
 import NotifyCenter
 
-/// What observers noted down, in order.
+/// A thread-safe log of strings, in order.
 package final class Journal: Sendable {
     private let notes = Lock<[String]>([])
 
     package init() {}
 
-    /// All that was noted and not taken.
+    /// The entries since the last `take()`.
     package var entries: [String] { notes.withLock { $0 } }
 
     package func note(_ text: String) { notes.withLock { $0.append(text) } }
 
-    /// What was noted since it was last taken.
+    /// Returns and removes the entries.
     package func take() -> [String] {
         notes.withLock { notes in
             defer { notes = [] }

@@ -1,5 +1,5 @@
-/// Repeatable randomness: a failure prints the seed, and the seed brings the failure back. SplitMix64, which gives the same
-/// numbers for the same seed everywhere.
+/// SplitMix64, which gives the same numbers for the same seed on every platform. Tests print their seed, so that failures can
+/// be reproduced.
 package struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

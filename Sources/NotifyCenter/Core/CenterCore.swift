@@ -14,7 +14,7 @@ package struct CenterCore: ~Copyable, Sendable {
     private static let cacheBytesPerName = 320
     private static let cacheBytesPerRegistration = 32
     /// From how many registrations on the memory that one resolution was gathered in is released after use.
-    private static let keptRegistrations = 1_024
+    private static let retainedCapacity = 1_024
 
     /// Registrations in an array: values that can't be copied can't be in one by themselves.
     ///
@@ -364,7 +364,7 @@ extension CenterCore {
     ) -> ContiguousArray<Registration> {
         name.withUTF8 { gather(name: $0, nameHash: name.hash, object: object) }
         Resolution.order(&gathered)
-        defer { gathered.removeAll(keepingAtMost: Self.keptRegistrations) }
+        defer { gathered.removeAll(keepingAtMost: Self.retainedCapacity) }
         return ContiguousArray(gathered.values)
     }
 
@@ -398,7 +398,7 @@ extension CenterCore {
         gather(name: key.name, nameHash: key.nameHash, object: key.object)
         Resolution.order(&gathered)
         if isFiltered { gathered.keepAll(where: isPermitted) }
-        defer { gathered.removeAll(keepingAtMost: Self.keptRegistrations) }
+        defer { gathered.removeAll(keepingAtMost: Self.retainedCapacity) }
         return cache.insert(gathered.values, for: key, limit: cacheLimit)
     }
 

@@ -113,7 +113,7 @@ struct NameTrie: ~Copyable, Sendable {
         }
         // What is in the trie was a pattern when it was inserted.
         guard let pattern = try? NamePattern(tokens.reversed().joined(separator: ".")) else {
-            preconditionFailure("the trie holds what is no pattern")
+            preconditionFailure("the trie contains an invalid pattern")
         }
         return pattern
     }
@@ -148,10 +148,10 @@ struct NameTrie: ~Copyable, Sendable {
     var overlap: Int { Int(nodes[Self.root].overlap) }
 
     /// How often something was removed since the overlap was exact.
-    private(set) var removalsSinceTight = 0
+    private(set) var removalsSinceTightening = 0
 
     /// Notes that a weight is higher than it would have to be.
-    mutating func loosenOverlap() { removalsSinceTight += 1 }
+    mutating func loosenOverlap() { removalsSinceTightening += 1 }
 
     /// Sets how many registrations are walked at the end of a pattern.
     mutating func setWeight(_ weight: Int32, at end: End) {
@@ -174,7 +174,7 @@ struct NameTrie: ~Copyable, Sendable {
 
     /// Computes the overlap anew. `weight` returns how many registrations are walked at a place.
     mutating func tightenOverlap(_ weight: (_ place: Int32) -> Int32) {
-        removalsSinceTight = 0
+        removalsSinceTightening = 0
         // Parents before their children.
         var order: [Int32] = [Self.root]
         var next = 0

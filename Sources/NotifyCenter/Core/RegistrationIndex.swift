@@ -102,7 +102,7 @@ extension RegistrationIndex {
 
     /// - Parameter serial: Rises with each registration of all scopes.
     mutating func insert(priority: Int32, slot: Int32, serial: UInt64) -> UInt64 {
-        precondition(records.count < 1 << Self.indexBits - 1, "more than 16,777,214 registrations at once")
+        precondition(records.count < 1 << Self.indexBits - 1, "at most 16,777,214 registrations are possible at once")
         let empty = Registration(id: 0, priority: priority, slot: slot)
         let index = records.insert(Record(registration: empty, firstLink: -1))
         let id = serial << Self.indexBits | UInt64(index)
@@ -335,7 +335,7 @@ extension RegistrationIndex {
     /// - Returns: The number of nodes that were looked at.
     mutating func tightenOverlap() -> Int {
         guard measuresOverlap, trie.nodeCount <= Self.maximumTightenedNodes,
-            trie.removalsSinceTight > trie.nodeCount / Self.nodesPerRemoval
+            trie.removalsSinceTightening > trie.nodeCount / Self.nodesPerRemoval
         else { return 0 }
         for place in 0..<Int32(places.extent) { places[place].longestList = 0 }
         for number in 0..<Int32(lists.extent) where lists[number].first >= 0 && lists[number].objectEntry >= 0 {

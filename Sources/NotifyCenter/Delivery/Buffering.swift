@@ -1,6 +1,6 @@
-/// How many notifications may wait for an observer or a reader, and what happens to those that find no room.
+/// The number of notifications that may wait for an observer or a reader, and the policy when the buffer is full.
 ///
-/// What is dropped is counted: see ``Observation/droppedCount`` and ``NotificationSequence/droppedCount``.
+/// Dropped notifications are counted: see ``Observation/droppedCount`` and ``NotificationSequence/droppedCount``.
 public struct Buffering: Sendable, Hashable {
     enum Overflow: Sendable, Hashable {
         case dropOldest
@@ -8,25 +8,25 @@ public struct Buffering: Sendable, Hashable {
         case wait
     }
 
-    /// How many may wait if nothing else is said.
+    /// The default limit.
     public static let defaultLimit = 1_024
 
     let overflow: Overflow
-    /// How many may wait: at least 1. Less is a mistake in the program and stops it.
+    /// The number of notifications that may wait; at least 1, which is a precondition.
     public let limit: Int
 
     private init(_ overflow: Overflow, limit: Int) {
-        precondition(limit > 0, "at least one notification must be able to wait")
+        precondition(limit > 0, "the limit of buffered notifications must be at least 1")
         self.overflow = overflow
         self.limit = limit
     }
 
-    /// If there is no room, the one that waits longest goes for the new one.
+    /// Drops the oldest waiting notification if the buffer is full.
     public static func dropOldest(limit: Int = defaultLimit) -> Buffering {
         Buffering(.dropOldest, limit: limit)
     }
 
-    /// If there is no room, the new one is dropped.
+    /// Drops the new notification if the buffer is full.
     public static func dropNewest(limit: Int = defaultLimit) -> Buffering {
         Buffering(.dropNewest, limit: limit)
     }

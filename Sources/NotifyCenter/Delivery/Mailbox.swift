@@ -1,9 +1,9 @@
 import DequeModule
 
-/// What waits for its reader, bounded. It decides and does nothing: what it hands back is let go by the caller without a
-/// lock, because with its last reference it may call the center. Not thread-safe.
+/// A pure bounded FIFO of elements and of posts that wait for room. The caller releases returned elements outside the
+/// lock, because releasing them may call the center. Not thread-safe.
 struct Mailbox<Element: Sendable>: Sendable {
-    /// A post that waits for room, and what it would put in.
+    /// A post that waits for room, and its element.
     struct Poster: Sendable {
         let element: Element
         let post: WaitingPost
@@ -11,37 +11,37 @@ struct Mailbox<Element: Sendable>: Sendable {
 
     enum Put {
         case stored
-        /// Stored, and this one had to go for it.
+        /// Stored after dropping this element.
         case replaced(Element)
-        /// Not stored, because there is no room or nothing is taken any more.
+        /// Not stored, because the mailbox is full or closed.
         case refused
         /// The post waits for room.
         case waiting
     }
 
-    /// An element, and the post that got room by it.
+    /// An element, and the waiting post whose element took its place.
     typealias Taken = (element: Element, admitted: WaitingPost?)
-    typealias Leftovers = (elements: Deque<Element>, posters: Deque<Poster>)
+    typealias Remaining = (elements: Deque<Element>, posters: Deque<Poster>)
 
-    /// The most room that an empty mailbox keeps.
-    private static var keptRoom: Int { 64 }
+    /// The capacity above which an empty mailbox releases its memory.
+    private static var retainedCapacity: Int { 64 }
 
     private let buffering: Buffering
-    private let takesOne: Bool
+    private let acceptsOne: Bool
     private var elements: Deque<Element> = []
-    /// Nobody waits while there is room.
+    /// Empty while there is room.
     private var posters: Deque<Poster> = []
-    private var mostElements = 0
-    private var takesMore = true
+    private var highWaterMark = 0
+    private var acceptsMore = true
 
-    /// How many found no room.
+    /// The number of elements dropped because the mailbox was full.
     private(set) var droppedCount = 0
     private(set) var isClosed = false
 
-    /// - Parameter takesOne: Whether all but the first are refused.
-    init(_ buffering: Buffering, takesOne: Bool = false) {
+    /// - Parameter acceptsOne: Whether all elements after the first are refused.
+    init(_ buffering: Buffering, acceptsOne: Bool = false) {
         self.buffering = buffering
-        self.takesOne = takesOne
+        self.acceptsOne = acceptsOne
     }
 
     var isEmpty: Bool { elements.isEmpty }
@@ -49,7 +49,7 @@ struct Mailbox<Element: Sendable>: Sendable {
     private var isFull: Bool { elements.count >= buffering.limit }
 
     mutating func put(_ element: Element) -> Put {
-        guard takesMore else { return .refused }
+        guard acceptsMore else { return .refused }
         guard isFull else {
             store(element)
             return .stored
@@ -60,24 +60,24 @@ struct Mailbox<Element: Sendable>: Sendable {
         return .replaced(oldest)
     }
 
-    /// - Parameter mayWait: Asked if the post has to wait. It is dropped if it may not.
+    /// - Parameter mayWait: Called if the mailbox is full. The element is dropped if it returns false.
     mutating func put(_ element: Element, for post: WaitingPost, mayWait: () -> Bool) -> Put {
-        guard takesMore && isFull && buffering.overflow == .wait && mayWait() else { return put(element) }
+        guard acceptsMore && isFull && buffering.overflow == .wait && mayWait() else { return put(element) }
         posters.append(Poster(element: element, post: post))
         return .waiting
     }
 
     private mutating func store(_ element: Element) {
         elements.append(element)
-        mostElements = max(mostElements, elements.count)
-        if takesOne { takesMore = false }
+        highWaterMark = max(highWaterMark, elements.count)
+        if acceptsOne { acceptsMore = false }
     }
 
     mutating func take() -> Taken? {
         guard let element = elements.popFirst() else {
-            // What a burst needed is not kept for ever.
-            if mostElements > Self.keptRoom { elements = [] }
-            mostElements = 0
+            // Release the memory of a burst.
+            if highWaterMark > Self.retainedCapacity { elements = [] }
+            highWaterMark = 0
             return nil
         }
         guard let poster = posters.popFirst() else { return (element, nil) }
@@ -85,7 +85,7 @@ struct Mailbox<Element: Sendable>: Sendable {
         return (element, poster.post)
     }
 
-    /// A post waits no longer. Hands back what it did not get in.
+    /// Removes and returns the waiting elements of a post, which are dropped.
     mutating func withdraw(_ post: WaitingPost) -> Deque<Poster> {
         let withdrawn = posters.filter { $0.post === post }
         posters.removeAll { $0.post === post }
@@ -93,10 +93,10 @@ struct Mailbox<Element: Sendable>: Sendable {
         return withdrawn
     }
 
-    /// Takes nothing any more, and hands back what is in it.
-    mutating func close() -> Leftovers {
+    /// Closes the mailbox, and removes and returns its content.
+    mutating func close() -> Remaining {
         isClosed = true
-        takesMore = false
+        acceptsMore = false
         defer { (elements, posters) = ([], []) }
         return (elements, posters)
     }

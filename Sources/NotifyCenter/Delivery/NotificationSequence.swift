@@ -61,7 +61,7 @@ private final class SequenceReader<Element: Sendable>: Sendable {
     }
 
     deinit {
-        subscription.readers.stopped(mailbox)
+        subscription.readers.readerStopped(mailbox)
     }
 
     func next(isolation: isolated (any Actor)?) async -> Element? {

@@ -44,7 +44,7 @@ extension ObserverDelivery {
         _ body: @escaping @Sendable (isolated Isolation, LocalNotification) async throws -> Void
     ) {
         @Sendable func call(_ turn: ObserverMailbox.Turn, on actor: isolated Isolation) async throws {
-            if turn.begins() { try await body(actor, turn.notification) }
+            if turn.tryBegin() { try await body(actor, turn.notification) }
         }
         self.buffering = buffering
         // Released between the calls, so that the actor is not kept alive by what is buffered.
@@ -59,7 +59,7 @@ extension ObserverDelivery {
         _ turn: ObserverMailbox.Turn, isolation: isolated (any Actor)?,
         _ body: nonisolated(nonsending) () async throws -> Void
     ) async throws {
-        if turn.begins() { try await body() }
+        if turn.tryBegin() { try await body() }
     }
 
     /// The same for messages of a type alone.

@@ -25,7 +25,7 @@ public struct ObserverExecutor: Sendable {
     /// In tasks, several calls at once, at least 1, which are handed out in the order of the posts and may overtake each
     /// other from there.
     public static func concurrently(atMost limit: Int) -> ObserverExecutor {
-        precondition(limit > 0, "at least one call must be able to run")
+        precondition(limit > 0, "the limit of concurrent calls must be at least 1")
         return ObserverExecutor(executor: nil, concurrency: limit)
     }
 

@@ -1,20 +1,20 @@
 import DequeModule
 import Synchronization
 
-/// What waits for an observer that runs elsewhere. There are tasks only while something waits.
+/// The notifications that wait for an observer with an executor of its own. Tasks exist only while notifications wait.
 final class ObserverMailbox: ObserverQueue, PostWaiter {
-    /// It begins where its caller is, without a way round.
+    /// Starts in the caller's isolation, without a hop.
     typealias Handler = nonisolated(nonsending) @Sendable (Turn) async throws -> Void
 
-    /// The observer in whose call the current task is.
+    /// The observer that the current task is calling.
     @TaskLocal static var current: ObserverMailbox?
 
-    /// How many calls are made before others get a turn on the same thread.
-    private static let callsPerTurn = 64
+    /// The number of calls after which the task yields.
+    private static let callsPerYield = 64
 
     private struct State {
         var mailbox: Mailbox<LocalNotification>
-        /// How many tasks take from the mailbox.
+        /// The number of tasks that take from the mailbox.
         var tasks = 0
     }
 
@@ -22,13 +22,13 @@ final class ObserverMailbox: ObserverQueue, PostWaiter {
     private let delivery: ObserverDelivery
     private let place: SourcePlace
     private let isOnce: Bool
-    private let isOver = Atomic(false)
+    private let isEnded = Atomic(false)
     private weak let center: LocalCenter?
     private let registration = Atomic<UInt64>(0)
     private let slot = Atomic<Int32>(-1)
 
     init(_ delivery: ObserverDelivery, isOnce: Bool, place: SourcePlace, center: LocalCenter) {
-        state = Lock(State(mailbox: Mailbox(delivery.buffering, takesOne: isOnce)))
+        state = Lock(State(mailbox: Mailbox(delivery.buffering, acceptsOne: isOnce)))
         self.delivery = delivery
         self.isOnce = isOnce
         self.place = place
@@ -68,7 +68,7 @@ extension ObserverMailbox {
             return (put, needsTask)
         }
         if needsTask { startTask() }
-        // What had to go goes without the lock.
+        // Replaced elements are released outside the lock.
         withExtendedLifetime(put) {}
     }
 
@@ -78,9 +78,9 @@ extension ObserverMailbox {
     }
 
     func close() {
-        isOver.store(true, ordering: .releasing)
-        let leftovers = state.withLock { $0.mailbox.close() }
-        for poster in leftovers.posters { poster.post.finished(in: self) }
+        isEnded.store(true, ordering: .releasing)
+        let remaining = state.withLock { $0.mailbox.close() }
+        for poster in remaining.posters { poster.post.finished(in: self) }
     }
 }
 
@@ -118,7 +118,7 @@ extension ObserverMailbox {
                     center.report(error, at: place, for: notification)
                 }
                 calls += 1
-                if calls % Self.callsPerTurn == 0 { await Task.yield() }
+                if calls % Self.callsPerYield == 0 { await Task.yield() }
             }
         }
     }
@@ -133,22 +133,22 @@ extension ObserverMailbox {
         return taken?.element
     }
 
-    /// A notification whose turn it is.
+    /// A notification taken from the mailbox, about to be delivered.
     struct Turn: Sendable {
         let notification: LocalNotification
         fileprivate let mailbox: ObserverMailbox
         fileprivate let center: LocalCenter
 
-        /// Whether the call may begin. To be asked where the observer runs, so that whoever ends the observation there can be
-        /// sure that no call follows.
-        func begins() -> Bool {
-            guard mailbox.isOnce else { return !mailbox.isOver.load(ordering: .acquiring) }
-            let isFirst = !mailbox.isOver.exchange(true, ordering: .acquiringAndReleasing)
+        /// Returns whether the call may begin. Must be called in the observer's isolation, so that no call follows after the
+        /// observation was ended there.
+        func tryBegin() -> Bool {
+            guard mailbox.isOnce else { return !mailbox.isEnded.load(ordering: .acquiring) }
+            let isFirst = !mailbox.isEnded.exchange(true, ordering: .acquiringAndReleasing)
             if isFirst { endObservation() }
             return isFirst
         }
 
-        /// Ends the observation, because there is nobody to call.
+        /// Ends the observation, because its owner or actor was released.
         func endObservation() {
             let slot = mailbox.slot.load(ordering: .acquiring)
             center.end(mailbox.registration.load(ordering: .relaxed), slot: slot)

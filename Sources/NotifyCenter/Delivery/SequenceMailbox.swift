@@ -1,12 +1,12 @@
 import DequeModule
 
-/// What is buffered for one reader of a sequence.
+/// The buffer of one reader of a sequence.
 final class SequenceMailbox<Element: Sendable>: PostWaiter {
     private struct State {
         var mailbox: Mailbox<Element>
-        /// Nobody waits while there is something to read.
+        /// Empty while there are elements.
         var readers: Deque<CheckedContinuation<Element?, Never>> = []
-        /// The task that has read last, unless it has stopped reading. Another one may come to have the same number.
+        /// The hash value of the task that read last, unless it has stopped reading. A later task may have the same value.
         var reader: Int?
     }
 
@@ -19,7 +19,7 @@ final class SequenceMailbox<Element: Sendable>: PostWaiter {
     private let state: Lock<State>
 
     init(_ buffering: Buffering, isOnce: Bool) {
-        state = Lock(State(mailbox: Mailbox(buffering, takesOne: isOnce)))
+        state = Lock(State(mailbox: Mailbox(buffering, acceptsOne: isOnce)))
     }
 
     var droppedCount: Int { state.withLock { $0.mailbox.droppedCount } }
@@ -33,7 +33,7 @@ extension SequenceMailbox {
     }
 
     func put(_ element: Element, for post: WaitingPost) {
-        // The reader makes no room while it waits for it.
+        // A post by the reader must not wait: it could not take elements meanwhile.
         let poster = Self.currentTask
         put { state in
             let isReader = poster != nil && poster == state.reader
@@ -50,7 +50,7 @@ extension SequenceMailbox {
             return (put, state.readers.popFirst(), taken)
         }
         if let reader { reader.resume(returning: taken?.element) }
-        // What had to go goes without the lock.
+        // Replaced elements are released outside the lock.
         withExtendedLifetime(put) {}
     }
 
@@ -60,12 +60,12 @@ extension SequenceMailbox {
     }
 
     func close() {
-        let (leftovers, readers) = state.withLock { state in
+        let (remaining, readers) = state.withLock { state in
             defer { state.readers = [] }
             return (state.mailbox.close(), state.readers)
         }
         for reader in readers { reader.resume(returning: nil) }
-        for poster in leftovers.posters { poster.post.finished(in: self) }
+        for poster in remaining.posters { poster.post.finished(in: self) }
     }
 }
 
@@ -105,8 +105,8 @@ extension SequenceMailbox {
         return taken.element
     }
 
-    /// Who has read does not read any more.
-    func readerLeft() {
+    /// The reader has stopped reading.
+    func readerStopped() {
         state.withLock { $0.reader = nil }
     }
 

@@ -2,10 +2,10 @@
 final class SequenceReaders<Element: Sendable>: ObserverQueue {
     private struct State {
         var mailboxes: [SequenceMailbox<Element>]
-        /// The one of `mailboxes` that no reader has: the first reader takes it, and a later one after the last has stopped.
-        var unread: SequenceMailbox<Element>?
-        /// What mailboxes dropped that are no longer there.
-        var droppedBefore = 0
+        /// The mailbox without a reader. The first reader takes it, or a later one after the last has stopped.
+        var unclaimed: SequenceMailbox<Element>?
+        /// The number of elements dropped by removed mailboxes.
+        var droppedByRemoved = 0
         var isClosed = false
     }
 
@@ -17,12 +17,12 @@ final class SequenceReaders<Element: Sendable>: ObserverQueue {
         self.convert = convert
         makeMailbox = { SequenceMailbox(buffering, isOnce: isOnce) }
         let mailbox = makeMailbox()
-        state = Lock(State(mailboxes: [mailbox], unread: mailbox))
+        state = Lock(State(mailboxes: [mailbox], unclaimed: mailbox))
     }
 
     var droppedCount: Int {
-        let (mailboxes, droppedBefore) = state.withLock { ($0.mailboxes, $0.droppedBefore) }
-        return mailboxes.reduce(droppedBefore) { $0 + $1.droppedCount }
+        let (mailboxes, droppedByRemoved) = state.withLock { ($0.mailboxes, $0.droppedByRemoved) }
+        return mailboxes.reduce(droppedByRemoved) { $0 + $1.droppedCount }
     }
 
     func accepts(_ notification: LocalNotification) -> Bool { convert(notification) != nil }
@@ -57,7 +57,7 @@ extension SequenceReaders {
     /// Adds a reader.
     func add() -> SequenceMailbox<Element> {
         let (mailbox, isClosed) = state.withLock { state in
-            if let unread = state.unread.take() { return (unread, state.isClosed) }
+            if let unclaimed = state.unclaimed.take() { return (unclaimed, state.isClosed) }
             let mailbox = makeMailbox()
             if !state.isClosed { state.mailboxes.append(mailbox) }
             return (mailbox, state.isClosed)
@@ -66,17 +66,17 @@ extension SequenceReaders {
         return mailbox
     }
 
-    /// The reader has stopped. If it was the only one, what it has not read is for the next reader.
-    func stopped(_ mailbox: SequenceMailbox<Element>) {
+    /// The reader has stopped. If it was the only one, the next reader gets its unread elements.
+    func readerStopped(_ mailbox: SequenceMailbox<Element>) {
         let isKept = state.withLock { state in
             guard state.mailboxes.count == 1, state.mailboxes[0] === mailbox, !state.isClosed else { return false }
-            state.unread = mailbox
+            state.unclaimed = mailbox
             return true
         }
-        if isKept { mailbox.readerLeft() } else { remove(mailbox) }
+        if isKept { mailbox.readerStopped() } else { remove(mailbox) }
     }
 
-    /// Ends what one reader reads.
+    /// Closes and removes the mailbox of a reader.
     ///
     /// - Returns: Whether no other reader is left.
     @discardableResult
@@ -85,7 +85,7 @@ extension SequenceReaders {
         return state.withLock { state in
             if let index = state.mailboxes.firstIndex(where: { $0 === mailbox }) {
                 state.mailboxes.remove(at: index)
-                state.droppedBefore += mailbox.droppedCount
+                state.droppedByRemoved += mailbox.droppedCount
             }
             return state.mailboxes.isEmpty
         }

@@ -1,21 +1,21 @@
-/// What a center tells of besides delivering: posts in vain, handlers that fail, observers that pile up.
+/// Hooks of a center that report unobserved posts, errors of observers, and repeated observations.
 ///
 /// ```swift
-/// center.hooks.unobserved = { print("nobody wants \($0.name)") }
+/// center.hooks.unobserved = { print("\($0.name) is not observed") }
 /// ```
 ///
-/// Hooks are called on the thread on which it happened. They may call the center. They are there to be set as a program
-/// starts: to set one is to set all of them, so that of two threads that do so at once, one loses.
+/// Hooks are called on the thread that posts, registers or calls the observer, and may call the center. Set them at the
+/// start of the program: setting one hook replaces all of them, so concurrent changes can overwrite each other.
 public struct CenterHooks: Sendable {
-    /// Called for each post that reaches no observer. One that is paused, or whose owner is gone, is not reached.
+    /// Called for each post that reaches no observer. Paused observers and those of released owners do not count.
     public var unobserved: (@Sendable (LocalNotification) -> Void)?
 
-    /// Called for each error that an observer throws; the others get the notification all the same. Unless it is set, a line
-    /// on standard error says so.
+    /// Called for each error that an observer throws; the other observers are still called. By default writes a line to
+    /// standard error.
     public var failed: @Sendable (ObserverFailure) -> Void = { StandardError.write("\($0)") }
 
-    /// Called once for each owner and place where the same observation is made again and again, which is usually a mistake:
-    /// the owner then gets everything as many times. Unless it is set, a line on standard error says so.
+    /// Called once for each owner and source location that repeatedly registers the same observation. That is usually a
+    /// mistake: the owner is called once per registration. By default writes a line to standard error.
     public var repeated: @Sendable (RepeatedObservation) -> Void = { StandardError.write("\($0)") }
 
     /// The hooks of a new center.
@@ -23,11 +23,11 @@ public struct CenterHooks: Sendable {
 }
 
 extension LocalCenter {
-    /// What the center tells of. A change holds for what happens after it.
+    /// The hooks of the center. A change applies to later events.
     public var hooks: CenterHooks {
         get { state.withLock { $0.hooks } }
         set {
-            // The old ones go without the lock, and so does what they hold.
+            // The old hooks are released outside the lock, because their captures may call the center.
             let old = state.withLock { state in
                 let old = state.hooks
                 state.hooks = newValue
@@ -38,9 +38,9 @@ extension LocalCenter {
         }
     }
 
-    /// Tells of a post that reaches nobody. Before the observers are called: one of them may end others.
+    /// Reports a post without observers. Called before the observers, because one of them may end others.
     func reportIfUnobserved(_ notification: LocalNotification, by list: ObserverList?) {
-        if let list, list.observers.contains(where: { $0.isReached(by: notification) }) { return }
+        if let list, list.observers.contains(where: { $0.wouldReceive(notification) }) { return }
         hooks.unobserved?(notification)
     }
 
@@ -56,39 +56,39 @@ extension LocalCenter {
 
 /// An error that an observer threw.
 public struct ObserverFailure: Sendable, CustomStringConvertible {
-    /// What was thrown.
+    /// The error.
     public let error: any Error
 
-    /// What the observer was called with.
+    /// The notification that the observer was called with.
     public let notification: LocalNotification
 
     /// Where the observer was registered.
     public let place: SourcePlace
 
-    /// One line for people to read.
+    /// One line to display.
     public var description: String {
-        "NotifyCenter: the observer of \(place) failed at '\(notification.name)': \(error)"
+        "NotifyCenter: the observer registered at \(place) threw an error for '\(notification.name)': \(error)"
     }
 }
 
-/// An observation that the same owner makes again and again.
+/// An observation that the same owner registers repeatedly.
 public struct RepeatedObservation: Sendable, CustomStringConvertible {
-    /// The owner's type.
+    /// The type of the owner.
     public let ownerType: String
 
-    /// What it observes.
+    /// The observed names.
     public let names: String
 
-    /// Where.
+    /// Where it was registered.
     public let place: SourcePlace
 
-    /// One line for people to read.
+    /// One line to display.
     public var description: String {
-        "NotifyCenter: a \(ownerType) observes '\(names)' again and again at \(place); give the observation a key, "
-            + "or make it once"
+        "NotifyCenter: an owner of type \(ownerType) repeatedly registers the same observation of '\(names)' at \(place); "
+            + "register it once, or give it a key"
     }
 
-    /// Nil if the owner is gone.
+    /// Nil if the owner was released.
     init?(_ observer: Observer) {
         guard let ownerType = observer.ownerTypeName else { return nil }
         self.ownerType = ownerType
@@ -96,19 +96,19 @@ public struct RepeatedObservation: Sendable, CustomStringConvertible {
         place = observer.place
     }
 
-    /// One of each of those that an owner has again and again. A look at what they ask for may let go of it.
+    /// Returns one of each set of equal observations of an owner. May release the last reference to an observed instance.
     static func repetitions(among observers: [Observer]) -> [Observer] {
         var counts: [Place: Int] = [:]
         return observers.filter { observer in
-            // One of an instance that is gone is another one than that of an instance at the same address.
+            // The object of a released instance differs from that of a new instance at the same address.
             if observer.options.key != nil || observer.isOrphaned { return false }
             let place = Place(observer)
             counts[place, default: 0] += 1
-            return counts[place] == OwnerIndex.repetitions
+            return counts[place] == OwnerIndex.repetitionThreshold
         }
     }
 
-    /// The same observation at the same place.
+    /// Identifies equal observations: same source location, names and object.
     struct Place: Hashable {
         let file: UInt
         let line: UInt

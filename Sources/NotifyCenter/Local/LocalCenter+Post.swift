@@ -8,14 +8,14 @@ extension LocalCenter {
     public func post(
         _ name: NotificationName, object: NotificationObject? = nil, payload: (any Sendable)? = nil
     ) {
-        guard takesShortWay else {
-            return postCarefully(LocalNotification(name: name, object: object, payload: payload))
+        guard canTakeFastPath else {
+            return postSlowPath(LocalNotification(name: name, object: object, payload: payload))
         }
         switch cache.find(name, object: object?.key) {
-        case .nobody: return
+        case .unobserved: return
         case .observers(let list):
             list.deliver(LocalNotification(name: name, object: object, payload: payload), in: self)
-        case .unknown:
+        case .miss:
             let list = resolve(name, object: object)
             list?.deliver(LocalNotification(name: name, object: object, payload: payload), in: self)
         }
@@ -32,7 +32,7 @@ extension LocalCenter {
 
     /// Calls everybody who observes the notification's name. Returns after the last call on this thread.
     public func post(_ notification: LocalNotification) {
-        guard takesShortWay else { return postCarefully(notification) }
+        guard canTakeFastPath else { return postSlowPath(notification) }
         observers(of: notification.name, object: notification.object)?.deliver(notification, in: self)
     }
 
@@ -53,8 +53,8 @@ extension LocalCenter {
     /// Posts a message of a type that has no name of its own. It reaches those
     /// who observe the name for messages of this type.
     package func post<Message: Sendable>(_ name: NotificationName, object: NotificationObject?, message: Message) {
-        guard takesShortWay else {
-            return postCarefully(LocalNotification(name: name, object: object, payload: message))
+        guard canTakeFastPath else {
+            return postSlowPath(LocalNotification(name: name, object: object, payload: message))
         }
         observers(of: name, object: object)?.deliver(message, name: name, object: object, in: self)
     }
@@ -63,8 +63,8 @@ extension LocalCenter {
     package func post<Message: Sendable>(
         _ name: NotificationName, object: NotificationObject?, makingMessage makeMessage: () -> Message
     ) {
-        guard takesShortWay else {
-            return postCarefully(LocalNotification(name: name, object: object, payload: makeMessage()))
+        guard canTakeFastPath else {
+            return postSlowPath(LocalNotification(name: name, object: object, payload: makeMessage()))
         }
         observers(of: name, object: object)?.deliver(makeMessage(), name: name, object: object, in: self)
     }
@@ -76,9 +76,9 @@ extension LocalCenter {
     @inline(__always)
     func observers(of name: NotificationName, object: NotificationObject?) -> ObserverList? {
         switch cache.find(name, object: object?.key) {
-        case .nobody: nil
+        case .unobserved: nil
         case .observers(let list): list
-        case .unknown: resolve(name, object: object)
+        case .miss: resolve(name, object: object)
         }
     }
 
@@ -95,9 +95,9 @@ extension LocalCenter {
         return list
     }
 
-    /// The way of a post that more than observers have to do with.
+    /// The slow path of a post: interceptors and the hook for unobserved posts run.
     @inline(never)
-    func postCarefully(_ notification: LocalNotification) {
+    func postSlowPath(_ notification: LocalNotification) {
         intercepted(notification) { notification in
             let list = observers(of: notification.name, object: notification.object)
             reportIfUnobserved(notification, by: list)

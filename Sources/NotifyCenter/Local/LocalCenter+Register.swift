@@ -18,7 +18,7 @@ extension LocalCenter {
         var deferred = DeferredWork()
         state.withLock { state in state.register(observer, object: object, owner: owner, cache: cache, &deferred) }
         // Posts that have begun do not reach the new one, so the one that it replaces is still called for them.
-        if deferred.replaced?.keepsWaiting == true { deferred.replaced?.end() }
+        if deferred.replaced?.buffersPosts == true { deferred.replaced?.end() }
         if let others = deferred.others { finish(others, for: observer) }
         return Observation(center: self, registration: observer.registration, slot: observer.slot)
     }
@@ -28,27 +28,27 @@ extension LocalCenter {
         for entry in others.retained where state.withLock({ $0.retained.contains(entry) }) {
             observer.deliver(entry.notification, in: self)
         }
-        for observer in others.ofGoneOwner { end(observer) }
+        for observer in others.ofReleasedOwner { end(observer) }
         if let repeated = repetition(among: others.ofOwner) { hooks.repeated(repeated) }
         if others.isPruningDue { endOrphans() }
     }
 
-    /// What an owner observes again and again, if that has not been told yet.
+    /// A repeated observation of the owner that was not reported yet.
     private func repetition(among observers: [Observer]) -> RepeatedObservation? {
         // Not under the lock: looking at what they ask for may turn out to hold its last reference.
         let repetitions = RepeatedObservation.repetitions(among: observers)
         if repetitions.isEmpty { return nil }
-        let untold = state.withLock { state in repetitions.first { state.owners.tell($0) } }
-        return untold.flatMap(RepeatedObservation.init)
+        let unreported = state.withLock { state in repetitions.first { state.owners.markReported($0) } }
+        return unreported.flatMap(RepeatedObservation.init)
     }
 
-    /// What a change leaves to do without the lock.
+    /// Work to do after the lock is released.
     struct DeferredWork {
-        /// What comes with few registrations.
+        /// Work that few registrations cause.
         struct Others {
             var retained: [RetainedNotifications.Entry] = []
-            var ofGoneOwner: [Observer] = []
-            /// All of the owner, if it is time to look for repetitions.
+            var ofReleasedOwner: [Observer] = []
+            /// All observers of the owner, if a check for repetitions is due.
             var ofOwner: [Observer] = []
             var isPruningDue = false
         }
@@ -66,7 +66,7 @@ extension LocalCenter.State {
         _ deferred: inout LocalCenter.DeferredWork
     ) {
         let slot = Int32(observers.nextID.index)
-        observer.becomes(registration: core.add(observer, slot: slot), slot: slot)
+        observer.registered(registration: core.add(observer, slot: slot), slot: slot)
         observers.insert(observer)
         cache.drop(observer.names, object: observer.objectKey, into: &deferred.dropped)
         if let key = observer.options.key {
@@ -95,7 +95,7 @@ extension LocalCenter.State {
         if let first = owners.first(of: id), observers.value(at: Int(first))?.isOwned(by: owner) == false {
             // Another one lived at this address, and is gone.
             deferred.others = deferred.others ?? .init()
-            deferred.others?.ofGoneOwner = owners.all(of: id).compactMap { observers.value(at: Int($0)) }
+            deferred.others?.ofReleasedOwner = owners.all(of: id).compactMap { observers.value(at: Int($0)) }
             owners.removeAll(of: id)
         }
         if owners.add(observer.slot, to: id) {

@@ -39,7 +39,7 @@ public final class LocalCenter: Sendable {
 // MARK: - State
 
 extension LocalCenter {
-    /// What makes a post leave the short way.
+    /// Features that make posts take the slow path.
     enum Feature {
         static let interceptors: UInt8 = 1
         static let unobservedHook: UInt8 = 2
@@ -72,9 +72,9 @@ extension LocalCenter {
     /// How many answers are remembered besides one for each name that is observed.
     static let cacheLimit = 16_384
 
-    /// Whether posts have nothing to do with but observers.
+    /// Whether posts can take the fast path: no interceptors, no hook for unobserved posts.
     @inline(__always)
-    var takesShortWay: Bool { features.load(ordering: .acquiring) == 0 }
+    var canTakeFastPath: Bool { features.load(ordering: .acquiring) == 0 }
 
     func set(_ feature: UInt8, to isOn: Bool) {
         if isOn {

@@ -10,15 +10,15 @@ public struct LocalNotification: Sendable {
     private let contents: any Sendable
 
     /// What the poster added. For a ``NotificationMessage`` this is the message.
-    public var payload: (any Sendable)? { type(of: contents) == Nothing.self ? nil : contents }
+    public var payload: (any Sendable)? { type(of: contents) == NoPayload.self ? nil : contents }
 
-    private struct Nothing: Sendable {}
+    private struct NoPayload: Sendable {}
 
     /// Makes a notification as ``LocalCenter/post(_:)-(LocalNotification)`` takes it.
     public init(name: NotificationName, object: NotificationObject? = nil, payload: (any Sendable)? = nil) {
         self.name = name
         self.object = object
-        self.contents = payload ?? Nothing()
+        self.contents = payload ?? NoPayload()
     }
 
     /// Makes the notification that a message is posted as.

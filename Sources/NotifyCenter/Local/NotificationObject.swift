@@ -169,7 +169,7 @@ enum ObjectFilter: Sendable {
         }
     }
 
-    var isGone: Bool {
+    var isReleased: Bool {
         if case .instance(let reference) = self { reference.object == nil } else { false }
     }
 }
@@ -178,7 +178,7 @@ extension ObjectFilter: CustomStringConvertible {
     var description: String {
         switch self {
         case .value(let box): box.description
-        case .instance(let reference): reference.object.map { "\(type(of: $0))" } ?? "an instance that is gone"
+        case .instance(let reference): reference.object.map { "\(type(of: $0))" } ?? "a released instance"
         }
     }
 }

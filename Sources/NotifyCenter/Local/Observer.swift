@@ -33,7 +33,7 @@ final class Observer: Sendable {
     /// Who the owner is, also when it is gone.
     let ownerIdentifier: ObjectIdentifier?
 
-    // Not checked: the center sets both once, under its lock, before anybody else knows of the observer.
+    // Safe: the center sets both once, under its lock, before the observer is visible to other threads.
     nonisolated(unsafe) private(set) var registration: UInt64 = 0
     nonisolated(unsafe) private(set) var slot: Int32 = -1
 
@@ -64,8 +64,8 @@ final class Observer: Sendable {
         self.flags = Atomic(flags.rawValue)
     }
 
-    /// Tells the observer what it is known by. Called once, before anybody else knows of it.
-    func becomes(registration: UInt64, slot: Int32) {
+    /// Sets the observer's registration. Called once, before it is visible to other threads.
+    func registered(registration: UInt64, slot: Int32) {
         self.registration = registration
         self.slot = slot
         queue?.registered(registration, slot: slot)
@@ -88,8 +88,8 @@ extension Observer {
 
     var isPaused: Bool { currentFlags.contains(.paused) }
 
-    /// Whether posts may wait for it.
-    var keepsWaiting: Bool { queue != nil || limiter != nil }
+    /// Whether posts may wait in a queue or a rate limiter before it is called.
+    var buffersPosts: Bool { queue != nil || limiter != nil }
 
     func setPaused(_ isPaused: Bool) {
         if isPaused {
@@ -103,13 +103,13 @@ extension Observer {
     var canBeOrphaned: Bool { !currentFlags.isDisjoint(with: [.owned, .filtersObject]) }
 
     /// Whether what it depends on is gone.
-    var isOrphaned: Bool { isOwned && owner == nil || filter?.isGone == true }
+    var isOrphaned: Bool { isOwned && owner == nil || filter?.isReleased == true }
 
     /// Whether it would be called now.
-    func isReached(by notification: LocalNotification) -> Bool {
+    func wouldReceive(_ notification: LocalNotification) -> Bool {
         guard currentFlags.isDisjoint(with: [.ended, .paused]), !isOrphaned else { return false }
         if let filter, !filter.accepts(notification.object) { return false }
-        return hasUse(for: notification) && passesFilters(notification)
+        return accepts(notification) && passesFilters(notification)
     }
 
     private func passesFilters(_ notification: LocalNotification) -> Bool {
@@ -117,7 +117,7 @@ extension Observer {
     }
 
     /// Whether it could be called with the notification: whoever observes a type of message could not with other payloads.
-    private func hasUse(for notification: LocalNotification) -> Bool {
+    private func accepts(_ notification: LocalNotification) -> Bool {
         messages?.accepts(notification) ?? queue?.accepts(notification) ?? true
     }
 
@@ -144,7 +144,7 @@ extension Observer {
     /// Calls the observer, if it is its turn.
     @inline(__always)
     func deliver(_ notification: LocalNotification, in center: LocalCenter) {
-        guard flags.load(ordering: .acquiring) == 0 else { return deliverCarefully(notification, in: center) }
+        guard flags.load(ordering: .acquiring) == 0 else { return deliverSlowPath(notification, in: center) }
         do {
             try call(notification)
         } catch {
@@ -152,9 +152,9 @@ extension Observer {
         }
     }
 
-    private func deliverCarefully(_ notification: LocalNotification, in center: LocalCenter) {
+    private func deliverSlowPath(_ notification: LocalNotification, in center: LocalCenter) {
         // What brings no such message is not the one that it waits for.
-        if currentFlags.contains(.once) && !hasUse(for: notification) { return }
+        if currentFlags.contains(.once) && !accepts(notification) { return }
         withTurn(notification, object: notification.object, in: center) { call(notification, owner: $0, in: center) }
     }
 
@@ -205,11 +205,11 @@ extension Observer {
         if flags.contains(.ended) || flags.contains(.paused) { return }
         // Not without need: a copy of the filter costs more than the call.
         if flags.contains(.filtersObject), let filter, !filter.accepts(object) {
-            if filter.isGone { center.end(self) }
+            if filter.isReleased { center.end(self) }
             return
         }
         if flags.contains(.filtered) && !passesFilters(notification()) { return }
-        if flags.contains(.rateLimited) && !isDue(notification(), in: center) { return }
+        if flags.contains(.rateLimited) && !passesRateLimit(notification(), in: center) { return }
         try withOwner(flags, in: center, body)
     }
 
@@ -234,13 +234,13 @@ extension Observer {
 extension Observer {
     /// Whether the observer is to be called now. Otherwise it may be later, or not.
     @inline(never)
-    private func isDue(_ notification: LocalNotification, in center: LocalCenter) -> Bool {
+    private func passesRateLimit(_ notification: LocalNotification, in center: LocalCenter) -> Bool {
         // What the observer has no use for must not take the place of what it waits for.
-        hasUse(for: notification) && limiter?.admits(notification, for: self, in: center) != false
+        accepts(notification) && limiter?.admits(notification, for: self, in: center) != false
     }
 
     /// Calls the observer with what has become due, also if it was paused since the post.
-    func deliverDue(_ notification: LocalNotification, in center: LocalCenter) {
+    func deliverRateLimited(_ notification: LocalNotification, in center: LocalCenter) {
         let flags = currentFlags
         if flags.contains(.ended) { return }
         withOwner(flags, in: center) { call(notification, owner: $0, in: center) }

@@ -1,11 +1,11 @@
-/// Which observations an owner has: a list through the slots of the observers, so that a million of them cost nothing more.
+/// The observations of each owner, as linked lists over the observers' slots, so that adding and removing take constant time.
 struct OwnerIndex {
     private struct Record {
         var first: Int32
         var count = 0
-        /// At how many it is time to look for repetitions.
-        var nextLook = OwnerIndex.repetitions
-        var told: Set<RepeatedObservation.Place> = []
+        /// The number of observations at which to check for repetitions next.
+        var nextCheck = OwnerIndex.repetitionThreshold
+        var reported: Set<RepeatedObservation.Place> = []
     }
 
     private struct Link {
@@ -14,8 +14,8 @@ struct OwnerIndex {
         var next: Int32
     }
 
-    /// From how many on the same observation is a repetition.
-    static let repetitions = 8
+    /// The number of equal observations that counts as a repetition.
+    static let repetitionThreshold = 8
 
     private var records: [ObjectIdentifier: Record] = [:]
     private var links: ContiguousArray<Link?> = []
@@ -35,7 +35,9 @@ struct OwnerIndex {
         return slots
     }
 
-    /// Adds a slot. Answers whether it is time to look for repetitions: whenever there are twice as many as the last time.
+    /// Adds a slot.
+    ///
+    /// - Returns: Whether to check for repetitions: when the number has doubled since the last check.
     mutating func add(_ slot: Int32, to owner: ObjectIdentifier) -> Bool {
         while links.count <= Int(slot) { links.append(nil) }
         var record = records[owner] ?? Record(first: -1)
@@ -43,11 +45,11 @@ struct OwnerIndex {
         links[Int(slot)] = Link(owner: owner, previous: -1, next: record.first)
         record.first = slot
         record.count += 1
-        // Twice as many as ever before, so that who comes and goes at that number does not pay for a look each time.
-        let isTime = record.count >= record.nextLook
-        if isTime { record.nextLook *= 2 }
+        // Never lowered, so that adding and removing around that number does not check each time.
+        let isCheckDue = record.count >= record.nextCheck
+        if isCheckDue { record.nextCheck *= 2 }
         records[owner] = record
-        return isTime
+        return isCheckDue
     }
 
     mutating func remove(_ slot: Int32) {
@@ -64,9 +66,11 @@ struct OwnerIndex {
         for slot in all(of: owner) { remove(slot) }
     }
 
-    /// Notes that a repetition is told of. Answers whether it is for the first time.
-    mutating func tell(_ repetition: Observer) -> Bool {
+    /// Marks a repetition as reported.
+    ///
+    /// - Returns: Whether it was not reported before.
+    mutating func markReported(_ repetition: Observer) -> Bool {
         guard let owner = repetition.ownerIdentifier else { return false }
-        return records[owner]?.told.insert(RepeatedObservation.Place(repetition)).inserted == true
+        return records[owner]?.reported.insert(RepeatedObservation.Place(repetition)).inserted == true
     }
 }

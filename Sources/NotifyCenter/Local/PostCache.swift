@@ -1,20 +1,20 @@
 import Synchronization
 
-/// Whom names reach, remembered, so that a post takes no lock that another one could hold for long.
+/// A cache of the observers of each name, so that a post does not take the center's lock.
 ///
-/// Names are spread over shards. A shard is used by one thread at a time, for as long as a look-up takes; nobody waits for
-/// it. Who finds it taken asks the center itself, which is slower and always right. What a registration makes wrong is
-/// dropped before the registration is done: by the center, or where a shard is taken, by the thread that has it, before it
-/// lets go of it.
+/// Names are distributed over shards. A shard is locked by one thread at a time, for the duration of a look-up; no thread
+/// blocks on it. A thread that finds a shard locked resolves the name in the center, which is slower and always current. A
+/// registration invalidates entries before it returns: it removes them itself, or marks a locked shard as outdated, and the
+/// thread that holds the lock empties the shard before it unlocks it.
 ///
-/// Answers are put in and dropped under the center's lock, so that one that is put in is not outdated yet.
+/// Entries are inserted and removed under the center's lock, so that an inserted entry is current.
 ///
-/// Sendable is not checked because of the memory that the shards lie in: all of a shard but its state belongs to the thread
-/// that has taken it.
+/// `@unchecked Sendable`: `memory` never changes. In the shards that it points to, the state is atomic, and the table is only
+/// accessed by the thread that holds the shard's lock.
 struct PostCache: ~Copyable, @unchecked Sendable {
-    enum Answer {
-        case unknown
-        case nobody
+    enum Lookup {
+        case miss
+        case unobserved
         case observers(ObserverList)
     }
 
@@ -46,13 +46,13 @@ struct PostCache: ~Copyable, @unchecked Sendable {
         shard(Int(truncatingIfNeeded: name.hash >> 57))
     }
 
-    /// What is known of a post. Takes no lock and calls nobody.
+    /// Looks up the observers of a post. Does not block, and calls no closure.
     @inline(__always)
-    func find(_ name: NotificationName, object: ObjectKey?) -> Answer {
+    func find(_ name: NotificationName, object: ObjectKey?) -> Lookup {
         let shard = shard(of: name)
-        guard shard.take() else { return .unknown }
+        guard shard.tryLock() else { return .miss }
         let answer = shard.table.pointee.find(name, object: object)
-        shard.giveBack()
+        shard.unlock()
         return answer
     }
 }
@@ -60,51 +60,52 @@ struct PostCache: ~Copyable, @unchecked Sendable {
 // MARK: - Under the center's lock
 
 extension PostCache {
-    /// Puts an answer in, if nobody is using the shard. Hands back what had to go for it, which must be let go without a
-    /// lock.
+    /// Inserts an entry unless the shard is locked.
+    ///
+    /// - Returns: The evicted lists, which must be released without a lock.
     func insert(
         _ observers: ObserverList?, for name: NotificationName, object: ObjectKey?, limit: Int
     ) -> PostTable.Dropped {
         let shard = shard(of: name)
-        guard shard.take() else { return PostTable.Dropped() }
+        guard shard.tryLock() else { return PostTable.Dropped() }
         var dropped = PostTable.Dropped()
         if shard.table.pointee.count >= max(limit / Self.shardCount, 1) {
             shard.table.pointee.removeAll(into: &dropped)
         }
         shard.table.pointee.insert(observers, for: name, object: object)
-        shard.giveBack()
+        shard.unlock()
         return dropped
     }
 
-    /// Drops what a registration for these names and this object makes wrong, or sees to it that it is dropped before anybody
-    /// reads it. What is dropped here must be let go without a lock.
+    /// Removes the entries that a registration of these names and this object invalidates, or marks their shard as outdated.
+    /// The removed lists must be released without a lock.
     func drop(_ names: ObservedNames, object: ObjectKey?, into dropped: inout PostTable.Dropped) {
         switch names.kind {
         case .name(let name):
             let shard = shard(of: name)
-            if shard.takeOrMark() {
+            if shard.tryLockOrMarkOutdated() {
                 shard.table.pointee.remove(name, object: object, into: &dropped)
-                shard.giveBack()
+                shard.unlock()
             }
         case .patterns:
             for index in 0..<Self.shardCount {
                 let shard = shard(index)
-                guard shard.takeOrMark() else { continue }
+                guard shard.tryLockOrMarkOutdated() else { continue }
                 shard.table.pointee.removeAll(into: &dropped)
-                shard.giveBack()
+                shard.unlock()
             }
         }
     }
 }
 
-/// A part of the cache, and who may use it.
+/// A part of the cache with its lock.
 ///
-/// Its state and its table lie side by side and are not fields of one value: to change a field is to change the value as a
-/// whole, while others look at the state.
+/// The state and the table are adjacent in memory, not fields of one value: changing a field is an access to the whole
+/// value, while other threads read the state.
 private struct Shard {
-    private static let free: UInt32 = 0
-    private static let taken: UInt32 = 1
-    /// Taken, and outdated: who has it empties it before it gives it back.
+    private static let unlocked: UInt32 = 0
+    private static let locked: UInt32 = 1
+    /// Locked and outdated: the thread that holds the lock empties the table before it unlocks the shard.
     private static let outdated: UInt32 = 2
 
     private static let tableOffset = 8
@@ -117,14 +118,14 @@ private struct Shard {
         memory.assumingMemoryBound(to: Atomic<UInt32>.self)
     }
 
-    /// For the thread that has taken the shard.
+    /// Accessed only by the thread that holds the lock.
     @inline(__always)
     var table: UnsafeMutablePointer<PostTable> {
         (memory + Self.tableOffset).assumingMemoryBound(to: PostTable.self)
     }
 
     func initialize() {
-        memory.initializeMemory(as: Atomic<UInt32>.self, to: Atomic(Self.free))
+        memory.initializeMemory(as: Atomic<UInt32>.self, to: Atomic(Self.unlocked))
         (memory + Self.tableOffset).initializeMemory(as: PostTable.self, to: PostTable())
     }
 
@@ -133,43 +134,45 @@ private struct Shard {
         table.deinitialize(count: 1)
     }
 
-    /// Takes the shard if it is free, or becomes so in a moment.
+    /// Locks the shard if it is unlocked, or becomes so within a short spin.
     @inline(__always)
-    func take() -> Bool {
-        if tryTake() { return true }
-        for _ in 0..<64 where state.pointee.load(ordering: .relaxed) == Self.free && tryTake() { return true }
+    func tryLock() -> Bool {
+        if tryLockOnce() { return true }
+        for _ in 0..<64 where state.pointee.load(ordering: .relaxed) == Self.unlocked && tryLockOnce() { return true }
         return false
     }
 
     @inline(__always)
-    private func tryTake() -> Bool {
-        state.pointee.compareExchange(expected: Self.free, desired: Self.taken, ordering: .acquiring).exchanged
+    private func tryLockOnce() -> Bool {
+        state.pointee.compareExchange(expected: Self.unlocked, desired: Self.locked, ordering: .acquiring).exchanged
     }
 
-    /// Takes the shard, or marks it as outdated. Does not wait: each round that fails is one in which its owner got on.
-    func takeOrMark() -> Bool {
+    /// Locks the shard, or marks it as outdated. Lock-free: each retry means that another thread made progress.
+    func tryLockOrMarkOutdated() -> Bool {
         while true {
-            if tryTake() { return true }
+            if tryLockOnce() { return true }
             let marking = state.pointee.compareExchange(
-                expected: Self.taken, desired: Self.outdated, ordering: .acquiringAndReleasing)
+                expected: Self.locked, desired: Self.outdated, ordering: .acquiringAndReleasing)
             if marking.exchanged || marking.original == Self.outdated { return false }
         }
     }
 
     @inline(__always)
-    func giveBack() {
-        if state.pointee.compareExchange(expected: Self.taken, desired: Self.free, ordering: .releasing).exchanged {
+    func unlock() {
+        if state.pointee.compareExchange(expected: Self.locked, desired: Self.unlocked, ordering: .releasing).exchanged
+        {
             return
         }
-        giveBackOutdated()
+        unlockOutdated()
     }
 
     @inline(never)
-    private func giveBackOutdated() {
+    private func unlockOutdated() {
         var dropped = PostTable.Dropped()
         repeat {
-            state.pointee.store(Self.taken, ordering: .releasing)
+            state.pointee.store(Self.locked, ordering: .releasing)
             table.pointee.removeAll(into: &dropped)
-        } while !state.pointee.compareExchange(expected: Self.taken, desired: Self.free, ordering: .releasing).exchanged
+        } while !state.pointee.compareExchange(expected: Self.locked, desired: Self.unlocked, ordering: .releasing)
+            .exchanged
     }
 }

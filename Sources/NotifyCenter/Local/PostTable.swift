@@ -37,10 +37,10 @@ struct PostTable: ~Copyable {
     }
 
     @inline(__always)
-    func find(_ name: NotificationName, object: ObjectKey?) -> PostCache.Answer {
+    func find(_ name: NotificationName, object: ObjectKey?) -> PostCache.Lookup {
         let index = index(of: name, object: object)
-        guard index >= 0 else { return .unknown }
-        guard let observers = entries[index].observers else { return .nobody }
+        guard index >= 0 else { return .miss }
+        guard let observers = entries[index].observers else { return .unobserved }
         return .observers(observers)
     }
 
@@ -91,7 +91,7 @@ extension PostTable {
         if count == 0 { return -1 }
         let hash = Self.hash(name, object)
         let mask = entries.count &- 1
-        var index = Self.home(of: hash, mask)
+        var index = Self.homeIndex(of: hash, mask)
         while true {
             let found = entries[index].hash
             if found == 0 { return -1 }
@@ -105,7 +105,7 @@ extension PostTable {
     }
 
     @inline(__always)
-    private static func home(of hash: UInt64, _ mask: Int) -> Int {
+    private static func homeIndex(of hash: UInt64, _ mask: Int) -> Int {
         Int(truncatingIfNeeded: hash >> 1) & mask
     }
 
@@ -118,7 +118,7 @@ extension PostTable {
 
     private mutating func place(_ entry: Entry) {
         let mask = entries.count - 1
-        var index = Self.home(of: entry.hash, mask)
+        var index = Self.homeIndex(of: entry.hash, mask)
         while entries[index].hash != 0 { index = (index + 1) & mask }
         entries[index] = entry
     }
@@ -132,8 +132,8 @@ extension PostTable {
         var hole = index
         var next = (index + 1) & mask
         while entries[next].hash != 0 {
-            let home = Self.home(of: entries[next].hash, mask)
-            if (next &- home) & mask >= (next &- hole) & mask {
+            let homeIndex = Self.homeIndex(of: entries[next].hash, mask)
+            if (next &- homeIndex) & mask >= (next &- hole) & mask {
                 entries[hole] = entries[next]
                 hole = next
             }

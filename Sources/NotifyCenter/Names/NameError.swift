@@ -62,12 +62,12 @@ public struct NameError: Error, Hashable, Sendable, CustomStringConvertible {
             let digits = String(detail, radix: 16, uppercase: true)
             let scalar = "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
             let kind = detail == 0x20 ? "a space" : "the control character \(scalar)"
-            return "the \(subject) has \(kind) in it (\(place))"
+            return "the \(subject) contains \(kind) (\(place))"
         case .invalidUTF8:
             return "the \(subject) is not valid UTF-8 (\(place))"
         case .wildcardInName:
             let wildcard = detail == 0x2A ? "*" : ">"
-            return "a name can't have the wildcard '\(wildcard)' as a token, only patterns can (\(place))"
+            return "a name can't contain the wildcard '\(wildcard)'; only patterns can (\(place))"
         case .misplacedTailWildcard:
             return "the wildcard '>' must be the last token of the pattern (\(place))"
         }

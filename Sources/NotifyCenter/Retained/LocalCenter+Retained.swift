@@ -50,7 +50,7 @@ extension LocalCenter {
     /// Retains a notification and returns its observers, in one step, so that an observer that begins meanwhile gets it once,
     /// one way or the other.
     func storeRetained(_ notification: LocalNotification, last count: Int) -> ObserverList? {
-        precondition(count > 0, "a retained post retains at least itself")
+        precondition(count > 0, "the number of retained notifications must be at least 1")
         let (list, dropped) = state.withLock { state in
             let dropped = state.retained.store(notification, limit: count)
             return (state.resolve(notification.name, object: notification.object?.key), dropped)

@@ -124,7 +124,7 @@ public final class PostQueue: Sendable {
     package init(
         limit: Int, executor: @escaping Executor, post: @escaping @Sendable (LocalNotification) -> Void
     ) {
-        precondition(limit > 0, "a queue has room for one notification at least")
+        precondition(limit > 0, "the limit of queued notifications must be at least 1")
         state = Lock(State(backlog: PostBacklog(limit: limit)))
         self.executor = executor
         self.post = post

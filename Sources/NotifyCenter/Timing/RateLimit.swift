@@ -8,9 +8,9 @@ final class RateLimit: Sendable {
 
     init(_ rule: RateLimitState.Rule, clock: some Clock<Duration>) {
         self.rule = rule.bounded
-        let beginning = clock.now
-        now = { beginning.duration(to: clock.now) }
-        sleep = { try await clock.sleep(until: beginning.advanced(by: $0), tolerance: nil) }
+        let start = clock.now
+        now = { start.duration(to: clock.now) }
+        sleep = { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) }
     }
 }
 

@@ -62,7 +62,7 @@ extension RateLimiter {
                         return
                     }
                 case .deliver(let notification):
-                    if let observer, let center { observer.deliverDue(notification, in: center) }
+                    if let observer, let center { observer.deliverRateLimited(notification, in: center) }
                 case .stop, nil:
                     return
                 }

@@ -43,10 +43,10 @@ public final class CompatibleNotificationQueue: NSObject {
     /// The queue of the current thread, over the default center.
     public static var `default`: CompatibleNotificationQueue {
         let key = "NotifyFoundation.CompatibleNotificationQueue"
-        let things = Thread.current.threadDictionary
-        if let queue = things[key] as? CompatibleNotificationQueue { return queue }
+        let dictionary = Thread.current.threadDictionary
+        if let queue = dictionary[key] as? CompatibleNotificationQueue { return queue }
         let queue = CompatibleNotificationQueue(notificationCenter: .default)
-        things[key] = queue
+        dictionary[key] = queue
         return queue
     }
 }
@@ -108,7 +108,7 @@ extension CompatibleNotificationQueue {
 extension CompatibleNotificationQueue {
     private func schedulePosts(soonIn mode: RunLoop.Mode) {
         guard soon.scheduledModes.insert(mode).inserted else { return }
-        RunLoopAlarm.ofThisThread.performSoon(in: mode) {
+        RunLoopScheduler.current.performSoon(in: mode) {
             self.soon.scheduledModes.remove(mode)
             self.postSoon(in: mode)
         }
@@ -116,7 +116,7 @@ extension CompatibleNotificationQueue {
 
     private func schedulePosts(idleIn mode: RunLoop.Mode) {
         guard idle.scheduledModes.insert(mode).inserted else { return }
-        RunLoopAlarm.ofThisThread.performWhenIdle(in: mode) {
+        RunLoopScheduler.current.performWhenIdle(in: mode) {
             self.idle.scheduledModes.remove(mode)
             self.postSoon(in: mode)
             self.post(\.idle, in: mode, leavingOthersTo: self.schedulePosts(idleIn:))

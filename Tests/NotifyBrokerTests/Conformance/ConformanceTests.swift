@@ -3,8 +3,8 @@ import Testing
 
 /// What every center promises about who gets a post, by the broker.
 @Suite struct ConformanceTests {
-    @Test(arguments: [false, true], CenterPromise.routing)
-    func `the broker keeps the routing rules of a center`(isDurable: Bool, _ promise: CenterPromise) throws {
-        try promise.check(BrokerCenter(isDurable: isDurable))
+    @Test(arguments: [false, true], CenterRequirement.routing)
+    func `the broker keeps the routing rules of a center`(isDurable: Bool, _ requirement: CenterRequirement) throws {
+        try requirement.check(BrokerCenter(isDurable: isDurable))
     }
 }

@@ -15,8 +15,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Variant.allCases, CenterPromise.allCases)
-    func `every variant keeps the promise`(_ variant: Variant, _ promise: CenterPromise) throws {
-        try promise.check(variant.make())
+    @Test(arguments: Variant.allCases, CenterRequirement.allCases)
+    func `every variant keeps the promise`(_ variant: Variant, _ requirement: CenterRequirement) throws {
+        try requirement.check(variant.make())
     }
 }

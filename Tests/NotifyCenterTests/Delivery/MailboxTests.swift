@@ -89,14 +89,14 @@ import Testing
     }
 
     @Test func `a mailbox that takes one message accepts no second`() {
-        var mailbox = Mailbox<Int>(.dropOldest(limit: 1), takesOne: true)
+        var mailbox = Mailbox<Int>(.dropOldest(limit: 1), acceptsOne: true)
         for value in 0..<3 { _ = mailbox.put(value) }
         #expect(drain(&mailbox) == [0])
         _ = mailbox.put(3)
         #expect(drain(&mailbox) == [])
         #expect(mailbox.droppedCount == 0)
         // Nor does anybody wait for a turn that never comes.
-        var full = Mailbox<Int>(.wait(limit: 1), takesOne: true)
+        var full = Mailbox<Int>(.wait(limit: 1), acceptsOne: true)
         for value in 0..<2 {
             _ = full.put(value, for: WaitingPost()) {
                 Issue.record("asked")
@@ -112,9 +112,9 @@ import Testing
         for value in 0..<2 { _ = mailbox.put(value) }
         let post = WaitingPost()
         _ = mailbox.put(2, for: post) { true }
-        let leftovers = mailbox.close()
-        #expect(Array(leftovers.elements) == [0, 1])
-        #expect(leftovers.posters.map(\.element) == [2])
+        let remaining = mailbox.close()
+        #expect(Array(remaining.elements) == [0, 1])
+        #expect(remaining.posters.map(\.element) == [2])
         _ = mailbox.put(3)
         _ = mailbox.put(4, for: post) { true }
         #expect(mailbox.isClosed)

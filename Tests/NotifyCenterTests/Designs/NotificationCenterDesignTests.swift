@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test func `observations may be removed during a post`() {
-        let tokens = Later<[ObservationToken]>()
+        let tokens = LateValue<[ObservationToken]>()
         tokens.value = (0..<100).map { index in
             center.observe(name) { [journal] _ in
                 journal.note("\(index)")

@@ -107,7 +107,7 @@ import Testing
         center.hooks.unobserved = nil
         center.post(name)
         #expect(journal.take() == [])
-        #expect(center.takesShortWay)
+        #expect(center.canTakeFastPath)
     }
 
     @Test func `removing a hook or an interceptor does not affect the other`() {
@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test func `a hook may observe the reported name`() {
-        let token = Later<ObservationToken>()
+        let token = LateValue<ObservationToken>()
         center.hooks.unobserved = { [center, journal] notification in
             journal.note("unobserved")
             token.value = center.observe(notification.name) { _ in journal.note("observer") }
@@ -185,7 +185,10 @@ import Testing
         let token = center.observe(name) { _ in throw Failure(description: "no money") }
         center.post(name)
         let place = "NotifyCenterTests/CenterHooksTests.swift:\(line)"
-        #expect(journal.take() == ["NotifyCenter: the observer of \(place) failed at 'orders.paid': no money"])
+        #expect(
+            journal.take() == [
+                "NotifyCenter: the observer registered at \(place) threw an error for 'orders.paid': no money"
+            ])
         token.cancel()
     }
 
@@ -209,7 +212,7 @@ import Testing
     @Test func `a repeated observation is reported once per owner and source location`() {
         center.hooks.repeated = { [journal] in journal.note("\($0.ownerType) \($0.names)") }
         let owner = Thing()
-        for _ in 0..<OwnerIndex.repetitions - 1 { observe(name, owner: owner) }
+        for _ in 0..<OwnerIndex.repetitionThreshold - 1 { observe(name, owner: owner) }
         #expect(journal.take() == [])
         observe(name, owner: owner)
         #expect(journal.take() == ["Thing orders.paid"])
@@ -229,7 +232,7 @@ import Testing
         for _ in 0..<100 {
             let owner = Thing()
             addresses.insert(ObjectIdentifier(owner))
-            for _ in 0..<OwnerIndex.repetitions { observe(name, owner: owner) }
+            for _ in 0..<OwnerIndex.repetitionThreshold { observe(name, owner: owner) }
             #expect(journal.take() == ["repeated"])
         }
         // Or else this says nothing.
@@ -250,7 +253,7 @@ import Testing
             token.cancel()
         }
         let another = Thing()
-        for _ in 0..<OwnerIndex.repetitions - 1 {
+        for _ in 0..<OwnerIndex.repetitionThreshold - 1 {
             center.observe(name, owner: another, fileID: "One/File.swift", line: 1) { _, _ in }
             center.observe(name, owner: another, fileID: "Other/File.swift", line: 1) { _, _ in }
             center.observe(name, owner: another, fileID: "One/File.swift", line: 2) { _, _ in }
@@ -261,13 +264,15 @@ import Testing
     @Test func `a repetition has the owner, the observed names and the source location`() {
         center.hooks.repeated = { [journal] in journal.note("\($0)") }
         let owner = Thing()
-        let line = #line + 1
-        for _ in 0..<OwnerIndex.repetitions { center.observe([NamePattern.everyName], owner: owner) { _, _ in } }
+        let line = #line + 2
+        for _ in 0..<OwnerIndex.repetitionThreshold {
+            center.observe([NamePattern.everyName], owner: owner) { _, _ in }
+        }
         let place = "NotifyCenterTests/CenterHooksTests.swift:\(line)"
         #expect(
             journal.take() == [
-                "NotifyCenter: a Thing observes '>' again and again at \(place); give the observation a key, "
-                    + "or make it once"
+                "NotifyCenter: an owner of type Thing repeatedly registers the same observation of '>' at \(place); "
+                    + "register it once, or give it a key"
             ])
     }
 

@@ -15,7 +15,7 @@ import Testing
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let center = LocalCenter()
             let owner = Thing()
-            for _ in 0..<OwnerIndex.repetitions {
+            for _ in 0..<OwnerIndex.repetitionThreshold {
                 center.observe(NotificationName(literal: "repeated"), owner: owner) { _, _ in }
             }
             let token = try center.observe("failing") { _ in throw Failure() }
@@ -25,7 +25,9 @@ import Testing
         }
         let lines = Self.text(result)
         #expect(lines.count == 3)
-        #expect(lines.first?.contains("a Thing observes 'repeated' again and again") == true)
-        #expect(lines.dropFirst().allSatisfy { $0.hasSuffix("failed at 'failing': Failure()") })
+        #expect(
+            lines.first?.contains("an owner of type Thing repeatedly registers the same observation of 'repeated'")
+                == true)
+        #expect(lines.dropFirst().allSatisfy { $0.hasSuffix("threw an error for 'failing': Failure()") })
     }
 }

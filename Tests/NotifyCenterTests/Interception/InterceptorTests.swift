@@ -193,7 +193,7 @@ import Testing
         token = nil
         center.post(name)
         #expect(journal.take() == ["watched orders.paid"])
-        #expect(center.takesShortWay)
+        #expect(center.canTakeFastPath)
     }
 
     @Test func `ending an interception again ends no other`() {
@@ -208,8 +208,8 @@ import Testing
     }
 
     @Test func `a post in progress passes ended interceptors and skips added ones`() {
-        let added = Later<InterceptionToken>()
-        let ending = Later<InterceptionToken>()
+        let added = LateValue<InterceptionToken>()
+        let ending = LateValue<InterceptionToken>()
         let first = center.intercept { [center, journal] notification, next in
             ending.value = nil
             if added.value == nil {

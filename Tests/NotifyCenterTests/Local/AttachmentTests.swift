@@ -28,7 +28,7 @@ import Testing
 
     @Test func `of two attachments made concurrently the first is kept`() {
         let center = LocalCenter()
-        let inner = Later<Attached>()
+        let inner = LateValue<Attached>()
         let outer = center.attachment(Attached.self) {
             inner.value = center.attachment(Attached.self) { Attached("inner") }
             return Attached("outer")

@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test func `an owner may be released during the post`() {
-        let owner = Later<Owner>()
+        let owner = LateValue<Owner>()
         owner.value = Owner()
         let token = center.observe(name) { _ in owner.value = nil }
         if let owner = owner.value { center.observe(name, owner: owner) { [journal] _, _ in journal.note("owned") } }

@@ -45,7 +45,7 @@ import Testing
     // MARK: Removing during a post
 
     @Test func `an owner released during the post is not called and the others are`() {
-        let owners = Later<[Thing]>()
+        let owners = LateValue<[Thing]>()
         owners.value = (0..<5).map { _ in Thing() }
         let gone = owners.value?.map { Weak($0) } ?? []
         var tokens = [observe("first")]
@@ -67,8 +67,8 @@ import Testing
     }
 
     @Test func `an observer that removes itself leaves the others in order`() {
-        let own = Later<ObservationToken>()
-        let captured = Later<Thing>()
+        let own = LateValue<ObservationToken>()
+        let captured = LateValue<Thing>()
         captured.value = Thing()
         let gone = Weak(captured.value)
         let first = observe("first")
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test func `an observer that removes another leaves the others in order`() {
-        let tokens = Later<[ObservationToken]>()
+        let tokens = LateValue<[ObservationToken]>()
         tokens.value = (0..<6).map { index in
             center.observe(name) { [journal] _ in
                 journal.note("\(index)")
@@ -152,7 +152,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `posts of the same name may be nested a thousand deep`(_ way: Way) {
-        let depth = Later<Int>()
+        let depth = LateValue<Int>()
         depth.value = 0
         let post = { @Sendable [center, name] in
             switch way {
@@ -210,7 +210,7 @@ import Testing
     // MARK: Cycles
 
     @Test func `a token held by its own closure ends when cancelled`() {
-        let token = Later<ObservationToken>()
+        let token = LateValue<ObservationToken>()
         let gone = { [center, name] in
             let captured = Thing()
             token.value = center.observe(name) { _ in withExtendedLifetime((captured, token)) {} }

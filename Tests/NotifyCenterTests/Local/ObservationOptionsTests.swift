@@ -170,7 +170,7 @@ import Testing
         final class Count: Sendable {
             let calls = Atomic(0)
         }
-        let token = Later<ObservationToken>()
+        let token = LateValue<ObservationToken>()
         token.value = center.observe(name, options: .key("k")) {
             ($0.payload as? Count)?.calls.wrappingAdd(1, ordering: .relaxed)
         }
@@ -197,7 +197,7 @@ import Testing
     }
 
     @Test func `an observation replaced during a post gets that post and no later one`() {
-        let replacing = Later<ObservationToken>()
+        let replacing = LateValue<ObservationToken>()
         let first = center.observe(name) { [center, name, journal] _ in
             if replacing.value == nil {
                 replacing.value = center.observe(name, options: .key("k")) { _ in journal.note("replacing") }
@@ -213,7 +213,7 @@ import Testing
 
     @Test func `an async or rate-limited observation replaced during a post does not get it`() {
         let executor = ManualExecutor()
-        let replacing = Later<[ObservationToken]>()
+        let replacing = LateValue<[ObservationToken]>()
         let first = center.observe(name) { [center, name, journal] _ in
             if replacing.value == nil {
                 replacing.value = ["elsewhere", "paced"].map { key in

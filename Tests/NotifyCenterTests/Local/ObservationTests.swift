@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test func `an observation paused before its call in a post is not called`() {
-        let victim = Later<ObservationToken>()
+        let victim = LateValue<ObservationToken>()
         let first = center.observe(name) { _ in victim.value?.pause() }
         victim.value = observe("victim")
         center.post(name)

@@ -43,8 +43,8 @@ import Testing
         for slot in 0..<16 as Range<Int32> { _ = index.add(slot, to: ObjectIdentifier(owner)) }
         for _ in 0..<10 {
             index.remove(7)
-            let isTime = index.add(7, to: ObjectIdentifier(owner))
-            #expect(!isTime)
+            let isCheckDue = index.add(7, to: ObjectIdentifier(owner))
+            #expect(!isCheckDue)
         }
         let times = (16..<40).filter { index.add($0, to: ObjectIdentifier(owner)) }
         #expect(times == [31])

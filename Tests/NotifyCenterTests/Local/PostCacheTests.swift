@@ -14,8 +14,8 @@ import Testing
         /// What is known, or nil.
         func find(_ name: NotificationName, _ object: NotificationObject? = nil) -> ObserverList?? {
             switch cache.find(name, object: object?.key) {
-            case .unknown: .none
-            case .nobody: .some(nil)
+            case .miss: .none
+            case .unobserved: .some(nil)
             case .observers(let list): list
             }
         }

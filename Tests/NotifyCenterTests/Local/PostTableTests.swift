@@ -12,8 +12,8 @@ import Testing
 
         func find(_ name: NotificationName, _ object: NotificationObject? = nil) -> Found {
             switch table.find(name, object: object?.key) {
-            case .unknown: .unknown
-            case .nobody: .nobody
+            case .miss: .miss
+            case .unobserved: .unobserved
             case .observers(let list): .observers(ObjectIdentifier(list))
             }
         }
@@ -36,8 +36,8 @@ import Testing
     }
 
     private enum Found: Equatable {
-        case unknown
-        case nobody
+        case miss
+        case unobserved
         case observers(ObjectIdentifier)
     }
 
@@ -45,7 +45,7 @@ import Testing
     private let name = NotificationName(literal: "a")
 
     @Test func `an empty table finds nothing`() {
-        #expect(table.find(name) == .unknown)
+        #expect(table.find(name) == .miss)
         _ = table.remove(name)
         _ = table.removeAll()
         #expect(table.count == 0)
@@ -53,10 +53,10 @@ import Testing
 
     @Test func `an entry without observers is found`() {
         table.insert(nil, name)
-        #expect(table.find(name) == .nobody)
-        #expect(table.find(name, "x") == .unknown)
+        #expect(table.find(name) == .unobserved)
+        #expect(table.find(name, "x") == .miss)
         _ = table.remove(name)
-        #expect(table.find(name) == .unknown)
+        #expect(table.find(name) == .miss)
     }
 
     @Test func `a later entry replaces an earlier one`() {
@@ -70,21 +70,21 @@ import Testing
     @Test func `entries with an object are distinguished from other names`() {
         table.insert(nil, NotificationName(literal: "ab"))
         table.insert(nil, name, "b")
-        #expect(table.find(name) == .unknown)
-        #expect(table.find(NotificationName(literal: "ab"), "b") == .unknown)
-        #expect(table.find(name, NotificationObject(value: "b")) == .unknown)
+        #expect(table.find(name) == .miss)
+        #expect(table.find(NotificationName(literal: "ab"), "b") == .miss)
+        #expect(table.find(name, NotificationObject(value: "b")) == .miss)
     }
 
     @Test func `removing one object keeps the others, removing the name removes all`() {
         for object in ["x", "y"] { table.insert(nil, name, NotificationObject(object)) }
         table.insert(nil, name)
         _ = table.remove(name, "x")
-        #expect(table.find(name, "x") == .unknown)
-        #expect(table.find(name, "y") == .nobody)
-        #expect(table.find(name) == .nobody)
+        #expect(table.find(name, "x") == .miss)
+        #expect(table.find(name, "y") == .unobserved)
+        #expect(table.find(name) == .unobserved)
         _ = table.remove(name)
-        #expect(table.find(name, "y") == .unknown)
-        #expect(table.find(name) == .unknown)
+        #expect(table.find(name, "y") == .miss)
+        #expect(table.find(name) == .miss)
     }
 
     @Test func `removed entries are returned and retained until released`() {
@@ -129,7 +129,7 @@ import Testing
             case 0, 1:
                 let list = Int.random(in: 0..<8, using: &random)
                 table.insert(list < 7 ? lists[list] : nil, name, filter)
-                model[key] = list < 7 ? .observers(ObjectIdentifier(lists[list])) : .nobody
+                model[key] = list < 7 ? .observers(ObjectIdentifier(lists[list])) : .unobserved
             case 2 where !isGrowing, 4, 5:
                 _ = table.remove(name, filter)
                 if object == nil && model.keys.contains(where: { $0.object != nil }) {
@@ -139,7 +139,7 @@ import Testing
                 }
             default: break
             }
-            let (found, expected) = (table.find(name, filter), model[key] ?? .unknown)
+            let (found, expected) = (table.find(name, filter), model[key] ?? .miss)
             guard found == expected && table.count == model.count else {
                 Issue.record("seed \(seed), step \(step), \(key): \(found), not \(expected)")
                 return

@@ -7,7 +7,7 @@ import Testing
     private let center = LocalCenter()
 
     private func isCached(_ name: NotificationName) -> Bool {
-        if case .unknown = center.cache.find(name, object: nil) { false } else { true }
+        if case .miss = center.cache.find(name, object: nil) { false } else { true }
     }
 
     @Test func `a name posted repeatedly is cached`() {

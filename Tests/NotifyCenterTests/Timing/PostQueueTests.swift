@@ -383,7 +383,7 @@ import Testing
         #expect(journal.take() == ["first", "second", "on the main actor"])
     }
 
-    private let kept = Later<ObservationToken>()
+    private let kept = LateValue<ObservationToken>()
 
     /// A way over other threads would let it pass.
     @Test @MainActor func `main-actor jobs enqueued later run after the posts`() async {

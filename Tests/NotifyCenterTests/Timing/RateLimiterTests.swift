@@ -418,7 +418,7 @@ import Testing
     }
 
     @Test func `an observer may end itself in the delayed call`() async {
-        let token = Later<ObservationToken>()
+        let token = LateValue<ObservationToken>()
         token.value = center.observe(name, options: debounced) { [calls] in
             token.value?.cancel()
             calls.note($0, Task.isCancelled ? "cancelled" : "goes on")

@@ -1,8 +1,8 @@
 package import NotifyCenter
 
-/// What all centers have in common: the one with closures that a program uses, the bare core, and the broker of the daemon.
+/// A center that the conformance suite checks: `LocalCenter`, `CenterCore` or the daemon's broker.
 package protocol ConformingCenter: Sendable {
-    /// Ends an observation when told to, not by itself.
+    /// Identifies an observation. Releasing it does not end the observation.
     associatedtype Handle: Sendable
 
     func observe(

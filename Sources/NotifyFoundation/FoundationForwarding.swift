@@ -1,7 +1,7 @@
 import Foundation
 
 /// The notifications that Foundation itself posts, all to its own default center.
-enum FoundationPosts {
+enum FoundationForwarding {
     /// One by one: Foundation's center traps where a typed message reaches an observer of every name.
     private static let names: [NSNotification.Name] = [
         .NSFileHandleConnectionAccepted, .NSFileHandleDataAvailable, .NSFileHandleReadToEndOfFileCompletion,

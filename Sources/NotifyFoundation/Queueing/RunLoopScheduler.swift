@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs closures on the run loop of a thread, and wakes it for that.
+/// Runs closures on the run loop of a thread, waking it if necessary.
 ///
 /// Only a timer can wake it, and Foundation on Linux never frees a timer, nor what its block holds. So there is one for each
 /// mode, whose date is changed, and whose block holds nothing.
@@ -9,15 +9,15 @@ import Foundation
 /// modes that programs use, so there a timer stays. On other threads it is removed when it has not been used for a while, and
 /// each one stays longer than the one before. So a thread that pauses for so many seconds between two uses in a mode makes a
 /// hundred timers for each of these seconds and no more, and its run loop ends at most about as much later than it could.
-final class RunLoopAlarm {
-    /// The one of the current thread.
-    static var ofThisThread: RunLoopAlarm {
-        let key = "NotifyFoundation.RunLoopAlarm"
-        let things = Thread.current.threadDictionary
-        if let alarm = things[key] as? RunLoopAlarm { return alarm }
-        let alarm = RunLoopAlarm()
-        things[key] = alarm
-        return alarm
+final class RunLoopScheduler {
+    /// The scheduler of the current thread.
+    static var current: RunLoopScheduler {
+        let key = "NotifyFoundation.RunLoopScheduler"
+        let dictionary = Thread.current.threadDictionary
+        if let scheduler = dictionary[key] as? RunLoopScheduler { return scheduler }
+        let scheduler = RunLoopScheduler()
+        dictionary[key] = scheduler
+        return scheduler
     }
 
     private struct Job {
@@ -30,7 +30,7 @@ final class RunLoopAlarm {
     private var lastNumber: UInt64 = 0
 
     private var timers: [RunLoop.Mode: Timer] = [:]
-    private var timersMade = 0
+    private var timerCount = 0
     /// The modes whose timer has been set since it last fired.
     private var setTimers: Set<RunLoop.Mode> = []
 
@@ -42,7 +42,7 @@ final class RunLoopAlarm {
     /// and does not see it. Then the timer does.
     func performSoon(in mode: RunLoop.Mode, _ body: @escaping () -> Void) {
         let number = add(body, in: mode)
-        RunLoop.current.perform(inModes: [mode]) { Self.ofThisThread.run(number, in: mode) }
+        RunLoop.current.perform(inModes: [mode]) { Self.current.run(number, in: mode) }
         setTimer(for: mode)
     }
 
@@ -69,7 +69,7 @@ final class RunLoopAlarm {
 
 // MARK: - Timers
 
-extension RunLoopAlarm {
+extension RunLoopScheduler {
     private func setTimer(for mode: RunLoop.Mode) {
         setTimers.insert(mode)
         // At once, also if the clock is set back meanwhile.
@@ -77,9 +77,9 @@ extension RunLoopAlarm {
         if let timer = timers[mode] {
             timer.fireDate = now
         } else {
-            timersMade += 1
+            timerCount += 1
             let timer = Timer(fire: now, interval: lifetime(in: mode), repeats: true) { _ in
-                Self.ofThisThread.timerFired(in: mode)
+                Self.current.timerFired(in: mode)
             }
             RunLoop.current.add(timer, forMode: mode)
             timers[mode] = timer
@@ -88,8 +88,8 @@ extension RunLoopAlarm {
 
     /// How many seconds the next timer stays after its last use.
     private func lifetime(in mode: RunLoop.Mode) -> TimeInterval {
-        let hasAlwaysWork = Thread.isMainThread && [.default, .common].contains(mode)
-        return hasAlwaysWork ? .greatestFiniteMagnitude : 0.01 * Double(timersMade)
+        let neverEnds = Thread.isMainThread && [.default, .common].contains(mode)
+        return neverEnds ? .greatestFiniteMagnitude : 0.01 * Double(timerCount)
     }
 
     /// While its callout runs, a timer does not fire again, and a new date may be ignored. So no code of the program runs in it,
@@ -98,7 +98,7 @@ extension RunLoopAlarm {
         if setTimers.remove(mode) == nil {
             timers.removeValue(forKey: mode)?.invalidate()
         } else if jobs[mode]?.isEmpty == false {
-            RunLoop.current.perform(inModes: [mode]) { Self.ofThisThread.runFirst(in: mode) }
+            RunLoop.current.perform(inModes: [mode]) { Self.current.runFirst(in: mode) }
         }
     }
 

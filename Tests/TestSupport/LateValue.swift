@@ -1,7 +1,7 @@
 import NotifyCenter
 
-/// A place to keep something that a closure needs and that is there only after the closure.
-package final class Later<Value: Sendable>: Sendable {
+/// A value that a closure captures before it is set.
+package final class LateValue<Value: Sendable>: Sendable {
     private let stored = Lock<Value?>(nil)
 
     package init() {}

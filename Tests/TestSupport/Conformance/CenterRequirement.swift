@@ -2,48 +2,48 @@ import Foundation
 import NotifyCenter
 import Testing
 
-/// What a center promises. One suite holds for every center there is.
-package enum CenterPromise: CaseIterable, Sendable {
-    // Who gets a post. The daemon promises it, too.
-    case postsReachWhoObservesTheName
+/// The requirements of a center. One suite checks them for every implementation.
+package enum CenterRequirement: CaseIterable, Sendable {
+    // Routing; also required of the daemon.
+    case postsReachObserversOfTheName
     case objectsAreFiltered
     case overlappingPatternsCallOnce
-    case changesTakeEffectOnNamesAlreadyPosted
+    case changesApplyToNamesAlreadyPosted
 
-    // How observers are called. It takes a center that calls them.
+    // Calls; required only of a center that calls observers.
     case orderIsPriorityThenRegistration
-    case whatEndedDuringAPostIsNotCalled
-    case observersMayEndThemselvesAndAll
-    case whatIsAddedDuringAPostWaits
+    case observersEndedDuringAPostAreNotCalled
+    case observersMayEndAllObservations
+    case observersAddedDuringAPostAreNotCalledByIt
     case postsMayNest
-    case aNestedPostSeesWhatChanged
-    case observersRunOnThePostersThreadBeforeThePostReturns
+    case nestedPostsSeeChanges
+    case observersRunSynchronouslyOnThePostersThread
     case noLockIsHeldWhileObserversRun
 
-    /// Who gets a post.
-    package static let routing: [CenterPromise] = [
-        .postsReachWhoObservesTheName, .objectsAreFiltered, .overlappingPatternsCallOnce,
-        .changesTakeEffectOnNamesAlreadyPosted,
+    /// The requirements of routing.
+    package static let routing: [CenterRequirement] = [
+        .postsReachObserversOfTheName, .objectsAreFiltered, .overlappingPatternsCallOnce,
+        .changesApplyToNamesAlreadyPosted,
     ]
 
-    /// Checks that a center, which nobody observes yet, keeps the promise.
+    /// Checks that a center without observers meets the requirement.
     package func check(_ center: some ConformingCenter) throws {
         let check = Check(center: center)
         switch self {
-        case .postsReachWhoObservesTheName: try check.matching()
+        case .postsReachObserversOfTheName: try check.matching()
         case .objectsAreFiltered: try check.objects()
         case .overlappingPatternsCallOnce: try check.overlap()
-        case .changesTakeEffectOnNamesAlreadyPosted: try check.churn()
+        case .changesApplyToNamesAlreadyPosted: try check.manyChanges()
         case .orderIsPriorityThenRegistration: try check.order()
-        case .whatEndedDuringAPostIsNotCalled: try check.endedDuringPost()
-        case .observersMayEndThemselvesAndAll: try check.endingAll()
-        case .whatIsAddedDuringAPostWaits: try check.addedDuringPost()
+        case .observersEndedDuringAPostAreNotCalled: try check.endedDuringPost()
+        case .observersMayEndAllObservations: try check.endingAll()
+        case .observersAddedDuringAPostAreNotCalledByIt: try check.addedDuringPost()
         case .postsMayNest: try check.nesting()
-        case .aNestedPostSeesWhatChanged: try check.changesSeenInside()
-        case .observersRunOnThePostersThreadBeforeThePostReturns: try check.synchronous()
+        case .nestedPostsSeeChanges: try check.changesSeenInside()
+        case .observersRunSynchronouslyOnThePostersThread: try check.synchronous()
         case .noLockIsHeldWhileObserversRun: try check.noLock()
         }
-        // Nothing is left, neither of what observers captured: some captured the center.
+        // All observations have ended; some closures captured the center.
         #expect(center.observationCount == 0)
     }
 }
@@ -52,7 +52,7 @@ private struct Check<Center: ConformingCenter> {
     let center: Center
     let journal = Journal()
 
-    func keep(_ label: String) -> @Sendable (String, String?) -> Void {
+    func record(_ label: String) -> @Sendable (String, String?) -> Void {
         { [journal] name, object in journal.note(object.map { "\(label) \(name) \($0)" } ?? "\(label) \(name)") }
     }
 
@@ -63,8 +63,8 @@ private struct Check<Center: ConformingCenter> {
 
     func matching() throws {
         let handles = try [
-            center.observe("a.b", using: keep("exact")), center.observe("a.*", using: keep("star")),
-            center.observe("a.>", using: keep("tail")), center.observeEveryName(object: nil, using: keep("all")),
+            center.observe("a.b", using: record("exact")), center.observe("a.*", using: record("star")),
+            center.observe("a.>", using: record("tail")), center.observeEveryName(object: nil, using: record("all")),
         ]
         #expect(center.observationCount == 4)
         #expect(try posting("a.b") == ["exact a.b", "star a.b", "tail a.b", "all a.b"])
@@ -78,9 +78,9 @@ private struct Check<Center: ConformingCenter> {
 
     func objects() throws {
         let handles = try [
-            center.observe("a", using: keep("any")), center.observe("a", object: "x", using: keep("x")),
-            center.observe("*", object: "y", using: keep("y")),
-            center.observeEveryName(object: "x", using: keep("all x")),
+            center.observe("a", using: record("any")), center.observe("a", object: "x", using: record("x")),
+            center.observe("*", object: "y", using: record("y")),
+            center.observeEveryName(object: "x", using: record("all x")),
         ]
         #expect(try posting("a") == ["any a"])
         #expect(try posting("a", object: "x") == ["any a x", "x a x", "all x a x"])
@@ -91,9 +91,9 @@ private struct Check<Center: ConformingCenter> {
 
     func order() throws {
         let handles = try [
-            center.observe("a", using: keep("1")), center.observe("a", priority: 9, using: keep("2")),
-            center.observe(">", using: keep("3")), center.observe("*", priority: 9, using: keep("4")),
-            center.observe("a", priority: -1, using: keep("5")), center.observe("a", using: keep("6")),
+            center.observe("a", using: record("1")), center.observe("a", priority: 9, using: record("2")),
+            center.observe(">", using: record("3")), center.observe("*", priority: 9, using: record("4")),
+            center.observe("a", priority: -1, using: record("5")), center.observe("a", using: record("6")),
         ]
         #expect(try posting("a") == ["2 a", "4 a", "1 a", "3 a", "6 a", "5 a"])
         center.end(handles[0])
@@ -102,7 +102,7 @@ private struct Check<Center: ConformingCenter> {
     }
 
     func overlap() throws {
-        let handle = try center.observe("a.b", "a.*", "*.b", ">", "a.b", using: keep("once"))
+        let handle = try center.observe("a.b", "a.*", "*.b", ">", "a.b", using: record("once"))
         #expect(try posting("a.b") == ["once a.b"])
         #expect(center.observationCount == 1)
         center.end(handle)
@@ -110,20 +110,20 @@ private struct Check<Center: ConformingCenter> {
     }
 
     func endedDuringPost() throws {
-        let victim = Later<Center.Handle>()
+        let victim = LateValue<Center.Handle>()
         let first = try center.observe("a") { [center, journal] _, _ in
             journal.note("first")
             if let handle = victim.value { center.end(handle) }
         }
-        victim.value = try center.observe("a", using: keep("victim"))
-        let last = try center.observe("a", using: keep("last"))
+        victim.value = try center.observe("a", using: record("victim"))
+        let last = try center.observe("a", using: record("last"))
         #expect(try posting("a") == ["first", "last a"])
         #expect(try posting("a") == ["first", "last a"])
         for handle in [first, last] { center.end(handle) }
     }
 
     func endingAll() throws {
-        let handles = Later<[Center.Handle]>()
+        let handles = LateValue<[Center.Handle]>()
         let list = try (0..<5).map { index in
             try center.observe(index % 2 == 0 ? "a" : "*") { [center, journal] _, _ in
                 journal.note("\(index)")
@@ -138,7 +138,7 @@ private struct Check<Center: ConformingCenter> {
     }
 
     func addedDuringPost() throws {
-        let added = Later<Center.Handle>()
+        let added = LateValue<Center.Handle>()
         let first = try center.observe("a") { [center, journal] _, _ in
             journal.note("first")
             guard added.value == nil else { return }
@@ -152,7 +152,7 @@ private struct Check<Center: ConformingCenter> {
 
     func nesting() throws {
         let name = NotificationName("a")
-        let depth = Later<Int>()
+        let depth = LateValue<Int>()
         depth.value = 0
         let handle = try center.observe("a") { [center, journal] _, _ in
             let current = (depth.value ?? 0) + 1
@@ -160,7 +160,7 @@ private struct Check<Center: ConformingCenter> {
             if current < 1_000 { center.post(name, object: nil) }
             journal.note("\(current)")
         }
-        let other = try center.observe("a", priority: -1, using: keep("other"))
+        let other = try center.observe("a", priority: -1, using: record("other"))
         let notes = try posting("a")
         #expect(notes.count == 2_000)
         #expect(notes.prefix(3) == ["1000", "other a", "999"])
@@ -169,25 +169,25 @@ private struct Check<Center: ConformingCenter> {
     }
 
     func changesSeenInside() throws {
-        let victim = Later<Center.Handle>()
+        let victim = LateValue<Center.Handle>()
         let name = NotificationName("b")
         let first = try center.observe("a") { [center] _, _ in
             if let handle = victim.value { center.end(handle) }
             victim.value = nil
             center.post(name, object: nil)
         }
-        victim.value = try center.observe("b", using: keep("victim"))
-        let second = try center.observe("b", using: keep("second"))
+        victim.value = try center.observe("b", using: record("victim"))
+        let second = try center.observe("b", using: record("second"))
         #expect(try posting("a") == ["second b"])
         for handle in [first, second] { center.end(handle) }
     }
 
-    func churn() throws {
+    func manyChanges() throws {
         for round in 0..<200 {
             let name = "n.\(round % 13)"
-            let exact = try center.observe(name, using: keep("exact"))
+            let exact = try center.observe(name, using: record("exact"))
             #expect(try posting(name, object: "o") == ["exact \(name) o"])
-            let wild = try center.observe("*.\(round % 13)", object: "o", using: keep("wild"))
+            let wild = try center.observe("*.\(round % 13)", object: "o", using: record("wild"))
             #expect(try posting(name, object: "o") == ["exact \(name) o", "wild \(name) o"])
             center.end(exact)
             #expect(try posting(name, object: "o") == ["wild \(name) o"])
