@@ -115,7 +115,7 @@ extension IntegrationTests {
             #expect(try await run.process.waitForExit() == .status(1))
             let errors = try await run.process.standardError.wait("the end of errors") { $0.isAtEnd ? $0 : nil }
             expectText(errors.text, "notifyd: the socket \(path) can no longer accept connections: restart notifyd")
-            #expect(!FileFacts.exists(path))
+            #expect(!FileAttributes.exists(path))
             #expect(others.count == 5)
 
             // It ended in order.

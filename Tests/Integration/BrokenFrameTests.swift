@@ -90,7 +90,7 @@ extension IntegrationTests {
             #expect(ErrorCode(rawValue: error.code) == it.code)
             #expect(error.isFatal)
             #expect(!error.message.isEmpty)
-            try bystander.noticesNothing()
+            try bystander.expectUndisturbed()
             try bystander.waitForOtherConnections(0)
         }
 
@@ -99,7 +99,7 @@ extension IntegrationTests {
             let bystander = try Bystander(daemon)
             let payload = [UInt8](repeating: 7, count: 100_000)
             let post = postFrame(1, name: Array("never".utf8), payload: payload, .stored)
-            try bystander.noticesNothing()
+            try bystander.expectUndisturbed()
             let before = try bystander.statistics()
             let descriptors = try daemon.descriptorCount
             for cut in [1, 4, 7, 8, 9, 20, 24, 30, 1000, 65_536, post.count - 1] {
@@ -107,7 +107,7 @@ extension IntegrationTests {
                 try client.send(Array(post[..<cut]))
             }
             try bystander.waitForOtherConnections(0)
-            try bystander.noticesNothing()
+            try bystander.expectUndisturbed()
             let after = try bystander.statistics()
             #expect(after["messages_in"] == before["messages_in", default: 0] + 1)
             #expect(try daemon.descriptorCount == descriptors)
@@ -133,7 +133,7 @@ extension IntegrationTests {
                 _ = try? client.send(bytes)
             }
             try bystander.waitForOtherConnections(0)
-            try bystander.noticesNothing()
+            try bystander.expectUndisturbed()
         }
 
         @Test func `an unknown frame kind is answered and the connection stays open`() async throws {

@@ -16,7 +16,7 @@ extension IntegrationTests {
             for byte in Hello(instance: .random()).encoded.dropLast(16) {
                 // On a slow machine the time may be over before the last byte.
                 guard (try? dripping.send([byte])) != nil else { break }
-                try bystander.noticesNothing()
+                try bystander.expectUndisturbed()
             }
             for client in [silent, dripping] {
                 guard case .error(let error) = try client.waitForEnd().first else {
@@ -28,7 +28,7 @@ extension IntegrationTests {
             }
             try bystander.waitForOtherConnections(0)
             // Who has greeted may be silent for as long as it likes.
-            try bystander.noticesNothing()
+            try bystander.expectUndisturbed()
         }
 
         @Test func `four thousand idle connections do not slow other clients`() async throws {
@@ -39,7 +39,7 @@ extension IntegrationTests {
             // With the bystander's two, as many as this user may have.
             var idle: [RawClient] = []
             for _ in 0..<4094 { idle.append(try RawClient(daemon)) }
-            try bystander.noticesNothing()
+            try bystander.expectUndisturbed()
             #expect(try bystander.statistics()["connections"] == 4096)
 
             let refused = RawClient(try RawSocket(path: daemon.socket))
@@ -48,7 +48,7 @@ extension IntegrationTests {
                 return
             }
             #expect(ErrorCode(rawValue: error.code) == .limitReached)
-            try bystander.noticesNothing()
+            try bystander.expectUndisturbed()
             try idle[4093].ping()
 
             idle = []
@@ -68,7 +68,7 @@ extension IntegrationTests {
                 _ = try client.wait("a pong") { if case .pong(let pong) = $0 { pong.request == ping } else { nil } }
             }
             #expect(try daemon.descriptorCount == before)
-            try bystander.noticesNothing()
+            try bystander.expectUndisturbed()
         }
 
         @Test func `partial frames are charged to their user`() async throws {
@@ -82,7 +82,7 @@ extension IntegrationTests {
                 try client.send(Array(most))
                 clients.append(client)
                 // Round trips on another connection: the daemon looks at sockets in turn.
-                try bystander.noticesNothing()
+                try bystander.expectUndisturbed()
             }
             guard case .error(let error) = try clients[4].waitForEnd().first else {
                 Issue.record("the last one was let go on")
@@ -101,7 +101,7 @@ extension IntegrationTests {
             _ = try await daemon.process.standardError.wait("a warning") {
                 $0.text.contains("cannot accept connections") ? $0 : nil
             }
-            try bystander.noticesNothing()
+            try bystander.expectUndisturbed()
 
             let before = try daemon.processorTicks
             let late = try RawSocket(path: daemon.socket)

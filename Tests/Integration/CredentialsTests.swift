@@ -22,7 +22,7 @@ extension IntegrationTests {
             #expect((before...before + 60_000_000).contains(stamp.timeMicroseconds))
         }
 
-        @Test(.enabled(if: Requirements.canBecomeOthers))
+        @Test(.enabled(if: Requirements.canSwitchUser))
         func `messages of another user carry that user's uid`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_SOCKET_MODE": "0666"])
             chmod(daemon.folder.path, 0o755)
@@ -36,7 +36,7 @@ extension IntegrationTests {
             #expect((stamp.uid, stamp.gid, stamp.pid) == (54_321, 12_345, UInt32(theirs.pid)))
         }
 
-        @Test(.enabled(if: Requirements.canBecomeOthers))
+        @Test(.enabled(if: Requirements.canSwitchUser))
         func `names of a user are open to that user and root only`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_SOCKET_MODE": "0666"])
             chmod(daemon.folder.path, 0o755)
@@ -70,7 +70,7 @@ extension IntegrationTests {
             try bob.post("users.1111.mail")
         }
 
-        @Test(.enabled(if: Requirements.canBecomeOthers))
+        @Test(.enabled(if: Requirements.canSwitchUser))
         func `durable subscriptions belong to their user`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_SOCKET_MODE": "0666"])
             chmod(daemon.folder.path, 0o755)
@@ -99,7 +99,7 @@ extension IntegrationTests {
             try client.post("notifydx.a")
         }
 
-        @Test(.enabled(if: Requirements.canBecomeOthers))
+        @Test(.enabled(if: Requirements.canSwitchUser))
         func `a socket with mode 0600 rejects other users`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_SOCKET_MODE": "0600"])
             chmod(daemon.folder.path, 0o755)

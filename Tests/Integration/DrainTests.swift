@@ -30,7 +30,7 @@ extension IntegrationTests {
             #expect(receipts.allSatisfy { $0.durability == .stored && $0.stored == 1 })
             #expect(events.count == receipts.count + 1)
             #expect(try await daemon.process.waitForExit() == .status(0))
-            #expect(!FileFacts.exists(daemon.socket))
+            #expect(!FileAttributes.exists(daemon.socket))
 
             // And just those are in the log.
             try await daemon.start()
@@ -88,7 +88,7 @@ extension IntegrationTests {
             let began = ContinuousClock.now
             #expect(try await daemon.stop() == .status(0))
             #expect(ContinuousClock.now - began >= .seconds(1))
-            #expect(!FileFacts.exists(daemon.socket))
+            #expect(!FileAttributes.exists(daemon.socket))
             guard case .closing = try poster.waitForEnd().last else {
                 Issue.record("the client that reads was not told")
                 return

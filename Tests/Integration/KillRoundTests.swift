@@ -16,11 +16,11 @@ extension IntegrationTests {
             let seed = UInt64.random(in: .min ... .max)
             print("kill rounds: seed \(seed)")
             var random = SeededGenerator(seed: seed)
-            let journal = KillJournal()
+            let journal = DeliveryJournal()
             let daemon = try await Daemon.start()
             try Self.createArchive(daemon)
 
-            for round in 1...Self.mostRounds where round <= Self.rounds || !journal.showsALoad {
+            for round in 1...Self.mostRounds where round <= Self.rounds || !journal.hasEnoughData {
                 let seeds = (0..<5).map { _ in random.next() }
                 let process = daemon.process
                 let life = Int.random(in: 1...600, using: &random)
@@ -37,16 +37,16 @@ extension IntegrationTests {
                 }
                 #expect(try await process.waitForExit() == .signal(SIGKILL))
                 try await daemon.start()
-                if !journal.broken.isEmpty { break }
+                if !journal.violations.isEmpty { break }
             }
 
             try Self.readToTheEnd(daemon, journal)
             let archived = try Self.readArchive(daemon, journal)
             let receipted = journal.receipted
-            #expect(journal.broken.isEmpty)
+            #expect(journal.violations.isEmpty)
             #expect(receipted.subtracting(archived).isEmpty)
             #expect(receipted.subtracting(journal.seen).isEmpty)
-            #expect(journal.showsALoad)
+            #expect(journal.hasEnoughData)
             print("kill rounds: \(receipted.count) stored, \(archived.count) in the log, \(journal.repeats) repeats")
             #expect(try await daemon.stop() == .status(0))
         }
@@ -59,7 +59,7 @@ extension IntegrationTests {
         }
 
         /// Reads what the kills left over, up to a last message.
-        private static func readToTheEnd(_ daemon: Daemon, _ journal: KillJournal) throws {
+        private static func readToTheEnd(_ daemon: Daemon, _ journal: DeliveryJournal) throws {
             let client = try RawClient(daemon)
             try client.subscribe("load.>", durable: "reader")
             let end = try client.post("load.end", "end", durability: .stored)
@@ -73,7 +73,7 @@ extension IntegrationTests {
         }
 
         /// Reads all that was ever stored, in one attachment. Returns the sequences.
-        private static func readArchive(_ daemon: Daemon, _ journal: KillJournal) throws -> Set<UInt64> {
+        private static func readArchive(_ daemon: Daemon, _ journal: DeliveryJournal) throws -> Set<UInt64> {
             let client = try RawClient(daemon)
             try client.subscribe("load.>", durable: "archive", window: 1024)
             var sequences: Set<UInt64> = []
@@ -83,8 +83,8 @@ extension IntegrationTests {
             while true {
                 let message = try client.message()
                 journal.received(message)
-                if message.sequence <= last { journal.breaks("archived \(message.sequence) came after \(last)") }
-                if message.isRedelivery { journal.breaks("archived \(message.sequence) is flagged") }
+                if message.sequence <= last { journal.reportViolation("archived \(message.sequence) came after \(last)") }
+                if message.isRedelivery { journal.reportViolation("archived \(message.sequence) is flagged") }
                 last = message.sequence
                 sequences.insert(last)
                 if sequences.count % 256 == 0 { try client.acknowledge(through: last) }
@@ -92,7 +92,7 @@ extension IntegrationTests {
                 let parts = message.text.split(separator: " ")
                 let place = (round: Int(parts[1]) ?? 0, number: Int(parts[2]) ?? 0)
                 if let before = lastOfPoster.updateValue(place, forKey: parts[0]), before >= place {
-                    journal.breaks("\(parts[0]) posted \(place) after \(before), but it was stored before")
+                    journal.reportViolation("\(parts[0]) posted \(place) after \(before), but it was stored before")
                 }
             }
         }
@@ -102,11 +102,11 @@ extension IntegrationTests {
 /// What one client does in one round, until the daemon is gone.
 struct KillLoad {
     var daemon: Daemon
-    var journal: KillJournal
+    var journal: DeliveryJournal
     var round: Int
     var random: SeededGenerator
 
-    init(daemon: Daemon, journal: KillJournal, round: Int, seed: UInt64) {
+    init(daemon: Daemon, journal: DeliveryJournal, round: Int, seed: UInt64) {
         self.daemon = daemon
         self.journal = journal
         self.round = round
@@ -123,10 +123,10 @@ struct KillLoad {
             switch event {
             case .receipt(let receipt):
                 guard let text = outstanding.removeValue(forKey: receipt.request) else {
-                    return journal.breaks("a receipt for request \(receipt.request), which waits for none")
+                    return journal.reportViolation("a receipt for request \(receipt.request), which waits for none")
                 }
                 journal.received(receipt, for: text)
-            default: journal.breaks("a poster got \(event)")
+            default: journal.reportViolation("a poster got \(event)")
             }
         }
         do {
@@ -177,10 +177,10 @@ struct KillLoad {
                 switch try client.next() {
                 case .message(let message):
                     journal.received(message)
-                    if message.sequence <= last { journal.breaks("volatile \(message.sequence) came after \(last)") }
+                    if message.sequence <= last { journal.reportViolation("volatile \(message.sequence) came after \(last)") }
                     last = message.sequence
                 case .gap(let gap): last = gap.range.last
-                case let event: journal.breaks("a volatile reader got \(event)")
+                case let event: journal.reportViolation("a volatile reader got \(event)")
                 }
             }
         } catch  where isTheEnd(error) {}

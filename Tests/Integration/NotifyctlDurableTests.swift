@@ -93,7 +93,7 @@ extension IntegrationTests {
             daemon.process.send(SIGCONT)
         }
 
-        @Test(.enabled(if: Requirements.canBecomeOthers))
+        @Test(.enabled(if: Requirements.canSwitchUser))
         func `only root removes durable subscriptions of other users`() async throws {
             let launcher = Requirements.asUser(54_321).joined(separator: " ")
             #expect(try await notifyctl.run("durable", "create", "roots", "a").status == .status(0))

@@ -25,7 +25,7 @@ extension IntegrationTests {
             for name in ["ü.ñ", "a*", "a.*b", "a.>b", Self.longName.dropLast(1) + ""] {
                 try client.post(name, durability: .stored)
             }
-            try bystander.noticesNothing()
+            try bystander.expectUndisturbed()
         }
 
         @Test func `invalid patterns are refused`() async throws {
@@ -137,7 +137,7 @@ extension IntegrationTests {
             try client.ping()
             try client.acknowledge(7, (receipts[0].sequence, receipts[1].sequence))
             #expect(try (0..<2).map { _ in try client.message().text } == ["2", "3"])
-            try bystander.noticesNothing()
+            try bystander.expectUndisturbed()
         }
     }
 }

@@ -21,7 +21,7 @@ extension IntegrationTests {
             daemon.process.send(signal)
             #expect(try await daemon.process.waitForExit() == .status(0))
             _ = try await daemon.manager.messages.wait("STOPPING=1") { $0.contains("STOPPING=1") ? true : nil }
-            #expect(!FileFacts.exists(daemon.socket))
+            #expect(!FileAttributes.exists(daemon.socket))
         }
 
         @Test func `watchdog notifications are sent while the daemon works`() async throws {
@@ -56,9 +56,9 @@ extension IntegrationTests {
             #expect(try await run.ready() == path)
             try early.greet()
             try early.post("through.it", durability: .stored)
-            #expect(!FileFacts.exists(folder.file("unused.sock")))
+            #expect(!FileAttributes.exists(folder.file("unused.sock")))
             #expect(try await run.stop() == .status(0))
-            #expect(FileFacts(path)?.kind == S_IFSOCK)
+            #expect(FileAttributes(path)?.kind == S_IFSOCK)
         }
 
         @Test func `a missing passed socket is refused`() async throws {

@@ -16,7 +16,7 @@ extension IntegrationTests {
             let poster = try RawClient(daemon)
             var sequences: [UInt64] = []
             for _ in 0..<400 { sequences.append(try poster.post("flood", payload).sequence) }
-            try bystander.noticesNothing()
+            try bystander.expectUndisturbed()
 
             var delivered: [UInt64] = []
             var missed: UInt64 = 0
@@ -83,7 +83,7 @@ extension IntegrationTests {
             try deaf.subscribe("flood")
             let poster = try RawClient(daemon)
             for _ in 0..<200 { try poster.post("flood", payload) }
-            try bystander.noticesNothing()
+            try bystander.expectUndisturbed()
             guard case .error(let error) = try deaf.waitForEnd().last else {
                 Issue.record("it was not told why")
                 return
@@ -100,7 +100,7 @@ extension IntegrationTests {
             let poster = try RawClient(daemon)
             // More than the ring at the log's tail holds.
             let sequences = try (0..<500).map { _ in try poster.post("flood", payload).sequence }
-            try bystander.noticesNothing()
+            try bystander.expectUndisturbed()
             for sequence in sequences {
                 let message = try deaf.message()
                 #expect(message.sequence == sequence && !message.isRedelivery)

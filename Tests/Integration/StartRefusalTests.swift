@@ -52,7 +52,7 @@ extension IntegrationTests {
             let inner = folder.file("folder")
             try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
             expectText(try await refusal(socket: inner), "\(inner) exists and is not a socket")
-            #expect(FileFacts(inner)?.kind == S_IFDIR)
+            #expect(FileAttributes(inner)?.kind == S_IFDIR)
         }
 
         @Test func `a path over 107 bytes is refused`() async throws {
@@ -73,7 +73,7 @@ extension IntegrationTests {
             let message = try await refusal(database: daemon.database)
             #expect(message.contains("the database '\(daemon.database)' is held by another notifyd"))
             #expect(message.contains("\(daemon.process.pid)"))
-            #expect(!FileFacts.exists(folder.file("n.sock")))
+            #expect(!FileAttributes.exists(folder.file("n.sock")))
             try RawClient(daemon).post("still.there", durability: .stored)
         }
 
@@ -106,8 +106,8 @@ extension IntegrationTests {
             let message = try await refusal(database: path)
             #expect(message.contains("the file '\(path)' is not a database"))
             #expect(try Data(contentsOf: URL(filePath: path)) == noise)
-            #expect(!FileFacts.exists(path + "-wal"))
-            #expect(!FileFacts.exists(folder.file("n.sock")))
+            #expect(!FileAttributes.exists(path + "-wal"))
+            #expect(!FileAttributes.exists(folder.file("n.sock")))
         }
 
         @Test func `a database path that is a folder is refused`() async throws {
@@ -124,10 +124,10 @@ extension IntegrationTests {
             let message = try await refusal(socket: folder.file("none/n.sock"))
             #expect(message.contains("the directory \(folder.file("none")) of the socket does not exist"))
             expectText(try await refusal(database: folder.file("none/n.db")), folder.file("none/n.db"))
-            #expect(!FileFacts.exists(folder.file("none")))
+            #expect(!FileAttributes.exists(folder.file("none")))
         }
 
-        @Test(.enabled(if: Requirements.canBecomeOthers))
+        @Test(.enabled(if: Requirements.canSwitchUser))
         func `folders without write permission are refused`() async throws {
             // The service manager's socket stands in it, too, so it can be passed but not written.
             chmod(folder.path, 0o755)
@@ -142,10 +142,10 @@ extension IntegrationTests {
             let forDatabase = try await refusal(socket: other.file("n.sock"), launcher: user)
             #expect(forDatabase.contains("'\(folder.file("n.db"))"))
             #expect(forDatabase.contains(reason))
-            #expect(!FileFacts.exists(other.file("n.sock")))
+            #expect(!FileAttributes.exists(other.file("n.sock")))
         }
 
-        @Test(.enabled(if: Requirements.canBecomeOthers), arguments: ["n.sock.lock", "n.db.lock", "n.db"])
+        @Test(.enabled(if: Requirements.canSwitchUser), arguments: ["n.sock.lock", "n.db.lock", "n.db"])
         func `files of another user are refused`(name: String) async throws {
             chmod(folder.path, 0o1777)
             let file = folder.file(name)
@@ -157,7 +157,7 @@ extension IntegrationTests {
             #expect(!message.contains("directory"))
         }
 
-        @Test(.enabled(if: Requirements.canBecomeOthers))
+        @Test(.enabled(if: Requirements.canSwitchUser))
         func `a write-ahead log of another user is refused`() async throws {
             chmod(folder.path, 0o1777)
             let user = Requirements.asUser(54_321)
@@ -185,14 +185,14 @@ extension IntegrationTests {
             try await run.ready()
             #expect(try await run.stop() == .status(0))
             let file = folder.file(name)
-            #expect(FileFacts.exists(file) || FileManager.default.createFile(atPath: file, contents: nil))
+            #expect(FileAttributes.exists(file) || FileManager.default.createFile(atPath: file, contents: nil))
             #expect(chown(file, 54_321, 54_321) == 0)
             let message = try await refusal()
             #expect(
                 message.contains(
                     "'\(file)' belongs to uid 54321, and notifyd runs as root: run \"chown root '\(file)'\", "
                         + "or start notifyd with \"sudo -u '#54321'\""))
-            #expect(FileFacts(file)?.owner == 54_321)
+            #expect(FileAttributes(file)?.owner == 54_321)
         }
 
         @Test(.enabled(if: Requirements.isRoot))
@@ -241,7 +241,7 @@ extension IntegrationTests {
             let message = try await refusal(["--config", path])
             #expect(message.hasPrefix("\(path):\(line): "))
             for part in parts { #expect(message.contains(part)) }
-            #expect(!FileFacts.exists(folder.file("n.db")))
+            #expect(!FileAttributes.exists(folder.file("n.db")))
         }
 
         @Test func `a missing configuration file is refused`() async throws {

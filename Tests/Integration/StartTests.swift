@@ -17,7 +17,7 @@ extension IntegrationTests {
             let daemon = try await Daemon.start()
             try RawClient(daemon).post("kept", durability: .stored)
             try await daemon.kill()
-            #expect(FileFacts.exists(daemon.socket))
+            #expect(FileAttributes.exists(daemon.socket))
             try await daemon.start()
             #expect(try RawClient(daemon).statistics()["log_messages"] == 1)
         }
@@ -26,7 +26,7 @@ extension IntegrationTests {
             let gone = try Listener(path: folder.file("socket"))
             // Closing is not enough where a program that another test just starts still has a copy of the descriptor.
             shutdown(gone.descriptor, Int32(SHUT_RDWR))
-            #expect(FileFacts(folder.file("socket"))?.kind == S_IFSOCK)
+            #expect(FileAttributes(folder.file("socket"))?.kind == S_IFSOCK)
             let daemon = try await Daemon.start(folder: folder)
             try RawClient(daemon).ping()
         }
@@ -51,7 +51,7 @@ extension IntegrationTests {
             for run in winners {
                 #expect(try await run.stop() == .status(0))
             }
-            #expect(!FileFacts.exists(folder.file("n.sock")))
+            #expect(!FileAttributes.exists(folder.file("n.sock")))
         }
 
         @Test func `options override the environment, which overrides the file`() async throws {
@@ -79,7 +79,7 @@ extension IntegrationTests {
                 let welcome = try RawClient(RawSocket(path: folder.file(socket))).greet()
                 #expect(welcome.maximumPayloadBytes == payload)
                 #expect(welcome.postWindow == 22)
-                #expect(FileFacts.exists(folder.file("by-file.db")))
+                #expect(FileAttributes.exists(folder.file("by-file.db")))
                 #expect(try await run.stop() == .status(0))
             }
         }
@@ -88,12 +88,12 @@ extension IntegrationTests {
             let daemon = try await Daemon.start()
             try RawClient(daemon).post("kept", durability: .stored)
             for name in [daemon.database, daemon.database + "-wal", daemon.database + ".lock"] {
-                #expect(FileFacts(name)?.permissions == 0o600, "\(name)")
+                #expect(FileAttributes(name)?.permissions == 0o600, "\(name)")
             }
             try await daemon.stop()
             chmod(daemon.database, 0o644)
             try await daemon.start()
-            #expect(FileFacts(daemon.database)?.permissions == 0o600)
+            #expect(FileAttributes(daemon.database)?.permissions == 0o600)
         }
 
         // MARK: The defaults
@@ -107,10 +107,10 @@ extension IntegrationTests {
             #expect(try await run.ready() == "/run/notifyd/notifyd.sock")
             // Its mounts are its own, and can be looked at through its process.
             let root = "/proc/\(run.process.pid)/root"
-            #expect(FileFacts(root + "/run/notifyd")?.permissions == 0o755)
-            #expect(FileFacts(root + "/run/notifyd/notifyd.sock")?.permissions == 0o666)
-            #expect(FileFacts(root + "/var/lib/notifyd")?.permissions == 0o700)
-            #expect(FileFacts(root + "/var/lib/notifyd/notifyd.db")?.permissions == 0o600)
+            #expect(FileAttributes(root + "/run/notifyd")?.permissions == 0o755)
+            #expect(FileAttributes(root + "/run/notifyd/notifyd.sock")?.permissions == 0o666)
+            #expect(FileAttributes(root + "/var/lib/notifyd")?.permissions == 0o700)
+            #expect(FileAttributes(root + "/var/lib/notifyd/notifyd.db")?.permissions == 0o600)
             try RawClient(path: root + "/run/notifyd/notifyd.sock").ping()
             #expect(try await run.stop() == .status(0))
         }
@@ -121,7 +121,7 @@ extension IntegrationTests {
             (["XDG_RUNTIME_DIR": nil, "XDG_STATE_HOME": nil], nil, ".local/state/notifyd"),
         ]
 
-        @Test(.enabled(if: Requirements.canBecomeOthers), arguments: userPlaces)
+        @Test(.enabled(if: Requirements.canSwitchUser), arguments: userPlaces)
         func `a daemon of a user serves that user from the user's folders`(
             variables: [String: String?], runtime: String?, state: String
         ) async throws {
@@ -140,11 +140,11 @@ extension IntegrationTests {
             let socketDirectory = runtime.map(folder.file) ?? "/tmp/notifyd-\(uid)"
             let socket = try await run.ready()
             #expect(socket == socketDirectory + "/notifyd.sock")
-            let facts = try #require(FileFacts(socketDirectory))
+            let facts = try #require(FileAttributes(socketDirectory))
             #expect(facts.permissions == 0o700 && facts.owner == uid)
-            #expect(FileFacts(socket)?.permissions == 0o600)
-            #expect(FileFacts(folder.file(state))?.permissions == 0o700)
-            #expect(FileFacts(folder.file(state + "/notifyd.db"))?.permissions == 0o600)
+            #expect(FileAttributes(socket)?.permissions == 0o600)
+            #expect(FileAttributes(folder.file(state))?.permissions == 0o700)
+            #expect(FileAttributes(folder.file(state + "/notifyd.db"))?.permissions == 0o600)
             try RawClient(path: socket).ping()
             #expect(try await run.stop() == .status(0))
             if runtime == nil { try FileManager.default.removeItem(atPath: socketDirectory) }

@@ -2,7 +2,7 @@ import WireTestSupport
 import NotifyWire
 import Testing
 
-/// Somebody who uses the daemon as usual while others do not, and who must notice nothing of it.
+/// A well-behaved client that runs beside misbehaving ones, and must not be affected by them.
 final class Bystander {
     private let poster: RawClient
     private let reader: RawClient
@@ -15,15 +15,15 @@ final class Bystander {
         try reader.subscribe("bystander.*", as: 2, durable: "bystander")
     }
 
-    /// Posts, and gets it on both subscriptions, and nothing else.
-    func noticesNothing(sourceLocation: SourceLocation = #_sourceLocation) throws {
+    /// Posts a message, and expects that both subscriptions receive it and nothing else.
+    func expectUndisturbed(sourceLocation: SourceLocation = #_sourceLocation) throws {
         count += 1
         let receipt = try poster.post("bystander.\(count)", "still here")
         #expect(receipt.subscribers == 1, sourceLocation: sourceLocation)
         #expect(receipt.stored == 1, sourceLocation: sourceLocation)
         for _ in 0..<2 {
             guard case .message(let message) = try reader.next() else {
-                Issue.record("the bystander got something else than messages", sourceLocation: sourceLocation)
+                Issue.record("the bystander received a frame that is not a message", sourceLocation: sourceLocation)
                 return
             }
             #expect(message.sequence == receipt.sequence, sourceLocation: sourceLocation)
@@ -34,7 +34,7 @@ final class Bystander {
 
     func statistics() throws -> [String: UInt64] { try poster.statistics() }
 
-    /// Waits until the daemon has as many connections besides the bystander's two. Each look is a round trip.
+    /// Waits until the daemon has this number of connections in addition to the bystander's two. Polls with requests.
     func waitForOtherConnections(_ wanted: UInt64, within limit: Duration = .seconds(300)) throws {
         let deadline = ContinuousClock.now + limit
         var found = UInt64.max
@@ -42,6 +42,6 @@ final class Bystander {
             found = try statistics()["connections", default: 0] - 2
             if found == wanted { return }
         }
-        throw TimedOut(description: "there are \(found) other connections instead of \(wanted)")
+        throw TimedOut(description: "timed out waiting for \(wanted) other connections; there are \(found)")
     }
 }

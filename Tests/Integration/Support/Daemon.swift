@@ -115,6 +115,6 @@ extension ChildProcess {
             if text[(text.lastIndex(of: ")") ?? text.startIndex)...].dropFirst(2).hasPrefix("T") { return }
             sched_yield()
         }
-        throw TimedOut(description: "process \(pid) was not stopped")
+        throw TimedOut(description: "timed out waiting for process \(pid) to stop")
     }
 }

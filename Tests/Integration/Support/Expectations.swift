@@ -1,7 +1,7 @@
 import NotifyWire
 import Testing
 
-/// Expects that the text holds the part, and shows it where it does not.
+/// Expects that the text contains the part, and shows the text if it does not.
 func expectText(_ text: String, _ part: String, sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(text.contains(part), sourceLocation: sourceLocation)
 }

@@ -69,7 +69,7 @@ final class RawClient {
             sent += count
             guard count == 0 else { continue }
             let events = readingMeanwhile && !hasEnded ? POLLOUT | POLLIN : POLLOUT
-            try socket.wait(for: events, until: deadline) { "only \(sent) of \(bytes.count) bytes were taken" }
+            try socket.wait(for: events, until: deadline) { "timed out after sending \(sent) of \(bytes.count) bytes" }
             if readingMeanwhile { try receive() }
         }
     }
@@ -118,7 +118,9 @@ final class RawClient {
         while true {
             if let event = try reader.next() { return event }
             if hasEnded { throw ConnectionEnded() }
-            try socket.wait(for: POLLIN, until: deadline) { "\(what) did not come; waiting are \(waiting.suffix(3))" }
+            try socket.wait(for: POLLIN, until: deadline) {
+                "timed out waiting for \(what); the last frames are \(waiting.suffix(3))"
+            }
             try receive()
         }
     }

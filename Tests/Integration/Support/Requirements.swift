@@ -1,17 +1,17 @@
 import Foundation
 import Testing
 
-/// What some tests need of the machine, beyond a shell.
+/// Capabilities of the machine that some tests require.
 enum Requirements {
     static let isRoot = geteuid() == 0
 
-    /// Root that may give itself folders of its own to mount over the system's.
+    /// Whether the tests run as root and may mount folders in a mount namespace of their own.
     static let canMount = isRoot && succeeds("unshare", ["--mount", "sh", "-c", "mount -t tmpfs none /run"])
 
-    /// Root, and a program that starts others as somebody else, with rights to read what the build made.
-    static let canBecomeOthers = isRoot && succeeds(asUser(54_321)[0], Array(asUser(54_321).dropFirst()) + ["true"])
+    /// Whether the tests run as root and can start programs as another user that may read the build folder.
+    static let canSwitchUser = isRoot && succeeds(asUser(54_321)[0], Array(asUser(54_321).dropFirst()) + ["true"])
 
-    /// strace, and a kernel that lets it look at a child.
+    /// Whether strace is installed and may trace a child process.
     static let canTrace = succeeds("strace", ["-e", "trace=none", "-o", "/dev/null", "true"])
 
     /// The launcher of a program that runs as that user. It may read what root may, as the programs under test can lie
@@ -35,8 +35,8 @@ enum Requirements {
     }
 }
 
-/// What a file is, as `stat` has it.
-struct FileFacts: Equatable {
+/// The attributes of a file, from `lstat`.
+struct FileAttributes: Equatable {
     var permissions: mode_t
     var owner: uid_t
     var kind: mode_t
@@ -49,5 +49,5 @@ struct FileFacts: Equatable {
         owner = status.st_uid
     }
 
-    static func exists(_ path: String) -> Bool { FileFacts(path) != nil }
+    static func exists(_ path: String) -> Bool { FileAttributes(path) != nil }
 }

@@ -6,7 +6,7 @@ struct TimedOut: Error, CustomStringConvertible {
     var description: String
 }
 
-/// State that changes on another thread, and that a test waits for without sleeping.
+/// State that other threads change, and that a test can wait for without polling.
 final class Watched<State: Sendable>: Sendable {
     private struct Content {
         var state: State
@@ -22,7 +22,7 @@ final class Watched<State: Sendable>: Sendable {
 
     var current: State { content.withLock { $0.state } }
 
-    /// Changes the state and lets everyone who waits look again.
+    /// Changes the state and wakes all waiters, which check it again.
     @discardableResult
     func update<Result: Sendable>(_ change: (inout sending State) -> Result) -> Result {
         let (result, waiters) = content.withLock { content in
@@ -34,7 +34,7 @@ final class Watched<State: Sendable>: Sendable {
         return result
     }
 
-    /// Waits until `find` gives something; fails after `limit`, saying what was waited for.
+    /// Waits until `find` returns a value, and returns that. Throws `TimedOut` after `limit`.
     func wait<Found: Sendable>(
         _ what: String, within limit: Duration = .seconds(300), for find: (State) -> Found?
     ) async throws -> Found {
@@ -42,12 +42,12 @@ final class Watched<State: Sendable>: Sendable {
         while true {
             if let found = content.withLock({ find($0.state) }) { return found }
             guard await changed(before: deadline, unless: { find($0) != nil }) else {
-                throw TimedOut(description: "\(what): not within \(limit); there is \(current)")
+                throw TimedOut(description: "timed out after \(limit) waiting for \(what); the state is \(current)")
             }
         }
     }
 
-    /// Suspends until the next change; false where the deadline or the task's cancellation came first.
+    /// Suspends until the next change. Returns false if the deadline or a cancellation of the task comes first.
     private func changed(before deadline: ContinuousClock.Instant, unless isThere: (State) -> Bool) async -> Bool {
         let left = deadline - ContinuousClock.now
         guard left > .zero else { return false }
@@ -64,15 +64,15 @@ final class Watched<State: Sendable>: Sendable {
                 }
                 if isDone { return continuation.resume(returning: !Task.isCancelled) }
                 DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(left / .nanoseconds(1)))) {
-                    [weak self] in self?.giveUp(id)
+                    [weak self] in self?.timeOut(id)
                 }
             }
         } onCancel: {
-            giveUp(id)
+            timeOut(id)
         }
     }
 
-    private func giveUp(_ id: Int) {
+    private func timeOut(_ id: Int) {
         content.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: false)
     }
 }

@@ -2,30 +2,30 @@ import WireTestSupport
 import NotifyWire
 import Synchronization
 
-/// What clients learnt over all lives of a daemon, and what in it breaks a promise.
-final class KillJournal: Sendable {
+/// A record of the receipts and deliveries of all clients over several runs of a daemon, and of the guarantees that they violate.
+final class DeliveryJournal: Sendable {
     fileprivate struct State {
         var textOfSequence: [UInt64: String] = [:]
         var sequenceOfText: [String: UInt64] = [:]
-        /// What a receipt said is stored.
+        /// Sequences that a receipt reported as stored.
         var receipted: Set<UInt64> = []
-        /// What was handed to the durable subscription that is read all the time.
+        /// Sequences delivered to the durable subscription that is read continuously.
         var seen: Set<UInt64> = []
         var repeats = 0
         var volatileReceipts = 0
-        var broken: [String] = []
+        var violations: [String] = []
     }
 
     private let state = Mutex(State())
 
-    /// Promises that were broken, with the place where.
-    var broken: [String] { state.withLock { $0.broken } }
+    /// Violated guarantees.
+    var violations: [String] { state.withLock { $0.violations } }
     var repeats: Int { state.withLock { $0.repeats } }
     var receipted: Set<UInt64> { state.withLock { $0.receipted } }
     var seen: Set<UInt64> { state.withLock { $0.seen } }
 
-    /// Whether so much has happened that it shows something.
-    var showsALoad: Bool {
+    /// Whether enough messages were posted for a meaningful result.
+    var hasEnoughData: Bool {
         state.withLock { $0.receipted.count > 1000 && $0.volatileReceipts > 1000 && $0.repeats > 0 }
     }
 
@@ -44,29 +44,29 @@ final class KillJournal: Sendable {
         state.withLock { $0.note(message.sequence, message.text, "a delivery") }
     }
 
-    /// A message came to the durable subscription, after `last` of the same attachment.
+    /// The durable subscription received a message, after the sequence `last` in the same attachment.
     func received(_ message: ReceivedMessage, after last: UInt64) {
         state.withLock { state in
             state.note(message.sequence, message.text, "a durable delivery")
-            if message.sequence <= last { state.broken.append("\(message.sequence) came after \(last)") }
+            if message.sequence <= last { state.violations.append("\(message.sequence) came after \(last)") }
             guard !state.seen.insert(message.sequence).inserted else { return }
             state.repeats += 1
-            if !message.isRedelivery { state.broken.append("\(message.sequence) came again without a flag") }
+            if !message.isRedelivery { state.violations.append("\(message.sequence) came again without a flag") }
         }
     }
 
-    func breaks(_ promise: String) {
-        state.withLock { $0.broken.append(promise) }
+    func reportViolation(_ promise: String) {
+        state.withLock { $0.violations.append(promise) }
     }
 }
 
-extension KillJournal.State {
+extension DeliveryJournal.State {
     fileprivate mutating func note(_ sequence: UInt64, _ text: String, _ source: String) {
         if let other = textOfSequence.updateValue(text, forKey: sequence), other != text {
-            broken.append("sequence \(sequence) is '\(other.prefix(30))' and, by \(source), '\(text.prefix(30))'")
+            violations.append("sequence \(sequence) is '\(other.prefix(30))' and, by \(source), '\(text.prefix(30))'")
         }
         if let other = sequenceOfText.updateValue(sequence, forKey: text), other != sequence {
-            broken.append("'\(text.prefix(30))' has sequence \(other) and, by \(source), \(sequence)")
+            violations.append("'\(text.prefix(30))' has sequence \(other) and, by \(source), \(sequence)")
         }
     }
 }
