@@ -83,7 +83,9 @@ extension IntegrationTests {
             while true {
                 let message = try client.message()
                 journal.received(message)
-                if message.sequence <= last { journal.reportViolation("archived \(message.sequence) came after \(last)") }
+                if message.sequence <= last {
+                    journal.reportViolation("archived \(message.sequence) came after \(last)")
+                }
                 if message.isRedelivery { journal.reportViolation("archived \(message.sequence) is flagged") }
                 last = message.sequence
                 sequences.insert(last)
@@ -177,7 +179,9 @@ struct KillLoad {
                 switch try client.next() {
                 case .message(let message):
                     journal.received(message)
-                    if message.sequence <= last { journal.reportViolation("volatile \(message.sequence) came after \(last)") }
+                    if message.sequence <= last {
+                        journal.reportViolation("volatile \(message.sequence) came after \(last)")
+                    }
                     last = message.sequence
                 case .gap(let gap): last = gap.range.last
                 case let event: journal.reportViolation("a volatile reader got \(event)")

@@ -18,7 +18,8 @@ package struct CenterCore: ~Copyable, Sendable {
 
     /// Registrations in an array: values that can't be copied can't be in one by themselves.
     ///
-    /// Sendable is not checked: it belongs to this core, which can't be copied.
+    /// `@unchecked Sendable`: a scope is only reachable through its core, which can't be copied, so that no two threads
+    /// access it at once.
     private final class Scope: @unchecked Sendable {
         var index: RegistrationIndex
 

@@ -6,9 +6,9 @@
     import Darwin
 #endif
 
-/// Where a center tells what nobody else was told to take care of.
+/// The default destination of what the hooks report.
 enum StandardError {
-    /// Writes a line. What can't be written is lost: there is nobody left to tell.
+    /// Writes a line. Ignores errors, because there is nowhere to report them.
     static func write(_ line: String) {
         var line = line + "\n"
         line.withUTF8 { bytes in

@@ -199,8 +199,8 @@ protocol ObjectValue: AnyObject, Sendable, CustomStringConvertible {
     func isEqual(to other: any ObjectValue) -> Bool
 }
 
-/// Sendable is not checked because of `init(unsafeValue:)`, which says what it asks of the value. Whoever takes the value
-/// out as its own type says that this is sendable.
+/// `@unchecked Sendable`: the value never changes, and is only copied and compared, which must be safe on any thread:
+/// `init(value:)` requires a `Sendable` value, and `init(unsafeValue:)` states this requirement.
 private final class HashableBox<Value: Hashable>: ObjectValue, @unchecked Sendable {
     let value: Value
 

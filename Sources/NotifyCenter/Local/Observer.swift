@@ -153,7 +153,7 @@ extension Observer {
     }
 
     private func deliverSlowPath(_ notification: LocalNotification, in center: LocalCenter) {
-        // What brings no such message is not the one that it waits for.
+        // A notification without a message of the type does not count as the one call.
         if currentFlags.contains(.once) && !accepts(notification) { return }
         withTurn(notification, object: notification.object, in: center) { call(notification, owner: $0, in: center) }
     }

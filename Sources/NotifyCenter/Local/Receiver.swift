@@ -72,7 +72,7 @@ extension Receiver {
 protocol MessageReceiving: AnyObject, Sendable {
     var type: ObjectIdentifier { get }
 
-    /// Whether the notification brings such a message.
+    /// Whether the notification has a message of this type.
     func accepts(_ notification: LocalNotification) -> Bool
 }
 
