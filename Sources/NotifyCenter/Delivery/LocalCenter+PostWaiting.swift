@@ -62,6 +62,6 @@ extension Observer {
     /// Calls the observer if it is its turn, or has the notification wait for it.
     fileprivate func deliver(_ notification: LocalNotification, for post: WaitingPost, in center: LocalCenter) {
         guard let queue else { return deliver(notification, in: center) }
-        withTurn(notification, object: notification.object, in: center) { _ in queue.put(notification, for: post) }
+        callIfAllowed(notification, object: notification.object, in: center) { _ in queue.put(notification, for: post) }
     }
 }

@@ -1,10 +1,10 @@
 extension LocalCenter {
-    /// Calls everybody who observes the name. Returns after the last call on this thread.
+    /// Posts a notification to every matching observer. Returns after the last call on this thread.
     ///
     /// - Parameters:
-    ///   - name: What the notification is about.
-    ///   - object: What it concerns. It reaches those who ask for this very object, and those who ask for none.
-    ///   - payload: Handed to the observers as it is.
+    ///   - name: The name of the notification.
+    ///   - object: The object that it concerns. Observers with an object filter are called only if it is their object.
+    ///   - payload: Passed to the observers unchanged.
     public func post(
         _ name: NotificationName, object: NotificationObject? = nil, payload: (any Sendable)? = nil
     ) {
@@ -21,7 +21,7 @@ extension LocalCenter {
         }
     }
 
-    /// Calls everybody who observes the name.
+    /// Posts a notification to every matching observer.
     ///
     /// - Throws: ``NameError`` if the name breaks a rule.
     public func post(
@@ -30,28 +30,27 @@ extension LocalCenter {
         post(try NotificationName(name), object: object, payload: payload)
     }
 
-    /// Calls everybody who observes the notification's name. Returns after the last call on this thread.
+    /// Posts a notification to every matching observer. Returns after the last call on this thread.
     public func post(_ notification: LocalNotification) {
         guard canTakeFastPath else { return postSlowPath(notification) }
         observers(of: notification.name, object: notification.object)?.deliver(notification, in: self)
     }
 
-    /// Calls everybody who observes the type of the message or its name. Returns after the last call on this thread.
+    /// Posts a message to the observers of its type or name. Returns after the last call on this thread.
     public func post<Message: NotificationMessage>(_ message: Message) {
         post(Message.notificationName, object: message.notificationObject, message: message)
     }
 
-    /// Calls the observers of the message's type or name, as ``post(_:)-(Message)``, with another object than the message's.
+    /// Posts a message as ``post(_:)-(Message)`` does, with another object than the message's.
     ///
     /// - Parameters:
-    ///   - message: What to post.
-    ///   - object: What it concerns. Observers that ask for an object get the message if it is equal to this one.
+    ///   - message: The message.
+    ///   - object: The object that it concerns. Observers with an object filter are called only if it is their object.
     public func post<Message: NotificationMessage>(_ message: Message, object: NotificationObject) {
         post(Message.notificationName, object: object, message: message)
     }
 
-    /// Posts a message of a type that has no name of its own. It reaches those
-    /// who observe the name for messages of this type.
+    /// Posts a message whose type has no name. It reaches the observers of the name that accept messages of this type.
     package func post<Message: Sendable>(_ name: NotificationName, object: NotificationObject?, message: Message) {
         guard canTakeFastPath else {
             return postSlowPath(LocalNotification(name: name, object: object, payload: message))
@@ -59,7 +58,7 @@ extension LocalCenter {
         observers(of: name, object: object)?.deliver(message, name: name, object: object, in: self)
     }
 
-    /// Posts a message of a type that has no name of its own, which is made if the post reaches an observer.
+    /// Posts a message whose type has no name. The message is created only if the post reaches an observer.
     package func post<Message: Sendable>(
         _ name: NotificationName, object: NotificationObject?, makingMessage makeMessage: () -> Message
     ) {
@@ -70,7 +69,7 @@ extension LocalCenter {
     }
 }
 
-// MARK: - Whom it reaches
+// MARK: - Resolving
 
 extension LocalCenter {
     @inline(__always)
@@ -90,7 +89,7 @@ extension LocalCenter {
             let limit = Self.cacheLimit + state.core.nameCount
             return (list, cache.insert(list, for: name, object: object?.key, limit: limit))
         }
-        // Not under the lock: with the last reference, what a closure held may call the center.
+        // Released outside the lock: the captures of a closure may call the center in their deinitializers.
         withExtendedLifetime(dropped) {}
         return list
     }
@@ -107,14 +106,14 @@ extension LocalCenter {
 }
 
 extension LocalCenter.State {
-    /// Of the names that reach no observer, admits one in 16 to the cache: one that is posted again gets in soon, while those
-    /// that never come again cost no insertion, which takes longer than the rest of the post.
+    /// Admits one in 16 names without observers to the cache: names that are posted repeatedly are soon cached, while names
+    /// that are posted once rarely cost an insertion, which takes longer than the rest of the post.
     mutating func admitsUnobservedName() -> Bool {
         unobservedPosts &+= 1
         return unobservedPosts % 16 == 0
     }
 
-    /// The observers that a post reaches, or nil if there are none.
+    /// The observers that a post reaches; nil if there are none.
     mutating func resolve(_ name: NotificationName, object: ObjectKey?) -> ObserverList? {
         let registrations =
             if let object {
@@ -126,7 +125,7 @@ extension LocalCenter.State {
         var list: ContiguousArray<Observer> = []
         list.reserveCapacity(registrations.count)
         for registration in registrations {
-            // There is one: both change under the same lock.
+            // Always non-nil: the core and the observers change under the same lock.
             if let observer = observers.value(at: Int(registration.slot)) { list.append(observer) }
         }
         return ObserverList(list)

@@ -1,5 +1,5 @@
 extension LocalCenter {
-    /// Makes an observer and registers it.
+    /// Creates and registers an observer.
     @discardableResult
     func register(
         _ names: ObservedNames, object: NotificationObject?, owner: Receiver.Owner? = nil,
@@ -10,21 +10,21 @@ extension LocalCenter {
         return register(observer, object: object, owner: owner)
     }
 
-    /// Registers an observer, which gets every post that begins after this has returned.
+    /// Registers an observer. It receives every post that begins after this returns.
     private func register(
         _ observer: Observer, object: NotificationObject?, owner: Receiver.Owner?
     ) -> Observation {
-        // Done after the lock: calls, and releasing what may call the center as it is released.
+        // Done after the lock is released: calls, and releasing references whose deinitializers may call the center.
         var deferred = DeferredWork()
         state.withLock { state in state.register(observer, object: object, owner: owner, cache: cache, &deferred) }
-        // Posts that have begun do not reach the new one, so the one that it replaces is still called for them.
+        // Posts that have already begun do not reach the new observer, so they still call the replaced one.
         if deferred.replaced?.buffersPosts == true { deferred.replaced?.end() }
         if let others = deferred.others { finish(others, for: observer) }
         return Observation(center: self, registration: observer.registration, slot: observer.slot)
     }
 
     private func finish(_ others: DeferredWork.Others, for observer: Observer) {
-        // The observer gets by itself what takes the place of one of these, so an older one must not come after it.
+        // The observer receives newer retained notifications as posts, so an outdated one must not be delivered after them.
         for entry in others.retained where state.withLock({ $0.retained.contains(entry) }) {
             observer.deliver(entry.notification, in: self)
         }
@@ -35,7 +35,7 @@ extension LocalCenter {
 
     /// A repeated observation of the owner that was not reported yet.
     private func repetition(among observers: [Observer]) -> RepeatedObservation? {
-        // Not under the lock: looking at what they ask for may turn out to hold its last reference.
+        // Outside the lock: reading the observed instance may release its last reference.
         let repetitions = RepeatedObservation.repetitions(among: observers)
         if repetitions.isEmpty { return nil }
         let unreported = state.withLock { state in repetitions.first { state.owners.markReported($0) } }
@@ -53,7 +53,7 @@ extension LocalCenter {
             var isPruningDue = false
         }
 
-        /// The observation whose key was taken.
+        /// The observation with the same key, which the new one replaces.
         var replaced: Observer?
         var dropped = PostTable.Dropped()
         var others: Others?
@@ -93,7 +93,7 @@ extension LocalCenter.State {
     ) {
         let id = ObjectIdentifier(owner)
         if let first = owners.first(of: id), observers.value(at: Int(first))?.isOwned(by: owner) == false {
-            // Another one lived at this address, and is gone.
+            // The registered owner was released, and this one has the same address.
             deferred.others = deferred.others ?? .init()
             deferred.others?.ofReleasedOwner = owners.all(of: id).compactMap { observers.value(at: Int($0)) }
             owners.removeAll(of: id)
@@ -104,7 +104,7 @@ extension LocalCenter.State {
         }
     }
 
-    /// Takes an observer out of everything.
+    /// Removes an observer from all indexes.
     fileprivate mutating func remove(
         _ slot: Int32, cache: borrowing PostCache, _ dropped: inout PostTable.Dropped
     ) -> Observer? {
@@ -138,7 +138,7 @@ extension CenterCore {
 // MARK: - Ending
 
 extension LocalCenter {
-    /// Ends an observation that may have ended before.
+    /// Ends an observation, unless it has ended.
     func end(_ registration: UInt64, slot: Int32) {
         var dropped = PostTable.Dropped()
         let observer = state.withLock { state -> Observer? in
@@ -146,7 +146,7 @@ extension LocalCenter {
             return state.remove(slot, cache: cache, &dropped)
         }
         observer?.end()
-        // The last references go here and not under the lock: what the closure held may call the center as it goes.
+        // Released outside the lock: the captures of a closure may call the center in their deinitializers.
         withExtendedLifetime((observer, dropped)) {}
     }
 
@@ -154,23 +154,23 @@ extension LocalCenter {
         end(observer.registration, slot: observer.slot)
     }
 
-    /// Ends the observations that were made with this owner. No call begins afterwards; calls that have begun on another
-    /// thread go on.
+    /// Ends the observations of an owner. No call begins after this returns; a call that has begun on another thread may
+    /// still be running.
     ///
     /// - Parameters:
     ///   - owner: The owner of the observations.
-    ///   - object: If not nil, only those that ask for this object.
+    ///   - object: If not nil, ends only the observations with this object filter.
     public func removeObservations(of owner: some AnyObject, object: NotificationObject? = nil) {
         removeObservations(of: owner, observing: nil, object: object)
     }
 
-    /// Ends the observations of these names that were made with this owner. No call begins afterwards; calls that have begun
-    /// on another thread go on.
+    /// Ends the observations of these names of an owner. No call begins after this returns; a call that has begun on another
+    /// thread may still be running.
     ///
     /// - Parameters:
     ///   - owner: The owner of the observations.
-    ///   - names: What they were made with: a pattern means the observations of this very pattern.
-    ///   - object: If not nil, only those that ask for this object.
+    ///   - names: The names as they were registered; a pattern selects only observations of the same pattern.
+    ///   - object: If not nil, ends only the observations with this object filter.
     /// - Throws: ``NameError`` if the names are strings and break a rule; nothing otherwise.
     public func removeObservations<Names: NotificationNames>(
         of owner: some AnyObject, names: Names, object: NotificationObject? = nil
@@ -178,7 +178,7 @@ extension LocalCenter {
         removeObservations(of: owner, observing: try names.observedNames, object: object)
     }
 
-    /// Ends the observations of an owner, of these names and this object. Nil stands for any.
+    /// Ends the observations of an owner with these names and this object; nil matches any.
     package func removeObservations(
         of owner: some AnyObject, observing names: ObservedNames?, object: NotificationObject?
     ) {
@@ -194,14 +194,14 @@ extension LocalCenter {
         for observer in all { end(observer) }
     }
 
-    /// Ends the observations of owners and instances that are gone. Those that are posted to end by themselves; this is for
-    /// the others, and comes after as many additions as there were observations last time.
+    /// Ends the observations of released owners and instances. A post ends those that it reaches; this ends the others. It runs
+    /// after as many additions as there were observations at the last run.
     func endOrphans() {
         let candidates = state.withLock { state in
             state.additionsUntilPruning = max(Self.smallestPruningInterval, state.core.registrationCount)
             return state.observers.values.filter(\.canBeOrphaned)
         }
-        // Not under the lock: looking at an owner may turn out to hold its last reference.
+        // Outside the lock: reading the owner may release its last reference.
         for observer in candidates where observer.isOrphaned { end(observer) }
     }
 }

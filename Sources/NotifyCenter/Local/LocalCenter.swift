@@ -1,10 +1,9 @@
 import Synchronization
 
-/// A notification center for the parts of one process.
+/// A notification center within one process.
 ///
-/// Observers say which names they want, which patterns of names, or which type of message; posts reach them on the poster's
-/// thread unless they chose otherwise, those of higher priority first and otherwise in order of registration, before `post`
-/// returns.
+/// Observers register for names, patterns of names or types of messages. By default a post calls them on the poster's
+/// thread before `post` returns, in order of priority, then of registration.
 ///
 /// ```swift
 /// let center = LocalCenter()
@@ -15,21 +14,21 @@ import Synchronization
 /// ```
 ///
 /// All members may be called on any thread, also by an observer that is being called. No lock is held while observers run,
-/// and posts of different names do not wait for each other. An observation that is added during a post is not called for
-/// it; one that ends before its turn came is not called any more.
+/// and posts of different names do not wait for each other. A post does not call observers that are added after it began or
+/// end before it reaches them.
 public final class LocalCenter: Sendable {
-    /// The center that parts of a program share which do not know of each other.
+    /// The center that all parts of a program share.
     public static let `default` = LocalCenter()
 
     let state = Lock(State())
     let cache = PostCache()
-    /// What posts have to look at besides the cache. See ``Feature``.
+    /// The features that are in use; see ``Feature``.
     private let features = Atomic<UInt8>(0)
 
-    /// Makes a center that knows nobody.
+    /// Creates a center without observers.
     public init() {}
 
-    /// How many observations there are, those of owners that are gone not counted.
+    /// The number of observations, without those of released owners.
     public var observationCount: Int {
         endOrphans()
         return state.withLock { $0.core.registrationCount }
@@ -47,11 +46,11 @@ extension LocalCenter {
 
     struct State: ~Copyable, Sendable {
         var core = CenterCore(resolutionCacheBytes: 0)
-        /// By the slot that the core knows them by.
+        /// The observers by the slot that is registered in the core.
         var observers = SlotMap<PlainSlotID, Observer>()
         var owners = OwnerIndex()
         var keys: [ObservationKey: Int32] = [:]
-        /// How many posts were looked up that reached no observer.
+        /// The number of resolved posts that reached no observer.
         var unobservedPosts: UInt64 = 0
         var additionsUntilPruning = LocalCenter.smallestPruningInterval
         var hooks = CenterHooks()
@@ -61,7 +60,7 @@ extension LocalCenter {
         var attachments: [ObjectIdentifier: any AnyObject & Sendable] = [:]
     }
 
-    /// Among whose observations a key is unique.
+    /// The scope of a key: a key is unique among the observations of one owner.
     struct ObservationKey: Hashable {
         var owner: ObjectIdentifier?
         var key: String
@@ -69,7 +68,7 @@ extension LocalCenter {
 
     static let smallestPruningInterval = 32
 
-    /// How many answers are remembered besides one for each name that is observed.
+    /// The maximum number of cached entries in addition to one for each observed name.
     static let cacheLimit = 16_384
 
     /// Whether posts can take the fast path: no interceptors, no hook for unobserved posts.

@@ -2,7 +2,7 @@ import Synchronization
 
 /// One registration of a ``LocalCenter``.
 final class Observer: Sendable {
-    /// What a call has to look at first. Most observers have none of these, so that one comparison is enough.
+    /// The conditions that a call must check. Most observers have none, so that one comparison is enough.
     struct Flags: OptionSet {
         let rawValue: UInt8
 
@@ -15,7 +15,7 @@ final class Observer: Sendable {
         static let filtered = Flags(rawValue: 64)
     }
 
-    // What a call needs comes first, so that it shares a cache line.
+    // The fields that a call reads come first, so that they share a cache line.
     private let flags: Atomic<UInt8>
     private let call: @Sendable (LocalNotification) throws -> Void
     let messageType: ObjectIdentifier?
@@ -30,7 +30,7 @@ final class Observer: Sendable {
     let place: SourcePlace
     let queue: (any ObserverQueue)?
     private let limiter: RateLimiter?
-    /// Who the owner is, also when it is gone.
+    /// The identity of the owner, also after its release.
     let ownerIdentifier: ObjectIdentifier?
 
     // Safe: the center sets both once, under its lock, before the observer is visible to other threads.
@@ -55,7 +55,7 @@ final class Observer: Sendable {
         filter = ObjectFilter(object)
         objectKey = object?.key
         var flags: Flags = []
-        // A queue ends the observation with the call for the one that it took, which has still to come.
+        // With a queue, the queue ends the observation when it delivers the one notification.
         if options.isOnce && queue == nil { flags.insert(.once) }
         if filter != nil { flags.insert(.filtersObject) }
         if owner != nil { flags.insert(.owned) }
@@ -72,12 +72,14 @@ final class Observer: Sendable {
     }
 }
 
-// MARK: - Its life
+// MARK: - State
 
 extension Observer {
     private var currentFlags: Flags { Flags(rawValue: flags.load(ordering: .acquiring)) }
 
-    /// From now on no call begins. Answers whether it had not ended before.
+    /// Ends the observer: no call begins after this.
+    ///
+    /// - Returns: Whether it had not ended before.
     @discardableResult
     func end() -> Bool {
         queue?.close()
@@ -99,13 +101,13 @@ extension Observer {
         }
     }
 
-    /// Whether it depends on something that may go: an owner, or the instance that it asks for.
+    /// Whether it depends on a weak reference: an owner or an observed instance.
     var canBeOrphaned: Bool { !currentFlags.isDisjoint(with: [.owned, .filtersObject]) }
 
-    /// Whether what it depends on is gone.
+    /// Whether its owner or observed instance was released.
     var isOrphaned: Bool { isOwned && owner == nil || filter?.isReleased == true }
 
-    /// Whether it would be called now.
+    /// Whether a post would call it now.
     func wouldReceive(_ notification: LocalNotification) -> Bool {
         guard currentFlags.isDisjoint(with: [.ended, .paused]), !isOrphaned else { return false }
         if let filter, !filter.accepts(notification.object) { return false }
@@ -116,7 +118,7 @@ extension Observer {
         options.filters.allSatisfy { $0(notification) }
     }
 
-    /// Whether it could be called with the notification: whoever observes a type of message could not with other payloads.
+    /// Whether the notification has a payload of the type that it observes, if it observes a type of message.
     private func accepts(_ notification: LocalNotification) -> Bool {
         messages?.accepts(notification) ?? queue?.accepts(notification) ?? true
     }
@@ -125,7 +127,7 @@ extension Observer {
 
     func isOwned(by object: Receiver.Owner) -> Bool { owner === object }
 
-    /// Whether this is what it asks for. Nil stands for anything, also for an observation that asks for no object.
+    /// Whether it was registered with these names and this object. Nil matches any.
     func observes(_ names: ObservedNames?, object: NotificationObject?) -> Bool {
         if let names, names != self.names { return false }
         guard let object else { return true }
@@ -141,7 +143,7 @@ extension Observer {
 // MARK: - Calls
 
 extension Observer {
-    /// Calls the observer, if it is its turn.
+    /// Calls the observer, unless its state or options forbid it.
     @inline(__always)
     func deliver(_ notification: LocalNotification, in center: LocalCenter) {
         guard flags.load(ordering: .acquiring) == 0 else { return deliverSlowPath(notification, in: center) }
@@ -155,7 +157,9 @@ extension Observer {
     private func deliverSlowPath(_ notification: LocalNotification, in center: LocalCenter) {
         // A notification without a message of the type does not count as the one call.
         if currentFlags.contains(.once) && !accepts(notification) { return }
-        withTurn(notification, object: notification.object, in: center) { call(notification, owner: $0, in: center) }
+        callIfAllowed(notification, object: notification.object, in: center) {
+            call(notification, owner: $0, in: center)
+        }
     }
 
     private func call(_ notification: LocalNotification, owner: Receiver.Owner?, in center: LocalCenter) {
@@ -166,19 +170,19 @@ extension Observer {
         }
     }
 
-    /// Hands over a message of the very type that the observer observes, without making a notification of it.
+    /// Delivers a message of the type that the observer observes, without creating a notification.
     @inline(__always)
     func deliver<Message: Sendable>(
         _ message: Message, name: NotificationName, object: NotificationObject?, in center: LocalCenter
     ) {
         guard let messages else { return }
-        // The caller has compared the types. Nothing is retained: this observer holds the receiver.
+        // Safe: the caller has compared the types, and this observer keeps the receiver alive.
         let receiver = Unmanaged.passUnretained(unsafeDowncast(messages, to: MessageReceiver<Message>.self))
         do {
             try receiver._withUnsafeGuaranteedRef { receiver in
                 if flags.load(ordering: .acquiring) == 0 { return try receiver.call(message) }
                 let notification = { LocalNotification(name: name, object: object, payload: message) }
-                try withTurn(notification(), object: object, in: center) { owner in
+                try callIfAllowed(notification(), object: object, in: center) { owner in
                     if let owner, let callOwned = receiver.callOwned {
                         try callOwned(owner, message)
                     } else {
@@ -192,18 +196,18 @@ extension Observer {
         }
     }
 
-    /// Calls the body, with the owner if there is one, unless the observer may not be called now. Ends it where this is its
-    /// last call, or what it depends on is gone.
+    /// Calls `body` with the owner, if any, if the observer may be called now. Ends the observer if this is its last call, or if
+    /// its owner or observed instance was released.
     ///
-    /// - Parameter notification: What filters look at, and what a rate-limited observer may be called with later.
+    /// - Parameter notification: Evaluated for filters, and for rate-limited observers, which may be called with it later.
     @inline(__always)
-    func withTurn(
+    func callIfAllowed(
         _ notification: @autoclosure () -> LocalNotification, object: NotificationObject?, in center: LocalCenter,
         _ body: (Receiver.Owner?) throws -> Void
     ) rethrows {
         let flags = currentFlags
         if flags.contains(.ended) || flags.contains(.paused) { return }
-        // Not without need: a copy of the filter costs more than the call.
+        // Only if the flag is set: copying the filter costs more than the call.
         if flags.contains(.filtersObject), let filter, !filter.accepts(object) {
             if filter.isReleased { center.end(self) }
             return
@@ -221,7 +225,7 @@ extension Observer {
             if owner == nil { return center.end(self) }
         }
         if flags.contains(.once) {
-            // Of several posts at once, one may have it.
+            // Only one of several concurrent posts may call it.
             guard end() else { return }
             center.end(self)
         }
@@ -232,14 +236,14 @@ extension Observer {
 // MARK: - Rate-limited calls
 
 extension Observer {
-    /// Whether the observer is to be called now. Otherwise it may be later, or not.
+    /// Whether the observer may be called now. Otherwise the limiter calls it later, or drops the notification.
     @inline(never)
     private func passesRateLimit(_ notification: LocalNotification, in center: LocalCenter) -> Bool {
-        // What the observer has no use for must not take the place of what it waits for.
+        // A notification that the observer does not accept must not replace a pending one.
         accepts(notification) && limiter?.admits(notification, for: self, in: center) != false
     }
 
-    /// Calls the observer with what has become due, also if it was paused since the post.
+    /// Calls the observer with a notification that the rate limiter has delayed, even if it was paused since the post.
     func deliverRateLimited(_ notification: LocalNotification, in center: LocalCenter) {
         let flags = currentFlags
         if flags.contains(.ended) { return }
