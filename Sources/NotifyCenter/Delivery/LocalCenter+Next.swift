@@ -2,25 +2,24 @@
 extension LocalCenter {
     /// Waits for the next message of a type.
     ///
-    /// What causes the message may be done in the trailing closure, which runs when the observation has begun, so that an
-    /// answer cannot come too early:
+    /// The trailing closure runs after the observation has begun. Post a request there, so that the answer is not missed:
     ///
     /// ```swift
     /// let answer = await center.nextMessage(of: Pong.self, timeout: .seconds(1)) { center.post(Ping()) }
     /// ```
     ///
     /// - Parameters:
-    ///   - type: Which messages.
-    ///   - object: If not nil, only a message with an equal object.
-    ///   - options: How to observe, such as `.filter(Pong.self) { $0.number == 7 }`.
-    ///   - timeout: How long to wait after the closure has returned, nil for as long as it takes.
-    ///   - clock: Measures the timeout. Tests may pass one that they set themselves.
+    ///   - type: The type of the message.
+    ///   - object: If not nil, waits for a message with an equal object.
+    ///   - options: The options of the observation, such as `.filter(Pong.self) { $0.number == 7 }`.
+    ///   - timeout: The maximum time to wait after the closure has returned; nil for no limit.
+    ///   - clock: Measures the timeout. Tests may pass a manual clock.
     ///   - fileID: The source file, for diagnostics.
     ///   - line: The source line, for diagnostics.
-    ///   - body: Runs after the observation has begun and before anything is waited for.
-    /// - Returns: The message, or nil if the time is over or the task is cancelled. A message that was posted while the closure
-    ///   ran is returned however long that took.
-    /// - Throws: What the closure throws.
+    ///   - body: Runs after the observation has begun and before the wait.
+    /// - Returns: The message; nil after the timeout or if the task is cancelled. A message that was posted while the closure
+    ///   ran is returned in any case.
+    /// - Throws: The errors of the closure.
     nonisolated(nonsending) public func nextMessage<Message: NotificationMessage, Failure: Error>(
         of type: Message.Type, object: NotificationObject? = nil, options: ObservationOptions = ObservationOptions(),
         timeout: Duration? = nil, clock: any Clock<Duration> = ContinuousClock(), fileID: StaticString = #fileID,
@@ -60,7 +59,7 @@ extension LocalCenter {
 }
 
 extension NotificationSequence {
-    /// The first element, or nil if the sequence ends or the time is over before there is one.
+    /// The first element; nil if the sequence ends or the timeout passes first.
     nonisolated(nonsending) fileprivate func first(timeout: Duration?, clock: any Clock<Duration>) async -> Element? {
         var iterator = makeAsyncIterator()
         guard let timeout else { return await iterator.next() }
@@ -76,9 +75,9 @@ extension NotificationSequence {
 }
 
 extension Clock<Duration> {
-    /// Sleeps until an interval from now is over.
+    /// Returns a function that sleeps until this interval from now has passed.
     fileprivate func sleeper(for interval: Duration) -> @Sendable () async throws -> Void {
-        // Swift's clocks stop the program at times beyond 292 years.
+        // Swift's clocks trap at times beyond 292 years.
         let due = now.advanced(by: min(interval, .seconds(100 * 365 * 86_400)))
         return { try await sleep(until: due, tolerance: nil) }
     }

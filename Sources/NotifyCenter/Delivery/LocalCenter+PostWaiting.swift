@@ -2,21 +2,21 @@ extension LocalCenter {
     /// Posts like ``post(_:object:payload:)-(NotificationName,_,_)``, and waits until every observer and reader with
     /// ``Buffering/wait(limit:)`` has room for the notification.
     ///
-    /// Observers that run on the poster's thread are called before anything is waited for, and a full buffer delays only the
-    /// poster. It does not wait until observers elsewhere have run.
+    /// Observers that run on the poster's thread are called before the wait, and a full buffer delays only the poster. The post
+    /// does not wait until the other observers have run.
     ///
-    /// If the task is cancelled, it returns soon; what found no room by then is dropped and counted. So is what might wait
-    /// forever: a post in the call of an observer, or in a task that it began, does not wait for room in the buffer of this
-    /// observer, nor of one that itself waits for this one; and a post by the reader of a sequence between two reads does not
-    /// wait for room in this sequence. Readers that post to each other's full sequences do wait for each other, until one of
-    /// them is cancelled.
+    /// If the task is cancelled, the post returns soon; notifications without room are dropped and counted. They are also
+    /// dropped where a wait could never end: a post by an observer, or by a task that it started, does not wait for room in the
+    /// buffer of this observer, nor of one that itself waits for this one; and a post by the reader of a sequence between two
+    /// reads does not wait for room in this sequence. Readers that post to each other's full sequences wait for each other
+    /// until one of them is cancelled.
     ///
     /// - Parameters:
-    ///   - name: What the notification is about.
-    ///   - object: What it concerns.
-    ///   - payload: Passed to the observers as it is.
-    ///   - count: How many of the last notifications of this name and object are retained for later observers, as with
-    ///     ``postRetained(_:object:payload:last:)-(NotificationName,_,_,_)``. With 0 nothing is retained.
+    ///   - name: The name of the notification.
+    ///   - object: The object that it concerns.
+    ///   - payload: Passed to the observers unchanged.
+    ///   - count: The number of notifications of this name and object to retain for later observers, as with
+    ///     ``postRetained(_:object:payload:last:)-(NotificationName,_,_,_)``. 0 for none.
     nonisolated(nonsending) public func postWaiting(
         _ name: NotificationName, object: NotificationObject? = nil, payload: (any Sendable)? = nil,
         retaining count: Int = 0
@@ -59,7 +59,7 @@ extension LocalCenter {
 }
 
 extension Observer {
-    /// Calls the observer if it is its turn, or has the notification wait for it.
+    /// Calls the observer, or adds the notification to its buffer, unless its state or options forbid it.
     fileprivate func deliver(_ notification: LocalNotification, for post: WaitingPost, in center: LocalCenter) {
         guard let queue else { return deliver(notification, in: center) }
         callIfAllowed(notification, object: notification.object, in: center) { _ in queue.put(notification, for: post) }

@@ -13,7 +13,7 @@
 /// let (audit, stock) = (orders.makeAsyncIterator(), orders.makeAsyncIterator())  // each gets every order from here on
 /// ```
 public struct NotificationSequence<Element: Sendable>: AsyncSequence, Sendable {
-    /// Reading throws nothing.
+    /// Reading does not throw.
     public typealias Failure = Never
 
     private let subscription: SequenceSubscription<Element>
@@ -22,13 +22,13 @@ public struct NotificationSequence<Element: Sendable>: AsyncSequence, Sendable {
         self.subscription = subscription
     }
 
-    /// How many were dropped because too many waited to be read, by all readers together.
+    /// The number of elements dropped because buffers were full, of all readers together.
     public var droppedCount: Int { subscription.readers.droppedCount }
 
-    /// The observation that fills the sequence, to pause it.
+    /// The observation of the sequence, for example to pause it.
     public var observation: Observation { subscription.token.observation }
 
-    /// Ends the sequence for all readers, also those that wait.
+    /// Ends the sequence for all readers, including those that are waiting.
     public func cancel() { subscription.token.cancel() }
 
     /// Adds a reader.
@@ -38,12 +38,12 @@ public struct NotificationSequence<Element: Sendable>: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let reader: SequenceReader<Element>
 
-        /// Waits for the next one. Nil if the sequence has ended, or this reader's task was cancelled.
+        /// Waits for the next element. Returns nil if the sequence has ended, or this reader's task was cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             await reader.next(isolation: actor)
         }
 
-        /// Waits for the next one. Nil if the sequence has ended, or this reader's task was cancelled.
+        /// Waits for the next element. Returns nil if the sequence has ended, or this reader's task was cancelled.
         nonisolated(nonsending) public mutating func next() async -> Element? {
             await reader.next(isolation: #isolation)
         }
@@ -74,13 +74,13 @@ private final class SequenceReader<Element: Sendable>: Sendable {
         }
     }
 
-    /// Ends what this one reads, and the sequence with its last reader.
+    /// Ends this reader, and the sequence with its last reader.
     private func end() {
         if subscription.readers.remove(mailbox) { subscription.token.cancel() }
     }
 }
 
-/// An observation by a sequence, which ends with it.
+/// The observation of a sequence, which ends with the sequence.
 final class SequenceSubscription<Element: Sendable>: Sendable {
     let readers: SequenceReaders<Element>
     let token: ObservationToken

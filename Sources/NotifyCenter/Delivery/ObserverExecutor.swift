@@ -1,40 +1,41 @@
-/// Where an observer runs that does not run on the poster's thread.
+/// The executor of an observer that does not run on the poster's thread.
 ///
 /// ```swift
 /// let token = center.observe(name, on: .queue { queue.async(execute: $0) }) { print($0.name) }
 /// ```
 public struct ObserverExecutor: Sendable {
-    /// How many calls run at once if nothing else is said.
+    /// The default number of concurrent calls.
     public static let defaultConcurrency = 64
 
-    /// What runs the tasks, if not Swift's own threads.
+    /// The executor of the tasks; nil for Swift's own threads.
     let executor: (any TaskExecutor)?
-    /// How many calls may run at once.
+    /// The maximum number of concurrent calls.
     let concurrency: Int
 
-    /// Whether it is one call after another, on Swift's own threads.
+    /// Whether calls run serially on Swift's own threads.
     var isDefault: Bool { executor == nil && concurrency == 1 }
 
-    /// In tasks, one call after another, in the order of the posts.
+    /// Runs calls in tasks, one after another, in the order of the posts.
     public static let serially = ObserverExecutor(executor: nil, concurrency: 1)
 
-    /// In tasks, up to ``defaultConcurrency`` calls at once, which are handed out in the order of the posts and may overtake
-    /// each other from there.
+    /// Runs up to ``defaultConcurrency`` calls concurrently in tasks. They start in the order of the posts, and may overtake
+    /// each other.
     public static let concurrently = concurrently(atMost: defaultConcurrency)
 
-    /// In tasks, several calls at once, at least 1, which are handed out in the order of the posts and may overtake each
-    /// other from there.
+    /// Runs up to `limit` calls concurrently in tasks. They start in the order of the posts, and may overtake each other.
+    ///
+    /// - Parameter limit: The maximum number of concurrent calls; at least 1.
     public static func concurrently(atMost limit: Int) -> ObserverExecutor {
         precondition(limit > 0, "the limit of concurrent calls must be at least 1")
         return ObserverExecutor(executor: nil, concurrency: limit)
     }
 
-    /// On a queue, one call after another, in the order of the posts, also if the queue itself runs several things at once.
+    /// Runs calls on a queue, one after another, in the order of the posts, even if the queue is concurrent.
     ///
-    /// Several calls may be one piece of work for the queue. An `async` closure is on the queue between its suspensions.
+    /// One work item of the queue may run several calls. An `async` closure runs on the queue between its suspensions.
     ///
-    /// - Parameter enqueue: Has the queue run what it is handed, once, and returns without waiting for it. It is called on
-    ///   the poster's thread or on the queue: `{ queue.async(execute: $0) }`.
+    /// - Parameter enqueue: Adds a work item to the queue and returns without waiting for it, for example
+    ///   `{ queue.async(execute: $0) }`. Called on the poster's thread or on the queue.
     public static func queue(
         _ enqueue: @escaping @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
     ) -> ObserverExecutor {
@@ -42,7 +43,7 @@ public struct ObserverExecutor: Sendable {
     }
 }
 
-/// Runs tasks on somebody's queue.
+/// A task executor that runs jobs on a queue.
 private final class QueueExecutor: TaskExecutor {
     private let enqueueWork: @Sendable (@escaping @Sendable () -> Void) -> Void
 

@@ -1,31 +1,32 @@
-/// An observation that somebody began, by which it can be paused and ended. Letting go of it does nothing.
+/// A registered observation, which can be paused and ended. Releasing this value does not end it.
 public struct Observation: Sendable {
     let center: LocalCenter
-    /// Not the observer itself: what it captured goes when it ends, even if this stays.
+    /// Not a reference to the observer: its captures are released when it ends, even if this value still exists.
     let registration: UInt64
     let slot: Int32
 
-    /// Ends the observation. A call that has begun on another thread may still finish; no other begins, also of posts that
-    /// are in progress, and what waits for the observer is dropped. Ending it again does nothing.
+    /// Ends the observation and drops its buffered notifications. No call begins after this returns, not even for posts in
+    /// progress; a call that has begun on another thread may still be running. Ending it again does nothing.
     public func cancel() {
         center.end(registration, slot: slot)
     }
 
-    /// Keeps what is posted from now on from the observer, until ``resume()``. It is not made up for. What has been posted
-    /// before and waits for the observer, or for a reader, is still delivered.
+    /// Stops delivery of later posts until ``resume()``. Posts in between are not delivered later. Notifications that are
+    /// already buffered for the observer, or for a reader, are still delivered.
     public func pause() {
         observer?.setPaused(true)
     }
 
-    /// Lets the observer have what is posted from now on.
+    /// Resumes delivery of later posts.
     public func resume() {
         observer?.setPaused(false)
     }
 
-    /// Whether it goes on, paused or not. One whose owner is gone ends with the next post to it, or soon after.
+    /// Whether it has not ended; also true while it is paused. The observation of a released owner ends at the next post that
+    /// reaches it, or when the center removes such observations.
     public var isActive: Bool { observer != nil }
 
-    /// How many notifications an observer that runs elsewhere has dropped, because its buffer was full.
+    /// The number of notifications dropped because the observer's buffer was full; 0 without a buffer.
     public var droppedCount: Int { observer?.queue?.droppedCount ?? 0 }
 
     private var observer: Observer? {
@@ -38,9 +39,9 @@ public struct Observation: Sendable {
     }
 }
 
-/// Holds an observation: it ends when the token is cancelled or goes away.
+/// Owns an observation, which ends when the token is cancelled or released.
 ///
-/// A token may be used and released on any thread. It keeps its center.
+/// A token may be used and released on any thread. It keeps its center alive.
 public final class ObservationToken: Sendable {
     /// The observation that ends with the token.
     public let observation: Observation
@@ -56,9 +57,9 @@ public final class ObservationToken: Sendable {
     /// Ends the observation. See ``Observation/cancel()``.
     public func cancel() { observation.cancel() }
 
-    /// Keeps what is posted from now on from the observer. See ``Observation/pause()``.
+    /// Stops delivery of later posts. See ``Observation/pause()``.
     public func pause() { observation.pause() }
 
-    /// Lets the observer have what is posted from now on.
+    /// Resumes delivery of later posts.
     public func resume() { observation.resume() }
 }

@@ -1,4 +1,4 @@
-/// What an observer does with what it gets.
+/// The closures of an observer, and its buffer if it has one.
 struct Receiver: Sendable {
     typealias Owner = any AnyObject & Sendable
 
@@ -6,33 +6,33 @@ struct Receiver: Sendable {
     var call: @Sendable (LocalNotification) throws -> Void = { _ in }
     /// Called with the owner.
     var callOwned: @Sendable (Owner, LocalNotification) throws -> Void = { _, _ in }
-    /// For those who observe a type of message.
+    /// Set if it observes a type of message.
     var messages: (any MessageReceiving)?
-    /// Where notifications wait, if the observer does not run on the poster's thread.
+    /// The buffer, if the observer does not run on the poster's thread.
     var queue: (any ObserverQueue)?
 }
 
 /// A buffer in which a post can wait for room.
 protocol PostWaiter: AnyObject, Sendable {
-    /// The post does not wait any more: what it has not put in is dropped.
+    /// Called when the post stops waiting. Its elements that are not in the buffer are dropped.
     func withdraw(_ post: WaitingPost)
 }
 
-/// Notifications that are buffered for their observer.
+/// A buffer of notifications for an observer.
 protocol ObserverQueue: AnyObject, Sendable {
-    /// How many found no room.
+    /// The number of notifications dropped because the buffer was full.
     var droppedCount: Int { get }
 
-    /// Whether the observer has any use for the notification.
+    /// Whether the observer can be called with the notification.
     func accepts(_ notification: LocalNotification) -> Bool
 
-    /// The observation has begun, under the center's lock.
+    /// Called when the observation is registered, under the center's lock.
     func registered(_ registration: UInt64, slot: Int32)
 
-    /// Puts a notification in for a post that waits if there is no room.
+    /// Adds a notification for a post that can wait for room.
     func put(_ notification: LocalNotification, for post: WaitingPost)
 
-    /// The observation has ended: what waits is not delivered any more.
+    /// Called when the observation ends. Drops the buffered notifications.
     func close()
 }
 
@@ -44,7 +44,7 @@ extension Receiver {
     static func notifications<Object: AnyObject & Sendable>(
         _ body: @escaping @Sendable (Object, LocalNotification) throws -> Void
     ) -> Receiver {
-        // An observer hands out no other owner than its own.
+        // Safe: an observer passes only its own owner, which has this type.
         Receiver(callOwned: { owner, notification in try body(unsafeDowncast(owner, to: Object.self), notification) })
     }
 
@@ -68,7 +68,7 @@ extension Receiver {
     }
 }
 
-/// What an observer of a type of message does with a message of this very type.
+/// The closures of an observer of a type of message, for messages of exactly this type.
 protocol MessageReceiving: AnyObject, Sendable {
     var type: ObjectIdentifier { get }
 
@@ -81,7 +81,7 @@ final class MessageReceiver<Message: Sendable>: MessageReceiving {
     let callOwned: (@Sendable (Receiver.Owner, Message) throws -> Void)?
     private let acceptsOthers: Bool
 
-    /// - Parameter acceptsOthers: Whether the observer has a use for other payloads as well.
+    /// - Parameter acceptsOthers: Whether the observer also accepts other payloads.
     init(
         call: @escaping @Sendable (Message) throws -> Void,
         callOwned: (@Sendable (Receiver.Owner, Message) throws -> Void)?, acceptsOthers: Bool = false

@@ -1,28 +1,29 @@
 extension LocalCenter {
-    /// Posts a notification and retains it: later observers get what is retained of each name and object as they begin.
+    /// Posts a notification and retains it: later observers receive the retained notifications that match when they are
+    /// registered.
     ///
-    /// It is retained until newer ones with the same name and object replace it, or until it is removed, and so are its payload
-    /// and its object. A new observer does not get what has been replaced or removed by the time its turn comes, such as in the
-    /// call for an earlier one; the post of the newer one calls it. No lock is held between that check and the call: what
-    /// another thread replaces or removes just then is still delivered, so that the observer may get the newer one first or
-    /// at the same time, and a buffer may receive both in either order. ``retainedNotification(_:object:)`` always returns the
-    /// newest.
+    /// The notification, with its payload and object, is retained until newer ones with the same name and object replace it, or
+    /// until it is removed. A new observer does not receive a retained notification that was replaced or removed before its
+    /// delivery, for example by the call for an earlier one; it receives the newer one as a post. No lock is held between that
+    /// check and the call. So a notification that another thread replaces at that moment is still delivered: the observer may
+    /// receive the newer one first or at the same time, and a buffer may receive both in either order.
+    /// ``retainedNotification(_:object:)`` always returns the newest.
     ///
     /// An object that is a value is compared under the center's lock: see ``NotificationObject/init(value:)``.
     ///
     /// - Parameters:
-    ///   - name: What the notification is about.
-    ///   - object: What it concerns.
-    ///   - payload: Passed to the observers as it is.
-    ///   - count: How many of the last notifications of this name and object are retained, this one included: at least 1. Each
-    ///     post decides anew.
+    ///   - name: The name of the notification.
+    ///   - object: The object that it concerns.
+    ///   - payload: Passed to the observers unchanged.
+    ///   - count: The number of notifications of this name and object to retain, including this one; at least 1. The value of
+    ///     the last post applies.
     public func postRetained(
         _ name: NotificationName, object: NotificationObject? = nil, payload: (any Sendable)? = nil, last count: Int = 1
     ) {
         postRetained(LocalNotification(name: name, object: object, payload: payload), last: count)
     }
 
-    /// Posts by name and retains. See ``postRetained(_:object:payload:last:)-(NotificationName,_,_,_)``.
+    /// Posts a notification by name and retains it. See ``postRetained(_:object:payload:last:)-(NotificationName,_,_,_)``.
     ///
     /// - Throws: ``NameError`` if the name breaks a rule.
     public func postRetained(
@@ -47,15 +48,15 @@ extension LocalCenter {
         }
     }
 
-    /// Retains a notification and returns its observers, in one step, so that an observer that begins meanwhile gets it once,
-    /// one way or the other.
+    /// Retains a notification and returns its observers, atomically, so that an observer that is registered meanwhile receives
+    /// it exactly once.
     func storeRetained(_ notification: LocalNotification, last count: Int) -> ObserverList? {
         precondition(count > 0, "the number of retained notifications must be at least 1")
         let (list, dropped) = state.withLock { state in
             let dropped = state.retained.store(notification, limit: count)
             return (state.resolve(notification.name, object: notification.object?.key), dropped)
         }
-        // Released without the lock.
+        // Released outside the lock.
         withExtendedLifetime(dropped) {}
         return list
     }
@@ -88,18 +89,18 @@ extension LocalCenter {
         retainedNotifications(type.notificationName, object: object).compactMap { $0.payload as? Message }
     }
 
-    /// Removes what is retained of a name and object.
+    /// Removes the retained notifications of a name and object.
     ///
-    /// - Returns: The newest of what was removed.
+    /// - Returns: The newest of them.
     @discardableResult
     public func removeRetained(_ name: NotificationName, object: NotificationObject? = nil) -> LocalNotification? {
-        // The others are released without the lock.
+        // The others are released outside the lock.
         state.withLock { $0.retained.remove(name, object: object) }.last
     }
 
     /// Removes the retained messages of a type and object.
     ///
-    /// - Returns: The newest of what was removed.
+    /// - Returns: The newest of them.
     @discardableResult
     public func removeRetained<Message: NotificationMessage>(
         _ type: Message.Type, object: NotificationObject? = nil
@@ -107,9 +108,9 @@ extension LocalCenter {
         removeRetained(type.notificationName, object: object)?.payload as? Message
     }
 
-    /// Removes everything that is retained.
+    /// Removes all retained notifications.
     public func removeAllRetained() {
-        // Released without the lock: it may hold the last reference to a payload.
+        // Released outside the lock: deinitializers of payloads may call the center.
         withExtendedLifetime(state.withLock { $0.retained.removeAll() }) {}
     }
 }

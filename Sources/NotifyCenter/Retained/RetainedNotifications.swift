@@ -1,4 +1,4 @@
-/// The retained notifications: of each name and object the last one, or the last few.
+/// The retained notifications: the last ones of each name and object.
 struct RetainedNotifications {
     /// A retained notification, and its position in the order of the posts.
     struct Entry {
@@ -6,11 +6,11 @@ struct RetainedNotifications {
         fileprivate let serial: UInt64
     }
 
-    /// What is retained of one name and object, the oldest first. Never empty.
+    /// The retained notifications of one name and object, oldest first. Never empty.
     typealias Series = [Entry]
 
-    /// By name and object. The key is the object of the newest notification. Whoever is handed removed notifications then holds
-    /// their keys as well: releasing a value may call the center, and must not happen under its lock.
+    /// By name and object. The key is the object of the newest notification, so that the caller that receives removed
+    /// notifications also holds their keys: releasing a value may call the center, and must not happen under its lock.
     private var series: [NotificationName: [NotificationObject?: Series]] = [:]
     private var lastSerial: UInt64 = 0
 
@@ -24,10 +24,10 @@ struct RetainedNotifications {
         series[name]?[object]?.last?.notification
     }
 
-    /// Retains a notification, and as many earlier ones of its name and object as the limit leaves. Returns what it replaces.
+    /// Retains a notification, and the last earlier ones of its name and object up to the limit. Returns the replaced ones.
     mutating func store(_ notification: LocalNotification, limit: Int) -> [LocalNotification] {
         lastSerial += 1
-        // Only replacing the value would leave the key, which is equal but came with another notification.
+        // Replacing only the value would keep the old key, which is equal but belongs to another notification.
         var entries = series[notification.name]?.removeValue(forKey: notification.object) ?? []
         entries.append(Entry(notification: notification, serial: lastSerial))
         let dropped = entries.prefix(max(entries.count - limit, 0)).map(\.notification)
@@ -42,7 +42,7 @@ struct RetainedNotifications {
         return old?.map(\.notification) ?? []
     }
 
-    /// Returns all that there were.
+    /// Removes and returns all notifications.
     mutating func removeAll() -> RetainedNotifications {
         defer { series = [:] }
         return self
@@ -52,7 +52,7 @@ struct RetainedNotifications {
 // MARK: - For new observers
 
 extension RetainedNotifications {
-    /// Those that an observer asks for, in the order in which they were posted: the last ones, if there are more than the limit.
+    /// The notifications that match an observer, in the order of their posts; the last ones if there are more than the limit.
     func matching(_ names: ObservedNames, object: NotificationObject?, limit: Int) -> [Entry] {
         let found =
             switch names.kind {

@@ -1,8 +1,8 @@
-/// Posts at the end of an executor's current turn instead of now, and can coalesce what is equal.
+/// A queue that posts at the end of an executor's current turn, and can coalesce equal notifications.
 ///
-/// What is enqueued waits for the end of the current turn of an executor, such as the main queue, and is posted there, first
-/// in first out. ``enqueue(_:object:_:)`` posts every message. ``enqueueLatest(_:object:_:)`` replaces a message of the same
-/// type that waits, so that many changes within one turn reach the observers once, with the last one's contents;
+/// Enqueued notifications wait for the end of the current turn of an executor, such as the main queue, and are posted there,
+/// first in, first out. ``enqueue(_:object:_:)`` posts every message. ``enqueueLatest(_:object:_:)`` replaces a pending message of
+/// the same type, so that many changes within one turn reach the observers once, with the last contents;
 /// ``enqueueLatest(_:per:object:_:)`` does so for messages that are equal in one property:
 ///
 /// ```swift
@@ -14,44 +14,43 @@
 /// }
 /// ```
 ///
-/// The queue hands the executor one job for each turn in which something waits. What is enqueued while that job posts is
-/// posted in the next turn. What waits is kept, with payload and object, and is posted even if the queue is released. Several
-/// queues may post to one center. All members may be called on any thread, also by observers, but not by the `==` and
+/// The queue passes the executor one job for each turn with pending notifications. Notifications that are enqueued while that
+/// job posts are posted in the next turn. Pending notifications, with payload and object, are retained, and are posted even
+/// if the queue is released. Several queues may post to one center. All members may be called on any thread, also by observers, but not by the `==` and
 /// `hash(into:)` of a value that is an object or a key: see ``NotificationObject/init(value:)``.
 ///
-/// Notifications that are enqueued by name are coalesced as Foundation's `NotificationQueue` does it, where the caller says
-/// so: see ``enqueue(_:_:coalescing:keeping:)``.
+/// Notifications that are enqueued by name are coalesced on request, as Foundation's `NotificationQueue` does: see ``enqueue(_:_:coalescing:keeping:)``.
 public final class PostQueue: Sendable {
     /// Runs a job later, and not within the call: `{ DispatchQueue.main.async(execute: $0) }`.
     public typealias Executor = @Sendable (_ job: @escaping @Sendable () -> Void) -> Void
 
     /// When to post.
     public enum PostingStyle: Sendable, Hashable {
-        /// Before ``PostQueue/enqueue(_:_:coalescing:keeping:)`` returns, on the caller's thread. What waits and is equal
-        /// is dropped.
+        /// Before ``PostQueue/enqueue(_:_:coalescing:keeping:)`` returns, on the caller's thread. Equal pending
+        /// notifications are dropped.
         case now
 
         /// At the end of the current turn of the executor.
         case soon
 
-        /// In a turn in which the queue has nothing to post that is more urgent.
+        /// In a turn in which the queue has no more urgent notifications.
         case whenIdle
     }
 
-    /// What makes notifications equal, so that they are coalesced: they are if all of it is equal.
+    /// The properties to compare. Notifications are coalesced if all of them are equal.
     public struct Coalescing: OptionSet, Sendable, Hashable {
         /// The bits.
         public let rawValue: UInt8
 
-        /// Makes a set of bits.
+        /// Creates a set from its bits.
         public init(rawValue: UInt8) {
             self.rawValue = rawValue
         }
 
-        /// Their names.
+        /// The names.
         public static let name = Coalescing(rawValue: 1)
 
-        /// Their objects. Notifications without object are equal in this.
+        /// The objects. Notifications without an object are equal in this respect.
         public static let object = Coalescing(rawValue: 2)
 
         /// No notification is coalesced.
@@ -60,22 +59,22 @@ public final class PostQueue: Sendable {
 
     /// Which one of coalesced notifications is posted, at the first one's position in the queue.
     public enum Keeping: Sendable, Hashable {
-        /// The first that was enqueued. This is what Foundation documents.
+        /// The first enqueued, as Foundation documents.
         case first
 
-        /// The one that was enqueued last, which has the newest payload.
+        /// The last enqueued, with the newest payload.
         case latest
     }
 
     /// The outcome of enqueueing a notification.
     public enum Outcome: Sendable, Hashable {
-        /// It has been posted.
+        /// It was posted.
         case posted
 
-        /// It waits.
+        /// It is pending.
         case queued
 
-        /// It was coalesced with one that waits.
+        /// It was coalesced with a pending one.
         case coalesced
 
         /// It will not be posted: the queue is full.
@@ -92,24 +91,24 @@ public final class PostQueue: Sendable {
     private let executor: Executor
     private let post: @Sendable (LocalNotification) -> Void
 
-    /// Makes a queue.
+    /// Creates a queue.
     ///
     /// - Parameters:
-    ///   - center: Where to post.
-    ///   - limit: How many may wait at once, at least 1. Others are refused and counted.
-    ///   - executor: Runs what it is given later. Its thread is the one that observers are called on.
+    ///   - center: The center to post to.
+    ///   - limit: The maximum number of pending notifications; at least 1. Others are refused and counted.
+    ///   - executor: Runs a job later. Observers are called on its thread.
     public convenience init(center: LocalCenter = .default, limit: Int = 1_024, executor: @escaping Executor) {
         self.init(limit: limit, executor: executor) { center.post($0) }
     }
 
-    /// Makes a queue that posts on an actor, such as `MainActor.shared`.
+    /// Creates a queue that posts on an actor, such as `MainActor.shared`.
     ///
     /// - Parameters:
-    ///   - center: Where to post.
-    ///   - limit: How many may wait at once, at least 1. Others are refused and counted.
-    ///   - actor: Whose turn it posts at the end of, and on whose executor observers are called.
+    ///   - center: The center to post to.
+    ///   - limit: The maximum number of pending notifications; at least 1. Others are refused and counted.
+    ///   - actor: The actor on whose executor it posts and observers are called.
     public convenience init(center: LocalCenter = .default, limit: Int = 1_024, actor: any Actor) {
-        // A task for the main actor begins there. Another one takes a way over other threads.
+        // A task isolated to the main actor starts there; a task that hops to an actor starts on another thread.
         let isOnMain = actor === MainActor.shared
         self.init(center: center, limit: limit) { job in
             if isOnMain {
@@ -120,7 +119,7 @@ public final class PostQueue: Sendable {
         }
     }
 
-    /// Makes a queue that posts in a way of its own.
+    /// Creates a queue with a custom function to post.
     package init(
         limit: Int, executor: @escaping Executor, post: @escaping @Sendable (LocalNotification) -> Void
     ) {
@@ -132,23 +131,23 @@ public final class PostQueue: Sendable {
 
     private static func run(_ job: () -> Void, on actor: isolated any Actor) { job() }
 
-    /// How many wait.
+    /// The number of pending notifications.
     public var count: Int { state.withLock { $0.backlog.count } }
 
-    /// How many were refused because as many waited as may wait.
+    /// The number of notifications refused because the queue was full.
     public var refusedCount: Int { state.withLock { $0.refusedCount } }
 }
 
 // MARK: - In and out
 
 extension PostQueue {
-    /// Posts a notification now or later. It is coalesced with what waits only if the caller says what makes them equal.
+    /// Posts a notification now or later, and coalesces it with equal pending ones if `coalescing` is not empty.
     ///
     /// - Parameters:
-    ///   - notification: What to post.
-    ///   - style: When. Of coalesced notifications, the most urgent says when they are posted.
-    ///   - coalescing: What makes it equal to one that waits, whatever that one was enqueued with. Of those that are equal,
-    ///     one is posted and the others are dropped.
+    ///   - notification: The notification to post.
+    ///   - style: When to post. The most urgent style of coalesced notifications applies.
+    ///   - coalescing: The properties to compare with pending notifications, whatever those were enqueued with. One of the
+    ///     equal notifications is posted, and the others are dropped.
     ///   - keeping: Which of them is posted.
     /// - Returns: The outcome.
     @discardableResult
@@ -170,9 +169,9 @@ extension PostQueue {
             keeping: keeping)
     }
 
-    /// Drops what waits and is equal to a notification. With ``Coalescing/nothing`` this is nothing.
+    /// Drops the pending notifications that are equal to a notification; none with ``Coalescing/nothing``.
     ///
-    /// - Returns: How many were dropped.
+    /// - Returns: The number of dropped notifications.
     @discardableResult
     public func dequeue(matching notification: LocalNotification, coalescing: Coalescing = [.name, .object]) -> Int {
         dequeue(matching: notification, PostBacklog.Equality(coalescing: coalescing))
@@ -199,7 +198,7 @@ extension PostQueue {
 
     @discardableResult
     private func dequeue(matching notification: LocalNotification, _ equality: PostBacklog.Equality) -> Int {
-        // Released without the lock: what payloads do as they are released may come back here.
+        // Released outside the lock: deinitializers of payloads may call the queue.
         state.withLock { $0.backlog.remove(matching: notification, equality) }.count
     }
 }
@@ -211,8 +210,8 @@ extension PostQueue {
         executor { self.runTurn() }
     }
 
-    /// Posts what waited when the turn ended. One after another is taken out only as its time comes, so that observers can
-    /// still drop or join those behind.
+    /// Posts the notifications that were pending at the end of the turn. Each is removed only when it is posted, so that
+    /// observers can still drop later ones or coalesce with them.
     private func runTurn() {
         state.withLock { $0.backlog.beginTurn() }
         while let notification = state.withLock({ $0.backlog.next() }) { post(notification) }

@@ -1,9 +1,9 @@
-/// How often an observation wants to be called, and by which clock.
+/// The rate limit of an observation, with its clock.
 final class RateLimit: Sendable {
     let rule: RateLimitState.Rule
-    /// How long this has been there.
+    /// The time since this value was created.
     let now: @Sendable () -> Duration
-    /// Sleeps until this has been there for so long.
+    /// Sleeps until a time, measured as `now` is.
     let sleep: @Sendable (_ until: Duration) async throws -> Void
 
     init(_ rule: RateLimitState.Rule, clock: some Clock<Duration>) {
@@ -15,22 +15,22 @@ final class RateLimit: Sendable {
 }
 
 extension ObservationOptions {
-    /// Waits until nothing has been posted for an interval, and then gets the last notification that was: of a burst, the end.
+    /// Delivers the last notification of a burst, once nothing was posted for an interval.
     ///
     /// ```swift
     /// let token = try center.observe("editor.changed", options: .debounced(for: .milliseconds(200))) { save($0) }
     /// ```
     ///
-    /// The call comes from a task in the background, or takes its place among those that wait for an observer that runs
-    /// elsewhere. Notifications of different names and objects that the observation asks for are one burst; the others, and
-    /// those posted while it is paused, do not count. While posts keep coming sooner than the interval, nothing is delivered.
+    /// The observer is called in a background task, or through its buffer if it has one. All notifications that match the
+    /// observation, whatever their names and objects, form one burst; those posted while it is paused do not count. While the
+    /// pauses between posts are shorter than the interval, nothing is delivered.
     ///
-    /// What still waits when the observation ends, or its owner or center goes, is dropped. What waits when it is paused is
-    /// not: it was posted before.
+    /// A pending notification is dropped when the observation ends, or its owner or center is released. It is delivered if the
+    /// observation is paused after the post.
     ///
     /// - Parameters:
-    ///   - interval: For how long nothing is to be posted. With zero or less, the call comes as soon as possible.
-    ///   - clock: Measures the interval. Tests may hand in one that they set themselves.
+    ///   - interval: The time without posts. With zero or less, the observer is called as soon as possible.
+    ///   - clock: Measures the interval. Tests may pass a manual clock.
     public static func debounced(
         for interval: Duration, clock: any Clock<Duration> = ContinuousClock()
     ) -> ObservationOptions {
@@ -39,24 +39,24 @@ extension ObservationOptions {
         return options
     }
 
-    /// Gets the first notification at once, and then at most one in each interval, at its end.
+    /// Delivers the first notification at once, and then at most one per interval, at its end.
     ///
     /// ```swift
     /// let token = try center.observe("progress", options: .throttled(for: .milliseconds(100))) { show($0) }
     /// ```
     ///
-    /// The interval begins with a call. If nothing came in it, the next notification is again delivered at once, on the
-    /// poster's thread; what is delivered at the end of an interval comes from a task in the background. Both take their
-    /// place among those that wait for an observer that runs elsewhere. Notifications of different names and objects that the
-    /// observation asks for share the interval; the others, and those posted while it is paused, do not count.
+    /// An interval begins with a call. If nothing was posted in it, the next notification is again delivered at once, on the
+    /// poster's thread. At the end of an interval the observer is called in a background task. Both go through the observer's
+    /// buffer if it has one. All notifications that match the observation, whatever their names and objects, share the
+    /// interval; those posted while it is paused do not count.
     ///
-    /// What still waits when the observation ends, or its owner or center goes, is dropped. What waits when it is paused is
-    /// not: it was posted before.
+    /// A pending notification is dropped when the observation ends, or its owner or center is released. It is delivered if the
+    /// observation is paused after the post.
     ///
     /// - Parameters:
-    ///   - interval: How much time is to be between two calls at least. With zero or less, everything is delivered at once.
-    ///   - latest: Whether to get the last notification of an interval or the first. The others are dropped.
-    ///   - clock: Measures the interval. Tests may hand in one that they set themselves.
+    ///   - interval: The minimum time between two calls. With zero or less, every notification is delivered at once.
+    ///   - latest: Whether the last notification of an interval is delivered, or the first. The others are dropped.
+    ///   - clock: Measures the interval. Tests may pass a manual clock.
     public static func throttled(
         for interval: Duration, latest: Bool = true, clock: any Clock<Duration> = ContinuousClock()
     ) -> ObservationOptions {

@@ -1,16 +1,16 @@
-/// Which of the notifications that come for an observer it is called with, and when. Reads no clock and calls nobody: times
-/// come in as what has passed since some beginning.
+/// Decides which notifications an observer is called with, and when. A pure state machine: it reads no clock, and times are
+/// arguments, measured from a fixed start.
 ///
-/// Whoever holds it has one timer, which it is told to start, and which then asks ``timerIsDue(at:)`` what to do until
-/// there is nothing left.
+/// The caller has one timer. It starts the timer on ``Arrival/startTimer``, and the timer then calls ``timerIsDue(at:)``
+/// repeatedly until that returns ``TimerStep/stop``.
 struct RateLimitState: Sendable {
     enum Rule: Sendable {
-        /// The last one, when nothing has come for so long.
+        /// Delivers the last notification, once none has arrived for this time.
         case debounced(Duration)
-        /// One at once, and then one in each interval: the first or the latest that came in it.
+        /// Delivers one notification at once, and then one per interval: the first or the latest of the interval.
         case throttled(Duration, latest: Bool)
 
-        /// The same rule with an interval that every clock can add to its time: Swift's stop the program beyond 292 years.
+        /// The rule with an interval of at most 100 years, because Swift's clocks trap at times beyond 292 years.
         var bounded: Rule {
             let longest = Duration.seconds(100 * 365 * 86_400)
             return switch self {
@@ -20,17 +20,17 @@ struct RateLimitState: Sendable {
         }
     }
 
-    /// What to do with a notification that has come.
+    /// What to do with a notification that has arrived.
     enum Arrival {
         /// Call the observer with it.
         case deliver
-        /// It is kept, or not needed.
+        /// Nothing: it is pending, or dropped.
         case nothing
-        /// It is kept, and the timer has to run.
+        /// Start the timer: it is pending.
         case startTimer
     }
 
-    /// What the timer is to do. It asks again afterwards.
+    /// What the timer must do before it calls ``timerIsDue(at:)`` again.
     enum TimerStep {
         case sleep(until: Duration)
         case deliver(LocalNotification)
@@ -45,7 +45,7 @@ struct RateLimitState: Sendable {
 
     private let rule: Rule
     private var pending: LocalNotification?
-    /// From when on the observer may be called.
+    /// The time from which the observer may be called.
     private var due = Duration.zero
     private var timer = Timer.stopped
     private var isClosed = false
@@ -58,7 +58,7 @@ struct RateLimitState: Sendable {
 // MARK: - Events
 
 extension RateLimitState {
-    /// A notification has come. Hands out the one that it takes the place of, which is to go without a lock.
+    /// A notification has arrived. Also returns the pending one that it replaces, to be released outside the lock.
     mutating func arrived(
         _ notification: LocalNotification, at now: Duration
     ) -> (Arrival, dropped: LocalNotification?) {
@@ -67,7 +67,7 @@ extension RateLimitState {
         switch rule {
         case .debounced(let interval):
             pending = notification
-            // Two threads may come in another order than they have read the clock.
+            // Threads may arrive here in another order than they read the clock.
             due = max(due, now + interval)
         case .throttled(let interval, let latest):
             if timer == .stopped && now >= due || interval <= .zero {
@@ -94,18 +94,20 @@ extension RateLimitState {
             timer = .sleeping
             return .sleep(until: due)
         }
-        // What comes meanwhile waits for the call to end, so that one that comes later is not called earlier.
+        // Later notifications stay pending until the call ends, so that calls do not overtake each other.
         timer = .calling
         if case .throttled(let interval, _) = rule { due = now + interval }
         return .deliver(notification)
     }
 
-    /// The clock has refused to go on. What waits does so until the next notification starts the timer again.
+    /// The clock threw an error. A pending notification waits until the next one starts the timer again.
     mutating func timerFailed() {
         timer = .stopped
     }
 
-    /// Nothing comes any more. Hands out what is dropped, and says whether the timer sleeps and is not needed any more.
+    /// The observation has ended.
+    ///
+    /// - Returns: Whether the timer sleeps and must be cancelled, and the dropped notification.
     mutating func close() -> (isTimerSleeping: Bool, dropped: LocalNotification?) {
         isClosed = true
         return (timer == .sleeping, pending.take())

@@ -1,4 +1,4 @@
-/// Keeps one observer's notifications back, as its rate limit says. There is a task only while one is kept, and it holds the
+/// Applies a rate limit to the calls of one observer. A task exists only while a notification is pending, and retains the
 /// observer and the center only during a call.
 final class RateLimiter: Sendable {
     private struct State {
@@ -15,13 +15,13 @@ final class RateLimiter: Sendable {
     }
 
     deinit {
-        // The center has gone, without ending its observations.
+        // The center was released without ending its observations.
         close()
     }
 
-    /// Whether the observer is to be called with the notification now. Otherwise it may be later, or not.
+    /// Returns whether the observer must be called with the notification now. Otherwise it is pending, or dropped.
     func admits(_ notification: LocalNotification, for observer: Observer, in center: LocalCenter) -> Bool {
-        // Not under the lock: the clock may be anybody's.
+        // Outside the lock: the clock may be custom code.
         let now = rateLimit.now()
         let (isAdmitted, dropped) = state.withLock { state in
             let (arrival, dropped) = state.limit.arrived(notification, at: now)
@@ -29,12 +29,12 @@ final class RateLimiter: Sendable {
             if case .deliver = arrival { return (true, dropped) }
             return (false, dropped)
         }
-        // What has to go goes without the lock: it may come back here.
+        // Released outside the lock: its deinitializer may post again.
         withExtendedLifetime(dropped) {}
         return isAdmitted
     }
 
-    /// The observation has ended: what is kept is not delivered any more.
+    /// Called when the observation ends. Drops the pending notification.
     func close() {
         let (timer, dropped) = state.withLock { state in
             let (isSleeping, dropped) = state.limit.close()
@@ -49,7 +49,7 @@ final class RateLimiter: Sendable {
 // MARK: - The timer
 
 extension RateLimiter {
-    /// Detached: it runs for many posters, so that no one's task-local values, priority or cancellation are its own.
+    /// Detached: it serves many posters, so it must not inherit the task-local values, priority or cancellation of one.
     private func startTimer(for observer: Observer, in center: LocalCenter) -> Task<Void, Never> {
         Task.detached { [weak self, weak observer, weak center, rateLimit] in
             while true {
@@ -69,6 +69,7 @@ extension RateLimiter {
             }
         }
     }
+
     private func nextStep() -> RateLimitState.TimerStep {
         let now = rateLimit.now()
         return state.withLock { $0.limit.timerIsDue(at: now) }
