@@ -2,8 +2,7 @@ public import SwiftSyntax
 import SwiftSyntaxBuilder
 public import SwiftSyntaxMacros
 
-/// `@Broadcast` and `@Broadcast(codable)`: reads the protocol, says what is wrong with it, or writes the broadcaster beside
-/// it.
+/// `@Broadcast` and `@Broadcast(codable)`: reads the protocol, and reports diagnostics or generates the broadcaster.
 open class BroadcastMacro: PeerMacro, ExtensionMacro {
     /// The broadcaster, the set of methods and the calls.
     public static func expansion(
@@ -12,7 +11,7 @@ open class BroadcastMacro: PeerMacro, ExtensionMacro {
     ) -> [DeclSyntax] {
         var reader = ProtocolReader(attribute: node, isOutermost: context.lexicalContext.isEmpty)
         let model = reader.read(declaration)
-        // Also warnings, which keep nothing from being made.
+        // Including warnings, which do not prevent the expansion.
         for diagnostic in reader.diagnostics { context.diagnose(diagnostic) }
         guard let model else { return [] }
         var declarations = [model.broadcaster, model.methodSet]
@@ -26,7 +25,7 @@ open class BroadcastMacro: PeerMacro, ExtensionMacro {
         providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
         in context: some MacroExpansionContext
     ) -> [ExtensionDeclSyntax] {
-        // What is wrong was said when the peers were made.
+        // Diagnostics were reported by the peer expansion.
         var reader = ProtocolReader(attribute: node, isOutermost: context.lexicalContext.isEmpty)
         guard let text = reader.read(declaration)?.defaults(extending: type.trimmedDescription) else { return [] }
         return DeclSyntax(stringLiteral: text).as(ExtensionDeclSyntax.self).map { [$0] } ?? []

@@ -2,14 +2,14 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxBuilder
 
-/// What a fix-it says.
+/// The message of a fix-it.
 private struct Fix: FixItMessage {
     let message: String
     let fixItID: MessageID
 }
 
 extension FixIt {
-    /// Offers to put a node in the place of another. What is around the old one stays.
+    /// Replaces a node, keeping the trivia of the old one.
     init(_ message: String, replacing old: some SyntaxProtocol, with new: some SyntaxProtocol) {
         let new = new.with(\.leadingTrivia, old.leadingTrivia).with(\.trailingTrivia, old.trailingTrivia)
         let id = MessageID(domain: "NotifyBroadcast", id: message)
@@ -18,14 +18,14 @@ extension FixIt {
         )
     }
 
-    /// Offers to put an attribute in front of a requirement.
+    /// Adds an attribute to a requirement.
     static func adding(attribute: String, to declaration: DeclSyntax) -> FixIt {
         FixIt(
             "add '\(attribute)'", replacing: declaration,
             with: DeclSyntax(stringLiteral: "\(attribute) \(declaration.trimmedDescription)"))
     }
 
-    /// Offers to take an attribute away.
+    /// Removes an attribute.
     static func removing(_ attribute: AttributeSyntax, from declaration: DeclSyntax) -> FixIt? {
         func reduced(_ declaration: some WithAttributesSyntax) -> Syntax {
             Syntax(declaration.with(\.attributes, declaration.attributes.filter { $0.id != attribute.id }))
@@ -37,7 +37,7 @@ extension FixIt {
         return FixIt("remove '@\(name)'", replacing: Syntax(declaration), with: reduced)
     }
 
-    /// Offers to take a modifier away.
+    /// Removes a modifier.
     static func removing(_ modifier: DeclModifierSyntax, from declaration: DeclSyntax) -> FixIt? {
         func reduced(_ declaration: some WithModifiersSyntax) -> Syntax {
             Syntax(declaration.with(\.modifiers, declaration.modifiers.filter { $0.id != modifier.id }))
@@ -48,19 +48,19 @@ extension FixIt {
         return FixIt("remove '\(modifier.name.text)'", replacing: Syntax(declaration), with: reduced)
     }
 
-    /// Offers to inherit one more protocol.
+    /// Adds an inherited protocol.
     static func inheriting(_ name: String, in declaration: ProtocolDeclSyntax) -> FixIt {
         guard let clause = declaration.inheritanceClause else {
             let named = declaration.name.with(\.tokenKind, .identifier("\(declaration.name.text): \(name)"))
             return FixIt("add '\(name)'", replacing: declaration.name, with: named)
         }
         let inherited = clause.inheritedTypes.map(\.type.trimmedDescription)
-        // 'AnyObject' comes first by custom, and 'Sendable' last.
+        // By convention 'AnyObject' is first, and 'Sendable' last.
         let types = name == "AnyObject" ? [name] + inherited : inherited + [name]
         return FixIt("add '\(name)'", replacing: clause, with: InheritanceClauseSyntax(types))
     }
 
-    /// Offers not to inherit a type.
+    /// Removes an inherited type.
     static func removing(_ type: InheritedTypeSyntax, from clause: InheritanceClauseSyntax) -> FixIt {
         let name = type.type.trimmedDescription
         let others = clause.inheritedTypes.filter { $0.id != type.id }.map(\.type.trimmedDescription)

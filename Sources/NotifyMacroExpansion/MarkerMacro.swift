@@ -2,9 +2,9 @@ import SwiftDiagnostics
 public import SwiftSyntax
 public import SwiftSyntaxMacros
 
-/// `@Combined`, `@Optional` and `@Topic` only tell `@Broadcast` something: they make nothing, and belong nowhere else.
+/// `@Combined`, `@Optional` and `@Topic`: they configure `@Broadcast` and expand to nothing.
 open class MarkerMacro: PeerMacro {
-    /// Nothing. Says so if the attribute is not where it belongs.
+    /// Expands to nothing. Reports an attribute outside a broadcast protocol.
     public static func expansion(
         of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
@@ -22,7 +22,7 @@ open class MarkerMacro: PeerMacro {
     private static func fixIts(
         removing node: AttributeSyntax, from declaration: some DeclSyntaxProtocol
     ) -> [FixIt] {
-        // The compiler hands over the attribute apart from the declaration: it is the one that reads the same.
+        // The compiler passes the attribute detached from the declaration, so it is found by its text.
         let attributes = declaration.asProtocol((any WithAttributesSyntax).self)?.attributes ?? []
         let same = attributes.first { $0.trimmedDescription == node.trimmedDescription }?.as(AttributeSyntax.self)
         return same.flatMap { FixIt.removing($0, from: DeclSyntax(declaration)) }.map { [$0] } ?? []

@@ -1,19 +1,19 @@
-// The texts of the declarations beside the protocol.
+// The generated declarations.
 
 extension ProtocolModel {
-    /// The class that hands each call on.
+    /// The class that forwards each call.
     var broadcaster: String {
         let members = requirements.map { $0.implementation(in: self) } + (isCodable ? [dispatch] : [])
-        // No more than there are, so that who is unregistered for each of them is not there any more.
+        // Only the existing methods, so that unregistering for each of them ends the registration.
         let all = requirements.isEmpty ? ".max" : "0x" + String(UInt64.max >> (64 - requirements.count), radix: 16)
         return """
-            /// Hands each call of `\(name)` to every receiver that is registered, in order of registration.
+            /// Forwards each call of `\(name)` to every registered receiver, in order of registration.
             \(attributes)\(level)\(isolation)final class \(broadcasterName): \(name), NotifyBroadcast.Broadcaster {
                 private let receivers = NotifyBroadcast.BroadcastReceivers<any \(name)>()
 
                 \(access)nonisolated init() {}
 
-                /// How many receivers live.
+                /// The number of receivers that exist.
                 \(access)var receiverCount: Swift.Int {
                     receivers.count
                 }
@@ -33,7 +33,7 @@ extension ProtocolModel {
             """
     }
 
-    /// The set from which registrations choose.
+    /// The set of methods to register for.
     var methodSet: String {
         let members = requirements.enumerated().map { index, requirement in
             """
@@ -66,7 +66,7 @@ extension ProtocolModel {
     }
 }
 
-/// The lines of a text, four spaces further in.
+/// The lines of a text, indented by four spaces.
 func indented(_ text: String) -> String {
     text.split(separator: "\n", omittingEmptySubsequences: false)
         .map { $0.isEmpty ? "" : "    \($0)" }

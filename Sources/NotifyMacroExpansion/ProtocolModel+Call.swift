@@ -1,10 +1,10 @@
 // The generated `Codable` calls.
 
 extension ProtocolModel {
-    /// The enumeration of calls, and how they are encoded.
+    /// The enumeration of calls, with its coding.
     var call: String {
         let conformances = isSendable ? "Swift.Codable, Swift.Sendable" : "Swift.Codable"
-        // Only who conforms to the protocol knows them.
+        // Type aliases of the protocol are only visible in conforming types.
         let aliases = aliases.map { "    \(access)\($0)" }
         let cases = requirements.map { "    case \($0.memberName)\($0.payload)" }
         let names = requirements.map { "        case .\($0.memberName): \($0.topic.literal)" }
@@ -40,13 +40,13 @@ extension ProtocolModel {
             """
     }
 
-    /// The broadcaster's method that takes such a call.
+    /// The broadcaster's method that dispatches a call.
     var dispatch: String {
         let effects = Effects(
             isAsync: requirements.contains(where: \.effects.isAsync),
             isThrowing: requirements.contains(where: \.effects.isThrowing))
         return """
-            /// Hands a call to the receivers, as if its method were called.
+            /// Dispatches a call to the receivers, as if its method were called.
             \(access)func dispatch(_ call: \(callName))\(effects.specifiers) {
                 switch call {
             \(indented(requirements.map(\.dispatching).joined(separator: "\n")))
@@ -94,7 +94,7 @@ extension Requirement {
         parameters.isEmpty ? "" : "(\(values.map { "let \($0)" }.joined(separator: ", ")))"
     }
 
-    /// The parameters as the case has them: two labels of a method may be the same, two of a case not.
+    /// The parameters of the case: unlike those of a method, its labels must be unique.
     private var caseParameters: [Parameter] {
         var labels: Set<String> = []
         return parameters.map { parameter in
@@ -103,7 +103,7 @@ extension Requirement {
         }
     }
 
-    /// What the associated values are called where a case is taken apart, so that none hides the call.
+    /// The names of the associated values in patterns, which must not shadow the call.
     private var values: [String] {
         parameters.map { ["call", "name", "encoder"].contains($0.name) ? local("\($0.name)_") : $0.name }
     }

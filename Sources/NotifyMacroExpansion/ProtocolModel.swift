@@ -2,19 +2,19 @@ import SwiftParser
 
 /// A protocol that can be broadcast.
 struct ProtocolModel {
-    /// As it is written, with backticks.
+    /// As written, with backticks.
     let name: String
-    /// What is in front of each declaration beside the protocol, each followed by a space: `@available` and the like...
+    /// The attributes of each generated type, such as `@available`, each followed by a space.
     let attributes: String
-    /// ... its access level ...
+    /// The access level of each generated type, followed by a space, or empty.
     let level: String
-    /// ... and `nonisolated`, where the protocol says so.
+    /// `nonisolated ` if the protocol is, or empty.
     let isolation: String
-    /// What is in front of their members: `public `, `package ` or nothing.
+    /// The access level of the members: `public `, `package ` or empty.
     let access: String
     let isSendable: Bool
     let isCodable: Bool
-    /// The protocol's own names of types, as they are declared.
+    /// The type aliases of the protocol, as declared.
     let aliases: [String]
     let requirements: [Requirement]
 
@@ -28,18 +28,18 @@ struct Requirement {
     enum Kind { case method, property, `subscript` }
 
     let kind: Kind
-    /// As it is written, with backticks.
+    /// As written, with backticks.
     let name: String
-    /// What tells it from all others of the protocol in an enumeration or a set.
+    /// Its unique name as a case of the calls and a member of the method set.
     var memberName: String
-    /// Attributes and modifiers that the broadcaster repeats, each followed by a space.
+    /// The attributes and modifiers that the broadcaster repeats, each followed by a space.
     let prefix: String
     let genericParameters: String
     let parameters: [Parameter]
-    /// With a space in front, or nothing.
+    /// With a leading space, or empty.
     let genericConstraints: String
     let effects: Effects
-    /// Nil where nothing is returned.
+    /// Nil if nothing is returned.
     let result: Result?
     let hasSetter: Bool
     let rule: CombinationRule?
@@ -65,17 +65,17 @@ extension Requirement {
         return name.withoutBackticks + labels.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }
 
-    /// A name that no parameter has, to be used in a body.
+    /// A name for a local variable that differs from the names of the parameters.
     func local(_ name: String) -> String {
         parameters.contains { $0.name == name } ? local("\(name)_") : name
     }
 }
 
-/// The type of what a requirement gives.
+/// The type of a requirement's result.
 struct Result {
-    /// In the requirement.
+    /// The type in the requirement.
     let type: String
-    /// Of a variable that holds one: without `sending`, and with `?` for `!`.
+    /// The type of a variable that holds the result: without `sending`, and with `?` for `!`.
     let valueType: String
     let isOptional: Bool
 }
@@ -89,7 +89,7 @@ struct Effects {
     var isAsync = false
     var isThrowing = false
 
-    /// In a declaration, with a space in front.
+    /// In a declaration, with a leading space.
     var specifiers: String { (isAsync ? " async" : "") + (isThrowing ? " throws" : "") }
     /// Before a call.
     var call: String { (isThrowing ? "try " : "") + (isAsync ? "await " : "") }
@@ -104,7 +104,7 @@ struct Parameter {
     let type: String
     /// The type without specifiers such as `borrowing`.
     let valueType: String
-    /// How it is handed on, without label.
+    /// The expression that forwards it, without a label.
     let argument: String
 
     /// In a declaration of a function.
@@ -120,10 +120,10 @@ struct Parameter {
     /// In a call.
     var labelledArgument: String { labelled(argument) }
 
-    /// A value in the place of the argument.
+    /// A labelled value in place of the argument.
     func labelled(_ value: String) -> String {
         guard let label else { return value }
-        // Keywords but one need no backticks there, and the compiler warns of them.
+        // Only one keyword needs backticks as a label; for the others the compiler warns about them.
         let bare = label.withoutBackticks
         let isPlain = bare != "inout" && (bare == "self" || bare.isValidSwiftIdentifier(for: .memberAccess))
         return "\(isPlain ? bare : label): \(value)"

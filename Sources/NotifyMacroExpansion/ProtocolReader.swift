@@ -2,10 +2,10 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxBuilder
 
-/// Reads a protocol, and gathers what is wrong with it.
+/// Reads a protocol, and collects its diagnostics.
 struct ProtocolReader {
     let attribute: AttributeSyntax
-    /// Whether the protocol is in no other type.
+    /// Whether the protocol is not nested in a type.
     let isOutermost: Bool
     var diagnostics: [Diagnostic] = []
     var isSendable = false
@@ -16,13 +16,13 @@ struct ProtocolReader {
         self.isOutermost = isOutermost
     }
 
-    /// The protocol, if nothing is wrong with it but for warnings.
+    /// Reads the protocol. Returns nil if there are errors.
     mutating func read(_ declaration: some DeclSyntaxProtocol) -> ProtocolModel? {
         guard let declaration = declaration.as(ProtocolDeclSyntax.self) else {
             report(.notAProtocol, at: attribute)
             return nil
         }
-        // Each would declare the same types.
+        // Both would generate the same types.
         if declaration.attributes.count(where: { $0.name == "Broadcast" }) > 1 {
             report(.repeatedBroadcast, at: attribute)
             return nil
@@ -49,7 +49,7 @@ struct ProtocolReader {
             name: declaration.name.text, attributes: Self.attributes(of: declaration),
             level: Self.modifier(of: declaration, among: .public, .package, .internal, .fileprivate, .private),
             isolation: Self.modifier(of: declaration, among: .nonisolated),
-            // Below 'internal' a member has the level of its type without saying so.
+            // Members of less visible types need no access level.
             access: Self.modifier(of: declaration, among: .public, .package),
             isSendable: isSendable, isCodable: isCodable,
             aliases: declaration.memberBlock.members.compactMap { Self.alias($0.decl) }, requirements: requirements)
@@ -101,14 +101,14 @@ extension ProtocolReader {
         return composition.elements.map(\.type.trimmedDescription)
     }
 
-    /// Where and to whom the protocol is there, so is what is beside it.
+    /// The attributes of availability and visibility, which the generated types repeat.
     private static func attributes(of declaration: ProtocolDeclSyntax) -> String {
         let shared: Set = ["available", "_spi"]
         return declaration.attributes.filter { $0.name.map(shared.contains) ?? false }
             .map { "\($0.trimmedDescription) " }.joined()
     }
 
-    /// What is private inside of a type is not there for an extension, which is outside.
+    /// Reports optional requirements of a private protocol inside a type, which an extension cannot access.
     private mutating func checkDefaults(of declaration: ProtocolDeclSyntax) {
         guard let modifier = declaration.modifiers.first(where: { $0.name.tokenKind == .keyword(.private) }) else {
             return
@@ -132,11 +132,11 @@ extension ProtocolReader {
 // MARK: - Names
 
 extension ProtocolReader {
-    /// Gives each requirement a name of its own: the plain one, or with labels, or with a number.
+    /// Makes the names of the requirements unique, by adding labels or numbers.
     private static func distinguish(_ requirements: inout [Requirement]) {
         let sharers = Dictionary(grouping: requirements, by: \.name)
         let isAlone = requirements.map { sharers[$0.name]?.count == 1 }
-        // A name that one method has is not for the labelled form of another.
+        // The name of one method must not be used for the labelled form of another.
         var taken = Set(zip(requirements, isAlone).filter(\.1).map(\.0.name.withoutBackticks))
         for index in requirements.indices where !isAlone[index] {
             let name = requirements[index].labelledName

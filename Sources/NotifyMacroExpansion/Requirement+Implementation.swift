@@ -1,13 +1,13 @@
 // The text of one member of the broadcaster.
 
 extension Requirement {
-    /// Calls the receivers and combines what they answer.
+    /// The method, property or subscript that calls the receivers and combines their results.
     func implementation(in model: ProtocolModel) -> String {
         let set = "\(model.methodSetName).\(memberName)"
         return declaration(access: model.access, getter: calls(of: set), setter: assignments(of: set))
     }
 
-    /// Does nothing, and gives what does not change a combined result.
+    /// The default of an optional requirement, whose result does not change the combined one.
     func emptyDefault(access: String) -> String {
         let value =
             switch rule {
@@ -16,7 +16,7 @@ extension Requirement {
             case .reduce(let initial, _): initial
             case .firstOr, nil: ""
             }
-        // An access level beside those of the protocol's requirements: an extension of it has none by itself.
+        // Members of an extension need their own access level.
         return declaration(access: access, getter: value, setter: "")
     }
 
@@ -43,7 +43,7 @@ extension Requirement {
         return "\(get)\nset\(newValue == "newValue" ? "" : "(\(newValue))") \(block(setter))"
     }
 
-    /// What a setter is given. A subscript's parameter may have that name.
+    /// The name of the setter's value, unless a subscript's parameter has it.
     private var newValue: String { local("newValue") }
 
     private func block(_ body: String) -> String {
@@ -54,7 +54,7 @@ extension Requirement {
 // MARK: - Bodies
 
 extension Requirement {
-    /// `receiver.name(arguments)`, or what a property or subscript is instead.
+    /// `receiver.name(arguments)`, or the access to a property or subscript.
     private func access(to receiver: String) -> String {
         let arguments = parameters.map(\.labelledArgument).joined(separator: ", ")
         switch kind {
@@ -89,7 +89,7 @@ extension Requirement {
             "try NotifyBroadcast.BroadcastError.check(\(failures))", after)
     }
 
-    /// What comes before the loop, in it, and after it.
+    /// The code before the loop, in it, and after it.
     private func combination(
         of call: String, as answers: String, answer: String, combine: String
     ) -> (before: String, statement: String, after: String) {
@@ -120,7 +120,7 @@ extension Requirement {
 }
 
 extension Parameter {
-    /// In a declaration of a subscript, where a single name is no label.
+    /// In a declaration of a subscript, where a single name is not a label.
     fileprivate var subscriptDeclaration: String {
         label.map { "\($0) \(name): \(type)" } ?? "\(name): \(type)"
     }

@@ -29,9 +29,9 @@ extension RequirementReader {
         return markers
     }
 
-    /// The one attribute of that name.
+    /// The attribute of this name; repeated ones are reported.
     private mutating func marker(_ name: String, of attributes: AttributeListSyntax) -> AttributeSyntax? {
-        // Not filter, which gives copies that are nowhere in the file.
+        // Not `filter`, whose results are detached from the source file.
         let markers = attributes.compactMap { $0.name == name ? $0.as(AttributeSyntax.self) : nil }
         for repeated in markers.dropFirst() { report(.repeated(name), at: repeated, fixIts: removing(repeated)) }
         return markers.first

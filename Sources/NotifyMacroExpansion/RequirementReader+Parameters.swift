@@ -4,13 +4,13 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 
 extension RequirementReader {
-    /// Reads a parameter and finds out how it is handed on.
+    /// Reads a parameter and how it is forwarded.
     mutating func readParameter(
         _ parameter: FunctionParameterSyntax, at index: Int, of kind: Requirement.Kind
     ) -> Parameter {
         let first = parameter.firstName.text
         let second = parameter.secondName?.text
-        // A single name of a subscript's parameter is no label.
+        // A single name of a subscript's parameter is not a label.
         let label = first == "_" || (kind == .subscript && second == nil) ? nil : first
         let name = Self.usable(second ?? first) ?? "argument\(index + 1)"
         if parameter.ellipsis != nil { reportVariadic(parameter, name: name) }
@@ -79,7 +79,7 @@ private final class UnencodableTypeFinder: SyntaxVisitor {
     var found: (Syntax, String)?
 
     override func visit(_ node: TupleTypeSyntax) -> SyntaxVisitorContinueKind {
-        // Parentheses around a single type are none.
+        // Parentheses around a single type are not a tuple.
         if node.elements.count == 1 { return .visitChildren }
         found = found ?? (Syntax(node), "a tuple")
         return .skipChildren

@@ -2,7 +2,7 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxBuilder
 
-/// Reads one member of a protocol, and gathers what is wrong with it.
+/// Reads one member of a protocol, and collects its diagnostics.
 struct RequirementReader {
     let declaration: DeclSyntax
     let parent: ProtocolDeclSyntax
@@ -10,7 +10,7 @@ struct RequirementReader {
     let isCodable: Bool
     var diagnostics: [Diagnostic] = []
     var requirement: Requirement?
-    /// Where a topic is given.
+    /// The argument of `@Topic`, for diagnostics.
     var topicNode: Syntax?
 
     init(_ declaration: DeclSyntax, in parent: ProtocolDeclSyntax, isSendable: Bool, isCodable: Bool) {
@@ -55,7 +55,7 @@ extension RequirementReader {
         if isCodable, let clause = method.genericParameterClause {
             report(.notEncodable("a generic call"), at: clause)
         }
-        // The broadcaster hands it on, and so would have to be as old or as new.
+        // The generated method would need the same availability.
         if isCodable, let attribute = method.attributes.first(where: { $0.name == "available" }) {
             report(.notEncodable("a call with its own '@available'"), at: attribute)
         }
@@ -119,9 +119,9 @@ extension RequirementReader {
     }
 }
 
-// MARK: - What they have in common
+// MARK: - All kinds
 
-/// What a method, a property and a subscript are made of.
+/// The parts of a method, property or subscript.
 struct RequirementParts {
     let kind: Requirement.Kind
     let name: String
@@ -155,7 +155,7 @@ extension RequirementReader {
             "receivers", "receivers()", "receiverCount", "receiverCount()", "register(_:)", "register(_:for:)",
             "unregister(_:)", "unregister(_:for:)",
         ]
-        // 'Methods.self' and 'Methods.Type' are no members, with backticks neither.
+        // 'Methods.self' and 'Methods.Type' cannot name members, not even with backticks.
         let unreachable: Set = ["self", "Type", "Protocol"]
         if reserved.contains(fullName) || unreachable.contains(parts.name.withoutBackticks)
             || isCodable && fullName == "dispatch(_:)"
@@ -169,7 +169,7 @@ extension RequirementReader {
         FixIt.removing(modifier, from: declaration).map { [$0] } ?? []
     }
 
-    /// Answers whether reading on makes sense.
+    /// - Returns: Whether to continue reading the requirement.
     private mutating func readModifiers(_ modifiers: DeclModifierListSyntax) -> Bool {
         for modifier in modifiers {
             switch modifier.name.tokenKind {
@@ -180,7 +180,7 @@ extension RequirementReader {
             case .keyword(.optional):
                 let fix = FixIt("replace with '@Optional'", replacing: modifier, with: TokenSyntax("@Optional"))
                 report(.optionalModifier, at: modifier, fixIts: [fix])
-            // 'nonisolated(nonsending)' is called where the caller is.
+            // 'nonisolated(nonsending)' runs in the caller's isolation.
             case .keyword(.nonisolated) where !isSendable && modifier.detail == nil:
                 report(.nonisolated, at: modifier, fixIts: [.inheriting("Sendable", in: parent)])
             default: break
@@ -200,7 +200,7 @@ extension RequirementReader {
         }
     }
 
-    /// What the broadcaster's method has in front, too: other attributes, and `nonisolated`.
+    /// The attributes and modifiers that the generated method repeats.
     private static func prefix(_ attributes: AttributeListSyntax, _ modifiers: DeclModifierListSyntax) -> String {
         let markers: Set = ["Optional", "Combined", "Topic"]
         let kept = attributes.filter { !($0.name.map(markers.contains) ?? false) }.map(\.trimmedDescription)
@@ -209,7 +209,7 @@ extension RequirementReader {
     }
 }
 
-/// Finds `Self` where it is a type.
+/// Finds `Self` used as a type.
 private final class SelfFinder: SyntaxVisitor {
     var found: [IdentifierTypeSyntax] = []
 

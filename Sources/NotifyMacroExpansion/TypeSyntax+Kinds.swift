@@ -1,6 +1,6 @@
 import SwiftSyntax
 
-// What can be told of a type by how it is written. An alias tells nothing.
+// Properties of a type that follow from its spelling. Aliases are not resolved.
 
 extension TypeSyntax {
     /// Without parentheses and specifiers such as `sending`.
@@ -25,7 +25,7 @@ extension TypeSyntax {
         return baseName == "Optional"
     }
 
-    /// What is surely no array. The others the compiler checks.
+    /// Whether the type cannot be an array. The compiler checks the others.
     var isKnownNonArray: Bool {
         let kinds: [any TypeSyntaxProtocol.Type] = [
             TupleTypeSyntax.self, DictionaryTypeSyntax.self, FunctionTypeSyntax.self, MetatypeTypeSyntax.self,
@@ -36,7 +36,7 @@ extension TypeSyntax {
         return isOptional || kinds.contains { bare.is($0) } || baseName.map(names.contains) ?? false
     }
 
-    /// `Wrapped?` for `Wrapped!`, which only a declaration may be.
+    /// `Wrapped?` for `Wrapped!`, which is only allowed in declarations.
     var withoutImplicitUnwrapping: TypeSyntax {
         guard let implicit = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) else { return self }
         return TypeSyntax(OptionalTypeSyntax(wrappedType: implicit.wrappedType.trimmed))

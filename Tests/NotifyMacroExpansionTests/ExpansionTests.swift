@@ -17,14 +17,14 @@ import Testing
                     func f(_ x: Int, at y: Int)
                 }
 
-                /// Hands each call of `P` to every receiver that is registered, in order of registration.
+                /// Forwards each call of `P` to every registered receiver, in order of registration.
                 public final class PBroadcaster: P, NotifyBroadcast.Broadcaster {
                     private let receivers = NotifyBroadcast.BroadcastReceivers<any P>()
 
                     public nonisolated init() {
                     }
 
-                    /// How many receivers live.
+                    /// The number of receivers that exist.
                     public var receiverCount: Swift.Int {
                         receivers.count
                     }
