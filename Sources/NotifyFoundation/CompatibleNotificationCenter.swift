@@ -8,45 +8,46 @@ public import NotifyCenter
 /// typealias NotificationCenter = CompatibleNotificationCenter
 /// ```
 ///
-/// in one file of a module, not public, moves this module over. Observers are called in the order in which they were added,
-/// those of every name and every object among the others; one that is removed during a post and was not called yet is not
-/// called any more; one that is added during a post is not called for it. No lock is held while they run, so that they may
-/// call the center.
+/// in one file of a module, not public, moves this module over. Observers are called in the order in which they were
+/// added, those of every name and every object among the others; one that is removed during a post and was not called
+/// yet is not called any more; one that is added during a post is not called for it. No lock is held while they run, so
+/// that they may call the center.
 ///
-/// Names are compared as strings are: canonically equivalent ones are equal. The center beneath has the precomposed form.
+/// Names are compared as strings are: canonically equivalent ones are equal. The underlying center has the precomposed
+/// form.
 ///
-/// All members may be called on any thread. What is posted reaches the observers of the center beneath as well, and what is
-/// posted there reaches the observers here; see ``init(center:)``.
+/// All members may be called on any thread. Posts also reach the observers of the underlying center, and posts to that
+/// also reach the observers here; see ``init(center:)``.
 public final class CompatibleNotificationCenter: Sendable {
-    /// The center beneath.
+    /// The underlying center.
     public let center: LocalCenter
 
     /// The center of the program, over `LocalCenter.default`.
     ///
-    /// What Foundation itself posts, such as `UserDefaults.didChangeNotification`, comes here too. Other posts to
-    /// Foundation's own default center do not, and nothing goes there.
+    /// Notifications that Foundation itself posts, such as `UserDefaults.didChangeNotification`, are also delivered
+    /// here. Other posts to Foundation's own default center are not, and nothing is posted there.
     public static let `default`: CompatibleNotificationCenter = {
         let center = CompatibleNotificationCenter(center: .default)
         FoundationForwarding.forward(to: center)
         return center
     }()
 
-    /// Makes a center without observers.
+    /// Creates a center without observers.
     public convenience init() {
         self.init(center: LocalCenter())
     }
 
-    /// Makes a center over one that is there already; any number may share one.
+    /// Creates a center over an existing one, which several may share.
     ///
-    /// To an observer of the center beneath, a `Notification` is a `LocalNotification` of the same name. Its
-    /// object is the instance, the text or the value that was posted (see ``addObserver(forName:object:queue:using:)``), and
-    /// its payload a ``PostedNotification``. What is posted beneath comes here as a `Notification` whose `userInfo` has the
-    /// payload under ``payloadKey``.
+    /// To an observer of the underlying center, a `Notification` is a `LocalNotification` of the same name. Its object
+    /// is the instance, the text or the value that was posted (see ``addObserver(forName:object:queue:using:)``), and
+    /// its payload a ``PostedNotification``. What is posted to the underlying center is delivered here as a
+    /// `Notification` whose `userInfo` has the payload under ``payloadKey``.
     public init(center: LocalCenter) {
         self.center = center
     }
 
-    /// The key under which `userInfo` has the payload of what was posted to the center beneath.
+    /// The key under which `userInfo` has the payload of what was posted to the underlying center.
     public static let payloadKey = "payload"
 }
 

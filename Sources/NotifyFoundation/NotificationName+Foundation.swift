@@ -2,8 +2,8 @@ import Foundation
 import NotifyCenter
 
 extension NotificationName {
-    /// The name in the center beneath. Names are equal there if their bytes are, and in Foundation if they are canonically
-    /// equivalent, as strings are: so it has the precomposed form.
+    /// The name in the underlying center. Names are equal there if their bytes are, and in Foundation if they are
+    /// canonically equivalent, as strings are: so it has the precomposed form.
     @inline(__always)
     init(_ name: NSNotification.Name) {
         let string = name.rawValue

@@ -1,19 +1,19 @@
 public import Foundation
 import NotifyCenter
 
-/// What observers of the center beneath find as the payload of a `Notification`, or of a typed message.
+/// What observers of the underlying center find as the payload of a `Notification`, or of a typed message.
 ///
-/// Sendable is not checked, because the object, the contents of `userInfo` and a message of the main actor may be of any type.
-/// It holds all the same:
+/// Sendable is not checked, because the object, the contents of `userInfo` and a message of the main actor may be of
+/// any type. It holds all the same:
 ///
-/// - The library reads the notification, and passes it to observers on the poster's thread, or on a queue while the poster
-///   waits, so that no two threads have it at once. The exceptions are asynchronous sequences and notifications for which an
-///   observer on the main actor gets a message: ``CompatibleNotificationCenter/Notifications`` and
+/// - The library reads the notification, and passes it to observers on the poster's thread, or on a queue while the
+///   poster waits, so that no two threads have it at once. The exceptions are asynchronous sequences and notifications
+///   for which an observer on the main actor gets a message: ``CompatibleNotificationCenter/Notifications`` and
 ///   ``CompatibleNotificationCenter/MainActorMessage`` say what that asks of the poster.
 /// - Other code can only read values of sendable types.
 public struct PostedNotification: @unchecked Sendable {
     let notification: Notification
-    /// The typed message that was posted, or the payload of a post to the center beneath.
+    /// The typed message that was posted, or the payload of a post to the underlying center.
     let message: Any?
 
     init(_ notification: consuming Notification, message: Any? = nil) {
@@ -38,7 +38,7 @@ public struct PostedNotification: @unchecked Sendable {
 }
 
 extension PostedNotification {
-    /// What an observer gets for what was posted to the center beneath, or changed by an interceptor on its way.
+    /// What an observer gets for what was posted to the underlying center, or changed by an interceptor on its way.
     init(_ local: LocalNotification) {
         guard let posted = local.payload as? PostedNotification else {
             self.init(

@@ -13,8 +13,8 @@ extension CompatibleNotificationCenter {
     ///
     /// A message is posted as a notification of its ``name``, with the subject as object, so observers and posters of
     /// notifications work with it, too: ``makeNotification(_:)`` makes what observers of notifications get, and
-    /// ``makeMessage(_:)`` what observers of messages get for a notification, or for another type of message, of this name.
-    /// Both are called on the poster's thread.
+    /// ``makeMessage(_:)`` what observers of messages get for a notification, or for another type of message, of this
+    /// name. Both are called on the poster's thread.
     public protocol AsyncMessage: Sendable {
         /// The type of what messages are about. To post or observe a subject it must be a class.
         associatedtype Subject
@@ -24,13 +24,14 @@ extension CompatibleNotificationCenter {
         /// With the default, renaming the type or its module separates it from posters and observers of the old name.
         static var name: Notification.Name { get }
 
-        /// Makes a message of a notification. By default there is none.
+        /// Creates a message of a notification. By default there is none.
         ///
-        /// - Returns: The message, or nil if the notification lacks what it needs. The observer is not called then, which
-        ///   `CenterHooks.failed` of the center beneath reports.
+        /// - Returns: The message, or nil if the notification lacks what it needs. The observer is not called then,
+        ///   which `CenterHooks.failed` of the underlying center reports.
         static func makeMessage(_ notification: Notification) -> Self?
 
-        /// Makes a notification of a message. The center sets its name and its object. By default it has no `userInfo`.
+        /// Creates a notification of a message. The center sets its name and its object. By default it has no
+        /// `userInfo`.
         static func makeNotification(_ message: Self) -> Notification
     }
 }
@@ -42,22 +43,22 @@ extension CompatibleNotificationCenter.AsyncMessage {
     /// Makes no message.
     public static func makeMessage(_ notification: Notification) -> Self? { nil }
 
-    /// Makes a notification without `userInfo`.
+    /// Creates a notification without `userInfo`.
     public static func makeNotification(_ message: Self) -> Notification { Notification(name: name) }
 }
 
 // MARK: - Posting
 
 extension CompatibleNotificationCenter {
-    /// Posts a message to the observers of its type and of its name that observe this subject, or none. Returns after the
-    /// calls of those that observe the name; observers of messages are called in tasks.
+    /// Posts a message to the observers of its type and of its name that observe this subject, or none. Returns after
+    /// the calls of those that observe the name; observers of messages are called in tasks.
     public func post<Message: AsyncMessage>(_ message: Message, subject: Message.Subject)
     where Message.Subject: AnyObject {
         post(message, named: Message.name, subject: subject) { Message.makeNotification($0) }
     }
 
-    /// Posts a message to the observers of its type and of its name that observe no subject. Returns after the calls of those
-    /// that observe the name; observers of messages are called in tasks.
+    /// Posts a message to the observers of its type and of its name that observe no subject. Returns after the calls of
+    /// those that observe the name; observers of messages are called in tasks.
     public func post<Message: AsyncMessage>(_ message: Message) {
         post(message, named: Message.name, subject: nil) { Message.makeNotification($0) }
     }
@@ -86,8 +87,8 @@ extension CompatibleNotificationCenter {
         observeInTasks(nil, observer)
     }
 
-    /// Observes messages of a type, about one subject or, if that is nil, about any or none, until the token is released. The
-    /// subject is not kept alive.
+    /// Observes messages of a type, about one subject or, if that is nil, about any or none, until the token is
+    /// released. The subject is not kept alive.
     ///
     /// Each call is a task of its own: calls for several messages run at once and in any order.
     public func addObserver<Message: AsyncMessage>(

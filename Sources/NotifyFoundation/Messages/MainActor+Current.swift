@@ -3,8 +3,8 @@ import Foundation
 extension MainActor {
     /// Whether the current code runs on the main actor.
     ///
-    /// The thread alone does not tell: a program whose `main` is asynchronous runs the main queue on any of its threads. Asking
-    /// for the thread also takes two system calls, so it comes second.
+    /// Checking the thread is not sufficient: a program whose `main` is asynchronous runs the main queue on any of its
+    /// threads. Reading the thread also takes two system calls, so it is checked second.
     nonisolated static var isCurrent: Bool {
         DispatchQueue.getSpecific(key: mainQueueKey) != nil || Thread.isMainThread
     }

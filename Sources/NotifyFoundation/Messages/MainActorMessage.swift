@@ -12,11 +12,12 @@ extension CompatibleNotificationCenter {
     ///
     /// A message is posted as a notification of its ``name``, with the subject as object, so observers and posters of
     /// notifications work with it, too: ``makeNotification(_:)`` makes what observers of notifications get, and
-    /// ``makeMessage(_:)`` what observers of messages get for a notification, or for another type of message, of this name.
+    /// ``makeMessage(_:)`` what observers of messages get for a notification, or for another type of message, of this
+    /// name.
     ///
-    /// Notifications for which there are such observers should be posted on the main actor. Foundation on Apple's systems
-    /// stops the program otherwise; here the observers are called later, on the main actor, in the order of the posts of each
-    /// thread. What the notification carries must then be fit for another thread.
+    /// Notifications for which there are such observers should be posted on the main actor. Foundation on Apple's
+    /// systems stops the program otherwise; here the observers are called later, on the main actor, in the order of the
+    /// posts of each thread. The contents of the notification must then be usable on another thread.
     public protocol MainActorMessage: SendableMetatype {
         /// The type of what messages are about. To post or observe a subject it must be a class.
         associatedtype Subject
@@ -26,13 +27,14 @@ extension CompatibleNotificationCenter {
         /// With the default, renaming the type or its module separates it from posters and observers of the old name.
         static var name: Notification.Name { get }
 
-        /// Makes a message of a notification. By default there is none.
+        /// Creates a message of a notification. By default there is none.
         ///
-        /// - Returns: The message, or nil if the notification lacks what it needs. The observer is not called then, which
-        ///   `CenterHooks.failed` of the center beneath reports if the post came from the main actor.
+        /// - Returns: The message, or nil if the notification lacks what it needs. The observer is not called then,
+        ///   which `CenterHooks.failed` of the underlying center reports if the post came from the main actor.
         @MainActor static func makeMessage(_ notification: Notification) -> Self?
 
-        /// Makes a notification of a message. The center sets its name and its object. By default it has no `userInfo`.
+        /// Creates a notification of a message. The center sets its name and its object. By default it has no
+        /// `userInfo`.
         @MainActor static func makeNotification(_ message: Self) -> Notification
     }
 }
@@ -44,15 +46,15 @@ extension CompatibleNotificationCenter.MainActorMessage {
     /// Makes no message.
     @MainActor public static func makeMessage(_ notification: Notification) -> Self? { nil }
 
-    /// Makes a notification without `userInfo`.
+    /// Creates a notification without `userInfo`.
     @MainActor public static func makeNotification(_ message: Self) -> Notification { Notification(name: name) }
 }
 
 // MARK: - Posting
 
 extension CompatibleNotificationCenter {
-    /// Calls the observers of the message's type and of its name that observe this subject, or none. Returns after all of
-    /// them.
+    /// Calls the observers of the message's type and of its name that observe this subject, or none. Returns after all
+    /// of them.
     @MainActor
     public func post<Message: MainActorMessage>(_ message: Message, subject: Message.Subject)
     where Message.Subject: AnyObject {
@@ -65,7 +67,8 @@ extension CompatibleNotificationCenter {
         post(message, named: Message.name, subject: nil) { Message.makeNotification($0) }
     }
 
-    /// - Parameter makeNotification: Makes the notification if the post reaches an observer. It needs no name and no object.
+    /// - Parameter makeNotification: Makes the notification if the post reaches an observer. It needs no name and no
+    ///   object.
     @inline(__always)
     func post<Message>(
         _ message: Message, named name: Notification.Name, subject: AnyObject?,
@@ -83,7 +86,8 @@ extension CompatibleNotificationCenter {
 // MARK: - Observing
 
 extension CompatibleNotificationCenter {
-    /// Observes messages about one subject on the main actor, until the token is released. The subject is not kept alive.
+    /// Observes messages about one subject on the main actor, until the token is released. The subject is not kept
+    /// alive.
     public func addObserver<Identifier: MessageIdentifier, Message: MainActorMessage>(
         of subject: Message.Subject, for identifier: Identifier, using observer: @escaping @MainActor (Message) -> Void
     ) -> ObservationToken where Identifier.MessageType == Message, Message.Subject: AnyObject {
@@ -98,8 +102,8 @@ extension CompatibleNotificationCenter {
         observeOnMainActor(nil, observer)
     }
 
-    /// Observes messages of a type on the main actor, about one subject or, if that is nil, about any or none, until the
-    /// token is released. The subject is not kept alive.
+    /// Observes messages of a type on the main actor, about one subject or, if that is nil, about any or none, until
+    /// the token is released. The subject is not kept alive.
     public func addObserver<Message: MainActorMessage>(
         of subject: Message.Subject? = nil, for messageType: Message.Type,
         using observer: @escaping @MainActor (Message) -> Void

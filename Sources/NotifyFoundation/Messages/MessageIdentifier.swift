@@ -1,5 +1,5 @@
 extension CompatibleNotificationCenter {
-    /// A value that stands for a type of message where an observer is added, so that `.didStart` can be written for it.
+    /// Identifies a type of message when an observer is added, so that `.didStart` can be written for it.
     ///
     /// ```swift
     /// extension NotificationCenter.MessageIdentifier
@@ -16,10 +16,10 @@ extension CompatibleNotificationCenter {
 
     /// The identifier of a type of message. See ``MessageIdentifier``.
     public struct BaseMessageIdentifier<MessageType>: MessageIdentifier, Sendable {
-        /// Makes the identifier of messages that are delivered on the main actor.
+        /// Creates the identifier of messages that are delivered on the main actor.
         public init() where MessageType: MainActorMessage {}
 
-        /// Makes the identifier of messages that are delivered asynchronously.
+        /// Creates the identifier of messages that are delivered asynchronously.
         public init() where MessageType: AsyncMessage {}
     }
 }

@@ -3,13 +3,14 @@ import NotifyCenter
 extension CompatibleNotificationCenter {
     /// The messages about one subject, which is not kept alive.
     ///
-    /// An iterator observes from when it is made until it is released or its task is cancelled; each one has all messages.
+    /// An iterator observes from when it is made until it is released or its task is cancelled; each one has all
+    /// messages.
     ///
     /// - Parameters:
     ///   - subject: What the messages are about.
     ///   - identifier: The identifier of the type of message.
-    ///   - limit: The number of messages that may wait for the reader of an iterator, at least 1. The oldest are dropped when
-    ///     there are more.
+    ///   - limit: The number of messages that may wait for the reader of an iterator, at least 1. The oldest are
+    ///     dropped when there are more.
     public func messages<Identifier: MessageIdentifier, Message: AsyncMessage>(
         of subject: Message.Subject, for identifier: Identifier, bufferSize limit: Int = 10
     ) -> some AsyncSequence<Message, Never> & Sendable
@@ -37,7 +38,7 @@ extension CompatibleNotificationCenter {
 private struct MessageSequence<Message: CompatibleNotificationCenter.AsyncMessage>: AsyncSequence, Sendable {
     private let center: CompatibleNotificationCenter
     private let hasSubject: Bool
-    // Sendable is not checked: the subject is compared by identity and not used in any other way.
+    // Safe: the reference never changes, and the subject is only compared by identity.
     nonisolated(unsafe) private weak let subject: AnyObject?
     private let limit: Int
 

@@ -4,7 +4,7 @@ extension CompatibleNotificationCenter {
     /// Holds an observation of messages: it ends when the last copy of the token is released, or with
     /// ``CompatibleNotificationCenter/removeObserver(_:)-(CompatibleNotificationCenter.ObservationToken)``.
     ///
-    /// It keeps the center beneath. Tokens may be used on any thread.
+    /// It keeps the underlying center. Tokens may be used on any thread.
     public struct ObservationToken: Hashable, Sendable {
         fileprivate final class Registration: Sendable {
             let observation: Observation

@@ -13,8 +13,8 @@ extension CompatibleNotificationCenter {
     /// - Parameters:
     ///   - name: The name.
     ///   - object: If not nil, only posts with this very instance, which is not kept alive.
-    ///   - limit: How many notifications may wait for each reader, at least 1. The oldest are dropped when there are more, which
-    ///     ``Notifications/droppedCount`` counts.
+    ///   - limit: The number of notifications that may wait for each reader; at least 1. Beyond that the oldest are
+    ///     dropped and counted by ``Notifications/droppedCount``.
     public func notifications(
         named name: Notification.Name, object: (any AnyObject & Sendable)? = nil, bufferSize limit: Int = 64
     ) -> Notifications {
@@ -25,15 +25,15 @@ extension CompatibleNotificationCenter {
                 buffering: .dropOldest(limit: max(limit, 1))))
     }
 
-    /// An asynchronous sequence of notifications. It ends when the task of its only reader is cancelled, and when the center
-    /// beneath ends the observation, because all are removed or the object is released. Notifications that still wait then are
-    /// not read any more.
+    /// An asynchronous sequence of notifications. It ends when the task of its only reader is cancelled, and when the
+    /// underlying center ends the observation, because all are removed or the object is released. Notifications that still
+    /// wait then are not read any more.
     ///
-    /// The observation lasts as long as the sequence or one of its iterators, which keep the center. Each iterator is a reader
-    /// with a buffer of its own, as with `NotificationSequence`.
+    /// The observation lasts as long as the sequence or one of its iterators, which keep the center. Each iterator is a
+    /// reader with a buffer of its own, as with `NotificationSequence`.
     ///
-    /// As with Foundation, `Notification` is not `Sendable`, and this sequence passes it to other tasks than the one that
-    /// posted it. What it carries must be fit for that: values, or instances that may be used on any thread.
+    /// As with Foundation, `Notification` is not `Sendable`, and this sequence passes it to other tasks than the one
+    /// that posted it. So its contents must be values, or instances that may be used on any thread.
     public final class Notifications: AsyncSequence, Sendable {
         /// A notification.
         public typealias Element = Notification
@@ -46,7 +46,7 @@ extension CompatibleNotificationCenter {
             self.sequence = sequence
         }
 
-        /// How many notifications were dropped because too many waited, for all readers together.
+        /// The number of notifications dropped because buffers were full, of all readers together.
         public var droppedCount: Int { sequence.droppedCount }
 
         /// Adds a reader, which keeps the observation.

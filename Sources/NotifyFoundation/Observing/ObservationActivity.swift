@@ -1,7 +1,7 @@
 import NotifyCenter
 
-/// Whether an observation goes on, for its calls that have waited: on a queue, or as a task. It keeps neither the observation
-/// nor its center, so that an observer may hold it.
+/// Whether an observation is active, checked by calls that waited on a queue or as a task. It retains neither the
+/// observation nor its center, so that an observer may retain it.
 final class ObservationActivity: Sendable {
     private let isObservationActive = Lock<(@Sendable () -> Bool)?>(nil)
 

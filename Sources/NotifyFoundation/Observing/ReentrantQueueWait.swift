@@ -2,19 +2,20 @@ import Foundation
 
 /// A thread that waits until work on an operation queue is done.
 ///
-/// The work may post in turn, to an observer on the queue that the waiting thread was on. That observer would wait for the
-/// thread, and the thread for the work: a deadlock. So work for a queue goes first to a thread that was on that queue and
-/// waits, directly or through others, for the poster; such a thread runs it itself.
+/// The work may post in turn, to an observer on the queue that the waiting thread was on. That observer would wait for
+/// the thread, and the thread for the work: a deadlock. So work for a queue goes first to a thread that was on that
+/// queue and waits, directly or through others, for the poster; such a thread runs it itself.
 ///
-/// Sendable is not checked because of the variables under `changes`.
+/// `@unchecked Sendable`: all mutable properties are only accessed while `changes` is locked.
 final class ReentrantQueueWait: @unchecked Sendable {
     /// The wait of the thread for which the current code runs.
     @TaskLocal private static var current: ReentrantQueueWait?
 
     /// Guards the variables below.
     private let changes = NSCondition()
-    /// The queue that the waiting thread was on, and the wait of the thread that waits for it in turn. Nil after the wait: a
-    /// task that was started meanwhile keeps this object, and a chain of posting tasks must not keep all earlier ones.
+    /// The queue that the waiting thread was on, and the wait of the thread that waits for it in turn. Nil after the
+    /// wait: a task that was started meanwhile keeps this object, and a chain of posting tasks must not keep all
+    /// earlier ones.
     private var origin: OperationQueue?
     private var outer: ReentrantQueueWait?
     private var pendingWork: [@Sendable () -> Void] = []
@@ -25,8 +26,8 @@ final class ReentrantQueueWait: @unchecked Sendable {
         self.outer = outer
     }
 
-    /// Runs the work on a queue, and returns when it is done, or when the queue has dropped it because its operations were
-    /// cancelled. On that queue already, runs it in place.
+    /// Runs the work on a queue, and returns when it is done, or when the queue has dropped it because its operations
+    /// were cancelled. On that queue already, runs it in place.
     static func run(on queue: OperationQueue, _ work: @escaping @Sendable () -> Void) {
         let origin = OperationQueue.current
         if origin === queue { return work() }
@@ -76,7 +77,7 @@ final class ReentrantQueueWait: @unchecked Sendable {
             defer { (origin, outer) = (nil, nil) }
             return (origin, outer)
         }
-        // Not under the lock.
+        // Outside the lock.
         withExtendedLifetime(released) {}
     }
 

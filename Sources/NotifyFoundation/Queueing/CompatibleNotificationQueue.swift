@@ -1,8 +1,8 @@
 public import Foundation
 import NotifyCenter
 
-/// Foundation's `NotificationQueue`, over a ``CompatibleNotificationCenter``: notifications wait for the run loop, and equal
-/// ones are coalesced.
+/// Foundation's `NotificationQueue`, over a ``CompatibleNotificationCenter``: notifications wait for the run loop, and
+/// equal ones are coalesced.
 ///
 /// ```swift
 /// typealias NotificationQueue = CompatibleNotificationQueue
@@ -10,32 +10,33 @@ import NotifyCenter
 /// NotificationQueue.default.enqueue(Notification(name: .didChange, object: self), postingStyle: .asap)
 /// ```
 ///
-/// Pending notifications are posted in the order in which they were enqueued (Foundation on Linux begins with the last), by
-/// the thread that enqueued them, when that thread runs its run loop in one of the given modes. Threads that run none, such
-/// as those of Swift's tasks, never post them. A queue stays alive until all its notifications are posted.
+/// Pending notifications are posted in the order in which they were enqueued (Foundation on Linux begins with the
+/// last), by the thread that enqueued them, when that thread runs its run loop in one of the given modes. Threads that
+/// run none, such as those of Swift's tasks, never post them. A queue stays alive until all its notifications are
+/// posted.
 ///
 /// An observer may run the run loop: what is still pending is posted there. What it dequeues is not posted.
 ///
-/// A run loop is woken by a timer, and Foundation on Linux never frees one: about 400 bytes leak. The main thread has one for
-/// each mode, permanently. On another thread that would keep the run loop from ending, so there a timer is removed when it has
-/// not been used for a while: ten milliseconds at first, and ten more for each one that follows. A thread leaks at least one,
-/// a few if it enqueues all the time, and a hundred in all if it does so once a second; then its run loop ends a second later
-/// than it could.
+/// A run loop is woken by a timer, and Foundation on Linux never frees one: about 400 bytes leak. The main thread has
+/// one for each mode, permanently. On another thread that would keep the run loop from ending, so there a timer is
+/// removed when it has not been used for a while: ten milliseconds at first, and ten more for each one that follows. A
+/// thread leaks at least one, a few if it enqueues all the time, and a hundred in all if it does so once a second; then
+/// its run loop ends a second later than it could.
 ///
 /// A queue belongs to the thread that made it and must not be used by another one.
 public final class CompatibleNotificationQueue: NSObject {
-    /// When a notification is posted: `now`, `asap` (at the end of what the run loop is doing), or `whenIdle` (when the run
-    /// loop has nothing else to do).
+    /// When a notification is posted: `now`, `asap` (at the end of what the run loop is doing), or `whenIdle` (when the
+    /// run loop has nothing else to do).
     public typealias PostingStyle = Foundation.NotificationQueue.PostingStyle
 
-    /// What makes two notifications equal: the same name, the same object, or both.
+    /// The properties that equal notifications share: the name, the object, or both.
     public typealias NotificationCoalescing = Foundation.NotificationQueue.NotificationCoalescing
 
     private let center: CompatibleNotificationCenter
     private var soon = PendingNotifications()
     private var idle = PendingNotifications()
 
-    /// Makes a queue for the current thread.
+    /// Creates a queue for the current thread.
     public init(notificationCenter: CompatibleNotificationCenter) {
         center = notificationCenter
     }
@@ -63,12 +64,13 @@ extension CompatibleNotificationQueue {
     /// Enqueues a notification.
     ///
     /// - Parameters:
-    ///   - notification: What to post.
-    ///   - postingStyle: When. With `now` it is posted before this returns, unless the run loop runs in a mode that is not one
-    ///     of `modes`; then it is not posted at all.
-    ///   - coalesceMask: Pending ones that are equal in all of this are dequeued; the new one comes last. With `[]` all stay.
-    ///   - modes: In which modes of the run loop it may be posted, nil for the default mode. `.common` means the default mode
-    ///     and the others that were added to the common modes.
+    ///   - notification: The notification to post.
+    ///   - postingStyle: When to post. With `now` it is posted before this returns, unless the run loop runs in a mode
+    ///     that is not one of `modes`; then it is not posted at all.
+    ///   - coalesceMask: Pending notifications that are equal in all of these are dequeued; the new one is last. With
+    ///     `[]` all stay.
+    ///   - modes: The modes of the run loop in which it may be posted; nil for the default mode. `.common` means the
+    ///     default mode and the others that were added to the common modes.
     public func enqueue(
         _ notification: Notification, postingStyle: PostingStyle, coalesceMask: NotificationCoalescing,
         forModes modes: [RunLoop.Mode]?
@@ -127,7 +129,8 @@ extension CompatibleNotificationQueue {
         post(\.soon, in: mode, leavingOthersTo: schedulePosts(soonIn:))
     }
 
-    /// Posts what is pending now and may be posted in the mode of the run loop, except what observers dequeue meanwhile.
+    /// Posts what is pending now and may be posted in the mode of the run loop, except what observers dequeue
+    /// meanwhile.
     private func post(
         _ list: ReferenceWritableKeyPath<CompatibleNotificationQueue, PendingNotifications>, in mode: RunLoop.Mode,
         leavingOthersTo schedulePosts: (RunLoop.Mode) -> Void
@@ -144,8 +147,8 @@ extension CompatibleNotificationQueue {
 }
 
 extension [RunLoop.Mode] {
-    /// Whether these modes include the current one. Without a running run loop any do. Foundation does not tell which modes are
-    /// common; the default mode always is.
+    /// Whether these modes include the current one. Without a running run loop any do. Foundation does not tell which
+    /// modes are common; the default mode always is.
     func accept(_ mode: RunLoop.Mode?) -> Bool {
         guard let mode else { return true }
         return contains(mode) || mode == .default && contains(.common)

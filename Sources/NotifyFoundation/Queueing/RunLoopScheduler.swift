@@ -2,13 +2,14 @@ import Foundation
 
 /// Runs closures on the run loop of a thread, waking it if necessary.
 ///
-/// Only a timer can wake it, and Foundation on Linux never frees a timer, nor what its block holds. So there is one for each
-/// mode, whose date is changed, and whose block holds nothing.
+/// Only a timer can wake it, and Foundation on Linux never frees a timer, nor what its block holds. So there is one for
+/// each mode, whose date is changed, and whose block holds nothing.
 ///
-/// A timer keeps a run loop from ending, which it does when it has no more work. That of the main thread always has work in the
-/// modes that programs use, so there a timer stays. On other threads it is removed when it has not been used for a while, and
-/// each one stays longer than the one before. So a thread that pauses for so many seconds between two uses in a mode makes a
-/// hundred timers for each of these seconds and no more, and its run loop ends at most about as much later than it could.
+/// A timer keeps a run loop from ending, which it does when it has no more work. That of the main thread always has
+/// work in the modes that programs use, so there a timer stays. On other threads it is removed when it has not been
+/// used for a while, and each one stays longer than the one before. So a thread that pauses for so many seconds between
+/// two uses in a mode makes a hundred timers for each of these seconds and no more, and its run loop ends at most about
+/// as much later than it could.
 final class RunLoopScheduler {
     /// The scheduler of the current thread.
     static var current: RunLoopScheduler {
@@ -36,10 +37,10 @@ final class RunLoopScheduler {
 
     private init() {}
 
-    /// Runs the body once, on this thread, at the end of what the run loop is doing in this mode.
+    /// Runs the body once, on this thread, at the end of the current turn of the run loop in this mode.
     ///
-    /// A block of the run loop does that, unless it is added just before the loop sleeps, or the loop runs inside another block
-    /// and does not see it. Then the timer does.
+    /// A block of the run loop does that, unless it is added just before the loop sleeps, or the loop runs inside
+    /// another block and does not see it. Then the timer does.
     func performSoon(in mode: RunLoop.Mode, _ body: @escaping () -> Void) {
         let number = add(body, in: mode)
         RunLoop.current.perform(inModes: [mode]) { Self.current.run(number, in: mode) }
@@ -86,14 +87,14 @@ extension RunLoopScheduler {
         }
     }
 
-    /// How many seconds the next timer stays after its last use.
+    /// The number of seconds after its last use for which the next timer is kept.
     private func lifetime(in mode: RunLoop.Mode) -> TimeInterval {
         let neverEnds = Thread.isMainThread && [.default, .common].contains(mode)
         return neverEnds ? .greatestFiniteMagnitude : 0.01 * Double(timerCount)
     }
 
-    /// While its callout runs, a timer does not fire again, and a new date may be ignored. So no code of the program runs in it,
-    /// but in a block, which the run loop runs in the same turn.
+    /// While its callout runs, a timer does not fire again, and a new date may be ignored. So no code of the program
+    /// runs in it, but in a block, which the run loop runs in the same turn.
     private func timerFired(in mode: RunLoop.Mode) {
         if setTimers.remove(mode) == nil {
             timers.removeValue(forKey: mode)?.invalidate()
