@@ -1,15 +1,15 @@
 public import Foundation
 import NotifyCenter
 
-/// What observers of the underlying center find as the payload of a `Notification`, or of a typed message.
+/// The payload of a `Notification` or a typed message, as observers of the underlying center receive it.
 ///
-/// Sendable is not checked, because the object, the contents of `userInfo` and a message of the main actor may be of
-/// any type. It holds all the same:
+/// `@unchecked Sendable`, because the object, the contents of `userInfo` and a message of the main actor may be of any
+/// type. It is safe for these reasons:
 ///
 /// - The library reads the notification, and passes it to observers on the poster's thread, or on a queue while the
-///   poster waits, so that no two threads have it at once. The exceptions are asynchronous sequences and notifications
+///   poster waits, so that no two threads access it at once. The exceptions are asynchronous sequences and notifications
 ///   for which an observer on the main actor gets a message: ``CompatibleNotificationCenter/Notifications`` and
-///   ``CompatibleNotificationCenter/MainActorMessage`` say what that asks of the poster.
+///   ``CompatibleNotificationCenter/MainActorMessage`` state what they require of the poster.
 /// - Other code can only read values of sendable types.
 public struct PostedNotification: @unchecked Sendable {
     let notification: Notification

@@ -1,4 +1,4 @@
-/// How notifications reach an observer that does not run on the poster's thread.
+/// The delivery to an observer that does not run on the poster's thread.
 struct ObserverDelivery: Sendable {
     typealias Body = nonisolated(nonsending) @Sendable (LocalNotification) async throws -> Void
     typealias OwnedBody<Owner> = nonisolated(nonsending) @Sendable (Owner, LocalNotification) async throws -> Void
@@ -7,7 +7,7 @@ struct ObserverDelivery: Sendable {
     /// Whether calls begin on the main actor, so that a post from there can make them in place.
     var isOnMain = false
     var buffering: Buffering
-    /// Rejects what else is posted under the name, before it takes room.
+    /// Rejects notifications that the observer cannot receive, before they are buffered.
     var accepts: (@Sendable (LocalNotification) -> Bool)?
     var handler: ObserverMailbox.Handler
 }
@@ -47,14 +47,14 @@ extension ObserverDelivery {
             if turn.tryBegin() { try await body(actor, turn.notification) }
         }
         self.buffering = buffering
-        // Released between the calls, so that the actor is not kept alive by what is buffered.
+        // The actor is released between calls, so that buffered notifications do not keep it alive.
         handler = { [weak actor] turn in
             guard let actor else { return turn.endObservation() }
             try await call(turn, on: actor)
         }
     }
 
-    /// Asks whether the call may begin where it runs, so that nothing comes between the answer and the call.
+    /// Checks in the observer's isolation whether the call may begin, so that the check and the call are not separated.
     private static func call(
         _ turn: ObserverMailbox.Turn, isolation: isolated (any Actor)?,
         _ body: nonisolated(nonsending) () async throws -> Void
@@ -62,7 +62,7 @@ extension ObserverDelivery {
         if turn.tryBegin() { try await body() }
     }
 
-    /// The same for messages of a type alone.
+    /// The same delivery, only for messages of a type.
     func accepting<Message: Sendable>(_ type: Message.Type) -> ObserverDelivery {
         var delivery = self
         delivery.accepts = { $0.payload is Message }
@@ -70,7 +70,7 @@ extension ObserverDelivery {
     }
 }
 
-/// An owner that is not kept alive.
+/// A weak reference to an owner.
 private final class WeakOwner<Owner: AnyObject & Sendable>: Sendable {
     weak let owner: Owner?
 

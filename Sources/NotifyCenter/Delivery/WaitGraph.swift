@@ -1,10 +1,12 @@
-/// Which observers wait for room in which queues, so that none waits for itself through others.
+/// A graph of the observers that wait for room in queues, to detect deadlocks.
 final class WaitGraph: Sendable {
     static let shared = WaitGraph()
 
     private let edges = Lock<[ObjectIdentifier: [ObjectIdentifier: Int]]>([:])
 
-    /// Adds an edge, unless it would close a circle.
+    /// Adds an edge, unless it would create a cycle.
+    ///
+    /// - Returns: Whether it was added.
     func add(from: any PostWaiter, to: any PostWaiter) -> Bool {
         let (from, to) = (ObjectIdentifier(from), ObjectIdentifier(to))
         return edges.withLock { edges in

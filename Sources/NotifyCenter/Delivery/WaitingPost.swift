@@ -1,20 +1,22 @@
 import Synchronization
 
-/// A post that waits until all mailboxes that had no room for it have some.
+/// A post that waits for room in mailboxes.
 final class WaitingPost: Sendable {
     private struct State {
-        /// How many mailboxes have no room yet.
+        /// The number of mailboxes that it waits for.
         var outstanding = 0
         var queues: [any PostWaiter] = []
         var continuation: CheckedContinuation<Void, Never>?
     }
 
     private let state = Lock(State())
-    /// The observer that posts, if it is posted in a call of one: it takes nothing out of its mailbox meanwhile.
+    /// The observer whose call posts, if any. It takes nothing from its mailbox during the wait.
     private let poster = ObserverMailbox.current
 
-    /// Whether the post may wait for room in the queue, which it then does. It may not if that would be for ever, because the
-    /// queue's observer waits for the one that posts. Called under the queue's lock.
+    /// Starts waiting for room in a queue, unless that would be a deadlock because the queue's observer waits for the posting
+    /// one. Called under the queue's lock.
+    ///
+    /// - Returns: Whether the post waits.
     func mayWait(in queue: any PostWaiter) -> Bool {
         if let poster, !WaitGraph.shared.add(from: poster, to: queue) { return false }
         state.withLock { state in
@@ -24,7 +26,7 @@ final class WaitingPost: Sendable {
         return true
     }
 
-    /// There was room in the queue, or there is no use in waiting for it any more. Called once for each ``mayWait(in:)``.
+    /// Ends the wait for a queue: there was room, or the queue was closed. Called once for each ``mayWait(in:)``.
     func finished(in queue: any PostWaiter) {
         if let poster { WaitGraph.shared.remove(from: poster, to: queue) }
         let continuation = state.withLock { state -> CheckedContinuation<Void, Never>? in
@@ -34,7 +36,7 @@ final class WaitingPost: Sendable {
         continuation?.resume()
     }
 
-    /// Waits. Returns soon if the task is cancelled: what is not in by then is dropped.
+    /// Waits for room in all queues. Returns soon if the task is cancelled; elements without room are then dropped.
     nonisolated(nonsending) func wait() async {
         if state.withLock({ $0.outstanding == 0 }) { return }
         await withTaskCancellationHandler {

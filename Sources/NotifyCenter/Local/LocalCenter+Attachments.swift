@@ -1,12 +1,11 @@
 extension LocalCenter {
-    /// What another library keeps with the center, one of each type: it is made by the first who asks and goes with the
-    /// center.
+    /// The attachment of a type, for other libraries. It is created on first use and released with the center.
     package func attachment<Attachment: AnyObject & Sendable>(
         _ type: Attachment.Type, make: () -> Attachment
     ) -> Attachment {
         let id = ObjectIdentifier(type)
         if let known = state.withLock({ $0.attachments[id] as? Attachment }) { return known }
-        // Not under the lock: the maker may call the center. Of two that were made at once, the first stays.
+        // Outside the lock: `make` may call the center. If two are created concurrently, the first is kept.
         let made = make()
         return state.withLock { state in
             if let known = state.attachments[id] as? Attachment { return known }

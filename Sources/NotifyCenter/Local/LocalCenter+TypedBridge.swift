@@ -1,5 +1,5 @@
-/// What a library with messages of its own type builds on: other posts are converted to that type, and observations are
-/// removed by name and object.
+/// A typed bridge for libraries with their own type of message: other posts are converted to that type, and observations
+/// are removed by name and object.
 extension LocalCenter {
     /// Observes names for messages that are posted with ``post(_:object:message:)``. Other posts are
     /// converted, and do not reach the observer if the result is nil.
@@ -22,7 +22,7 @@ extension LocalCenter {
         converting convert: @escaping @Sendable (LocalNotification) -> Message?, fileID: StaticString, line: UInt,
         using body: @escaping @Sendable (Owner, Message) throws -> Void
     ) -> Observation {
-        // An observer hands out no other owner than its own.
+        // Safe: an observer passes only its own owner, which has this type.
         let callOwned = { @Sendable (owner: Receiver.Owner, message: Message) in
             try body(unsafeDowncast(owner, to: Owner.self), message)
         }
@@ -38,7 +38,7 @@ extension LocalCenter {
 }
 
 extension Observation {
-    /// Ends the observation if it is one of this center for this name and this object. Nil stands for any.
+    /// Ends the observation if it belongs to this center and has this name and object; nil matches any.
     package func cancel(in center: LocalCenter, name: NotificationName?, object: NotificationObject?) {
         guard center === self.center else { return }
         let observer = center.state.withLock { $0.observers.value(at: Int(slot)) }

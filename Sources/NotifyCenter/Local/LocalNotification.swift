@@ -1,32 +1,32 @@
-/// A notification as observers of names get it.
+/// A notification as observers of names receive it.
 public struct LocalNotification: Sendable {
-    /// What it is about.
+    /// The name.
     public let name: NotificationName
 
-    /// What it concerns, if the poster said so. Observers may ask for one object alone.
+    /// The object that it concerns, if any. Observers can filter by object.
     public let object: NotificationObject?
 
-    // Not optional: copying an optional existential checks at run time whether there is one.
+    // Not optional, because copying an optional existential checks for nil at run time.
     private let contents: any Sendable
 
-    /// What the poster added. For a ``NotificationMessage`` this is the message.
+    /// The payload. For a ``NotificationMessage`` this is the message.
     public var payload: (any Sendable)? { type(of: contents) == NoPayload.self ? nil : contents }
 
     private struct NoPayload: Sendable {}
 
-    /// Makes a notification as ``LocalCenter/post(_:)-(LocalNotification)`` takes it.
+    /// Creates a notification for ``LocalCenter/post(_:)-(LocalNotification)``.
     public init(name: NotificationName, object: NotificationObject? = nil, payload: (any Sendable)? = nil) {
         self.name = name
         self.object = object
         self.contents = payload ?? NoPayload()
     }
 
-    /// Makes the notification that a message is posted as.
+    /// Creates the notification of a message.
     init<Message: NotificationMessage>(_ message: Message, object: NotificationObject?) {
         self.init(name: Message.notificationName, object: object ?? message.notificationObject, payload: message)
     }
 
-    /// The same notification with another payload, as an ``Interceptor`` may pass on.
+    /// The same notification with another payload, for example for an ``Interceptor``.
     public func replacing(payload: (any Sendable)?) -> LocalNotification {
         LocalNotification(name: name, object: object, payload: payload)
     }

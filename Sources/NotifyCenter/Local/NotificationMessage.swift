@@ -1,4 +1,4 @@
-/// A notification with a type of its own: posts carry a value of the type, and observers of the type get it as it is.
+/// A typed notification: posts carry a value of the type, which observers of the type receive.
 ///
 /// ```swift
 /// struct OrderPaid: NotificationMessage {
@@ -10,18 +10,18 @@
 /// center.post(OrderPaid(order: 17))
 /// ```
 ///
-/// Observers of the name get it too, as the payload of a ``LocalNotification``; and observers of the type also get what is
-/// posted by name with a payload of this type.
+/// Observers of the name also receive it, as the payload of a ``LocalNotification``, and observers of the type also receive
+/// notifications posted by name with a payload of the type.
 ///
-/// The name may be left out. It is then made of the module and the type, such as `Shop.OrderPaid`, so that **renaming or moving
-/// the type renames its messages**: observers of the old name or of a pattern that matched it get nothing any more, and no
-/// compiler says so. Declare the name where it is observed by name, and as a `static let` where messages are posted often: the
-/// default is looked up for each post.
+/// By default the name consists of the module and the type, such as `Shop.OrderPaid`, so **renaming or moving the type
+/// renames its messages**: observers of the old name, or of a pattern that matched it, receive nothing any more, without a
+/// compiler error. Declare a name if the messages are observed by name. Declare it as a `static let` if they are posted
+/// often, because the default is looked up for each post.
 public protocol NotificationMessage: Sendable {
-    /// The name. Declared by the type, it stays when the type is renamed.
+    /// The name. A declared name does not change when the type is renamed.
     static var notificationName: NotificationName { get }
 
-    /// What the message concerns: nothing by default.
+    /// The object that the message concerns; nil by default.
     var notificationObject: NotificationObject? { get }
 }
 
@@ -29,11 +29,11 @@ extension NotificationMessage {
     /// The module and the type, such as `Shop.OrderPaid`. Changes when the type is renamed or moved.
     public static var notificationName: NotificationName { TypeNames.shared.name(of: Self.self) }
 
-    /// Nothing.
+    /// No object.
     public var notificationObject: NotificationObject? { nil }
 }
 
-/// The names of message types that declare none, each made once.
+/// The default names of message types, each created once.
 private final class TypeNames: Sendable {
     static let shared = TypeNames()
 

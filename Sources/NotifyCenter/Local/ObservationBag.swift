@@ -1,4 +1,4 @@
-/// Holds any number of observations and interceptions: they end when the bag is released or emptied.
+/// Owns observations and interceptions, which end when the bag is released or emptied.
 ///
 /// ```swift
 /// final class Screen: Sendable {
@@ -16,16 +16,16 @@ public final class ObservationBag: Sendable {
     private struct State {
         var observations: [ObservationToken] = []
         var interceptions: [InterceptionToken] = []
-        /// At how many observations those that have ended are removed, so that they do not pile up.
+        /// The number of observations at which ended ones are removed.
         var nextPruning = 32
     }
 
     private let state = Lock(State())
 
-    /// Makes an empty bag.
+    /// Creates an empty bag.
     public init() {}
 
-    /// How many observations and interceptions there are that have not ended.
+    /// The number of observations and interceptions that have not ended.
     public var count: Int {
         let (observations, interceptions) = state.withLock { ($0.observations, $0.interceptions.count) }
         return observations.count(where: \.observation.isActive) + interceptions
@@ -45,7 +45,7 @@ public final class ObservationBag: Sendable {
         state.withLock { $0.interceptions.append(token) }
     }
 
-    /// Ends everything in the bag, which can then be filled again.
+    /// Ends all observations and interceptions in the bag. The bag can be used again.
     public func cancelAll() {
         let old = state.withLock { state in
             defer { state = State() }
@@ -55,7 +55,7 @@ public final class ObservationBag: Sendable {
         for token in old.interceptions { token.cancel() }
     }
 
-    /// Asks the center without the lock.
+    /// Calls the center outside the lock.
     private func removeEnded(among candidates: [ObservationToken]) {
         let ended = Set(candidates.filter { !$0.observation.isActive }.map { ObjectIdentifier($0) })
         state.withLock { state in
@@ -66,11 +66,11 @@ public final class ObservationBag: Sendable {
 }
 
 extension ObservationToken {
-    /// Puts the observation into a bag, with which it ends.
+    /// Adds the observation to a bag, which then owns it.
     public func store(in bag: ObservationBag) { bag.add(self) }
 }
 
 extension InterceptionToken {
-    /// Puts the interception into a bag, with which it ends.
+    /// Adds the interception to a bag, which then owns it.
     public func store(in bag: ObservationBag) { bag.add(self) }
 }

@@ -1,39 +1,38 @@
-/// How somebody observes: `.once`, or several things together: `[.key("progress"), .priority(1)]`.
+/// Options of an observation, such as `.once` or `[.key("progress"), .priority(1)]`.
 public struct ObservationOptions: Sendable {
     private var statedPriority: Int32?
     var key: String?
     var isOnce = false
-    /// How many retained notifications to get at first.
+    /// The maximum number of retained notifications to deliver at the registration.
     var retainedLimit = Int.max
     var rateLimit: RateLimit?
-    /// All must accept.
+    /// A notification is delivered if all of them accept it.
     var filters: [@Sendable (LocalNotification) -> Bool] = []
 
     var priority: Int32 { statedPriority ?? 0 }
 
-    /// Nothing out of the ordinary.
+    /// The default options.
     public init() {}
 
-    /// Ends with the first notification it gets.
+    /// Ends the observation with the first delivery.
     public static var once: ObservationOptions {
         var options = ObservationOptions()
         options.isOnce = true
         return options
     }
 
-    /// Higher is called first; equal ones are called in order of registration. 0 if nothing is said.
+    /// Sets the priority. Higher priorities are called first, equal ones in order of registration. The default is 0.
     public static func priority(_ priority: Int32) -> ObservationOptions {
         var options = ObservationOptions()
         options.statedPriority = priority
         return options
     }
 
-    /// Takes the place of an earlier observation with the same key and owner (or without owner, as this one). The earlier
-    /// one ends in the same moment, so that no post reaches both or neither: one that has begun before still calls the
-    /// earlier, unless that runs elsewhere or is rate-limited, and neither to cancel the earlier nor to remove all that the owner
-    /// has prevents that call. What waits for the earlier is dropped.
+    /// Replaces an earlier observation with the same key and the same owner, or none. The replacement is atomic: no post
+    /// reaches both observations or neither. A post that began before still calls the earlier observation, even if that is
+    /// cancelled meanwhile, unless it is buffered or rate-limited; its pending notifications are dropped.
     ///
-    /// Observations without owner share their keys in all of the center, so that such a key should say whose it is:
+    /// The keys of observations without an owner share one namespace in the center, so use unique ones such as
     /// `"com.example.feed.progress"`.
     public static func key(_ key: String) -> ObservationOptions {
         var options = ObservationOptions()
@@ -41,10 +40,10 @@ public struct ObservationOptions: Sendable {
         return options
     }
 
-    /// Gets no retained notifications as it begins.
+    /// Delivers no retained notifications at the registration.
     public static var withoutRetained: ObservationOptions { .retained(atMost: 0) }
 
-    /// Gets at most so many retained notifications as it begins, the last ones. All of them if nothing is said.
+    /// Delivers at most the last `limit` retained notifications at the registration. The default is all.
     public static func retained(atMost limit: Int) -> ObservationOptions {
         var options = ObservationOptions()
         options.retainedLimit = max(limit, 0)
@@ -55,15 +54,15 @@ public struct ObservationOptions: Sendable {
 // MARK: - Filters
 
 extension ObservationOptions {
-    /// Gets only the notifications that a closure accepts. The others take no room in a buffer, do not end an observation
-    /// with `.once`, and do not count for ``throttled(for:latest:clock:)``. Of several filters, all must accept.
+    /// Delivers only notifications that a closure accepts. Others are not buffered, do not end an observation with `.once`, and
+    /// do not count for ``throttled(for:latest:clock:)``. With several filters, all must accept.
     ///
     /// ```swift
     /// let token = try center.observe("orders.*", options: .filter { $0.payload is OrderPaid }) { print($0.name) }
     /// ```
     ///
-    /// - Parameter isIncluded: Called on the thread of each poster, so perhaps on several at once, and more than once for a
-    ///   notification where the center has to know whether it reaches anything.
+    /// - Parameter isIncluded: Called on the posters' threads, possibly concurrently, and possibly more than once per
+    ///   notification.
     public static func filter(
         _ isIncluded: @escaping @Sendable (LocalNotification) -> Bool
     ) -> ObservationOptions {
@@ -72,7 +71,7 @@ extension ObservationOptions {
         return options
     }
 
-    /// Gets only the messages of a type that a closure accepts. See ``filter(_:)``.
+    /// Delivers only messages of a type that a closure accepts. See ``filter(_:)``.
     ///
     /// ```swift
     /// let token = center.observe(OrderPaid.self, options: .filter(OrderPaid.self) { $0.amount > 100 }) { print($0.order) }
@@ -85,7 +84,7 @@ extension ObservationOptions {
 }
 
 extension ObservationOptions: ExpressibleByArrayLiteral {
-    /// All of these together. Of two that say the same thing differently, the last holds.
+    /// Combines options. The last of two values for the same option applies.
     public init(arrayLiteral elements: ObservationOptions...) {
         for element in elements {
             statedPriority = element.statedPriority ?? statedPriority

@@ -1,4 +1,4 @@
-/// The observers that a post reaches, in order. It never changes: an observation that comes or goes makes another list.
+/// The observers that a post reaches, in order. Immutable: a change of the observations creates a new list.
 final class ObserverList: Sendable {
     let observers: ContiguousArray<Observer>
 
@@ -6,14 +6,14 @@ final class ObserverList: Sendable {
         self.observers = observers
     }
 
-    /// Calls all of them.
+    /// Calls all observers.
     @inline(__always)
     func deliver(_ notification: LocalNotification, in center: LocalCenter) {
         forEach { $0.deliver(notification, in: center) }
     }
 
-    /// Hands the message to those who observe its type, and a notification to the others, which is made for the first of
-    /// them. Takes the parts of the post one by one: a generic type made of them would have to be looked up for each post.
+    /// Delivers the message to observers of its type, and a notification, created on demand, to the others. The parts of the
+    /// post are separate parameters, because a generic type of them would be looked up at run time for each post.
     @inline(__always)
     func deliver<Message: Sendable>(
         _ message: Message, name: NotificationName, object: NotificationObject?, in center: LocalCenter
@@ -48,8 +48,7 @@ final class ObserverList: Sendable {
         }
     }
 
-    /// Calls the body without counting a reference for each observer: the list holds them, and whoever calls this holds the
-    /// list.
+    /// Calls the body without retaining each observer: the list retains them, and the caller retains the list.
     @inline(__always)
     private func forEach(_ body: (Observer) -> Void) {
         observers.withUnsafeBufferPointer { observers in

@@ -1,4 +1,4 @@
-/// Where in the source something was registered.
+/// The source location of a registration.
 public struct SourcePlace: Sendable, CustomStringConvertible {
     /// The file, as `Module/File.swift`.
     public let fileID: StaticString

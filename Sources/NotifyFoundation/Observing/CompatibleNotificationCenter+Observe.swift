@@ -83,8 +83,7 @@ extension CompatibleNotificationCenter {
 
 extension CompatibleNotificationCenter {
     /// Removes an observer: what ``addObserver(forName:object:queue:using:)`` returned, or what was passed to
-    /// ``addObserver(_:name:object:fileID:line:using:)``, which then observes nothing any more, here and in the center
-    /// beneath.
+    /// ``addObserver(_:name:object:fileID:line:using:)``. All its observations end, here and in the underlying center.
     ///
     /// No call begins after this has returned, also none of a post in progress that waits for the observer's queue; a
     /// call that has begun on another thread may still run. Removing what is not registered here, or not any more, does
