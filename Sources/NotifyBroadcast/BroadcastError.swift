@@ -1,10 +1,10 @@
-/// An error of a broadcast.
+/// An error of a broadcast, or of decoding a call.
 public struct BroadcastError: Error, CustomStringConvertible {
-    /// The kinds of failure.
+    /// The kind of an error.
     public enum Code: Sendable {
         /// All receivers were called, and some of them threw.
         case receiversThrew
-        /// The name of a decoded call is not one of the protocol's.
+        /// A decoded call has a name that is not in the protocol.
         case unknownCall
         /// A decoded call has too few or too many arguments, or arguments of other types.
         case wrongArguments
@@ -13,7 +13,7 @@ public struct BroadcastError: Error, CustomStringConvertible {
     /// The kind of the error.
     public let code: Code
 
-    /// A description to display.
+    /// A description of the error for humans.
     public let message: String
 
     /// The errors of the receivers, in the order of the calls, or the reason why an argument could not be decoded.
@@ -28,7 +28,9 @@ public struct BroadcastError: Error, CustomStringConvertible {
         self.errors = errors
     }
 
-    /// Throws a `BroadcastError` if the list is not empty. Used by generated code.
+    /// Throws the errors of the receivers as one error. Used by generated code.
+    ///
+    /// - Throws: A `BroadcastError` with the code `receiversThrew`, if the list is not empty.
     public static func check(_ errors: [any Error]) throws(BroadcastError) {
         if errors.isEmpty { return }
         let list = errors.map { "\($0)" }.joined(separator: "; ")

@@ -19,6 +19,8 @@ public final class CallDecoder {
     }
 
     /// Decodes the next argument.
+    ///
+    /// - Throws: A ``BroadcastError`` with the code `wrongArguments`, if there is no argument of this type.
     public func next<Argument: Decodable>() throws(BroadcastError) -> Argument {
         position += 1
         do {
@@ -33,7 +35,9 @@ public final class CallDecoder {
         }
     }
 
-    /// Checks that all arguments were read. The list may be missing for a call without arguments.
+    /// Checks that all arguments were decoded. The list may be missing for a call without arguments.
+    ///
+    /// - Throws: A ``BroadcastError`` with the code `wrongArguments`, if there are more arguments.
     public func end() throws(BroadcastError) {
         if let rest = arguments ?? (try? list()), !rest.isAtEnd {
             throw BroadcastError(code: .wrongArguments, message: "'\(name)' has more than \(position) arguments")
@@ -44,7 +48,7 @@ public final class CallDecoder {
         try decoder.container(keyedBy: CallKey.self).nestedUnkeyedContainer(forKey: .arguments)
     }
 
-    /// The error for a name that is not a call of the protocol.
+    /// Returns the error for a name that is not in the protocol.
     public func unknownName(in protocolName: String) -> BroadcastError {
         BroadcastError(code: .unknownCall, message: "\(protocolName) has no call named '\(name)'")
     }

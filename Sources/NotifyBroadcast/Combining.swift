@@ -17,23 +17,23 @@ public macro Combined(_ rule: CombinationRule) = #externalMacro(module: "NotifyM
 public macro Combined<Answer>(_ rule: AnswerCombinationRule<Answer>) =
     #externalMacro(module: "NotifyMacros", type: "CombinedMacro")
 
-/// Ways to combine results that need no value of the result's type.
+/// A rule for combining results that takes no value of the result's type.
 ///
-/// If the method throws: with `.collect` all receivers are called, and the call throws if any of them threw. With `.first`
-/// the next receiver is called after one that throws, and the errors are thrown only if no receiver returns a result.
+/// In a method that throws, `.collect` calls all receivers and then throws if any of them threw. With `.first`, the
+/// next receiver is called after one that throws, and the errors are thrown only if no receiver returns a result.
 public enum CombinationRule: Sendable {
-    /// Calls all receivers and joins their arrays in order; the result is empty without receivers.
+    /// Calls all receivers and joins their arrays in order. Without receivers the result is empty.
     case collect
-    /// Returns the first result that is not nil, without calling the remaining receivers; nil if there is none.
+    /// Returns the first result that is not nil, without calling the remaining receivers, or nil if there is none.
     case first
 }
 
-/// Ways to combine results that need a value of the result's type.
+/// A rule for combining results that takes a value of the result's type.
 public struct AnswerCombinationRule<Answer> {
     private init() {}
 
-    /// Returns the result of the first receiver (for an optional result, the first that is not nil), without calling the
-    /// remaining receivers.
+    /// Returns the result of the first receiver (for an optional result, the first that is not nil), without calling
+    /// the remaining receivers.
     ///
     /// - Parameter answer: The result if no receiver returns one.
     public static func first(or answer: Answer) -> AnswerCombinationRule { AnswerCombinationRule() }

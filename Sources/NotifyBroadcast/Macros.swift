@@ -16,33 +16,34 @@
 ///
 /// For a protocol `UserEvents` it generates
 /// - `UserEventsBroadcaster`, a ``Broadcaster`` with
-///   - `register(_:for:)`: registers a receiver for all methods, or for those given. Registering it again adds the
-///     methods that are new. The receiver is held weakly and needs no removal;
-///   - `unregister(_:for:)`: ends the registration for all methods, or for those given;
-///   - `receiverCount`: the number of receivers that exist;
+///   - `register(_:for:)`: registers a receiver for the given methods, by default for all. Registering it again adds
+///     methods. The receiver is held weakly and need not be unregistered;
+///   - `unregister(_:for:)`: unregisters a receiver from the given methods, by default from all;
+///   - `receiverCount`: the number of registered receivers that still exist;
 ///   - `shared(in:)`: the broadcaster shared by all users of a center;
-/// - `UserEventsMethods`, the set of its methods: one member for each, named like the method. Where methods differ only
-///   in their labels, the labels follow (`moved(to:)` is `movedTo`), and where they differ only in types, a number.
+/// - `UserEventsMethods`, an option set with a member for each method, named like the method. If several methods have
+///   the same name, the labels are appended (`moved(to:)` is `movedTo`), and if these names are equal too, a number.
 ///
 /// ## Calls
 ///
 /// - A call skips receivers that are registered after it began or unregistered before it reaches them. No lock is held
 ///   while receivers run.
 /// - `async` methods call one receiver after another.
-/// - Methods that throw call all receivers, and then throw a ``BroadcastError`` with all errors.
+/// - Methods that throw call all receivers, and then throw a ``BroadcastError`` with all errors. The rules `.first` and
+///   `.first(or:)` throw only if no receiver returns a result.
 /// - Methods with a result need a rule to combine the results: see ``CombinationRule`` and ``AnswerCombinationRule``.
-/// - `get set` properties and subscripts set the value of all receivers, and combine the values that they get.
+/// - Setting a `get set` property or subscript sets it in all receivers; getting it combines their values.
 ///
 /// ## Threads
 ///
-/// A broadcaster is `Sendable` or isolated to a global actor if its protocol is; otherwise it cannot leave the isolation
-/// in which it was created.
+/// A broadcaster is `Sendable` if its protocol is, and isolated to a global actor if its protocol is. Otherwise it is
+/// confined to the isolation domain in which it was created.
 ///
 /// ## What cannot be broadcast
 ///
-/// The protocol must inherit from `AnyObject`, because receivers are held weakly, and may inherit from `Sendable`, but not
-/// from other protocols, whose requirements the macro cannot see. Associated types, `Self`, initializers, static members,
-/// and variadic or consumed parameters, among others, are compile-time errors.
+/// The protocol must inherit from `AnyObject`, because receivers are held weakly, and may inherit from `Sendable`, but
+/// not from other protocols, whose requirements the macro cannot see. Associated types, `Self`, initializers, static
+/// members, variadic parameters and consumed parameters are among the members that cause compile-time errors.
 @attached(peer, names: suffixed(Broadcaster), suffixed(Methods))
 @attached(extension, names: arbitrary)
 public macro Broadcast() = #externalMacro(module: "NotifyMacros", type: "BroadcastMacro")
@@ -63,12 +64,12 @@ public macro Broadcast() = #externalMacro(module: "NotifyMacros", type: "Broadca
 /// ```
 ///
 /// `OrderEventsCall` is an enumeration with a case for each method, named like the members of the method set, and is
-/// `Codable`. Its `name` is the method's with its labels, or the name given by ``Topic(_:)``. Decoding throws a
-/// ``BroadcastError``: with the code `unknownCall` for a name that is not one of the protocol's, and with `wrongArguments`
-/// for arguments that do not match. The broadcaster's `dispatch` forwards a call to the receivers.
+/// `Codable`. The `name` of a call is that of the method with its labels, or the name given by ``Topic(_:)``. Decoding
+/// throws a ``BroadcastError``: with the code `unknownCall` for a name that is not in the protocol, and with
+/// `wrongArguments` for arguments that do not match. The broadcaster's `dispatch` forwards a call to the receivers.
 ///
-/// All arguments of a call must be `Codable`; results, `inout`, closures, tuples, generic parameters, properties,
-/// subscripts and methods with their own `@available` cannot be encoded and are rejected.
+/// All parameter types must be `Codable`. Results, `inout` parameters, closures, tuples, metatypes, existential types,
+/// generic parameters, properties, subscripts, and methods with their own `@available` cause compile-time errors.
 @attached(peer, names: suffixed(Broadcaster), suffixed(Methods), suffixed(Call))
 @attached(extension, names: arbitrary)
 public macro Broadcast(_ form: BroadcastForm) = #externalMacro(module: "NotifyMacros", type: "BroadcastMacro")
@@ -79,20 +80,20 @@ public enum BroadcastForm: Sendable {
     case codable
 }
 
-/// For ``Broadcast(_:)``: also generates a `Codable` form of each call.
+/// The argument of ``Broadcast(_:)`` that adds a `Codable` form of the calls.
 public let codable = BroadcastForm.codable
 
 /// Marks a requirement of a ``Broadcast()`` protocol that receivers need not implement, by generating an empty default.
 ///
-/// The default of a method with a result returns an empty array with `.collect`, nil with `.first`, and the initial value
-/// with `.reduce`, which should therefore be neutral, such as 0 for a sum.
+/// The default of a method with a result returns an empty array with `.collect`, nil with `.first`, and the initial
+/// value with `.reduce`, which should therefore be neutral, such as 0 for a sum.
 ///
-/// A class that conforms to two protocols with the same optional method must implement it, because the defaults would be
-/// ambiguous.
+/// A class that conforms to two protocols with the same optional method must implement it, because the defaults would
+/// be ambiguous.
 @attached(peer)
 public macro Optional() = #externalMacro(module: "NotifyMacros", type: "OptionalMacro")
 
-/// Sets the encoded name of a call of a ``Broadcast(_:)`` protocol; by default that is the name of the method.
-/// Renaming the method or its labels then keeps encoded calls decodable.
+/// Sets the encoded name of a call of a ``Broadcast(_:)`` protocol, by default the name of the method with its labels.
+/// The method can then be renamed without changing the encoded form.
 @attached(peer)
 public macro Topic(_ name: StaticString) = #externalMacro(module: "NotifyMacros", type: "TopicMacro")

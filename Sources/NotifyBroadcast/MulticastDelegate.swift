@@ -1,4 +1,4 @@
-/// A list of delegates, called in order of addition.
+/// A list of weakly held delegates that are all called, in order of addition.
 ///
 /// ```swift
 /// protocol PlayerDelegate: AnyObject, Sendable {
@@ -10,8 +10,8 @@
 /// delegates.invoke { $0.playerDidStart("Intro") }
 /// ```
 ///
-/// Delegates are held weakly and need no removal. An invocation skips delegates that are added after it began or removed
-/// before it reaches them. No lock is held while delegates run, so they may add, remove and invoke.
+/// Delegates are held weakly and need no removal. An invocation skips delegates that are added after it began or
+/// removed before it reaches them. No lock is held while delegates run, so they may add, remove and invoke.
 ///
 /// A multicast delegate is a `Sequence` of the existing delegates, so that results can be combined and `async` calls
 /// awaited:
@@ -21,7 +21,8 @@
 /// for delegate in delegates { await delegate.playerWillStop() }
 /// ```
 ///
-/// A class that conforms to the delegate protocol and forwards each call can itself be used as a delegate:
+/// To use the list where a single delegate is expected, write a class that conforms to the protocol and forwards each
+/// call:
 ///
 /// ```swift
 /// final class PlayerDelegates: PlayerDelegate {
@@ -32,10 +33,10 @@
 ///
 /// ## Threads
 ///
-/// Delegates are called on the thread of the caller. A multicast delegate is `Sendable` if its delegates are, and may then
-/// be used on several threads at once.
+/// Delegates are called on the thread of the caller. A multicast delegate is `Sendable` if its delegates are, and may
+/// then be used on several threads at once.
 public final class MulticastDelegate<T> {
-    /// The method set under which every delegate is registered: all methods.
+    /// The set of methods for which each delegate is registered: all.
     struct AllMethods: OptionSet {
         let rawValue: UInt64
         static var all: AllMethods { AllMethods(rawValue: .max) }
@@ -60,15 +61,16 @@ public final class MulticastDelegate<T> {
         receivers.add(object, for: AllMethods.all) { [weak object] in object }
     }
 
-    /// Removes a delegate; does nothing if it was not added. Invocations in progress that have not reached it skip it.
+    /// Removes a delegate. Invocations in progress that have not reached it skip it. Has no effect if the delegate was
+    /// not added.
     public func remove(_ delegate: T) {
         receivers.remove(Self.object(of: delegate), for: AllMethods.all)
     }
 
     private static func object(of delegate: T) -> AnyObject {
-        // As `Any`: if `T` is a protocol, the type would otherwise be that of the existential.
+        // As `Any`, because otherwise the result for an existential `T` is `T` itself.
         let type = type(of: delegate as Any)
-        // A programmer's error, documented as a precondition. Not `precondition`, because a release build omits its message.
+        // Not `precondition`, which prints no message in release builds.
         guard type is AnyClass else {
             fatalError("\(type) cannot be a delegate: delegates are held weakly and must be class instances")
         }
@@ -76,8 +78,8 @@ public final class MulticastDelegate<T> {
     }
 }
 
-// Safe: `receivers` is the only stored property and never changes. Its list guards itself with a lock, and the objects in
-// it are delegates, which are `Sendable` here.
+// Safe: `receivers` is the only stored property and never changes. Its list guards itself with a lock, and the objects
+// in it are delegates, which are `Sendable` here.
 extension MulticastDelegate: @unchecked Sendable where T: Sendable {}
 
 // MARK: - Calling
@@ -87,7 +89,7 @@ extension MulticastDelegate: Sequence {
     public struct Iterator: IteratorProtocol {
         var receivers: LiveReceivers<AnyObject>
 
-        /// The next delegate that exists and was not removed.
+        /// Returns the next delegate that exists and was not removed, or nil at the end.
         public mutating func next() -> T? {
             while let object = receivers.next() {
                 // The cast fails for a conformance isolated to another actor. Only that delegate is skipped.
@@ -97,7 +99,8 @@ extension MulticastDelegate: Sequence {
         }
     }
 
-    /// Iterates over the present delegates, except those that are removed or released before the iteration reaches them.
+    /// Returns an iterator over the present delegates. It skips those that are removed or released before it reaches
+    /// them.
     public func makeIterator() -> Iterator {
         Iterator(receivers: receivers[AllMethods.all])
     }

@@ -1,7 +1,7 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// The diagnostics of the macros.
+/// A diagnostic of the macros.
 enum BroadcastDiagnostic: DiagnosticMessage {
     case notAProtocol
     case repeatedBroadcast

@@ -2,9 +2,9 @@ public import SwiftSyntax
 import SwiftSyntaxBuilder
 public import SwiftSyntaxMacros
 
-/// `@Broadcast` and `@Broadcast(codable)`: reads the protocol, and reports diagnostics or generates the broadcaster.
+/// The implementation of `@Broadcast` and `@Broadcast(codable)`: reports diagnostics, or generates the broadcaster.
 open class BroadcastMacro: PeerMacro, ExtensionMacro {
-    /// The broadcaster, the set of methods and the calls.
+    /// Generates the broadcaster, the set of methods and the calls.
     public static func expansion(
         of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
@@ -19,7 +19,7 @@ open class BroadcastMacro: PeerMacro, ExtensionMacro {
         return declarations.map { DeclSyntax(stringLiteral: $0) }
     }
 
-    /// The defaults of optional requirements.
+    /// Generates the default implementations of optional requirements.
     public static func expansion(
         of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
         providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],

@@ -9,7 +9,7 @@ private struct Fix: FixItMessage {
 }
 
 extension FixIt {
-    /// Replaces a node, keeping the trivia of the old one.
+    /// Creates a fix-it that replaces a node and keeps its trivia.
     init(_ message: String, replacing old: some SyntaxProtocol, with new: some SyntaxProtocol) {
         let new = new.with(\.leadingTrivia, old.leadingTrivia).with(\.trailingTrivia, old.trailingTrivia)
         let id = MessageID(domain: "NotifyBroadcast", id: message)
@@ -18,14 +18,14 @@ extension FixIt {
         )
     }
 
-    /// Adds an attribute to a requirement.
+    /// A fix-it that adds an attribute to a requirement.
     static func adding(attribute: String, to declaration: DeclSyntax) -> FixIt {
         FixIt(
             "add '\(attribute)'", replacing: declaration,
             with: DeclSyntax(stringLiteral: "\(attribute) \(declaration.trimmedDescription)"))
     }
 
-    /// Removes an attribute.
+    /// A fix-it that removes an attribute.
     static func removing(_ attribute: AttributeSyntax, from declaration: DeclSyntax) -> FixIt? {
         func reduced(_ declaration: some WithAttributesSyntax) -> Syntax {
             Syntax(declaration.with(\.attributes, declaration.attributes.filter { $0.id != attribute.id }))
@@ -37,7 +37,7 @@ extension FixIt {
         return FixIt("remove '@\(name)'", replacing: Syntax(declaration), with: reduced)
     }
 
-    /// Removes a modifier.
+    /// A fix-it that removes a modifier.
     static func removing(_ modifier: DeclModifierSyntax, from declaration: DeclSyntax) -> FixIt? {
         func reduced(_ declaration: some WithModifiersSyntax) -> Syntax {
             Syntax(declaration.with(\.modifiers, declaration.modifiers.filter { $0.id != modifier.id }))
@@ -48,7 +48,7 @@ extension FixIt {
         return FixIt("remove '\(modifier.name.text)'", replacing: Syntax(declaration), with: reduced)
     }
 
-    /// Adds an inherited protocol.
+    /// A fix-it that adds an inherited type.
     static func inheriting(_ name: String, in declaration: ProtocolDeclSyntax) -> FixIt {
         guard let clause = declaration.inheritanceClause else {
             let named = declaration.name.with(\.tokenKind, .identifier("\(declaration.name.text): \(name)"))
@@ -60,7 +60,7 @@ extension FixIt {
         return FixIt("add '\(name)'", replacing: clause, with: InheritanceClauseSyntax(types))
     }
 
-    /// Removes an inherited type.
+    /// A fix-it that removes an inherited type, or replaces the only one with `AnyObject`.
     static func removing(_ type: InheritedTypeSyntax, from clause: InheritanceClauseSyntax) -> FixIt {
         let name = type.type.trimmedDescription
         let others = clause.inheritedTypes.filter { $0.id != type.id }.map(\.type.trimmedDescription)

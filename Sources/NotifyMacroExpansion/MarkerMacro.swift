@@ -2,7 +2,7 @@ import SwiftDiagnostics
 public import SwiftSyntax
 public import SwiftSyntaxMacros
 
-/// `@Combined`, `@Optional` and `@Topic`: they configure `@Broadcast` and expand to nothing.
+/// The implementation of `@Combined`, `@Optional` and `@Topic`, which configure `@Broadcast` and expand to nothing.
 open class MarkerMacro: PeerMacro {
     /// Expands to nothing. Reports an attribute outside a broadcast protocol.
     public static func expansion(

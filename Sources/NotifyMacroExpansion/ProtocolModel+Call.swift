@@ -1,7 +1,7 @@
-// The generated `Codable` calls.
+// The source of the generated `Codable` calls.
 
 extension ProtocolModel {
-    /// The enumeration of calls, with its coding.
+    /// The enumeration of the calls and its `Codable` conformance.
     var call: String {
         let conformances = isSendable ? "Swift.Codable, Swift.Sendable" : "Swift.Codable"
         // Type aliases of the protocol are only visible in conforming types.
@@ -57,7 +57,7 @@ extension ProtocolModel {
 }
 
 extension Requirement {
-    /// The associated values of the case.
+    /// The types of the case's associated values, in parentheses, or empty.
     fileprivate var payload: String {
         if parameters.isEmpty { return "" }
         let values = caseParameters.map { parameter in
@@ -103,14 +103,14 @@ extension Requirement {
         }
     }
 
-    /// The names of the associated values in patterns, which must not shadow the call.
+    /// The names of the associated values in patterns. They do not shadow `call`, `name` and `encoder`.
     private var values: [String] {
         parameters.map { ["call", "name", "encoder"].contains($0.name) ? local("\($0.name)_") : $0.name }
     }
 }
 
 extension String {
-    /// As a string literal.
+    /// The string as a literal.
     fileprivate var literal: String {
         "\"\(unicodeScalars.map { $0.escaped(asASCII: false) }.joined())\""
     }

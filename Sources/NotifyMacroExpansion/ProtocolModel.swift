@@ -2,7 +2,7 @@ import SwiftParser
 
 /// A protocol that can be broadcast.
 struct ProtocolModel {
-    /// As written, with backticks.
+    /// The name as written, with backticks.
     let name: String
     /// The attributes of each generated type, such as `@available`, each followed by a space.
     let attributes: String
@@ -28,23 +28,23 @@ struct Requirement {
     enum Kind { case method, property, `subscript` }
 
     let kind: Kind
-    /// As written, with backticks.
+    /// The name as written, with backticks.
     let name: String
-    /// Its unique name as a case of the calls and a member of the method set.
+    /// The name of its call case and method set member, unique in the protocol.
     var memberName: String
     /// The attributes and modifiers that the broadcaster repeats, each followed by a space.
     let prefix: String
     let genericParameters: String
     let parameters: [Parameter]
-    /// With a leading space, or empty.
+    /// The `where` clause with a leading space, or empty.
     let genericConstraints: String
     let effects: Effects
-    /// Nil if nothing is returned.
+    /// The result, or nil for `Void`.
     let result: Result?
     let hasSetter: Bool
     let rule: CombinationRule?
     let isOptional: Bool
-    /// The name of the call given by `@Topic`.
+    /// The name of the call set by `@Topic`.
     let explicitTopic: String?
 }
 
@@ -52,20 +52,20 @@ extension Requirement {
     /// The encoded name of the call.
     var topic: String { explicitTopic ?? fullName }
 
-    /// Name and labels, such as `userDidFollow(_:at:)`.
+    /// The name with labels, such as `userDidFollow(_:at:)`.
     var fullName: String {
         let name = name.withoutBackticks
         return kind == .property ? name : "\(name)(\(parameters.map { "\($0.label ?? "_"):" }.joined()))"
     }
 
-    /// The name, with the labels as words: `moved(to:)` is `movedTo`.
+    /// The name with the labels appended as words: `movedTo` for `moved(to:)`.
     var labelledName: String {
         let labels = parameters.compactMap { $0.label?.withoutBackticks }
         if labels.isEmpty { return name }
         return name.withoutBackticks + labels.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }
 
-    /// A name for a local variable that differs from the names of the parameters.
+    /// Returns a name for a local variable that differs from the names of the parameters.
     func local(_ name: String) -> String {
         parameters.contains { $0.name == name } ? local("\(name)_") : name
     }
@@ -73,7 +73,7 @@ extension Requirement {
 
 /// The type of a requirement's result.
 struct Result {
-    /// The type in the requirement.
+    /// The type as written in the requirement.
     let type: String
     /// The type of a variable that holds the result: without `sending`, and with `?` for `!`.
     let valueType: String
@@ -89,41 +89,41 @@ struct Effects {
     var isAsync = false
     var isThrowing = false
 
-    /// In a declaration, with a leading space.
+    /// The specifiers in a declaration, with a leading space.
     var specifiers: String { (isAsync ? " async" : "") + (isThrowing ? " throws" : "") }
-    /// Before a call.
+    /// The keywords before a call, with a trailing space.
     var call: String { (isThrowing ? "try " : "") + (isAsync ? "await " : "") }
 }
 
 /// A parameter of a method or subscript.
 struct Parameter {
-    /// Nil if there is none.
+    /// The argument label, or nil if there is none.
     let label: String?
-    /// Inside the method.
+    /// The name inside the method.
     let name: String
     let type: String
     /// The type without specifiers such as `borrowing`.
     let valueType: String
-    /// The expression that forwards it, without a label.
+    /// The expression that forwards the parameter, without a label.
     let argument: String
 
-    /// In a declaration of a function.
+    /// The parameter in a declaration of a function.
     var declaration: String {
         label == name ? "\(name): \(type)" : "\(label ?? "_") \(name): \(type)"
     }
 
-    /// The same without a label.
+    /// The parameter without its label.
     var withoutLabel: Parameter {
         Parameter(label: nil, name: name, type: type, valueType: valueType, argument: argument)
     }
 
-    /// In a call.
+    /// The argument in a call, with its label.
     var labelledArgument: String { labelled(argument) }
 
-    /// A labelled value in place of the argument.
+    /// Returns another value with the label of this parameter.
     func labelled(_ value: String) -> String {
         guard let label else { return value }
-        // Only one keyword needs backticks as a label; for the others the compiler warns about them.
+        // As labels, all keywords but `inout` need no backticks, and the compiler warns about unnecessary ones.
         let bare = label.withoutBackticks
         let isPlain = bare != "inout" && (bare == "self" || bare.isValidSwiftIdentifier(for: .memberAccess))
         return "\(isPlain ? bare : label): \(value)"

@@ -16,7 +16,9 @@ struct ProtocolReader {
         self.isOutermost = isOutermost
     }
 
-    /// Reads the protocol. Returns nil if there are errors.
+    /// Reads the protocol.
+    ///
+    /// - Returns: The protocol, or nil if there are errors.
     mutating func read(_ declaration: some DeclSyntaxProtocol) -> ProtocolModel? {
         guard let declaration = declaration.as(ProtocolDeclSyntax.self) else {
             report(.notAProtocol, at: attribute)
@@ -60,7 +62,7 @@ struct ProtocolReader {
     }
 }
 
-// MARK: - The head
+// MARK: - Attribute and inheritance clause
 
 extension ProtocolReader {
     private mutating func readForm() {
@@ -83,7 +85,7 @@ extension ProtocolReader {
                 default:
                     let fixIts = clause.map { [FixIt.removing(inherited, from: $0)] } ?? []
                     report(.inherited(name), at: inherited.type, fixIts: fixIts)
-                    // The fix-it puts 'AnyObject' in its place.
+                    // The fix-it replaces the only inherited type with 'AnyObject'.
                     if clause?.inheritedTypes.count == 1 { isClassBound = true }
                 }
             }
@@ -101,14 +103,15 @@ extension ProtocolReader {
         return composition.elements.map(\.type.trimmedDescription)
     }
 
-    /// The attributes of availability and visibility, which the generated types repeat.
+    /// The attributes that limit availability or visibility, which the generated types repeat.
     private static func attributes(of declaration: ProtocolDeclSyntax) -> String {
         let shared: Set = ["available", "_spi"]
         return declaration.attributes.filter { $0.name.map(shared.contains) ?? false }
             .map { "\($0.trimmedDescription) " }.joined()
     }
 
-    /// Reports optional requirements of a private protocol inside a type, which an extension cannot access.
+    /// Reports optional requirements of a private protocol inside a type: the extension with their defaults cannot
+    /// access it.
     private mutating func checkDefaults(of declaration: ProtocolDeclSyntax) {
         guard let modifier = declaration.modifiers.first(where: { $0.name.tokenKind == .keyword(.private) }) else {
             return
@@ -166,7 +169,7 @@ extension ProtocolReader {
 }
 
 extension AttributeListSyntax.Element {
-    /// The attribute's name without the module, if it is one and not an `#if`.
+    /// The name of the attribute without its module, or nil for an `#if`.
     var name: String? {
         guard case .attribute(let attribute) = self else { return nil }
         let name = attribute.attributeName

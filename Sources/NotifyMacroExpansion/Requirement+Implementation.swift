@@ -1,4 +1,4 @@
-// The text of one member of the broadcaster.
+// The source of one member of the broadcaster.
 
 extension Requirement {
     /// The method, property or subscript that calls the receivers and combines their results.
@@ -7,7 +7,7 @@ extension Requirement {
         return declaration(access: model.access, getter: calls(of: set), setter: assignments(of: set))
     }
 
-    /// The default of an optional requirement, whose result does not change the combined one.
+    /// The default implementation of an optional requirement. It returns the neutral result of the rule.
     func emptyDefault(access: String) -> String {
         let value =
             switch rule {
@@ -16,7 +16,7 @@ extension Requirement {
             case .reduce(let initial, _): initial
             case .firstOr, nil: ""
             }
-        // Members of an extension need their own access level.
+        // Unlike a protocol's requirements, members of its extension do not inherit the access level.
         return declaration(access: access, getter: value, setter: "")
     }
 
@@ -43,7 +43,7 @@ extension Requirement {
         return "\(get)\nset\(newValue == "newValue" ? "" : "(\(newValue))") \(block(setter))"
     }
 
-    /// The name of the setter's value, unless a subscript's parameter has it.
+    /// The name of the setter's parameter, distinct from those of a subscript.
     private var newValue: String { local("newValue") }
 
     private func block(_ body: String) -> String {
@@ -64,7 +64,7 @@ extension Requirement {
         }
     }
 
-    /// A loop over the receivers.
+    /// A loop over the receivers registered for the set of methods.
     private func loop(over set: String, receiver: String, _ body: String) -> String {
         let receivers = parameters.contains { $0.name == "receivers" } ? "self.receivers" : "receivers"
         return "for \(receiver) in \(receivers)[\(set)] \(block(body))"
@@ -89,7 +89,7 @@ extension Requirement {
             "try NotifyBroadcast.BroadcastError.check(\(failures))", after)
     }
 
-    /// The code before the loop, in it, and after it.
+    /// The statements that combine the results: before the loop over the receivers, in it, and after it.
     private func combination(
         of call: String, as answers: String, answer: String, combine: String
     ) -> (before: String, statement: String, after: String) {

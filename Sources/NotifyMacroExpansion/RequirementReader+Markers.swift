@@ -10,7 +10,7 @@ extension RequirementReader {
         var topic: String?
     }
 
-    /// Reads `@Optional`, `@Combined` and `@Topic`, and checks that they fit the requirement.
+    /// Reads `@Optional`, `@Combined` and `@Topic`, and checks that they match the requirement.
     mutating func readMarkers(_ parts: RequirementParts) -> Markers {
         var markers = Markers()
         let optional = marker("Optional", of: parts.attributes)
@@ -29,7 +29,7 @@ extension RequirementReader {
         return markers
     }
 
-    /// The attribute of this name; repeated ones are reported.
+    /// Returns the first attribute of this name, and reports the others as duplicates.
     private mutating func marker(_ name: String, of attributes: AttributeListSyntax) -> AttributeSyntax? {
         // Not `filter`, whose results are detached from the source file.
         let markers = attributes.compactMap { $0.name == name ? $0.as(AttributeSyntax.self) : nil }
@@ -80,7 +80,8 @@ extension RequirementReader {
         return rule
     }
 
-    /// `.collect`, `.first`, `.first(or: x)`, `.reduce(x, f)` or `.reduce(x) { f }`, with or without the type in front.
+    /// Parses `.collect`, `.first`, `.first(or: x)`, `.reduce(x, f)` or `.reduce(x) { f }`, with or without a type in
+    /// front.
     private static func rule(_ expression: ExprSyntax) -> CombinationRule? {
         if let member = expression.as(MemberAccessExprSyntax.self) {
             switch member.declName.baseName.text {

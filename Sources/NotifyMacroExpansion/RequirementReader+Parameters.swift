@@ -4,13 +4,13 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 
 extension RequirementReader {
-    /// Reads a parameter and how it is forwarded.
+    /// Reads a parameter and determines the expression that forwards it.
     mutating func readParameter(
         _ parameter: FunctionParameterSyntax, at index: Int, of kind: Requirement.Kind
     ) -> Parameter {
         let first = parameter.firstName.text
         let second = parameter.secondName?.text
-        // A single name of a subscript's parameter is not a label.
+        // In a subscript, a single name is not a label.
         let label = first == "_" || (kind == .subscript && second == nil) ? nil : first
         let name = Self.usable(second ?? first) ?? "argument\(index + 1)"
         if parameter.ellipsis != nil { reportVariadic(parameter, name: name) }
@@ -21,7 +21,7 @@ extension RequirementReader {
             argument: argument(name, of: type))
     }
 
-    /// The name, if an expression may use it as it is.
+    /// The name, if it is valid in an expression.
     private static func usable(_ name: String) -> String? {
         if name == "`self`" { return nil }
         return name.hasPrefix("`") || name.isValidSwiftIdentifier(for: .variableName) ? name : nil
@@ -66,7 +66,7 @@ extension RequirementReader {
         report(.consumed(name, by: specifier.text), at: specifier, fixIts: [fix])
     }
 
-    /// Values can be encoded; `inout` parameters, closures and values of any type cannot.
+    /// Reports types of parameters that cannot be encoded, such as closures and existentials.
     private mutating func checkEncodable(_ type: TypeSyntax) {
         if !isCodable { return }
         let finder = UnencodableTypeFinder(viewMode: .sourceAccurate)

@@ -10,7 +10,7 @@ struct RequirementReader {
     let isCodable: Bool
     var diagnostics: [Diagnostic] = []
     var requirement: Requirement?
-    /// The argument of `@Topic`, for diagnostics.
+    /// The `@Topic` attribute, for diagnostics.
     var topicNode: Syntax?
 
     init(_ declaration: DeclSyntax, in parent: ProtocolDeclSyntax, isSendable: Bool, isCodable: Bool) {
@@ -43,7 +43,7 @@ struct RequirementReader {
     }
 }
 
-// MARK: - The kinds
+// MARK: - Kinds of requirements
 
 extension RequirementReader {
     private mutating func read(_ method: FunctionDeclSyntax) {
@@ -55,7 +55,7 @@ extension RequirementReader {
         if isCodable, let clause = method.genericParameterClause {
             report(.notEncodable("a generic call"), at: clause)
         }
-        // The generated method would need the same availability.
+        // The generated method `dispatch` would need the same availability.
         if isCodable, let attribute = method.attributes.first(where: { $0.name == "available" }) {
             report(.notEncodable("a call with its own '@available'"), at: attribute)
         }
@@ -222,7 +222,7 @@ private final class SelfFinder: SyntaxVisitor {
 }
 
 extension TypeSyntax {
-    /// Nil for `Void`, in each of its spellings.
+    /// The type, or nil for `Void` in any spelling.
     fileprivate var nonVoid: TypeSyntax? {
         let bare = bare
         if bare.as(TupleTypeSyntax.self)?.elements.isEmpty == true { return nil }

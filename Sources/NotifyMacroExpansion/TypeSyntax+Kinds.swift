@@ -3,7 +3,7 @@ import SwiftSyntax
 // Properties of a type that follow from its spelling. Aliases are not resolved.
 
 extension TypeSyntax {
-    /// Without parentheses and specifiers such as `sending`.
+    /// The type without parentheses and without specifiers such as `sending`.
     var bare: TypeSyntax {
         if let attributed = self.as(AttributedTypeSyntax.self), attributed.attributes.isEmpty {
             return attributed.baseType.bare
@@ -14,7 +14,7 @@ extension TypeSyntax {
         return self
     }
 
-    /// The last part of its name, if it has one: `Optional` of `Swift.Optional<Int>`.
+    /// The unqualified name without generic arguments, such as `Optional` for `Swift.Optional<Int>`, or nil.
     private var baseName: String? {
         bare.as(IdentifierTypeSyntax.self)?.name.text ?? bare.as(MemberTypeSyntax.self)?.name.text
     }
@@ -25,7 +25,7 @@ extension TypeSyntax {
         return baseName == "Optional"
     }
 
-    /// Whether the type cannot be an array. The compiler checks the others.
+    /// Whether the type is certainly not an array. The compiler checks other types.
     var isKnownNonArray: Bool {
         let kinds: [any TypeSyntaxProtocol.Type] = [
             TupleTypeSyntax.self, DictionaryTypeSyntax.self, FunctionTypeSyntax.self, MetatypeTypeSyntax.self,

@@ -2,17 +2,17 @@ import NotifyMacroExpansion
 import SwiftCompilerPlugin
 import SwiftSyntaxMacros
 
-/// The compiler's plug-in behind the macros of NotifyBroadcast.
+/// The compiler plug-in for the macros of NotifyBroadcast.
 ///
-/// What they do is in NotifyMacroExpansion. A test that depends on a plug-in is built for the host with everything beside it,
-/// and could then not look into this package's executables.
+/// The implementation is in NotifyMacroExpansion, because a test target that depends on a plug-in is built for the host
+/// with all other tests, which then can't import this package's executables.
 @main struct NotifyMacros: CompilerPlugin {
     let providingMacros: [any Macro.Type] = [
         BroadcastMacro.self, CombinedMacro.self, OptionalMacro.self, TopicMacro.self,
     ]
 }
 
-// The compiler looks for the types in this module.
+// `#externalMacro` names the types in this module.
 
 final class BroadcastMacro: NotifyMacroExpansion.BroadcastMacro {}
 

@@ -44,11 +44,11 @@ extension BroadcastReceivers: @unchecked Sendable where Receiver: Sendable {}
 // MARK: - Adding and removing
 
 extension BroadcastReceivers {
-    /// Registers a receiver for methods. For methods that it is already registered for, it keeps its position and is not
-    /// called twice.
+    /// Registers a receiver for methods. For methods that it is already registered for, it keeps its position and is
+    /// not called twice.
     ///
     /// - Parameters:
-    ///   - object: The receiver, identified by its address.
+    ///   - object: The receiver, compared by identity.
     ///   - methods: The methods to call it for.
     ///   - reference: Returns the receiver while it exists. It must capture the receiver weakly, and nothing else.
     public func add<Methods: OptionSet>(
@@ -57,8 +57,8 @@ extension BroadcastReceivers {
         let identity = ObjectIdentifier(object)
         let methods = methods.rawValue
         let isPruningDue = state.withLock { state in
-            // The caller holds the object, so calling `reference` releases nothing here. A registration whose receiver is
-            // nil belongs to an earlier object at the same address.
+            // The caller holds the object, so calling `reference` releases nothing here. A registration whose receiver
+            // is nil belongs to an earlier object at the same address.
             if let known = state.byIdentity[identity]?.first, known.reference() == nil {
                 state.end(state.byIdentity[identity] ?? [])
             }
@@ -71,8 +71,8 @@ extension BroadcastReceivers {
         if isPruningDue { prune() }
     }
 
-    /// Ends the registration of a receiver for methods. Calls in progress that have not reached the receiver skip it. A
-    /// call to it that has begun on another thread may still be running when this returns.
+    /// Unregisters a receiver from methods. Calls in progress that have not reached the receiver skip it. A call to it
+    /// that has begun on another thread may still be running when this returns.
     public func remove<Methods: OptionSet>(_ object: AnyObject, for methods: Methods) where Methods.RawValue == UInt64 {
         state.withLock { state in
             let registrations = state.byIdentity[ObjectIdentifier(object)] ?? []
@@ -80,7 +80,8 @@ extension BroadcastReceivers {
         }
     }
 
-    /// Removes the registrations of released receivers. Called by iterations that find one, and by some additions.
+    /// Removes the registrations of released receivers. Called by iterations that find one, and periodically by
+    /// additions.
     func prune() {
         // Not under the lock: `reference` may return the last strong reference, and releasing that runs the receiver's
         // deinitializer.

@@ -1,5 +1,5 @@
-/// The receivers of one call, in order: those registered when it began, except those that are released or removed before
-/// the call reaches them.
+/// The receivers of one call, in order: those registered when it began, except those that are released or removed
+/// before the call reaches them.
 public struct LiveReceivers<Receiver>: Sequence, IteratorProtocol {
     let list: BroadcastReceivers<Receiver>
     let registrations: ContiguousArray<BroadcastReceivers<Receiver>.Registration>
@@ -16,7 +16,7 @@ public struct LiveReceivers<Receiver>: Sequence, IteratorProtocol {
         self.methods = methods
     }
 
-    /// The next receiver that exists and is still registered.
+    /// Returns the next receiver that exists and is still registered, or nil at the end.
     public mutating func next() -> Receiver? {
         while position < registrations.count {
             let registration = registrations[position]

@@ -19,8 +19,8 @@ extension BroadcastReceivers {
             additionsUntilPruning -= 1
         }
 
-        /// Ends registrations. They stay in the array until half of it has ended, so that the removal costs amortized constant
-        /// time.
+        /// Ends registrations. They stay in the array until half of it has ended, so that the removal costs amortized
+        /// constant time.
         mutating func end(_ ended: some Sequence<Registration>) {
             for registration in ended {
                 _ = registration.end(.max)
@@ -38,8 +38,8 @@ extension BroadcastReceivers {
     }
 
     /// A receiver and the methods it is registered for. Methods can be removed, but not added.
-    // Safe: all properties are constants or atomic. `reference` is not `Sendable`, but it is only called by the list and
-    // its iterators, which are themselves `Sendable` only if the receivers are.
+    // Safe: all properties are constants or atomic. `reference` is not `Sendable`, but it is only called by the list
+    // and its iterators, which are themselves `Sendable` only if the receivers are.
     final class Registration: @unchecked Sendable {
         let identity: ObjectIdentifier
         let reference: () -> Receiver?
