@@ -31,8 +31,8 @@ public struct Buffering: Sendable, Hashable {
         Buffering(.dropNewest, limit: limit)
     }
 
-    /// If there is no room, ``LocalCenter/postWaiting(_:object:payload:retaining:)-(NotificationName,_,_,_)`` waits until
-    /// there is. Other posts cannot wait: what they post is dropped.
+    /// Makes ``LocalCenter/postWaiting(_:object:payload:retaining:)-(NotificationName,_,_,_)`` wait for space when the
+    /// buffer is full. Other posts do not wait: their notifications are dropped.
     public static func wait(limit: Int = defaultLimit) -> Buffering {
         Buffering(.wait, limit: limit)
     }

@@ -1,8 +1,9 @@
-/// Waiting for one message.
+/// Methods that wait for one message.
 extension LocalCenter {
     /// Waits for the next message of a type.
     ///
-    /// The trailing closure runs after the observation has begun. Post a request there, so that the answer is not missed:
+    /// The trailing closure runs after the observation has begun. Post a request there, so that the answer is not
+    /// missed:
     ///
     /// ```swift
     /// let answer = await center.nextMessage(of: Pong.self, timeout: .seconds(1)) { center.post(Ping()) }
@@ -17,8 +18,8 @@ extension LocalCenter {
     ///   - fileID: The source file, for diagnostics.
     ///   - line: The source line, for diagnostics.
     ///   - body: Runs after the observation has begun and before the wait.
-    /// - Returns: The message; nil after the timeout or if the task is cancelled. A message that was posted while the closure
-    ///   ran is returned in any case.
+    /// - Returns: The message; nil after the timeout or if the task is cancelled. A message that was posted while the
+    ///   closure ran is returned in any case.
     /// - Throws: The errors of the closure.
     nonisolated(nonsending) public func nextMessage<Message: NotificationMessage, Failure: Error>(
         of type: Message.Type, object: NotificationObject? = nil, options: ObservationOptions = ObservationOptions(),
@@ -42,10 +43,11 @@ extension LocalCenter {
         ) {}
     }
 
-    /// Waits for the next notification of these names. See
+    /// Waits for the next notification that matches the names. See
     /// ``nextMessage(of:object:options:timeout:clock:fileID:line:afterObserving:)``.
     ///
-    /// - Throws: ``NameError`` if the names are strings and break a rule; nothing otherwise.
+    /// - Throws: ``NameError`` if a string is not a valid name or pattern. Names and patterns that are already checked
+    ///   never throw.
     nonisolated(nonsending) public func nextNotification<Names: NotificationNames>(
         for names: Names, object: NotificationObject? = nil, options: ObservationOptions = ObservationOptions(),
         timeout: Duration? = nil, clock: any Clock<Duration> = ContinuousClock(), fileID: StaticString = #fileID,
@@ -63,10 +65,10 @@ extension NotificationSequence {
     nonisolated(nonsending) fileprivate func first(timeout: Duration?, clock: any Clock<Duration>) async -> Element? {
         var iterator = makeAsyncIterator()
         guard let timeout else { return await iterator.next() }
-        // Measured from here, not from when the task gets to run.
+        // The timeout begins here, not when the timer task starts.
         let sleep = clock.sleeper(for: timeout)
         let timer = Task { [observation] in
-            // An error means that the timer was cancelled.
+            // The sleep throws if the timer was cancelled.
             if (try? await sleep()) != nil { observation.cancel() }
         }
         defer { timer.cancel() }

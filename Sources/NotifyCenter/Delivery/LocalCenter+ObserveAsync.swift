@@ -1,24 +1,26 @@
-/// Observers that run in tasks, on a queue, or where their closure is isolated.
+/// Observers that run in tasks, on a queue, or on the actor of their closure.
 extension LocalCenter {
     /// Observes names in tasks or on a queue until the token is released.
     ///
-    /// An `async` closure selects this overload, also without `on:`. Notifications are buffered for the observer, which gets
-    /// them in the order of the posts. A closure that belongs to a global actor, such as `{ @MainActor in … }`, runs there; if
-    /// it is not `async`, write `on: .serially` before it.
+    /// An `async` closure selects this overload, even without `on:`. Notifications are buffered for the observer, which
+    /// gets them in the order of the posts. A closure that is isolated to a global actor, such as
+    /// `{ @MainActor in … }`, runs there; if it is not `async`, pass `on: .serially`.
     ///
-    /// No call begins after the observation has ended. A call that has begun on another thread goes on, and is not cancelled.
+    /// No call begins after the observation has ended. A call in progress on another thread continues and is not
+    /// cancelled.
     ///
     /// - Parameters:
     ///   - names: A ``NotificationName``, a ``NamePattern``, a string with either, an array of them, or `.every`.
-    ///   - object: If not nil, only posts with an equal object.
-    ///   - options: How to observe, such as `.once` or `.priority(1)`.
+    ///   - object: If not nil, only posts with an equal object match.
+    ///   - options: Options such as `.once` or `.priority(1)`.
     ///   - executor: Where the observer runs.
-    ///   - buffering: How many notifications may wait, and which are dropped.
+    ///   - buffering: The limit of the buffer, and the policy when it is full.
     ///   - fileID: The source file, for diagnostics.
     ///   - line: The source line, for diagnostics.
-    ///   - body: Errors that it throws go to ``CenterHooks/failed``.
+    ///   - body: Called for each notification. Errors that it throws are reported to ``CenterHooks/failed``.
     /// - Returns: A token that ends the observation when it is released or cancelled.
-    /// - Throws: ``NameError`` if the names are strings and break a rule; nothing otherwise.
+    /// - Throws: ``NameError`` if a string is not a valid name or pattern. Names and patterns that are already checked
+    ///   never throw.
     public func observe<Names: NotificationNames>(
         _ names: Names, object: NotificationObject? = nil, options: ObservationOptions = ObservationOptions(),
         on executor: ObserverExecutor = .serially, buffering: Buffering = .dropOldest(), fileID: StaticString = #fileID,
@@ -32,7 +34,7 @@ extension LocalCenter {
                 place: SourcePlace(fileID: fileID, line: line), delivery))
     }
 
-    /// Observes a type of message in tasks or on a queue until the token is released. See
+    /// Observes messages of a type in tasks or on a queue until the token is released. See
     /// ``observe(_:object:options:on:buffering:fileID:line:using:)-(Names,_,_,ObserverExecutor,_,_,_,_)``.
     public func observe<Message: NotificationMessage>(
         _ type: Message.Type, object: NotificationObject? = nil, options: ObservationOptions = ObservationOptions(),
@@ -49,23 +51,26 @@ extension LocalCenter {
                 place: SourcePlace(fileID: fileID, line: line), delivery.accepting(type)))
     }
 
-    /// Observes names in tasks or on a queue for as long as the owner lives.
+    /// Observes names in tasks or on a queue until the owner is released.
     ///
-    /// The center holds the owner weakly: when the owner is released, what is buffered is dropped. The rest is as without
-    /// owner: ``observe(_:object:options:on:buffering:fileID:line:using:)-(Names,_,_,ObserverExecutor,_,_,_,_)``.
+    /// The center holds the owner weakly. When the owner is released, buffered notifications are dropped. Otherwise
+    /// this behaves like
+    /// ``observe(_:object:options:on:buffering:fileID:line:using:)-(Names,_,_,ObserverExecutor,_,_,_,_)``.
     ///
     /// - Parameters:
     ///   - names: A ``NotificationName``, a ``NamePattern``, a string with either, an array of them, or `.every`.
-    ///   - object: If not nil, only posts with an equal object.
-    ///   - owner: The object that the observation belongs to.
-    ///   - options: How to observe. A key is unique among the observations of the owner.
+    ///   - object: If not nil, only posts with an equal object match.
+    ///   - owner: The object whose release ends the observation.
+    ///   - options: Options such as `.once`. A key is unique among the observations of the owner.
     ///   - executor: Where the observer runs.
-    ///   - buffering: How many notifications may wait, and which are dropped.
+    ///   - buffering: The limit of the buffer, and the policy when it is full.
     ///   - fileID: The source file, for diagnostics.
     ///   - line: The source line, for diagnostics.
-    ///   - body: Errors that it throws go to ``CenterHooks/failed``.
-    /// - Returns: The observation, to pause it or to end it before its owner is released.
-    /// - Throws: ``NameError`` if the names are strings and break a rule; nothing otherwise.
+    ///   - body: Called with the owner for each notification. Errors that it throws are reported to
+    ///     ``CenterHooks/failed``.
+    /// - Returns: The observation, which can be paused, and ended before the owner is released.
+    /// - Throws: ``NameError`` if a string is not a valid name or pattern. Names and patterns that are already checked
+    ///   never throw.
     @discardableResult
     public func observe<Names: NotificationNames, Owner: AnyObject & Sendable>(
         _ names: Names, object: NotificationObject? = nil, owner: Owner,
@@ -82,7 +87,7 @@ extension LocalCenter {
             place: SourcePlace(fileID: fileID, line: line), delivery)
     }
 
-    /// Observes a type of message in tasks or on a queue for as long as the owner lives. See
+    /// Observes messages of a type in tasks or on a queue until the owner is released. See
     /// ``observe(_:object:owner:options:on:buffering:fileID:line:using:)-(Names,_,_,_,ObserverExecutor,_,_,_,_)``.
     @discardableResult
     public func observe<Owner: AnyObject & Sendable, Message: NotificationMessage>(

@@ -1,23 +1,26 @@
 /// Observers that run on an actor.
 extension LocalCenter {
-    /// Observes names on an actor for as long as the actor lives.
+    /// Observes names on an actor until the actor is released.
     ///
-    /// The center holds the actor weakly and passes it to the closure, which should use that parameter and not capture the
-    /// actor: when the actor is released, what is buffered is dropped.
+    /// The center holds the actor weakly and passes it to the closure. A closure that uses this parameter, and does not
+    /// capture the actor, does not keep it alive. When the actor is released, buffered notifications are dropped.
     ///
-    /// No call begins after the observation has ended. A call that has begun on another thread goes on, and is not cancelled.
+    /// No call begins after the observation has ended. A call in progress on another thread continues and is not
+    /// cancelled.
     ///
     /// - Parameters:
     ///   - names: A ``NotificationName``, a ``NamePattern``, a string with either, an array of them, or `.every`.
-    ///   - object: If not nil, only posts with an equal object.
-    ///   - options: How to observe, such as `.once` or `.priority(1)`.
-    ///   - actor: Where the observer runs, and the owner of the observation.
-    ///   - buffering: How many notifications may wait, and which are dropped.
+    ///   - object: If not nil, only posts with an equal object match.
+    ///   - options: Options such as `.once` or `.priority(1)`.
+    ///   - actor: The actor on which the observer runs, which also owns the observation.
+    ///   - buffering: The limit of the buffer, and the policy when it is full.
     ///   - fileID: The source file, for diagnostics.
     ///   - line: The source line, for diagnostics.
-    ///   - body: Errors that it throws go to ``CenterHooks/failed``.
-    /// - Returns: The observation, to pause it or to end it before the actor is released.
-    /// - Throws: ``NameError`` if the names are strings and break a rule; nothing otherwise.
+    ///   - body: Called on the actor for each notification. Errors that it throws are reported to
+    ///     ``CenterHooks/failed``.
+    /// - Returns: The observation, which can be paused, and ended before the actor is released.
+    /// - Throws: ``NameError`` if a string is not a valid name or pattern. Names and patterns that are already checked
+    ///   never throw.
     @discardableResult
     public func observe<Names: NotificationNames, Isolation: Actor>(
         _ names: Names, object: NotificationObject? = nil, options: ObservationOptions = ObservationOptions(),
@@ -29,7 +32,7 @@ extension LocalCenter {
             place: SourcePlace(fileID: fileID, line: line), ObserverDelivery(on: actor, buffering, body))
     }
 
-    /// Observes a type of message on an actor for as long as the actor lives. See
+    /// Observes messages of a type on an actor until the actor is released. See
     /// ``observe(_:object:options:on:buffering:fileID:line:using:)-(Names,_,_,Isolation,_,_,_,_)``.
     @discardableResult
     public func observe<Isolation: Actor, Message: NotificationMessage>(

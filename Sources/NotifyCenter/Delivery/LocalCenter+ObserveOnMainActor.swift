@@ -2,23 +2,26 @@
 extension LocalCenter {
     /// Observes names on the main actor until the token is released.
     ///
-    /// A post from the main actor calls the observer in place: it has been called when the post returns, as far as its first
-    /// suspension. Posts from elsewhere are buffered until the main actor is free. Order is kept: while something is
-    /// buffered, or a call is in progress, a post from the main actor is buffered behind it.
+    /// A post from the main actor calls the observer directly: when the post returns, the observer has run up to its
+    /// first suspension. Posts from elsewhere are buffered until the main actor runs the observer. Notifications keep
+    /// their order: while any are buffered or a call is in progress, a post from the main actor is buffered as well.
     ///
-    /// No call begins after the observation has ended. A call that has begun on another thread goes on, and is not cancelled.
+    /// No call begins after the observation has ended. A call in progress on another thread continues and is not
+    /// cancelled.
     ///
     /// - Parameters:
     ///   - names: A ``NotificationName``, a ``NamePattern``, a string with either, an array of them, or `.every`.
-    ///   - object: If not nil, only posts with an equal object.
-    ///   - options: How to observe, such as `.once` or `.priority(1)`.
+    ///   - object: If not nil, only posts with an equal object match.
+    ///   - options: Options such as `.once` or `.priority(1)`.
     ///   - actor: `MainActor.shared`.
-    ///   - buffering: How many notifications may wait, and which are dropped.
+    ///   - buffering: The limit of the buffer, and the policy when it is full.
     ///   - fileID: The source file, for diagnostics.
     ///   - line: The source line, for diagnostics.
-    ///   - body: Errors that it throws go to ``CenterHooks/failed``.
+    ///   - body: Called on the main actor for each notification. Errors that it throws are reported to
+    ///     ``CenterHooks/failed``.
     /// - Returns: A token that ends the observation when it is released or cancelled.
-    /// - Throws: ``NameError`` if the names are strings and break a rule; nothing otherwise.
+    /// - Throws: ``NameError`` if a string is not a valid name or pattern. Names and patterns that are already checked
+    ///   never throw.
     public func observe<Names: NotificationNames>(
         _ names: Names, object: NotificationObject? = nil, options: ObservationOptions = ObservationOptions(),
         on actor: MainActor, buffering: Buffering = .dropOldest(), fileID: StaticString = #fileID, line: UInt = #line,
@@ -29,7 +32,7 @@ extension LocalCenter {
             fileID: fileID, line: line, using: body)
     }
 
-    /// Observes a type of message on the main actor until the token is released. See
+    /// Observes messages of a type on the main actor until the token is released. See
     /// ``observe(_:object:options:on:buffering:fileID:line:using:)-(Names,_,_,MainActor,_,_,_,_)``.
     public func observe<Message: NotificationMessage>(
         _ type: Message.Type, object: NotificationObject? = nil, options: ObservationOptions = ObservationOptions(),
@@ -41,23 +44,25 @@ extension LocalCenter {
             fileID: fileID, line: line, using: body)
     }
 
-    /// Observes names on the main actor for as long as the owner lives.
+    /// Observes names on the main actor until the owner is released.
     ///
-    /// The center holds the owner weakly: when the owner is released, what is buffered is dropped. The rest is as without
-    /// owner: ``observe(_:object:options:on:buffering:fileID:line:using:)-(Names,_,_,MainActor,_,_,_,_)``.
+    /// The center holds the owner weakly. When the owner is released, buffered notifications are dropped. Otherwise
+    /// this behaves like ``observe(_:object:options:on:buffering:fileID:line:using:)-(Names,_,_,MainActor,_,_,_,_)``.
     ///
     /// - Parameters:
     ///   - names: A ``NotificationName``, a ``NamePattern``, a string with either, an array of them, or `.every`.
-    ///   - object: If not nil, only posts with an equal object.
-    ///   - owner: The object that the observation belongs to.
-    ///   - options: How to observe. A key is unique among the observations of the owner.
+    ///   - object: If not nil, only posts with an equal object match.
+    ///   - owner: The object whose release ends the observation.
+    ///   - options: Options such as `.once`. A key is unique among the observations of the owner.
     ///   - actor: `MainActor.shared`.
-    ///   - buffering: How many notifications may wait, and which are dropped.
+    ///   - buffering: The limit of the buffer, and the policy when it is full.
     ///   - fileID: The source file, for diagnostics.
     ///   - line: The source line, for diagnostics.
-    ///   - body: Errors that it throws go to ``CenterHooks/failed``.
-    /// - Returns: The observation, to pause it or to end it before its owner is released.
-    /// - Throws: ``NameError`` if the names are strings and break a rule; nothing otherwise.
+    ///   - body: Called with the owner on the main actor for each notification. Errors that it throws are reported to
+    ///     ``CenterHooks/failed``.
+    /// - Returns: The observation, which can be paused, and ended before the owner is released.
+    /// - Throws: ``NameError`` if a string is not a valid name or pattern. Names and patterns that are already checked
+    ///   never throw.
     @discardableResult
     public func observe<Names: NotificationNames, Owner: AnyObject & Sendable>(
         _ names: Names, object: NotificationObject? = nil, owner: Owner,
@@ -70,7 +75,7 @@ extension LocalCenter {
             fileID: fileID, line: line, using: body)
     }
 
-    /// Observes a type of message on the main actor for as long as the owner lives. See
+    /// Observes messages of a type on the main actor until the owner is released. See
     /// ``observe(_:object:owner:options:on:buffering:fileID:line:using:)-(Names,_,_,_,MainActor,_,_,_,_)``.
     @discardableResult
     public func observe<Owner: AnyObject & Sendable, Message: NotificationMessage>(

@@ -1,14 +1,15 @@
 extension LocalCenter {
-    /// A sequence of what is posted under these names from now on.
+    /// Returns a sequence of the notifications that are posted from now on and match the names.
     ///
     /// - Parameters:
     ///   - names: A ``NotificationName``, a ``NamePattern``, a string with either, an array of them, or `.every`.
-    ///   - object: If not nil, only posts with an equal object.
-    ///   - options: How to observe.
-    ///   - buffering: How many notifications may wait to be read, and which are dropped.
+    ///   - object: If not nil, only posts with an equal object match.
+    ///   - options: Options such as `.once` or a filter.
+    ///   - buffering: The limit of the buffer of each reader, and the policy when it is full.
     ///   - fileID: The source file, for diagnostics.
     ///   - line: The source line, for diagnostics.
-    /// - Throws: ``NameError`` if the names are strings and break a rule; nothing otherwise.
+    /// - Throws: ``NameError`` if a string is not a valid name or pattern. Names and patterns that are already checked
+    ///   never throw.
     public func notifications<Names: NotificationNames>(
         for names: Names, object: NotificationObject? = nil, options: ObservationOptions = ObservationOptions(),
         buffering: Buffering = .dropOldest(), fileID: StaticString = #fileID, line: UInt = #line
@@ -23,7 +24,7 @@ extension LocalCenter {
             SequenceSubscription(readers, ObservationToken(observation), isOnce: options.isOnce))
     }
 
-    /// A sequence of the messages of a type that are posted from now on. See
+    /// Returns a sequence of the messages of a type that are posted from now on. See
     /// ``notifications(for:object:options:buffering:fileID:line:)``.
     public func messages<Message: NotificationMessage>(
         of type: Message.Type, object: NotificationObject? = nil, options: ObservationOptions = ObservationOptions(),

@@ -1,12 +1,13 @@
-/// Notifications or messages to be read one after another: `for await notification in center.notifications(for: name)`.
+/// An asynchronous sequence of notifications or messages: `for await notification in center.notifications(for: name)`.
 ///
-/// What is posted after the sequence was made is buffered until it is read, within the bounds of its ``Buffering``. A sequence
-/// ends when it and its iterators are released, when the task of its only reader is cancelled, or with ``cancel()``; what is
-/// still buffered then is not read any more. A sequence keeps its center alive.
+/// Posts are buffered from the creation of the sequence until they are read, according to its ``Buffering``. The
+/// sequence ends when it and its iterators are released, when the task of its only reader is cancelled, or with
+/// ``cancel()``. Elements that are still buffered then are dropped. A sequence keeps its center alive.
 ///
-/// Each iterator is a reader, and each reader has a buffer of its own and gets everything from the moment on in which it was
-/// made. The first one also gets what was posted since the sequence was made, and one that begins after all others have
-/// stopped continues where the last one stopped. Cancelling the task of one of several readers ends only what that one reads.
+/// Each iterator is a reader with its own buffer, and gets all elements posted after its creation. The first iterator
+/// also gets the elements posted since the creation of the sequence. An iterator created after all others have been
+/// released continues where the last one stopped. If one of several readers is in a task that is cancelled, only that
+/// reader ends.
 ///
 /// ```swift
 /// let orders = center.messages(of: OrderPaid.self)
@@ -31,10 +32,10 @@ public struct NotificationSequence<Element: Sendable>: AsyncSequence, Sendable {
     /// Ends the sequence for all readers, including those that are waiting.
     public func cancel() { subscription.token.cancel() }
 
-    /// Adds a reader.
+    /// Creates a reader.
     public func makeAsyncIterator() -> Iterator { Iterator(reader: SequenceReader(subscription)) }
 
-    /// A reader of the sequence, until it is released.
+    /// A reader of the sequence, which ends when it is released.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let reader: SequenceReader<Element>
 
@@ -50,7 +51,7 @@ public struct NotificationSequence<Element: Sendable>: AsyncSequence, Sendable {
     }
 }
 
-/// A reader of a sequence. It stops when its iterator is released.
+/// A reader of a sequence. Its iterator holds the only reference.
 private final class SequenceReader<Element: Sendable>: Sendable {
     private let subscription: SequenceSubscription<Element>
     private let mailbox: SequenceMailbox<Element>

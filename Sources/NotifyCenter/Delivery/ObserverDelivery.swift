@@ -4,7 +4,7 @@ struct ObserverDelivery: Sendable {
     typealias OwnedBody<Owner> = nonisolated(nonsending) @Sendable (Owner, LocalNotification) async throws -> Void
 
     var executor = ObserverExecutor.serially
-    /// Whether calls begin on the main actor, so that a post from there can make them in place.
+    /// Whether calls begin on the main actor, so that posts from there can make them directly.
     var isOnMain = false
     var buffering: Buffering
     /// Rejects notifications that the observer cannot receive, before they are buffered.
@@ -13,7 +13,7 @@ struct ObserverDelivery: Sendable {
 }
 
 extension ObserverDelivery {
-    /// - Parameter isolation: Where the body belongs. It does not suspend before it is there.
+    /// - Parameter isolation: The isolation of the body. The call hops there before it checks whether it may begin.
     init(on executor: ObserverExecutor, _ buffering: Buffering, isolation: (any Actor)?, _ body: @escaping Body) {
         self.executor = executor
         self.buffering = buffering
@@ -31,7 +31,7 @@ extension ObserverDelivery {
         self.executor = executor
         self.buffering = buffering
         isOnMain = executor.isDefault && isolation === MainActor.shared
-        // A closure of several statements would run on another executor.
+        // A nested function, because a closure of several statements would run on another executor.
         @Sendable nonisolated(nonsending) func handle(_ turn: ObserverMailbox.Turn) async throws {
             guard let owner = reference.owner else { return turn.endObservation() }
             try await Self.call(turn, isolation: isolation) { try await body(owner, turn.notification) }

@@ -45,7 +45,7 @@ final class ObserverMailbox: ObserverQueue, PostWaiter {
     var droppedCount: Int { state.withLock { $0.mailbox.droppedCount } }
 }
 
-// MARK: - In
+// MARK: - Adding
 
 extension ObserverMailbox {
     func put(_ notification: LocalNotification) {
@@ -84,19 +84,19 @@ extension ObserverMailbox {
     }
 }
 
-// MARK: - Out
+// MARK: - Delivering
 
 extension ObserverMailbox {
-    /// Detached: it runs for many posters, so it has the task-local values, priority and cancellation of none. It keeps the
-    /// center alive while something is buffered.
+    /// Starts a task that delivers buffered notifications, and keeps the center alive until then. The task is detached:
+    /// it serves many posters, so it must not inherit the task-local values, priority or cancellation of one.
     private func startTask() {
-        // Never nil: the center is being posted to.
+        // Never nil during a post.
         guard let center else { return }
         if delivery.isOnMain {
-            // It begins there, so that observers on the main actor begin in the order of the posts.
+            // Starts on the main actor, so that observers there start in the order of the posts.
             let work: @MainActor @Sendable () async -> Void = { await self.deliverAll(in: center) }
             if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-                // Runs within this call if this is the main actor.
+                // Runs up to the first suspension before this returns, if the caller is on the main actor.
                 Task.immediateDetached(operation: work)
             } else {
                 Task.detached(operation: work)
@@ -108,7 +108,7 @@ extension ObserverMailbox {
 
     private func deliverAll(in center: LocalCenter, isolation: isolated (any Actor)? = #isolation) async {
         await Self.$current.withValue(self) {
-            // A closure is isolated as its function is only if it captures what isolates it.
+            // A closure has the isolation of its function only if it captures the isolated parameter.
             _ = isolation
             var calls = 0
             while let notification = take() {
@@ -139,8 +139,8 @@ extension ObserverMailbox {
         fileprivate let mailbox: ObserverMailbox
         fileprivate let center: LocalCenter
 
-        /// Returns whether the call may begin. Must be called in the observer's isolation, so that no call follows after the
-        /// observation was ended there.
+        /// Returns whether the call may begin. Must be called in the observer's isolation, so that no call follows
+        /// after the observation was ended there.
         func tryBegin() -> Bool {
             guard mailbox.isOnce else { return !mailbox.isEnded.load(ordering: .acquiring) }
             let isFirst = !mailbox.isEnded.exchange(true, ordering: .acquiringAndReleasing)

@@ -6,7 +6,8 @@ final class SequenceMailbox<Element: Sendable>: PostWaiter {
         var mailbox: Mailbox<Element>
         /// Empty while there are elements.
         var readers: Deque<CheckedContinuation<Element?, Never>> = []
-        /// The hash value of the task that read last, unless it has stopped reading. A later task may have the same value.
+        /// The hash value of the task that read last, unless it has stopped reading. A later task may have the same
+        /// value.
         var reader: Int?
     }
 
@@ -25,7 +26,7 @@ final class SequenceMailbox<Element: Sendable>: PostWaiter {
     var droppedCount: Int { state.withLock { $0.mailbox.droppedCount } }
 }
 
-// MARK: - In
+// MARK: - Adding
 
 extension SequenceMailbox {
     func put(_ element: Element) {
@@ -69,11 +70,12 @@ extension SequenceMailbox {
     }
 }
 
-// MARK: - Out
+// MARK: - Reading
 
 extension SequenceMailbox {
-    /// The next element, or nil after the end. Who waits is woken by ``close()``, which also comes first if the task is
-    /// cancelled.
+    /// Waits for the next element. A waiting reader is resumed by ``close()``, also when its task is cancelled.
+    ///
+    /// - Returns: The element, or nil after the end.
     func next(isolation: isolated (any Actor)?) async -> Element? {
         let reader = Self.currentTask
         let step = self.step(reader)
@@ -88,7 +90,7 @@ extension SequenceMailbox {
         return finish(step)
     }
 
-    /// Takes an element, or leaves the continuation for the next one if there is a continuation.
+    /// Takes an element. If none is buffered, stores the continuation, if there is one, for the next element.
     private func step(_ reader: Int?, _ continuation: CheckedContinuation<Element?, Never>? = nil) -> Step {
         state.withLock { state in
             state.reader = reader

@@ -1,4 +1,4 @@
-/// The readers of a sequence, each with a mailbox of its own.
+/// The readers of a sequence, each with its own mailbox.
 final class SequenceReaders<Element: Sendable>: ObserverQueue {
     private struct State {
         var mailboxes: [SequenceMailbox<Element>]
@@ -30,7 +30,7 @@ final class SequenceReaders<Element: Sendable>: ObserverQueue {
     func registered(_ registration: UInt64, slot: Int32) {}
 }
 
-// MARK: - In
+// MARK: - Adding
 
 extension SequenceReaders {
     func put(_ element: Element) {
@@ -55,6 +55,8 @@ extension SequenceReaders {
 
 extension SequenceReaders {
     /// Adds a reader.
+    ///
+    /// - Returns: The mailbox of the reader.
     func add() -> SequenceMailbox<Element> {
         let (mailbox, isClosed) = state.withLock { state in
             if let unclaimed = state.unclaimed.take() { return (unclaimed, state.isClosed) }

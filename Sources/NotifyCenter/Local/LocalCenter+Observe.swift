@@ -1,4 +1,4 @@
-/// Observers that run on the thread of each poster.
+/// Observers that run on the poster's thread.
 extension LocalCenter {
     /// Observes names until the token is released.
     ///
@@ -8,14 +8,15 @@ extension LocalCenter {
     ///
     /// - Parameters:
     ///   - names: A ``NotificationName``, a ``NamePattern``, a string with either, an array of them, or `.every`.
-    ///   - object: If not nil, only posts with an equal object.
-    ///   - options: How to observe, such as `.once` or `.priority(1)`.
+    ///   - object: If not nil, only posts with an equal object match.
+    ///   - options: Options such as `.once` or `.priority(1)`.
     ///   - fileID: The source file, for diagnostics.
     ///   - line: The source line, for diagnostics.
-    ///   - body: Called on the thread of each poster, so perhaps on several at once. Errors that it throws go to
-    ///     ``CenterHooks/failed``.
+    ///   - body: Called on the poster's thread, possibly on several threads concurrently. Errors that it throws are
+    ///     reported to ``CenterHooks/failed``.
     /// - Returns: A token that ends the observation when it is released or cancelled.
-    /// - Throws: ``NameError`` if the names are strings and break a rule; nothing otherwise.
+    /// - Throws: ``NameError`` if a string is not a valid name or pattern. Names and patterns that are already checked
+    ///   never throw.
     public func observe<Names: NotificationNames>(
         _ names: Names, object: NotificationObject? = nil, options: ObservationOptions = ObservationOptions(),
         fileID: StaticString = #fileID, line: UInt = #line,
@@ -27,16 +28,16 @@ extension LocalCenter {
                 place: SourcePlace(fileID: fileID, line: line), receiver: .notifications(body)))
     }
 
-    /// Observes a type of message until the token is released.
+    /// Observes messages of a type until the token is released.
     ///
     /// - Parameters:
-    ///   - type: Which messages.
-    ///   - object: If not nil, only messages with an equal object.
-    ///   - options: How to observe, such as `.once` or `.priority(1)`.
+    ///   - type: The type of the messages.
+    ///   - object: If not nil, only messages with an equal object match.
+    ///   - options: Options such as `.once` or `.priority(1)`.
     ///   - fileID: The source file, for diagnostics.
     ///   - line: The source line, for diagnostics.
-    ///   - body: Called on the thread of each poster, so perhaps on several at once. Errors that it throws go to
-    ///     ``CenterHooks/failed``.
+    ///   - body: Called on the poster's thread, possibly on several threads concurrently. Errors that it throws are
+    ///     reported to ``CenterHooks/failed``.
     /// - Returns: A token that ends the observation when it is released or cancelled.
     public func observe<Message: NotificationMessage>(
         _ type: Message.Type, object: NotificationObject? = nil, options: ObservationOptions = ObservationOptions(),
@@ -49,24 +50,26 @@ extension LocalCenter {
                 place: SourcePlace(fileID: fileID, line: line), receiver: .messages(body)))
     }
 
-    /// Observes names for as long as the owner lives.
+    /// Observes names until the owner is released.
     ///
-    /// The center holds the owner weakly and passes it to the closure, which should use that parameter and not capture the
-    /// owner: then nothing has to be removed and nothing is kept alive. A method is called as
-    /// `center.observe(name, owner: self) { $0.didPost($1) }`; if it belongs to a global actor, write `await` before the call,
-    /// which then runs there.
+    /// The center holds the owner weakly and passes it to the closure. A closure that uses this parameter, and does not
+    /// capture the owner, does not keep it alive, and the observation needs no removal.
+    ///
+    /// To call a method of the owner, write `center.observe(name, owner: self) { $0.didPost($1) }`. If the method is
+    /// isolated to a global actor, write `await` before the call; it then runs on that actor.
     ///
     /// - Parameters:
     ///   - names: A ``NotificationName``, a ``NamePattern``, a string with either, an array of them, or `.every`.
-    ///   - object: If not nil, only posts with an equal object.
-    ///   - owner: The object that the observation belongs to.
-    ///   - options: How to observe. A key is unique among the observations of the owner.
+    ///   - object: If not nil, only posts with an equal object match.
+    ///   - owner: The object whose release ends the observation.
+    ///   - options: Options such as `.once`. A key is unique among the observations of the owner.
     ///   - fileID: The source file, for diagnostics.
     ///   - line: The source line, for diagnostics.
-    ///   - body: Called with the owner on the thread of each poster, so perhaps on several at once. Errors that it throws go
-    ///     to ``CenterHooks/failed``.
-    /// - Returns: The observation, to pause it or to end it before its owner is released.
-    /// - Throws: ``NameError`` if the names are strings and break a rule; nothing otherwise.
+    ///   - body: Called with the owner on the poster's thread, possibly on several threads concurrently. Errors that it
+    ///     throws are reported to ``CenterHooks/failed``.
+    /// - Returns: The observation, which can be paused, and ended before the owner is released.
+    /// - Throws: ``NameError`` if a string is not a valid name or pattern. Names and patterns that are already checked
+    ///   never throw.
     @discardableResult
     public func observe<Names: NotificationNames, Owner: AnyObject & Sendable>(
         _ names: Names, object: NotificationObject? = nil, owner: Owner,
@@ -78,7 +81,7 @@ extension LocalCenter {
             place: SourcePlace(fileID: fileID, line: line), receiver: .notifications(body))
     }
 
-    /// Observes a type of message for as long as the owner lives. See
+    /// Observes messages of a type until the owner is released. See
     /// ``observe(_:object:owner:options:fileID:line:using:)-(Names,_,_,_,_,_,_)``.
     @discardableResult
     public func observe<Owner: AnyObject & Sendable, Message: NotificationMessage>(

@@ -23,7 +23,7 @@ extension LocalCenter {
 
     /// Posts a notification to every matching observer.
     ///
-    /// - Throws: ``NameError`` if the name breaks a rule.
+    /// - Throws: ``NameError`` if the name is not valid.
     public func post(
         _ name: String, object: NotificationObject? = nil, payload: (any Sendable)? = nil
     ) throws(NameError) {
@@ -106,8 +106,8 @@ extension LocalCenter {
 }
 
 extension LocalCenter.State {
-    /// Admits one in 16 names without observers to the cache: names that are posted repeatedly are soon cached, while names
-    /// that are posted once rarely cost an insertion, which takes longer than the rest of the post.
+    /// Admits one in 16 names without observers to the cache: names that are posted repeatedly are soon cached, while
+    /// names that are posted once rarely cost an insertion, which takes longer than the rest of the post.
     mutating func admitsUnobservedName() -> Bool {
         unobservedPosts &+= 1
         return unobservedPosts % 16 == 0

@@ -24,7 +24,8 @@ extension LocalCenter {
     }
 
     private func finish(_ others: DeferredWork.Others, for observer: Observer) {
-        // The observer receives newer retained notifications as posts, so an outdated one must not be delivered after them.
+        // The observer receives newer retained notifications as posts, so an outdated one must not be delivered after
+        // them.
         for entry in others.retained where state.withLock({ $0.retained.contains(entry) }) {
             observer.deliver(entry.notification, in: self)
         }
@@ -135,7 +136,7 @@ extension CenterCore {
     }
 }
 
-// MARK: - Ending
+// MARK: - Removing
 
 extension LocalCenter {
     /// Ends an observation, unless it has ended.
@@ -154,8 +155,8 @@ extension LocalCenter {
         end(observer.registration, slot: observer.slot)
     }
 
-    /// Ends the observations of an owner. No call begins after this returns; a call that has begun on another thread may
-    /// still be running.
+    /// Ends the observations of an owner. No call begins after this returns; a call that has begun on another thread
+    /// may still be running.
     ///
     /// - Parameters:
     ///   - owner: The owner of the observations.
@@ -164,8 +165,8 @@ extension LocalCenter {
         removeObservations(of: owner, observing: nil, object: object)
     }
 
-    /// Ends the observations of these names of an owner. No call begins after this returns; a call that has begun on another
-    /// thread may still be running.
+    /// Ends the observations of these names of an owner. No call begins after this returns; a call that has begun on
+    /// another thread may still be running.
     ///
     /// - Parameters:
     ///   - owner: The owner of the observations.
@@ -194,8 +195,8 @@ extension LocalCenter {
         for observer in all { end(observer) }
     }
 
-    /// Ends the observations of released owners and instances. A post ends those that it reaches; this ends the others. It runs
-    /// after as many additions as there were observations at the last run.
+    /// Ends the observations of released owners and instances. A post ends those that it reaches; this ends the others.
+    /// It runs after as many additions as there were observations at the last run.
     func endOrphans() {
         let candidates = state.withLock { state in
             state.additionsUntilPruning = max(Self.smallestPruningInterval, state.core.registrationCount)

@@ -1,8 +1,10 @@
-/// A typed bridge for libraries with their own type of message: other posts are converted to that type, and observations
-/// are removed by name and object.
+/// A typed bridge for libraries with their own type of message: other posts are converted to that type, and
+/// observations are removed by name and object.
 extension LocalCenter {
-    /// Observes names for messages that are posted with ``post(_:object:message:)``. Other posts are
-    /// converted, and do not reach the observer if the result is nil.
+    /// Observes names for messages that are posted with ``post(_:object:message:)``.
+    ///
+    /// - Parameter convert: Converts the notification of any other post to a message. If it returns nil, the observer
+    ///   does not get the post.
     package func observe<Message: Sendable>(
         _ names: ObservedNames, object: NotificationObject?,
         converting convert: @escaping @Sendable (LocalNotification) -> Message?,
@@ -16,7 +18,8 @@ extension LocalCenter {
             names, object: object, place: SourcePlace(fileID: fileID, line: line), receiver: receiver)
     }
 
-    /// Observes names for messages, for as long as the owner lives. See ``observe(_:object:converting:fileID:line:using:)``.
+    /// Observes names for messages until the owner is released. See
+    /// ``observe(_:object:converting:fileID:line:using:)``.
     package func observe<Owner: AnyObject & Sendable, Message: Sendable>(
         _ names: ObservedNames, object: NotificationObject?, owner: Owner,
         converting convert: @escaping @Sendable (LocalNotification) -> Message?, fileID: StaticString, line: UInt,

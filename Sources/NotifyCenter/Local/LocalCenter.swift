@@ -13,9 +13,9 @@ import Synchronization
 /// try center.post("orders.created")
 /// ```
 ///
-/// All members may be called on any thread, also by an observer that is being called. No lock is held while observers run,
-/// and posts of different names do not wait for each other. A post does not call observers that are added after it began or
-/// end before it reaches them.
+/// All members may be called on any thread, also by an observer that is being called. No lock is held while observers
+/// run, and posts of different names do not wait for each other. A post does not call observers that are added after it
+/// began or end before it reaches them.
 public final class LocalCenter: Sendable {
     /// The center that all parts of a program share.
     public static let `default` = LocalCenter()

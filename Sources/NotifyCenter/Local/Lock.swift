@@ -1,10 +1,10 @@
 import Synchronization
 
-/// A mutex that the thread sanitizer understands.
+/// A mutex that the thread sanitizer supports.
 ///
-/// The sanitizer does not see into the library that `Mutex` comes from, so it reports everything under one as a race. In
-/// its build, which defines `THREAD_SANITIZER`, an atomic flag repeats the order of the mutex in instrumented code; on its
-/// own the flag would guard nothing. In every other build a `Lock` is a `Mutex`.
+/// The sanitizer does not instrument the library that contains `Mutex`, and reports accesses under a `Mutex` as races.
+/// In its builds, which define `THREAD_SANITIZER`, an atomic flag in instrumented code repeats the ordering of the
+/// mutex. The flag excludes nothing by itself. In all other builds a `Lock` is a `Mutex`.
 package struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
     private let mutex: Mutex<Value>
     #if THREAD_SANITIZER
@@ -30,10 +30,10 @@ package struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
         #endif
     }
 
-    /// Takes and releases the lock in the thread sanitizer's build; does nothing in every other build.
+    /// Acquires and releases the lock in builds for the thread sanitizer; does nothing in other builds.
     ///
-    /// The sanitizer does not see the order that a continuation establishes when it is resumed before its task suspends.
-    /// Called after the suspension, this establishes it again, from the last use of the lock before the resumption.
+    /// The sanitizer does not detect the ordering of a continuation that is resumed before its task suspends. A call
+    /// after the suspension orders the task after the last use of the lock before the resumption.
     @inline(__always)
     package func repeatOrderForSanitizer() {
         #if THREAD_SANITIZER

@@ -10,13 +10,13 @@
 /// center.post(OrderPaid(order: 17))
 /// ```
 ///
-/// Observers of the name also receive it, as the payload of a ``LocalNotification``, and observers of the type also receive
-/// notifications posted by name with a payload of the type.
+/// Observers of the name also receive it, as the payload of a ``LocalNotification``, and observers of the type also
+/// receive notifications posted by name with a payload of the type.
 ///
 /// By default the name consists of the module and the type, such as `Shop.OrderPaid`, so **renaming or moving the type
-/// renames its messages**: observers of the old name, or of a pattern that matched it, receive nothing any more, without a
-/// compiler error. Declare a name if the messages are observed by name. Declare it as a `static let` if they are posted
-/// often, because the default is looked up for each post.
+/// renames its messages**: observers of the old name, or of a pattern that matched it, receive nothing any more,
+/// without a compiler error. Declare a name if the messages are observed by name. Declare it as a `static let` if they
+/// are posted often, because the default is looked up for each post.
 public protocol NotificationMessage: Sendable {
     /// The name. A declared name does not change when the type is renamed.
     static var notificationName: NotificationName { get }
@@ -26,7 +26,7 @@ public protocol NotificationMessage: Sendable {
 }
 
 extension NotificationMessage {
-    /// The module and the type, such as `Shop.OrderPaid`. Changes when the type is renamed or moved.
+    /// The name of the module and the type, such as `Shop.OrderPaid`. Changes when the type is renamed or moved.
     public static var notificationName: NotificationName { TypeNames.shared.name(of: Self.self) }
 
     /// No object.
@@ -48,8 +48,8 @@ private final class TypeNames: Sendable {
         }
     }
 
-    /// Generic arguments and private types have dots, spaces and brackets in them, which are no part of a token. A name that
-    /// is too long still works within the process.
+    /// Replaces the dots and spaces of generic arguments and private types, which are not allowed in a token. A name
+    /// that exceeds the length limit works within the process.
     private static func makeName(of type: Any.Type) -> NotificationName {
         var depth = 0
         let characters = String(reflecting: type).map { character -> Character in

@@ -1,13 +1,13 @@
-/// What can be observed by name: a name, a pattern, a string with either, or an array of several. A name that several
-/// elements match is delivered once.
+/// A type that represents observable names: a name, a pattern, a string with either, or an array of these. A post whose
+/// name matches several elements is delivered once.
 ///
-/// A ``NotificationName`` and a ``NamePattern`` have been checked, so observing them throws nothing. A `String` is checked as
-/// the observation begins, which therefore needs `try`.
+/// A ``NotificationName`` and a ``NamePattern`` are already checked, so observing them does not throw. A `String` is
+/// checked when the observation begins, which therefore needs `try`.
 public protocol NotificationNames<Failure>: Sendable {
-    /// What breaking a rule throws: ``NameError`` for strings, `Never` for what has been checked.
+    /// The error for an invalid name: ``NameError`` for strings, `Never` for types that are already checked.
     associatedtype Failure: Error = Never
 
-    /// The names, as a center looks for them.
+    /// The checked names.
     var observedNames: ObservedNames { get throws(Failure) }
 }
 
@@ -28,7 +28,7 @@ public struct ObservedNames: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Whether a name is one of them.
+    /// Returns whether the name is one of these names or matches one of these patterns.
     public func matches(_ name: NotificationName) -> Bool {
         switch kind {
         case .name(let own): own == name
@@ -43,27 +43,27 @@ extension NotificationName: NotificationNames {
 }
 
 extension NamePattern: NotificationNames {
-    /// All names that the pattern matches.
+    /// The names that the pattern matches.
     public var observedNames: ObservedNames {
-        // One name is the same however it was written.
+        // A pattern without wildcards equals the name with the same text.
         isExact ? NotificationName(unchecked: string).observedNames : ObservedNames(kind: .patterns([self]))
     }
 }
 
 extension String: NotificationNames {
-    /// All names that the string matches as a ``NamePattern``.
+    /// The names that the string matches as a ``NamePattern``.
     ///
-    /// - Throws: ``NameError`` if it breaks a rule.
+    /// - Throws: ``NameError`` if the string is not a valid name or pattern.
     public var observedNames: ObservedNames {
         get throws(NameError) { try NamePattern(self).observedNames }
     }
 }
 
 extension Array: NotificationNames where Element: NotificationNames {
-    /// What its elements throw.
+    /// The error of an invalid element.
     public typealias Failure = Element.Failure
 
-    /// All names that an element matches.
+    /// The names that any element matches.
     public var observedNames: ObservedNames {
         get throws(Element.Failure) {
             if count == 1 { return try self[0].observedNames }
@@ -80,6 +80,6 @@ extension Array: NotificationNames where Element: NotificationNames {
 }
 
 extension NotificationNames where Self == NamePattern {
-    /// Every name.
+    /// A pattern that matches every name.
     public static var every: NamePattern { .everyName }
 }

@@ -1,8 +1,8 @@
-/// What a notification concerns, so that observers can ask for this alone: a text, a value, or one very instance.
+/// The object that a notification concerns: a text, a value, or an instance. Observers may register for one object.
 ///
-/// Texts are equal if their bytes are, values if `==` says so, and instances if they are the same. A center never keeps an
-/// instance alive: an observation of one that is gone is never called again, also not if another object comes to live at
-/// the same address.
+/// Texts are equal if their bytes are equal, values if `==` returns true, and instances if they are identical. A center
+/// does not keep the instances that it observes alive. An observation of a released instance is never called again,
+/// even if a new object is allocated at the same address.
 ///
 /// ```swift
 /// let paid = try center.observe("orders.paid", object: "order-17") { print($0.name) }
@@ -10,26 +10,26 @@
 /// ```
 public struct NotificationObject: Sendable {
     let key: ObjectKey
-    /// The instance, or what holds the value, or nothing if it is a text. The key tells which: an enumeration would say it
-    /// better, but plain fields are copied several times as fast, and every post copies them.
+    /// The instance, or the box of the value, or nil for a text, depending on the kind of `key`. Not an enumeration,
+    /// because plain fields are copied several times as fast, and every post copies them.
     let reference: (any AnyObject & Sendable)?
 
-    /// An object that is equal to others with the same text.
+    /// Creates an object that is equal to objects with the same text.
     public init(_ text: String) {
         key = ObjectKey(text: text)
         reference = nil
     }
 
-    /// An object that is equal to others with an equal value.
+    /// Creates an object that is equal to objects with an equal value.
     ///
-    /// The value's `==` and `hash(into:)` must not use a center or a ``PostQueue``: a center compares the objects of retained
-    /// notifications, and a queue those of what waits, under its lock, so that such a use stops the program or waits for
-    /// ever. What else the value does, also as it goes, is free to use them.
+    /// The value's `==` and `hash(into:)` must not use a center or a ``PostQueue``: a center compares the objects of
+    /// retained notifications under its lock, and a queue those of pending notifications. Such a use traps or
+    /// deadlocks. Other code of the value, such as a deinitializer, may use them.
     public init(value: some Hashable & Sendable) {
         self.init(unsafeValue: value)
     }
 
-    /// An object that is equal to this very instance only.
+    /// Creates an object that is equal only to objects of the same instance.
     public init(instance: some AnyObject & Sendable) {
         self.init(anyInstance: instance)
     }
@@ -40,29 +40,29 @@ public struct NotificationObject: Sendable {
         reference = instance
     }
 
-    /// An object of a value whose type may not be sendable.
+    /// Creates an object of a value whose type may not be `Sendable`.
     ///
-    /// The value is copied and compared on the threads of posters and observers, nothing else: its `==` and its hash must
-    /// be fit for that.
+    /// The value is copied and compared on the threads of posters and observers, and not accessed otherwise. Its `==`
+    /// and `hash(into:)` must be safe to call on any thread.
     package init(unsafeValue value: some Hashable) {
         key = ObjectKey(.value, hash: UInt64(truncatingIfNeeded: value.hashValue))
         reference = HashableBox(value)
     }
 
-    /// The text, the value or the instance, whatever it is.
+    /// The text, the value, or the instance.
     package var anyContent: Any {
         if let box { return box.anyValue }
         if let instance { return instance }
         return key.text
     }
 
-    /// The text, if it is one.
+    /// The text, or nil for a value or an instance.
     public var text: String? { key.kind == .text ? key.text : nil }
 
-    /// The instance, if it is one.
+    /// The instance, or nil for a text or a value.
     public var instance: (any AnyObject & Sendable)? { key.kind == .instance ? reference : nil }
 
-    /// The value, if it is one of this type.
+    /// Returns the value, or nil if this is not a value of that type.
     public func value<Value: Hashable & Sendable>(as type: Value.Type = Value.self) -> Value? {
         (box as? HashableBox<Value>)?.value
     }
@@ -71,38 +71,39 @@ public struct NotificationObject: Sendable {
 }
 
 extension NotificationObject: ExpressibleByStringInterpolation {
-    /// An object that is equal to others with the same text.
+    /// Creates an object that is equal to objects with the same text.
     public init(stringLiteral text: String) {
         self.init(text)
     }
 }
 
 extension NotificationObject: Hashable {
-    /// Texts are equal if their bytes are, values if `==` says so, instances if they are the same.
+    /// Returns whether two objects are equal: texts by their bytes, values by `==`, instances by identity.
     public static func == (left: NotificationObject, right: NotificationObject) -> Bool {
         guard left.key.isSame(as: right.key) else { return false }
         guard let box = left.box, let other = right.box else { return left.reference === right.reference }
         return box.isEqual(to: other)
     }
 
-    /// Feeds the object's hash to the hasher.
+    /// Hashes the object.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(key.hash)
     }
 }
 
 extension NotificationObject: CustomStringConvertible {
-    /// For people to read.
+    /// A description for diagnostics.
     public var description: String {
         if let box { return box.description }
         return instance.map { "\(type(of: $0))@\(ObjectIdentifier($0))" } ?? key.text
     }
 }
 
-// MARK: - As a key
+// MARK: - Keys
 
-/// What a center finds an object by. Equal objects have the same key; different values may have the same as well, and so
-/// may an instance that lives where another one lived. ``ObjectFilter`` tells those apart. It holds no instance.
+/// The key by which a center looks up an object. Equal objects have equal keys. Different values may have equal keys,
+/// and so may an instance and an earlier one at the same address: ``ObjectFilter`` distinguishes them. A key holds no
+/// reference to an instance.
 struct ObjectKey: Sendable {
     enum Kind: UInt8, Sendable {
         case text
@@ -111,7 +112,7 @@ struct ObjectKey: Sendable {
     }
 
     let hash: UInt64
-    /// Empty if it is not a text.
+    /// The text, or empty for a value or an instance.
     let text: String
     let kind: Kind
 
@@ -134,7 +135,8 @@ struct ObjectKey: Sendable {
         hash == other.hash && kind == other.kind && text.hasSameBytes(as: other.text)
     }
 
-    /// Hands out the bytes that stand for the object in the core. Those of a text begin with no byte that begins the others.
+    /// Calls the closure with the bytes that identify the object in the core. The bytes 0xFE and 0xFF do not occur in
+    /// the UTF-8 of a text, so the three kinds never have equal bytes.
     func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         if kind == .text { return text.withUTF8Bytes(body) }
         let mark: UInt64 = kind == .value ? 0xFEFE_FEFE_FEFE_FEFE : 0xFFFF_FFFF_FFFF_FFFF
@@ -143,12 +145,13 @@ struct ObjectKey: Sendable {
     }
 }
 
-/// What an observer asks for, where the key alone does not tell: it must be this value, or this instance, which may be gone.
+/// The exact comparison with an observer's object, where equal keys do not suffice: the value, or a weak reference to
+/// the instance.
 enum ObjectFilter: Sendable {
     case value(any ObjectValue)
     case instance(WeakReference)
 
-    /// Nothing for a text, whose key is itself.
+    /// Returns nil for a text, whose key is exact.
     init?(_ object: NotificationObject?) {
         guard let object else { return nil }
         if let box = object.box {
@@ -160,8 +163,8 @@ enum ObjectFilter: Sendable {
         }
     }
 
-    /// Whether the object of a post with the same key is the one that is meant. While the poster holds an instance, the
-    /// address is that instance's; the one that is meant is this one if it is still there.
+    /// Returns whether the object of a post with an equal key is equal. An instance at the address of a released one is
+    /// not, because the weak reference is then nil.
     func accepts(_ object: NotificationObject?) -> Bool {
         switch self {
         case .value(let box): object?.box.map { box.isEqual(to: $0) } ?? false
@@ -183,7 +186,7 @@ extension ObjectFilter: CustomStringConvertible {
     }
 }
 
-/// A reference that does not keep its object.
+/// A weak reference to an object.
 final class WeakReference: Sendable {
     weak let object: (any AnyObject & Sendable)?
 
@@ -192,7 +195,7 @@ final class WeakReference: Sendable {
     }
 }
 
-/// A value of any type that can be compared.
+/// A value of any type, with type-erased equality.
 protocol ObjectValue: AnyObject, Sendable, CustomStringConvertible {
     var anyValue: Any { get }
 

@@ -1,6 +1,6 @@
 extension Observation {
-    /// Tells whether the observation goes on, as ``isActive`` does, without keeping its center: for observers, which the
-    /// center keeps.
+    /// A closure that returns ``isActive`` and holds the center weakly. Observers, which the center holds, can capture
+    /// it without a reference cycle.
     package var activity: @Sendable () -> Bool {
         { [weak center, registration, slot] in
             guard let center else { return false }

@@ -5,14 +5,14 @@ public struct Observation: Sendable {
     let registration: UInt64
     let slot: Int32
 
-    /// Ends the observation and drops its buffered notifications. No call begins after this returns, not even for posts in
-    /// progress; a call that has begun on another thread may still be running. Ending it again does nothing.
+    /// Ends the observation and drops its buffered notifications. No call begins after this returns, not even for posts
+    /// in progress; a call that has begun on another thread may still be running. Ending it again does nothing.
     public func cancel() {
         center.end(registration, slot: slot)
     }
 
-    /// Stops delivery of later posts until ``resume()``. Posts in between are not delivered later. Notifications that are
-    /// already buffered for the observer, or for a reader, are still delivered.
+    /// Stops delivery of later posts until ``resume()``. Posts in between are not delivered later. Notifications that
+    /// are already buffered for the observer, or for a reader, are still delivered.
     public func pause() {
         observer?.setPaused(true)
     }
@@ -22,8 +22,8 @@ public struct Observation: Sendable {
         observer?.setPaused(false)
     }
 
-    /// Whether it has not ended; also true while it is paused. The observation of a released owner ends at the next post that
-    /// reaches it, or when the center removes such observations.
+    /// Whether it has not ended; also true while it is paused. The observation of a released owner ends at the next
+    /// post that reaches it, or when the center removes such observations.
     public var isActive: Bool { observer != nil }
 
     /// The number of notifications dropped because the observer's buffer was full; 0 without a buffer.
@@ -43,7 +43,7 @@ public struct Observation: Sendable {
 ///
 /// A token may be used and released on any thread. It keeps its center alive.
 public final class ObservationToken: Sendable {
-    /// The observation that ends with the token.
+    /// The observation that the token ends.
     public let observation: Observation
 
     init(_ observation: Observation) {

@@ -28,9 +28,9 @@ public struct ObservationOptions: Sendable {
         return options
     }
 
-    /// Replaces an earlier observation with the same key and the same owner, or none. The replacement is atomic: no post
-    /// reaches both observations or neither. A post that began before still calls the earlier observation, even if that is
-    /// cancelled meanwhile, unless it is buffered or rate-limited; its pending notifications are dropped.
+    /// Replaces an earlier observation with the same key and the same owner, or none. The replacement is atomic: no
+    /// post reaches both observations or neither. A post that began before still calls the earlier observation, even if
+    /// that is cancelled meanwhile, unless it is buffered or rate-limited; its pending notifications are dropped.
     ///
     /// The keys of observations without an owner share one namespace in the center, so use unique ones such as
     /// `"com.example.feed.progress"`.
@@ -54,8 +54,8 @@ public struct ObservationOptions: Sendable {
 // MARK: - Filters
 
 extension ObservationOptions {
-    /// Delivers only notifications that a closure accepts. Others are not buffered, do not end an observation with `.once`, and
-    /// do not count for ``throttled(for:latest:clock:)``. With several filters, all must accept.
+    /// Delivers only notifications that a closure accepts. Others are not buffered, do not end an observation with
+    /// `.once`, and do not count for ``throttled(for:latest:clock:)``. With several filters, all must accept.
     ///
     /// ```swift
     /// let token = try center.observe("orders.*", options: .filter { $0.payload is OrderPaid }) { print($0.name) }
@@ -74,7 +74,9 @@ extension ObservationOptions {
     /// Delivers only messages of a type that a closure accepts. See ``filter(_:)``.
     ///
     /// ```swift
-    /// let token = center.observe(OrderPaid.self, options: .filter(OrderPaid.self) { $0.amount > 100 }) { print($0.order) }
+    /// let token = center.observe(OrderPaid.self, options: .filter(OrderPaid.self) { $0.amount > 100 }) {
+    ///     print($0.order)
+    /// }
     /// ```
     public static func filter<Message: Sendable>(
         _ type: Message.Type, _ isIncluded: @escaping @Sendable (Message) -> Bool

@@ -196,10 +196,11 @@ extension Observer {
         }
     }
 
-    /// Calls `body` with the owner, if any, if the observer may be called now. Ends the observer if this is its last call, or if
-    /// its owner or observed instance was released.
+    /// Calls `body` with the owner, if any, if the observer may be called now. Ends the observer if this is its last
+    /// call, or if its owner or observed instance was released.
     ///
-    /// - Parameter notification: Evaluated for filters, and for rate-limited observers, which may be called with it later.
+    /// - Parameter notification: Evaluated for filters, and for rate-limited observers, which may be called with it
+    ///   later.
     @inline(__always)
     func callIfAllowed(
         _ notification: @autoclosure () -> LocalNotification, object: NotificationObject?, in center: LocalCenter,

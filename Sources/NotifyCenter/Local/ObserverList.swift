@@ -12,8 +12,9 @@ final class ObserverList: Sendable {
         forEach { $0.deliver(notification, in: center) }
     }
 
-    /// Delivers the message to observers of its type, and a notification, created on demand, to the others. The parts of the
-    /// post are separate parameters, because a generic type of them would be looked up at run time for each post.
+    /// Delivers the message to observers of its type, and a notification, created on demand, to the others. The parts
+    /// of the post are separate parameters, because a generic type of them would be looked up at run time for each
+    /// post.
     @inline(__always)
     func deliver<Message: Sendable>(
         _ message: Message, name: NotificationName, object: NotificationObject?, in center: LocalCenter

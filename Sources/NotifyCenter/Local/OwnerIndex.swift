@@ -1,4 +1,5 @@
-/// The observations of each owner, as linked lists over the observers' slots, so that adding and removing take constant time.
+/// The observations of each owner, as linked lists over the observers' slots, so that adding and removing take constant
+/// time.
 struct OwnerIndex {
     private struct Record {
         var first: Int32
@@ -24,7 +25,7 @@ struct OwnerIndex {
         records[owner]?.first
     }
 
-    /// The slots, the last added first.
+    /// The slots of an owner's observers, the last added first.
     func all(of owner: ObjectIdentifier) -> [Int32] {
         var slots: [Int32] = []
         var slot = records[owner]?.first ?? -1

@@ -2,15 +2,15 @@ import Synchronization
 
 /// A cache of the observers of each name, so that a post does not take the center's lock.
 ///
-/// Names are distributed over shards. A shard is locked by one thread at a time, for the duration of a look-up; no thread
-/// blocks on it. A thread that finds a shard locked resolves the name in the center, which is slower and always current. A
-/// registration invalidates entries before it returns: it removes them itself, or marks a locked shard as outdated, and the
-/// thread that holds the lock empties the shard before it unlocks it.
+/// Names are distributed over shards. A shard is locked by one thread at a time, for the duration of a look-up; no
+/// thread blocks on it. A thread that finds a shard locked resolves the name in the center, which is slower and always
+/// current. A registration invalidates entries before it returns: it removes them itself, or marks a locked shard as
+/// outdated, and the thread that holds the lock empties the shard before it unlocks it.
 ///
 /// Entries are inserted and removed under the center's lock, so that an inserted entry is current.
 ///
-/// `@unchecked Sendable`: `memory` never changes. In the shards that it points to, the state is atomic, and the table is only
-/// accessed by the thread that holds the shard's lock.
+/// `@unchecked Sendable`: `memory` never changes. In the shards that it points to, the state is atomic, and the table
+/// is only accessed by the thread that holds the shard's lock.
 struct PostCache: ~Copyable, @unchecked Sendable {
     enum Lookup {
         case miss
@@ -19,7 +19,7 @@ struct PostCache: ~Copyable, @unchecked Sendable {
     }
 
     private static let shardCount = 128
-    /// Two cache lines each, so that threads that use different shards share none: processors fetch them in pairs.
+    /// Two cache lines each, so that different shards share none: processors prefetch cache lines in pairs.
     private static let shardStride = 128
 
     private let memory: UnsafeMutableRawPointer
@@ -42,7 +42,7 @@ struct PostCache: ~Copyable, @unchecked Sendable {
 
     @inline(__always)
     private func shard(of name: NotificationName) -> Shard {
-        // The upper bits: the table of a shard uses the lower ones.
+        // The upper bits, because the table of a shard uses the lower ones.
         shard(Int(truncatingIfNeeded: name.hash >> 57))
     }
 
@@ -77,8 +77,8 @@ extension PostCache {
         return dropped
     }
 
-    /// Removes the entries that a registration of these names and this object invalidates, or marks their shard as outdated.
-    /// The removed lists must be released without a lock.
+    /// Removes the entries that a registration of these names and this object invalidates, or marks their shard as
+    /// outdated. The removed lists must be released without a lock.
     func drop(_ names: ObservedNames, object: ObjectKey?, into dropped: inout PostTable.Dropped) {
         switch names.kind {
         case .name(let name):

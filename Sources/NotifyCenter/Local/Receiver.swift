@@ -2,9 +2,9 @@
 struct Receiver: Sendable {
     typealias Owner = any AnyObject & Sendable
 
-    /// Called if there is no owner.
+    /// Called if the observer has no owner.
     var call: @Sendable (LocalNotification) throws -> Void = { _ in }
-    /// Called with the owner.
+    /// Called with the owner, if there is one.
     var callOwned: @Sendable (Owner, LocalNotification) throws -> Void = { _, _ in }
     /// Set if it observes a type of message.
     var messages: (any MessageReceiving)?
@@ -12,7 +12,7 @@ struct Receiver: Sendable {
     var queue: (any ObserverQueue)?
 }
 
-/// A buffer in which a post can wait for room.
+/// A buffer in which a post can wait for space.
 protocol PostWaiter: AnyObject, Sendable {
     /// Called when the post stops waiting. Its elements that are not in the buffer are dropped.
     func withdraw(_ post: WaitingPost)

@@ -3,7 +3,7 @@ public struct SourcePlace: Sendable, CustomStringConvertible {
     /// The file, as `Module/File.swift`.
     public let fileID: StaticString
 
-    /// The line in it.
+    /// The line number.
     public let line: UInt
 
     /// `Module/File.swift:12`.

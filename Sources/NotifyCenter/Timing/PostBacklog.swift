@@ -1,11 +1,12 @@
 import DequeModule
 
-/// What waits in a ``PostQueue``. Decides what is coalesced and what is posted next; posts nothing.
+/// The pending notifications of a ``PostQueue``. Decides which are coalesced and which is posted next; the caller
+/// posts.
 struct PostBacklog: Sendable {
-    /// What makes a notification equal to one that waits.
+    /// The criteria by which a notification is equal to a pending one.
     struct Equality: Sendable {
         var coalescing: PostQueue.Coalescing
-        /// If not nil, only equal to what was added with an equal key.
+        /// If not nil, the notification is equal only to those added with an equal key.
         var key: NotificationObject?
 
         static let nothing = Equality(coalescing: .nothing)
@@ -14,7 +15,7 @@ struct PostBacklog: Sendable {
     /// The outcome of adding a notification.
     struct Addition {
         var outcome: PostQueue.Outcome
-        /// What was dropped for it.
+        /// The notifications that were dropped.
         var dropped: [LocalNotification] = []
     }
 
@@ -28,7 +29,7 @@ struct PostBacklog: Sendable {
     private var soon: Deque<Entry> = []
     private var idle: Deque<Entry> = []
     private var lastSerial: UInt64 = 0
-    /// What came later than this waits for the next turn.
+    /// The last serial of the current turn. Later entries wait for the next turn.
     private var turnEnd: UInt64 = 0
     private var isTurnIdle = false
 
@@ -68,7 +69,9 @@ struct PostBacklog: Sendable {
 // MARK: - Coalescing
 
 extension PostBacklog {
-    /// Coalesces a notification with the first one that is equal, if there is one.
+    /// Coalesces a notification with pending ones that are equal.
+    ///
+    /// - Returns: The outcome, or nil if none is equal.
     private mutating func coalesce(
         _ notification: LocalNotification, _ style: PostQueue.PostingStyle, _ equality: Equality,
         keeping: PostQueue.Keeping
@@ -85,7 +88,8 @@ extension PostBacklog {
         var dropped: [LocalNotification] = []
         if keeping == .latest { dropped.append(idle[first].replace(by: notification)) }
         dropped += Self.remove(from: &idle, matching: notification, equality, after: idle[first].serial)
-        // The first is where it was: only what came after it was removed. If it has become urgent, it moves.
+        // The index of the first entry is still valid, because only later ones were removed. If the new notification is
+        // urgent, the entry moves to the urgent ones.
         if style == .soon {
             let urgent = idle.remove(at: first)
             append(urgent.notification, key: urgent.key, .soon)
@@ -123,13 +127,15 @@ extension PostBacklog.Entry {
 // MARK: - Turns
 
 extension PostBacklog {
-    /// What waits now is what ``next()`` hands out until the next call: what is urgent, or if nothing is, the rest.
+    /// Begins a turn. ``next()`` returns the urgent notifications that are pending now, or if there are none, the idle
+    /// ones.
     mutating func beginTurn() {
         turnEnd = lastSerial
         isTurnIdle = soon.isEmpty
     }
 
-    /// Takes out the next one of this turn. One that is idle gives way as soon as there is something urgent.
+    /// Removes and returns the next notification of this turn. An idle turn ends as soon as an urgent notification is
+    /// pending.
     mutating func next() -> LocalNotification? {
         if !isTurnIdle { return Self.takeFirst(of: &soon, until: turnEnd) }
         return soon.isEmpty ? Self.takeFirst(of: &idle, until: turnEnd) : nil

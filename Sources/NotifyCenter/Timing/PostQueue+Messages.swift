@@ -1,10 +1,10 @@
 extension PostQueue {
-    /// Posts a message now or later. Every message is posted.
+    /// Enqueues a message. Messages are not coalesced.
     ///
     /// - Parameters:
-    ///   - message: What to post.
-    ///   - object: What it concerns, if not what the message itself says.
-    ///   - style: When.
+    ///   - message: The message.
+    ///   - object: The object that the post concerns. If nil, the object of the message.
+    ///   - style: When to post it.
     /// - Returns: The outcome.
     @discardableResult
     public func enqueue<Message: NotificationMessage>(
@@ -13,12 +13,12 @@ extension PostQueue {
         enqueue(LocalNotification(message, object: object), style, .nothing, keeping: .latest)
     }
 
-    /// Posts a message now or later, in place of one of the same type and object that waits and was enqueued in this way.
+    /// Enqueues a message in place of a pending one of the same type and object that was enqueued with this method.
     ///
     /// - Parameters:
-    ///   - message: What to post. It takes the position of the one that it replaces.
-    ///   - object: What it concerns, if not what the message itself says.
-    ///   - style: When. Of replaced messages, the most urgent says when the last one is posted.
+    ///   - message: The message. It takes the position of the one that it replaces.
+    ///   - object: The object that the post concerns. If nil, the object of the message.
+    ///   - style: When to post it. If messages are replaced, the most urgent style applies.
     /// - Returns: The outcome.
     @discardableResult
     public func enqueueLatest<Message: NotificationMessage>(
@@ -28,18 +28,18 @@ extension PostQueue {
         return enqueueLatest(message, key: key, object: object, style)
     }
 
-    /// Posts a message now or later, in place of one that waits and is equal in one property: of the messages with the same
-    /// value, object and type that were enqueued with this property, the last is posted.
+    /// Enqueues a message in place of a pending one that has an equal property. Of all pending messages with the same
+    /// type, object and value of the property that were enqueued with this property, only the last is posted.
     ///
     /// ```swift
     /// queue.enqueueLatest(ProgressChanged(download: 7, percent: 30), per: \.download)
     /// ```
     ///
     /// - Parameters:
-    ///   - message: What to post. It takes the position of the one that it replaces.
-    ///   - path: The property that makes messages equal. Its `==` and `hash(into:)` must not use a center or a queue.
-    ///   - object: What it concerns, if not what the message itself says.
-    ///   - style: When. Of replaced messages, the most urgent says when the last one is posted.
+    ///   - message: The message. It takes the position of the one that it replaces.
+    ///   - path: The property to compare. Its `==` and `hash(into:)` must not use a center or a queue.
+    ///   - object: The object that the post concerns. If nil, the object of the message.
+    ///   - style: When to post it. If messages are replaced, the most urgent style applies.
     /// - Returns: The outcome.
     @discardableResult
     public func enqueueLatest<Message: NotificationMessage, Value: Hashable & Sendable>(
@@ -58,7 +58,7 @@ extension PostQueue {
     }
 }
 
-/// What makes messages equal: the value of a property.
+/// The key of messages that replace each other: a property and its value.
 private struct MessageKey<Value: Hashable & Sendable>: Hashable, Sendable {
     let path: any AnyKeyPath & Sendable
     let value: Value

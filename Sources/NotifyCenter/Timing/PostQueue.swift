@@ -1,9 +1,9 @@
 /// A queue that posts at the end of an executor's current turn, and can coalesce equal notifications.
 ///
-/// Enqueued notifications wait for the end of the current turn of an executor, such as the main queue, and are posted there,
-/// first in, first out. ``enqueue(_:object:_:)`` posts every message. ``enqueueLatest(_:object:_:)`` replaces a pending message of
-/// the same type, so that many changes within one turn reach the observers once, with the last contents;
-/// ``enqueueLatest(_:per:object:_:)`` does so for messages that are equal in one property:
+/// Enqueued notifications wait for the end of the current turn of an executor, such as the main queue, and are posted
+/// there, first in, first out. ``enqueue(_:object:_:)`` posts every message. ``enqueueLatest(_:object:_:)`` replaces a
+/// pending message of the same type, so that many changes within one turn reach the observers once, with the last
+/// contents; ``enqueueLatest(_:per:object:_:)`` does so for messages that are equal in one property:
 ///
 /// ```swift
 /// let queue = PostQueue(center: center) { DispatchQueue.main.async(execute: $0) }
@@ -14,17 +14,19 @@
 /// }
 /// ```
 ///
-/// The queue passes the executor one job for each turn with pending notifications. Notifications that are enqueued while that
-/// job posts are posted in the next turn. Pending notifications, with payload and object, are retained, and are posted even
-/// if the queue is released. Several queues may post to one center. All members may be called on any thread, also by observers, but not by the `==` and
-/// `hash(into:)` of a value that is an object or a key: see ``NotificationObject/init(value:)``.
+/// The queue passes the executor one job for each turn with pending notifications. Notifications that are enqueued
+/// while that job posts are posted in the next turn. Pending notifications, with payload and object, are retained, and
+/// are posted even if the queue is released. Several queues may post to one center. All members may be called on any
+/// thread, also by observers, but not by the `==` and `hash(into:)` of a value that is an object or a key: see
+/// ``NotificationObject/init(value:)``.
 ///
-/// Notifications that are enqueued by name are coalesced on request, as Foundation's `NotificationQueue` does: see ``enqueue(_:_:coalescing:keeping:)``.
+/// Notifications that are enqueued by name are coalesced on request, as Foundation's `NotificationQueue` does: see
+/// ``enqueue(_:_:coalescing:keeping:)``.
 public final class PostQueue: Sendable {
-    /// Runs a job later, and not within the call: `{ DispatchQueue.main.async(execute: $0) }`.
+    /// A closure that schedules a job and returns before the job runs: `{ DispatchQueue.main.async(execute: $0) }`.
     public typealias Executor = @Sendable (_ job: @escaping @Sendable () -> Void) -> Void
 
-    /// When to post.
+    /// The time at which a notification is posted.
     public enum PostingStyle: Sendable, Hashable {
         /// Before ``PostQueue/enqueue(_:_:coalescing:keeping:)`` returns, on the caller's thread. Equal pending
         /// notifications are dropped.
@@ -39,7 +41,7 @@ public final class PostQueue: Sendable {
 
     /// The properties to compare. Notifications are coalesced if all of them are equal.
     public struct Coalescing: OptionSet, Sendable, Hashable {
-        /// The bits.
+        /// The raw bits.
         public let rawValue: UInt8
 
         /// Creates a set from its bits.
@@ -53,11 +55,11 @@ public final class PostQueue: Sendable {
         /// The objects. Notifications without an object are equal in this respect.
         public static let object = Coalescing(rawValue: 2)
 
-        /// No notification is coalesced.
+        /// No property: notifications are not coalesced.
         public static let nothing: Coalescing = []
     }
 
-    /// Which one of coalesced notifications is posted, at the first one's position in the queue.
+    /// The one of several coalesced notifications that is posted, at the position of the first.
     public enum Keeping: Sendable, Hashable {
         /// The first enqueued, as Foundation documents.
         case first
@@ -77,7 +79,7 @@ public final class PostQueue: Sendable {
         /// It was coalesced with a pending one.
         case coalesced
 
-        /// It will not be posted: the queue is full.
+        /// The notification is not posted, because the queue is full.
         case refused
     }
 
@@ -138,7 +140,7 @@ public final class PostQueue: Sendable {
     public var refusedCount: Int { state.withLock { $0.refusedCount } }
 }
 
-// MARK: - In and out
+// MARK: - Enqueueing
 
 extension PostQueue {
     /// Posts a notification now or later, and coalesces it with equal pending ones if `coalescing` is not empty.
@@ -146,8 +148,8 @@ extension PostQueue {
     /// - Parameters:
     ///   - notification: The notification to post.
     ///   - style: When to post. The most urgent style of coalesced notifications applies.
-    ///   - coalescing: The properties to compare with pending notifications, whatever those were enqueued with. One of the
-    ///     equal notifications is posted, and the others are dropped.
+    ///   - coalescing: The properties to compare with pending notifications, whatever those were enqueued with. One of
+    ///     the equal notifications is posted, and the others are dropped.
     ///   - keeping: Which of them is posted.
     /// - Returns: The outcome.
     @discardableResult
@@ -158,7 +160,7 @@ extension PostQueue {
         enqueue(notification, style, PostBacklog.Equality(coalescing: coalescing), keeping: keeping)
     }
 
-    /// Posts a notification now or later. See ``enqueue(_:_:coalescing:keeping:)``.
+    /// Enqueues a notification. See ``enqueue(_:_:coalescing:keeping:)``.
     @discardableResult
     public func enqueue(
         _ name: NotificationName, object: NotificationObject? = nil, payload: (any Sendable)? = nil,
@@ -210,8 +212,8 @@ extension PostQueue {
         executor { self.runTurn() }
     }
 
-    /// Posts the notifications that were pending at the end of the turn. Each is removed only when it is posted, so that
-    /// observers can still drop later ones or coalesce with them.
+    /// Posts the notifications that were pending at the end of the turn. Each is removed only when it is posted, so
+    /// that observers can still drop later ones or coalesce with them.
     private func runTurn() {
         state.withLock { $0.backlog.beginTurn() }
         while let notification = state.withLock({ $0.backlog.next() }) { post(notification) }

@@ -1,8 +1,8 @@
-/// Decides which notifications an observer is called with, and when. A pure state machine: it reads no clock, and times are
-/// arguments, measured from a fixed start.
+/// Decides which notifications an observer is called with, and when. A pure state machine: it reads no clock, and times
+/// are arguments, measured from a fixed start.
 ///
-/// The caller has one timer. It starts the timer on ``Arrival/startTimer``, and the timer then calls ``timerIsDue(at:)``
-/// repeatedly until that returns ``TimerStep/stop``.
+/// The caller has one timer. It starts the timer on ``Arrival/startTimer``, and the timer then calls
+/// ``timerIsDue(at:)`` repeatedly until that returns ``TimerStep/stop``.
 struct RateLimitState: Sendable {
     enum Rule: Sendable {
         /// Delivers the last notification, once none has arrived for this time.
@@ -22,7 +22,7 @@ struct RateLimitState: Sendable {
 
     /// What to do with a notification that has arrived.
     enum Arrival {
-        /// Call the observer with it.
+        /// Call the observer.
         case deliver
         /// Nothing: it is pending, or dropped.
         case nothing
@@ -83,7 +83,7 @@ extension RateLimitState {
         return (.startTimer, dropped)
     }
 
-    /// The timer has started, has slept, or has called the observer.
+    /// Must be called when the timer starts, and after each of its steps.
     mutating func timerIsDue(at now: Duration) -> TimerStep {
         guard !isClosed, let notification = pending.take() else {
             timer = .stopped

@@ -1,5 +1,5 @@
-/// Applies a rate limit to the calls of one observer. A task exists only while a notification is pending, and retains the
-/// observer and the center only during a call.
+/// Applies a rate limit to the calls of one observer. A task exists only while a notification is pending, and retains
+/// the observer and the center only during a call.
 final class RateLimiter: Sendable {
     private struct State {
         var limit: RateLimitState
@@ -38,7 +38,7 @@ final class RateLimiter: Sendable {
     func close() {
         let (timer, dropped) = state.withLock { state in
             let (isSleeping, dropped) = state.limit.close()
-            // A call that has begun is not cancelled.
+            // A call in progress is not cancelled.
             return (isSleeping ? state.timer.take() : nil, dropped)
         }
         timer?.cancel()
@@ -46,7 +46,7 @@ final class RateLimiter: Sendable {
     }
 }
 
-// MARK: - The timer
+// MARK: - Timer
 
 extension RateLimiter {
     /// Detached: it serves many posters, so it must not inherit the task-local values, priority or cancellation of one.
