@@ -89,7 +89,7 @@ import Testing
             }
             #expect(acknowledged == [1, 2, 3])
             try await connection.expectDetach()
-            try await connection.expectFarewell()
+            try await connection.expectFinalPing()
         }
     }
 
@@ -107,7 +107,7 @@ import Testing
             await group.triggerGracefulShutdown()
             try await running
             try await connection.expectDetach()
-            try await connection.expectFarewell()
+            try await connection.expectFinalPing()
         }
     }
 

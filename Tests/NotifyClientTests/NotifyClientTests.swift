@@ -19,9 +19,9 @@ import Testing
                 #expect(post.durability == .stored)
                 connection.sendReceipt(post.request, sequence: 9, durability: .stored)
                 #expect(try await posted.sequence == 9)
-                async let farewell: Void = connection.expectFarewell()
+                async let finalPing: Void = connection.expectFinalPing()
                 await client.stop()
-                try await farewell
+                try await finalPing
             }
         }
     }
@@ -35,7 +35,7 @@ import Testing
                         let post = try await connection.expectPost()
                         connection.sendReceipt(post.request, sequence: try #require(UInt64(post.text)))
                     }
-                    try await connection.expectFarewell()
+                    try await connection.expectFinalPing()
                 }()
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for number in 0..<500 {
@@ -242,7 +242,7 @@ import Testing
             try await client.ping()
             try await answered
             running.cancel()
-            try await connection.expectFarewell()
+            try await connection.expectFinalPing()
             try await running.value
             await client.stop()
             try await client.run()

@@ -95,7 +95,7 @@ func printFollowersByName() async {
 // snippet
 import NotifyCenter
 
-func observeBeneath() throws -> ObservationToken {
+func observeUnderlyingCenter() throws -> ObservationToken {
     try NotificationCenter.default.center.observe("UserDidFollow") { notification in
         let posted = notification.payload as? PostedNotification
         print(posted?.userInfo("name", as: String.self) ?? "unknown")

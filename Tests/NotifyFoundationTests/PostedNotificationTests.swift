@@ -4,7 +4,7 @@ import NotifyFoundation
 import TestSupport
 import Testing
 
-/// What becomes of a notification on its way through the center beneath, there and back.
+/// The conversion of a notification by the underlying center, and back.
 @Suite struct PostedNotificationTests {
     private final class Thing: Sendable {}
 

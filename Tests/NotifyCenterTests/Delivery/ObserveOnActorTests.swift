@@ -33,7 +33,7 @@ import Testing
         }
 
         /// Posts until one is on its way to this actor, which is busy with that, and cancels. Answers whether one was.
-        func cancelWhileOneIsOnItsWay(_ observation: Observation, _ center: LocalCenter, _ name: NotificationName)
+        func cancelDuringDelivery(_ observation: Observation, _ center: LocalCenter, _ name: NotificationName)
             -> Bool
         {
             defer { observation.cancel() }
@@ -142,7 +142,7 @@ import Testing
             let observation = center.observe(name, on: ledger, buffering: .dropNewest(limit: 1)) { ledger, _ in
                 ledger.note(0)
             }
-            if await ledger.cancelWhileOneIsOnItsWay(observation, center, name) { count += 1 }
+            if await ledger.cancelDuringDelivery(observation, center, name) { count += 1 }
         }
         for _ in 0..<100 { await Task.yield() }
         #expect(seen.values == [], "\(count) were on their way")

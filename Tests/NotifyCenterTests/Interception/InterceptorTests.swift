@@ -127,9 +127,9 @@ import Testing
         withExtendedLifetime((token, observer)) {}
     }
 
-    // MARK: Every way of posting
+    // MARK: Every method of posting
 
-    enum Way: CaseIterable {
+    enum PostMethod: CaseIterable {
         case byName, byString, byValue, typed, retainedByName, retainedValue, retainedTyped, ofAnotherLibrary, later
 
         func post(in center: LocalCenter) throws {
@@ -153,12 +153,12 @@ import Testing
         }
     }
 
-    @Test(arguments: Way.allCases)
-    func `every post method can be watched, changed and stopped`(_ way: Way) throws {
+    @Test(arguments: PostMethod.allCases)
+    func `every post method can be watched, changed and stopped`(_ method: PostMethod) throws {
         let observers = [
             observe(name, "name"), center.observe(OrderPaid.self) { [journal] in journal.note("typed \($0.amount)") },
         ]
-        try way.post(in: center)
+        try method.post(in: center)
         #expect(journal.take().suffix(1) == ["typed 7"])
 
         let watching = center.intercept { [journal] notification, next in
@@ -166,18 +166,18 @@ import Testing
             journal.note("watched \(notification.name) \(notification.object?.text ?? "-") \(amount)")
             next(notification)
         }
-        try way.post(in: center)
+        try method.post(in: center)
         #expect(journal.take().first == "watched orders.paid 17 7")
 
         let changing = center.intercept { notification, next in
             next(LocalNotification(name: notification.name, object: "18", payload: OrderPaid(amount: 8)))
         }
-        try way.post(in: center)
+        try method.post(in: center)
         #expect(journal.take().suffix(1) == ["typed 8"])
 
         center.removeAllRetained()
         let stopping = center.intercept { _, _ in }
-        try way.post(in: center)
+        try method.post(in: center)
         #expect(journal.take() == ["watched orders.paid 17 7"])
         #expect(center.retainedNotification(name, object: "17") == nil)
         #expect(center.retainedNotification(name, object: "18") == nil)

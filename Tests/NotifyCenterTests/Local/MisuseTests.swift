@@ -146,22 +146,22 @@ import Testing
 
     // MARK: Posting from inside
 
-    enum Way: CaseIterable {
+    enum PostMethod: CaseIterable {
         case byName, typed, retained, intercepted
     }
 
-    @Test(arguments: Way.allCases)
-    func `posts of the same name may be nested a thousand deep`(_ way: Way) {
+    @Test(arguments: PostMethod.allCases)
+    func `posts of the same name may be nested a thousand deep`(_ method: PostMethod) {
         let depth = LateValue<Int>()
         depth.value = 0
         let post = { @Sendable [center, name] in
-            switch way {
+            switch method {
             case .byName, .intercepted: center.post(name)
             case .typed: center.post(OrderPaid(amount: 0))
             case .retained: center.postRetained(name)
             }
         }
-        let interceptor = way == .intercepted ? center.intercept { $1($0) } : nil
+        let interceptor = method == .intercepted ? center.intercept { $1($0) } : nil
         let owner = Thing()
         center.observe(name, owner: owner) { [journal] _, _ in
             let current = (depth.value ?? 0) + 1

@@ -197,8 +197,8 @@ final class FakeConnection: Sendable {
         let _: Ping = try await expect()
     }
 
-    /// Sees the client go.
-    func expectFarewell() async throws {
+    /// Expects the final ping and the end of the connection.
+    func expectFinalPing() async throws {
         try await expectPing()
         try await expectEnd()
     }

@@ -155,7 +155,7 @@ import Testing
         #expect(journal.take() == [])
     }
 
-    // MARK: - The center beneath
+    // MARK: - The underlying center
 
     @Test func `observers of the underlying center get an async message`() throws {
         let token = try center.center.observe("EventDidEnd") { [journal] in
