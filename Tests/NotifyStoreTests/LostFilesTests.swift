@@ -165,7 +165,7 @@ final class LostFilesTests {
             Issue.record("the log was not replaced")
             return
         }
-        #expect(message.contains("all 1 stored messages are lost; 2 durable subscriptions continue"))
+        #expect(message.contains("stored messages lost: 1; durable subscriptions that continue: 2"))
         #expect(await repair(continuation([])) == .notNeeded)
 
         let outcome = await store.commit([StoredMessage(60)], changes: [.update(id: 8, records[1].progress)])

@@ -47,8 +47,9 @@ extension CurrentLog {
         opened.log.adopt(old)
         use(opened)
         return .replaced(
-            "the database '\(path)' was missing and was recreated: all \(old.statistics.logMessages) stored messages "
-                + "are lost; \(continuation.subscriptions.count) durable subscriptions continue")
+            "the database '\(path)' was missing and was recreated; stored messages lost: "
+                + "\(old.statistics.logMessages); durable subscriptions that continue: \(continuation.subscriptions.count)"
+        )
     }
 
     /// Removes the write-ahead log of a missing database, after its content was moved to the database, which may still
