@@ -1,25 +1,28 @@
-/// The core of a notification center: the registrations, and which of them a post reaches in which order.
+/// The core of a notification center: stores registrations, and resolves a post to the registrations that match it, in
+/// order of delivery.
 ///
-/// It calls no observers and holds no closures: its owner passes a number (`slot`) with each registration and receives the
-/// numbers that a post reaches. Not thread-safe. A post in progress keeps a ``Resolution``, which never changes, so
-/// registrations may be added and removed meanwhile; ``contains(_:scope:)`` reports whether one has been removed.
+/// It calls no observers and holds no closures. The owner passes a number (`slot`) with each registration, and a
+/// resolution contains the slots of the matching registrations. Not thread-safe. A post in progress keeps its
+/// ``Resolution``, which is immutable, so registrations may be added and removed meanwhile; ``contains(_:scope:)``
+/// reports whether one is still registered.
 ///
-/// A post without object reaches registrations without object filter; one with an object also reaches those that filter
-/// this object. Objects are equal if their bytes are.
+/// A post without an object matches registrations without an object filter. A post with an object also matches
+/// registrations that filter for this object. Objects are compared by their bytes.
 ///
-/// Registrations belong to scopes, which a peer's owner may choose so that one peer can't make posts slow for all: the work of
-/// matching patterns with a name is bounded for each scope (see ``maximumOverlap``). Where there is no need, all are in scope 0.
+/// Each registration belongs to a scope. The work of matching a name with patterns is limited for each scope (see
+/// ``maximumOverlap``), so that with a scope for each peer, no peer can slow down posts for all. An owner that does not
+/// need this limit uses scope 0 only.
 package struct CenterCore: ~Copyable, Sendable {
-    /// Room for the resolution of each exact name, and for one that reaches every registration, whatever else is cached.
+    /// Allowances that raise the limit of the cache: room for the resolution of each exact name, and for one resolution
+    /// of all registrations.
     private static let cacheBytesPerName = 320
     private static let cacheBytesPerRegistration = 32
-    /// From how many registrations on the memory that one resolution was gathered in is released after use.
+    /// The largest capacity, in registrations, that `gathered` keeps between uses. A larger buffer is released.
     private static let retainedCapacity = 1_024
 
-    /// Registrations in an array: values that can't be copied can't be in one by themselves.
+    /// A reference to the index of a scope, because an array can't hold noncopyable values.
     ///
-    /// `@unchecked Sendable`: a scope is only reachable through its core, which can't be copied, so that no two threads
-    /// access it at once.
+    /// `@unchecked Sendable`: only this core, which is noncopyable, refers to it, so no two threads access it at once.
     private final class Scope: @unchecked Sendable {
         var index: RegistrationIndex
 
@@ -32,25 +35,27 @@ package struct CenterCore: ~Copyable, Sendable {
     private let cacheBytes: Int
     private var maximumCacheBytes = Int.max
     private let reservedFirstToken: String?
-    /// By number; there is always the first.
+    /// The scopes by number. Scope 0 always exists.
     private var scopes: ContiguousArray<Scope> = []
     private var lastSerial: UInt64 = 0
     private var cache = ResolutionCache()
-    /// Kept, so that a resolution of registrations that others reach as well allocates nothing.
+    /// A reusable buffer: resolving a name to registrations whose resolution is already cached for another name does
+    /// not allocate for the result.
     private var gathered = ReusableBuffer<Registration>()
 
-    /// The work that matching took so far, in registrations walked: about 20 ns each. A node of the trie counts as 16.
+    /// The work done so far, mainly by matching, in visited registrations of about 20 ns each. When matching, visiting
+    /// a node of the trie counts as 16.
     package private(set) var work = 0
 
-    /// The number of removals. Until it changes, everything in a resolution is still registered.
+    /// The number of ended registrations. Until it changes, all registrations in a resolution are still registered.
     package private(set) var removalCount: UInt64 = 0
 
     /// - Parameters:
-    ///   - resolutionCacheBytes: The memory for cached resolutions, beyond an allowance for each exact name and each
-    ///     registration. Nothing is cached if it is 0.
-    ///   - reservedFirstToken: Names whose first token is this one are not matched by wildcards in first position.
-    ///   - maximumOverlap: The most work, in registrations walked, that matching a name with the patterns of one scope may
-    ///     take; ``subscribe(_:to:object:scope:isLimited:)`` keeps to it. A node of the trie counts as 16.
+    ///   - resolutionCacheBytes: The memory limit of the cache of resolutions, in bytes, in addition to an allowance
+    ///     for each exact name and each registration. 0 disables the cache.
+    ///   - reservedFirstToken: A first token that wildcards in first position do not match.
+    ///   - maximumOverlap: The most work, in visited registrations, that matching a name with the patterns of one scope
+    ///     may take. Enforced by ``subscribe(_:to:object:scope:isLimited:)``. Visiting a node of the trie counts as 16.
     package init(
         resolutionCacheBytes: Int = 2 << 20, reservedFirstToken: String? = nil, maximumOverlap: Int = .max
     ) {
@@ -61,7 +66,7 @@ package struct CenterCore: ~Copyable, Sendable {
         makeScope(0)
     }
 
-    /// The limit of patterns in one scope that can match the same name.
+    /// The most work, in visited registrations, that matching a name with the patterns of one scope may take.
     package let maximumOverlap: Int
 
     private mutating func makeScope(_ scope: Int) {
@@ -75,22 +80,23 @@ package struct CenterCore: ~Copyable, Sendable {
 
     package private(set) var registrationCount = 0
 
-    /// The memory that the registrations of a scope occupy.
+    /// The memory of the registrations of a scope, in bytes.
     package func byteCount(ofScope scope: Int) -> Int { scope < scopes.count ? scopes[scope].index.byteCount : 0 }
 
-    /// What of ``byteCount(ofScope:)`` removed registrations left. It is used again before more memory is asked for.
+    /// The part of ``byteCount(ofScope:)`` that ended registrations left vacant, in bytes. New registrations reuse it
+    /// before more memory is allocated.
     package func vacantByteCount(ofScope scope: Int) -> Int {
         scope < scopes.count ? scopes[scope].index.vacantByteCount : 0
     }
 
-    /// The number of names, with their objects, whose resolutions are cached.
+    /// The number of names, or pairs of name and object, whose resolution is cached.
     package var cachedResolutionCount: Int { cache.count }
 
-    /// The memory that the cached resolutions occupy with their names and objects. Names that reach the same registrations
-    /// share a resolution.
+    /// The memory of the cached resolutions with their names and objects, in bytes. Names that match the same
+    /// registrations share a resolution.
     package var cachedResolutionBytes: Int { cache.byteCount }
 
-    /// The number of values that are stored for all registrations together, 0 without any.
+    /// The number of values stored for all registrations, 0 if there are none.
     var footprint: Int {
         var sum = 0
         for scope in 0..<scopes.count { sum += scopes[scope].index.footprint }
@@ -101,9 +107,10 @@ package struct CenterCore: ~Copyable, Sendable {
 // MARK: - Registrations
 
 extension CenterCore {
-    /// Registers for all names that one of the patterns matches. A name that several of them match is delivered once.
+    /// Adds a registration for all names that at least one of the patterns matches. A post reaches it once, however
+    /// many patterns match.
     ///
-    /// - Returns: The identity of the registration. Identities rise and are never used again.
+    /// - Returns: The identifier of the registration. Identifiers increase and are never reused.
     package mutating func add(
         patterns: [NamePattern], object: String? = nil, priority: Int32 = 0, slot: Int32
     ) -> UInt64 {
@@ -118,7 +125,7 @@ extension CenterCore {
         return scopes[scope].index.insert(priority: priority, slot: slot, serial: lastSerial)
     }
 
-    /// Registers for one name, which may be any string.
+    /// Adds a registration for one name. The name is not validated and may be any string.
     package mutating func addExact(
         name: String, object: String? = nil, priority: Int32 = 0, slot: Int32
     ) -> UInt64 {
@@ -127,7 +134,7 @@ extension CenterCore {
         return object.withUTF8Bytes { add(name: name, objectBytes: $0, priority: priority, slot: slot) }
     }
 
-    /// Registers for one name, which may break the rules.
+    /// Adds a registration for one name, which may be invalid.
     mutating func add(
         name: NotificationName, objectBytes object: UnsafeRawBufferPointer?, priority: Int32, slot: Int32
     ) -> UInt64 {
@@ -136,7 +143,7 @@ extension CenterCore {
         return id
     }
 
-    /// Registers for all names that one of the patterns matches, with the object as bytes.
+    /// Adds a registration for all names that at least one of the patterns matches, with the object as bytes.
     mutating func add(
         patterns: [NamePattern], objectBytes object: UnsafeRawBufferPointer?, priority: Int32, slot: Int32
     ) -> UInt64 {
@@ -151,14 +158,14 @@ extension CenterCore {
         return id
     }
 
-    /// Registers for every name except reserved ones.
+    /// Adds a registration for every name except reserved ones.
     package mutating func addEveryName(object: String? = nil, priority: Int32 = 0, slot: Int32) -> UInt64 {
         add(patterns: [.everyName], object: object, priority: priority, slot: slot)
     }
 
     /// Ends a registration.
     ///
-    /// - Returns: False if it has ended before.
+    /// - Returns: False if it has already ended.
     package mutating func remove(_ id: UInt64, scope: Int = 0) -> Bool {
         guard scopes[scope].index.contains(id) else { return false }
         while unlinkOne(of: id, scope) {}
@@ -167,9 +174,11 @@ extension CenterCore {
         return scopes[scope].index.remove(id)
     }
 
-    /// Ends a registration, and removes at most so many of its links at once, as a registration may have any number of them.
+    /// Ends a registration, and removes a limited number of its links, because a registration may have any number of
+    /// them. No post reaches the registration any more.
     ///
-    /// - Returns: What is left for ``remove(_:of:)``; nil if nothing is. No post reaches it any more.
+    /// - Parameter links: The most links to remove.
+    /// - Returns: The remaining links, for ``remove(_:of:)``, or nil if none remain.
     package mutating func end(_ id: UInt64, removing links: Int, scope: Int) -> EndedRegistration? {
         guard scopes[scope].index.contains(id) else { return nil }
         removalCount += 1
@@ -179,14 +188,14 @@ extension CenterCore {
             return nil
         }
         guard let record = scopes[scope].index.end(id) else { return nil }
-        // Cheaper than to look for what each of its patterns matches.
+        // Cheaper than finding the entries that each remaining pattern matches.
         cache.removeAll()
         return EndedRegistration(record: record, scope: scope)
     }
 
-    /// Removes at most so many links of a registration that has ended.
+    /// Removes a limited number of the links of an ended registration.
     ///
-    /// - Returns: Whether none is left. Then it must not be used again.
+    /// - Returns: Whether no links remain. If so, `ended` must not be used again.
     package mutating func remove(_ links: Int, of ended: EndedRegistration) -> Bool {
         let nodes = scopes[ended.scope].index.nodeCount
         let isWhole = scopes[ended.scope].index.remove(links, ofEnded: ended.record)
@@ -194,7 +203,7 @@ extension CenterCore {
         return isWhole
     }
 
-    /// Whether a registration has not been removed.
+    /// Whether a registration has not ended.
     package func contains(_ id: UInt64, scope: Int = 0) -> Bool {
         scopes[scope].index.contains(id)
     }
@@ -207,7 +216,7 @@ extension CenterCore {
     }
 
     private mutating func unlinkOne(of id: UInt64, _ scope: Int) -> Bool {
-        // The bytes that are passed belong to the index; the cache is another field.
+        // The closure reads bytes of the index and changes only the cache, which is a different field.
         scopes[scope].index.unlinkOne(of: id) { subject, object in cache.invalidate(subject, object: object, hash: hash)
         }
     }
@@ -215,22 +224,23 @@ extension CenterCore {
 
 // MARK: - Subscribers
 
-/// Too many patterns of one scope can match the same name.
+/// The error thrown when too many patterns of one scope could match the same name.
 package struct OverlapError: Error, Equatable {}
 
 extension CenterCore {
-    /// Registers a subscriber that has no subscriptions yet. However many of them match, a post reaches it once.
+    /// Adds a subscriber without subscriptions. A post reaches it once, however many of its subscriptions match.
     ///
-    /// - Returns: The identity of the registration, which ``remove(_:scope:)`` ends with all its subscriptions.
+    /// - Returns: The identifier of the registration. ``remove(_:scope:)`` ends it with all its subscriptions.
     package mutating func addSubscriber(priority: Int32 = 0, slot: Int32, scope: Int) -> UInt64 {
         insert(priority: priority, slot: slot, scope: scope)
     }
 
     /// Adds a subscription to a subscriber, or patterns to any registration of a scope.
     ///
-    /// - Parameter isLimited: Whether ``maximumOverlap`` holds.
-    /// - Returns: What ``unsubscribe(_:scope:)`` is to be given.
-    /// - Throws: ``OverlapError`` if more work than ``maximumOverlap`` could be needed for one name; nothing is added then.
+    /// - Parameter isLimited: Whether to enforce ``maximumOverlap``.
+    /// - Returns: The links of the subscription, for ``unsubscribe(_:scope:)``.
+    /// - Throws: ``OverlapError`` if matching one name could take more work than ``maximumOverlap``. In that case,
+    ///   nothing is added.
     package mutating func subscribe(
         _ id: UInt64, to patterns: [NamePattern], object: String? = nil, scope: Int, isLimited: Bool = true
     ) throws(OverlapError) -> [SubscriptionLink] {
@@ -250,17 +260,17 @@ extension CenterCore {
         return links
     }
 
-    /// Ends a subscription of a subscriber that is registered.
+    /// Ends a subscription of a registered subscriber.
     package mutating func unsubscribe(_ links: [SubscriptionLink], scope: Int) {
         let nodes = scopes[scope].index.nodeCount
         for link in links {
-            // The bytes that are passed belong to the index; the cache is another field.
+            // The closure reads bytes of the index and changes only the cache, which is a different field.
             scopes[scope].index.unlink(shared: link.number) { cache.invalidate($0, object: $1, hash: hash) }
         }
         countRemoval(of: links.count, nodesBefore: nodes, scope)
     }
 
-    /// Counts the work of removing links, and the nodes that no pattern needs any more.
+    /// Adds the work of removing links, and of removing the nodes that became empty.
     private mutating func countRemoval(of links: Int, nodesBefore: Int, _ scope: Int) {
         work &+= NameTrie.work(ofNodes: nodesBefore - scopes[scope].index.nodeCount + links)
     }
@@ -286,13 +296,13 @@ extension CenterCore {
     }
 }
 
-/// What a registration left that has ended.
+/// The remaining links of an ended registration.
 package struct EndedRegistration: Sendable, BitwiseCopyable, Equatable {
     let record: Int32
     let scope: Int
 }
 
-/// One pattern of a subscription.
+/// The link between a subscriber and one pattern of a subscription.
 package struct SubscriptionLink: Sendable, BitwiseCopyable {
     let number: Int32
 }
@@ -300,66 +310,69 @@ package struct SubscriptionLink: Sendable, BitwiseCopyable {
 // MARK: - Resolution
 
 extension CenterCore {
-    /// The registrations that a post reaches.
+    /// Resolves a post to the registrations that match it.
     ///
     /// - Parameters:
-    ///   - name: A valid name, or any bytes where all names are exact.
-    ///   - object: The object of the post, if it has one.
+    ///   - name: A valid name. If all registrations are for exact names, any bytes.
+    ///   - object: The object of the post, or nil.
     package mutating func resolve(name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?) -> Resolution {
         resolve(key(name, object), isFiltered: false) { _ in true }
     }
 
-    /// The permitted registrations among those that a post reaches.
+    /// Resolves a post to the registrations that match it and are permitted to receive it.
     ///
-    /// The result is cached, so that decisions about rights cost nothing while it is. Call ``dropResolutions()`` when a
-    /// decision could be another one now.
+    /// The result is cached, and permissions are not checked again on a hit. Call ``dropResolutions()`` when the
+    /// permission of a registration may have changed.
     ///
     /// - Parameters:
-    ///   - name: A valid name, or any bytes where all names are exact.
-    ///   - object: The object of the post, if it has one.
-    ///   - isPermitted: Decides whether a registration may receive posts of this name and object. It is called only if the
-    ///     result is not cached, once for each registration, in the order of delivery.
+    ///   - name: A valid name. If all registrations are for exact names, any bytes.
+    ///   - object: The object of the post, or nil.
+    ///   - isPermitted: Returns whether a registration may receive posts of this name and object. Called only on a
+    ///     miss, once for each matching registration, in order of delivery.
     package mutating func resolve(
         name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?, where isPermitted: (Registration) -> Bool
     ) -> Resolution {
         resolve(key(name, object), isFiltered: true, isPermitted)
     }
 
-    /// The permitted registrations among those that a post reaches, for a key that ``cachedResolution(of:)`` was asked for.
+    /// Resolves a post to the matching, permitted registrations after ``cachedResolution(of:)`` returned nil for the
+    /// same key.
     package mutating func resolve(_ key: PostKey, where isPermitted: (Registration) -> Bool) -> Resolution {
         resolve(key, isFiltered: true, isPermitted)
     }
 
-    /// The cached resolution of a post, if there is one. Its name and object were resolved before, so they need not be
-    /// validated again.
+    /// The cached resolution of a post, or nil. On a hit, the name and object need no validation, because they were
+    /// resolved before.
     package mutating func cachedResolution(
         name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?
     ) -> Resolution? {
         cache.find(key(name, object))
     }
 
-    /// The cached resolution of a post, if there is one. Its name and object were resolved before, so they need not be
-    /// validated again.
+    /// The cached resolution of a post, or nil. On a hit, the name and object need no validation, because they were
+    /// resolved before.
     package mutating func cachedResolution(of key: PostKey) -> Resolution? {
         cache.find(key)
     }
 
-    /// The generation of new resolutions: the number of calls of ``dropResolutions()``.
+    /// The generation of new resolutions: the number of calls to ``dropResolutions()``.
     package var resolutionGeneration: UInt64 { cache.generation }
 
-    /// Caches at most so much from now on, whatever is registered. What is cached beyond it is dropped with all the rest.
+    /// Limits the memory of the cache from now on, including the allowances for registrations. If the cache exceeds the
+    /// limit now, it is emptied.
     package mutating func limitCache(toBytes limit: Int) {
         maximumCacheBytes = limit
         if cache.byteCount > limit { cache.removeAll() }
     }
 
-    /// Empties the cache and begins the next generation of resolutions. For changes of what permitted registrations were
-    /// selected by; changes of registrations need no call.
+    /// Empties the cache and begins the next generation of resolutions. Must be called after a change of permissions;
+    /// changes of registrations do not need it.
     package mutating func dropResolutions() {
         cache.beginGeneration()
     }
 
-    /// The registrations that a post of this name reaches, in the order of delivery, for an owner that caches them itself.
+    /// The registrations that match a post, in order of delivery. Does not use the cache; for an owner with a cache of
+    /// its own.
     mutating func gather(
         _ name: NotificationName, object: UnsafeRawBufferPointer?
     ) -> ContiguousArray<Registration> {
@@ -377,7 +390,7 @@ extension CenterCore {
         }
     }
 
-    /// The number of names that are registered exactly.
+    /// The number of names with registrations for exactly this name.
     var nameCount: Int {
         var sum = 0
         for scope in 0..<scopes.count { sum += scopes[scope].index.nameCount }
@@ -412,7 +425,7 @@ extension CenterCore {
 }
 
 extension ResolutionCache {
-    /// Invalidates what a registration for the subject changes.
+    /// Invalidates the entries that a change of a registration for the subject affects.
     fileprivate mutating func invalidate(
         _ subject: RegistrationIndex.Subject, object: UnsafeRawBufferPointer?, hash: KeyedHash
     ) {

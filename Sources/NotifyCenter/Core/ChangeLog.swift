@@ -1,7 +1,7 @@
-/// The latest changes of registrations, against which cached resolutions are checked when they are next used.
+/// A log of the latest changes of registrations. A cached resolution is checked against it when it is next used.
 ///
-/// A change costs the same however many resolutions are cached, and a resolution stays valid if no change since its last use
-/// concerns it. Resolutions that were not used for longer than the log reaches back are invalid.
+/// The cost of a change does not depend on the number of cached resolutions. A resolution remains valid if no change
+/// since its last use affects it. It is invalid if more changes than ``capacity`` have been made since.
 struct ChangeLog: Sendable {
     enum Names: Sendable {
         case name(ContiguousArray<UInt8>)
@@ -10,7 +10,7 @@ struct ChangeLog: Sendable {
 
     private struct Change: Sendable {
         let names: Names
-        /// Nil if posts with any object, or none, are concerned.
+        /// The object of the affected posts, or nil if the change affects posts with any object and with none.
         let object: ContiguousArray<UInt8>?
 
         func concerns(name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?) -> Bool {
@@ -26,7 +26,7 @@ struct ChangeLog: Sendable {
 
     static let capacity = 8
 
-    /// The number of changes.
+    /// The number of changes so far.
     private(set) var version: UInt32
     /// The change to version `v` is at `(v - 1) % capacity`.
     private var changes: ContiguousArray<Change> = []
@@ -37,7 +37,8 @@ struct ChangeLog: Sendable {
 
     /// Adds a change.
     ///
-    /// - Returns: False if versions are exhausted. The log and all that refers to it must then be discarded.
+    /// - Returns: False if the version can't increase further. The log and everything that refers to its versions must
+    ///   then be discarded.
     mutating func append(_ names: Names, object: UnsafeRawBufferPointer?) -> Bool {
         if version == .max { return false }
         let change = Change(names: names, object: object.map { ContiguousArray($0) })
@@ -50,7 +51,7 @@ struct ChangeLog: Sendable {
         return true
     }
 
-    /// Whether no change since a version concerns posts of this name and object.
+    /// Whether no change since a version affects posts of this name and object.
     func isUnchanged(
         since known: UInt32, name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?
     ) -> Bool {

@@ -1,9 +1,10 @@
-/// SipHash-1-3 under a random key, for tables whose keys come from peers: without the key, bytes that collide can't be chosen.
+/// SipHash-1-3 with a random key, for tables whose keys come from peers: a peer that does not know the key can't choose
+/// bytes that collide.
 ///
-/// The standard library's `Hasher` is the same function, but takes twice as long (66 ns against 31 for a name of 24
-/// bytes), because it buffers what it is fed in parts.
+/// The standard library's `Hasher` uses the same function, but takes twice as long (66 ns against 31 for a name of 24
+/// bytes), because it buffers partial input.
 package struct KeyedHash: Sendable {
-    /// The hash that all tables of the process share, so that a name is hashed once.
+    /// The hash function that all tables of the process share, so that a name is hashed only once.
     package static let ofProcess = KeyedHash()
 
     private let key0: UInt64
@@ -14,20 +15,20 @@ package struct KeyedHash: Sendable {
         self.key1 = key1
     }
 
-    /// A hash under a new random key.
+    /// Creates a hash function with a new random key.
     init() {
         var generator = SystemRandomNumberGenerator()
         self.init(key0: generator.next(), key1: generator.next())
     }
 
-    /// The hash of bytes.
+    /// Returns the hash of bytes.
     @inline(__always)
     package func callAsFunction(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
         var state = State(key0: key0, key1: key1)
         return state.finish(bytes)
     }
 
-    /// The hash of two things, of which the first is known by its own hash.
+    /// Returns the hash of two values, the first of which is given by its own hash.
     @inline(__always)
     func callAsFunction(_ first: UInt64, then bytes: UnsafeRawBufferPointer) -> UInt64 {
         var state = State(key0: key0, key1: key1)

@@ -1,6 +1,7 @@
-/// A trie of patterns with wildcards, one level for each token. Where a pattern ends, its node refers to a place.
+/// A trie of patterns with wildcards, with one level for each token. The node at which a pattern ends refers to a place
+/// of the ``RegistrationIndex``.
 struct NameTrie: ~Copyable, Sendable {
-    /// Where a pattern ends: at a node, or in a tail wildcard below it.
+    /// The position at which a pattern ends: a node, or a tail wildcard below a node.
     struct End: Hashable, Sendable, BitwiseCopyable {
         let node: Int32
         let isTail: Bool
@@ -8,23 +9,23 @@ struct NameTrie: ~Copyable, Sendable {
 
     private struct Node: BitwiseCopyable {
         let parent: Int32
-        /// The entry in `literals` that leads here, or `none` if a star does.
+        /// The entry in `literals` for the token of this node, or -1 for a star and for the root.
         let entry: Int32
         var star: Int32 = -1
         var literalChildren: Int32 = 0
-        /// The literal children of a node are in a list.
+        /// The literal children of a node form a linked list.
         var firstChild: Int32 = -1
         var previousSibling: Int32 = -1
         var nextSibling: Int32 = -1
-        /// The length of the token that leads here, and up to 8 bytes that it begins with.
+        /// The length of this node's token, and its first 8 bytes.
         var tokenCount: Int32 = 0
         var tokenStart: UInt64 = 0
         var place: Int32 = -1
         var tailPlace: Int32 = -1
-        /// The registrations at the place, and at the one in the tail.
+        /// The number of registrations at `place` and at `tailPlace`.
         var weight: Int32 = 0
         var tailWeight: Int32 = 0
-        /// The work that a name can cause from here on, and the largest of the literal children's.
+        /// The most work that a name can cause from this node on, and the highest such value of the literal children.
         var overlap: Int32 = 0
         var literalOverlap: Int32 = 0
 
@@ -32,17 +33,18 @@ struct NameTrie: ~Copyable, Sendable {
     }
 
     private static let root: Int32 = 0
-    /// Up to so many literal children are compared one by one, which takes less time than hashing the token.
+    /// Up to this many literal children are compared one by one, which takes less time than hashing the token.
     private static let comparedChildren = 8
 
-    /// What looking at a node takes, in registrations walked: 0.37 µs against 0.02.
+    /// The work of visiting a node, in visited registrations: 0.37 µs against 0.02.
     private static let nodeWeight: Int32 = 16
 
     private let hash: KeyedHash
     private let reservedFirstToken: ContiguousArray<UInt8>?
     private var nodes = Pool<Node>()
     private var literals = ByteTable()
-    /// The nodes that the tokens so far lead to, and those that the next one leads to. Kept, so that no look-up allocates.
+    /// The nodes that the tokens so far lead to, and those that the next token leads to. Reusable buffers, so that a
+    /// look-up does not allocate.
     private var current = ReusableBuffer<Int32>()
     private var following = ReusableBuffer<Int32>()
 
@@ -54,13 +56,13 @@ struct NameTrie: ~Copyable, Sendable {
 
     var nodeCount: Int { nodes.count }
 
-    /// What looking at so many nodes takes, in registrations walked.
+    /// The work of visiting nodes, in visited registrations.
     static func work(ofNodes count: Int) -> Int { count &* Int(nodeWeight) }
 
-    /// The memory that the trie occupies.
+    /// The memory of the trie, in bytes.
     var byteCount: Int { nodes.byteCount + literals.byteCount }
 
-    /// What of that is vacant.
+    /// The part of ``byteCount`` that is vacant.
     var vacantByteCount: Int { nodes.vacantByteCount + literals.vacantByteCount }
 
     func place(at end: End) -> Int32 {
@@ -71,7 +73,7 @@ struct NameTrie: ~Copyable, Sendable {
         if end.isTail { nodes[end.node].tailPlace = place } else { nodes[end.node].place = place }
     }
 
-    /// Finds where a pattern ends, and inserts the nodes that are missing.
+    /// Returns the position at which a pattern ends, and inserts missing nodes.
     mutating func end(of pattern: UnsafeRawBufferPointer) -> End {
         var node = Self.root
         var tokens = Tokens(pattern)
@@ -89,7 +91,7 @@ struct NameTrie: ~Copyable, Sendable {
         }
         let hash = hash(token)
         if let child = literals.value(of: token, hash: hash, scope: node) { return child }
-        // The entry has to know the node and the node the entry; the node's number is settled first.
+        // The entry and the node refer to each other, so the node is inserted first to obtain its number.
         let child = nodes.insert(Node(parent: node, entry: -1))
         let entry = literals.insert(token, hash: hash, scope: node, value: child)
         let next = nodes[node].firstChild
@@ -101,7 +103,7 @@ struct NameTrie: ~Copyable, Sendable {
         return child
     }
 
-    /// The pattern that ends there.
+    /// Returns the pattern that ends at a position.
     func pattern(at end: End) -> NamePattern {
         var tokens: [String] = end.isTail ? [">"] : []
         var index = end.node
@@ -111,7 +113,7 @@ struct NameTrie: ~Copyable, Sendable {
                 node.entry < 0 ? "*" : String(decoding: literals.bytes(ofEntry: node.entry), as: UTF8.self))
             index = node.parent
         }
-        // What is in the trie was a pattern when it was inserted.
+        // Only valid patterns are inserted.
         guard let pattern = try? NamePattern(tokens.reversed().joined(separator: ".")) else {
             preconditionFailure("the trie contains an invalid pattern")
         }
@@ -143,17 +145,17 @@ struct NameTrie: ~Copyable, Sendable {
 
     // MARK: Overlap
 
-    /// The most work that ``gather(_:into:)`` and walking the registrations that it finds can take for one name, in
-    /// registrations walked. Only kept where weights are set; it may be too high after removals.
+    /// The most work, in visited registrations, that ``gather(_:into:)`` and visiting the registrations that it finds
+    /// can take for one name. Maintained only if weights are set. An upper bound, which may be too high after removals.
     var overlap: Int { Int(nodes[Self.root].overlap) }
 
-    /// How often something was removed since the overlap was exact.
+    /// The number of removals since the overlap was last exact.
     private(set) var removalsSinceTightening = 0
 
-    /// Notes that a weight is higher than it would have to be.
+    /// Records that a weight may be higher than necessary.
     mutating func loosenOverlap() { removalsSinceTightening += 1 }
 
-    /// Sets how many registrations are walked at the end of a pattern.
+    /// Sets the number of registrations that are visited at the end of a pattern.
     mutating func setWeight(_ weight: Int32, at end: End) {
         let earlier = end.isTail ? nodes[end.node].tailWeight : nodes[end.node].weight
         if end.isTail { nodes[end.node].tailWeight = weight } else { nodes[end.node].weight = weight }
@@ -172,10 +174,12 @@ struct NameTrie: ~Copyable, Sendable {
         }
     }
 
-    /// Computes the overlap anew. `weight` returns how many registrations are walked at a place.
+    /// Recomputes the overlap.
+    ///
+    /// - Parameter weight: Returns the number of registrations that are visited at a place.
     mutating func tightenOverlap(_ weight: (_ place: Int32) -> Int32) {
         removalsSinceTightening = 0
-        // Parents before their children.
+        // Breadth-first order: parents precede their children.
         var order: [Int32] = [Self.root]
         var next = 0
         while next < order.count {
@@ -201,7 +205,8 @@ struct NameTrie: ~Copyable, Sendable {
         }
     }
 
-    /// A token of a name leads to the star and to one literal child.
+    /// Returns the most work that a name can cause from a node on. A token of a name leads to the star and to at most
+    /// one literal child.
     private func overlap(of index: Int32) -> Int32 {
         let node = nodes[index]
         let star = node.star >= 0 ? nodes[node.star].overlap : 0
@@ -213,7 +218,7 @@ struct NameTrie: ~Copyable, Sendable {
 
     /// Adds the places of all patterns that match a name.
     ///
-    /// - Returns: The work that it took, in registrations walked.
+    /// - Returns: The work that was done, in visited registrations.
     mutating func gather(_ name: UnsafeRawBufferPointer, into places: inout ReusableBuffer<Int32>) -> Int {
         if nodes[Self.root].isEmpty { return 0 }
         var visited = 0
@@ -249,7 +254,7 @@ struct NameTrie: ~Copyable, Sendable {
         return Self.work(ofNodes: visited &+ current.count)
     }
 
-    /// The literal child for a token, or -1.
+    /// Returns the literal child for a token, or -1.
     @inline(__always)
     private func child(of node: Int32, comparing token: UnsafeRawBufferPointer, start: UInt64) -> Int32 {
         var child = nodes.pointer(node).pointee.firstChild
@@ -265,7 +270,7 @@ struct NameTrie: ~Copyable, Sendable {
         return -1
     }
 
-    /// Whether the first token is the reserved one.
+    /// Whether the first token of a name is the reserved one.
     @inline(__always)
     private func isReserved(_ name: UnsafeRawBufferPointer) -> Bool {
         guard let reservedFirstToken, name.count >= reservedFirstToken.count else { return false }
@@ -275,7 +280,7 @@ struct NameTrie: ~Copyable, Sendable {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The first 8 bytes, or all if there are fewer.
+    /// The first 8 bytes, or all bytes if there are fewer, with the first one in the lowest byte.
     @inline(__always)
     fileprivate var start: UInt64 {
         guard let baseAddress else { return 0 }
@@ -283,7 +288,7 @@ extension UnsafeRawBufferPointer {
     }
 }
 
-/// The tokens of a name, one after another. Even an empty name has one, which is empty.
+/// An iterator over the tokens of a name. An empty name has one token, which is empty.
 private struct Tokens {
     private let base: UnsafeRawPointer?
     private let count: Int

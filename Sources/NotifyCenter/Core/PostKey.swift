@@ -1,15 +1,15 @@
-/// The name and the object of a post with their hash, for looking up a resolution more than once. Valid as long as the bytes
-/// are.
+/// The name and object of a post with their hashes, to look up its resolution several times without hashing again.
+/// Valid as long as the bytes are.
 package struct PostKey {
     package let name: UnsafeRawBufferPointer
     package let object: UnsafeRawBufferPointer?
     let nameHash: UInt64
-    /// Of the name and the object.
+    /// The hash of the name and the object.
     let hash: UInt64
 
     /// - Parameters:
-    ///   - name: A valid name, or any bytes where all names are exact.
-    ///   - object: The object of the post, if it has one.
+    ///   - name: A valid name. If all registrations are for exact names, any bytes.
+    ///   - object: The object of the post, or nil.
     @inline(__always)
     package init(name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?) {
         let hasher = KeyedHash.ofProcess

@@ -1,15 +1,15 @@
-/// The registrations of one scope by what they are for. They are in lists, one for each name or pattern and object filter, in
-/// order of registration; adding and removing one takes constant time.
+/// The registrations of one scope by name or pattern and by object filter. Each combination of these has a linked list
+/// of registrations, in order of registration. Adding an entry to a list and removing one take constant time.
 ///
 /// ```
 /// name, or pattern -> place -> list of registrations without object filter
-///                           -> object -> list of registrations that filter it
+///                           -> object -> list of registrations that filter for it
 /// ```
 ///
-/// The patterns that can match the same name determine how long it takes to resolve one, so there may be a limit to them:
-/// see ``overlap``.
+/// The time to resolve a name depends on the number of patterns that match it, so this number can be limited: see
+/// ``overlap``.
 struct RegistrationIndex: ~Copyable, Sendable {
-    /// A name or a pattern that a registration is for.
+    /// The name or pattern that a registration is for.
     enum Subject {
         case name(UnsafeRawBufferPointer, hash: UInt64)
         case pattern(NamePattern)
@@ -20,22 +20,23 @@ struct RegistrationIndex: ~Copyable, Sendable {
         var firstLink: Int32
     }
 
-    /// One registration in one list.
+    /// The entry of a registration in a list.
     private struct Link: BitwiseCopyable {
         let record: Int32
         let list: Int32
         var previous: Int32
         var next: Int32
-        /// The neighbours among the links of the same registration.
+        /// The next and the previous link of the same registration.
         var nextSibling: Int32
         var previousSibling: Int32 = -1
-        /// How many subscriptions of a subscriber share the link; 0 if it belongs to a registration as a whole.
+        /// The number of subscriptions of a subscriber that share the link, or 0 if the link belongs to a registration
+        /// as a whole.
         var uses: Int32 = 0
     }
 
     private struct List: BitwiseCopyable {
         let place: Int32
-        /// The entry in `objects`, or -1 without object filter.
+        /// The entry in `objects`, or -1 if there is no object filter.
         let objectEntry: Int32
         var first: Int32 = -1
         var last: Int32 = -1
@@ -48,12 +49,12 @@ struct RegistrationIndex: ~Copyable, Sendable {
         let end: NameTrie.End
         var everyObject: Int32 = -1
         var objectCount: Int32 = 0
-        /// No list with an object is longer.
+        /// An upper bound on the length of the lists with an object filter.
         var longestList: Int32 = 0
     }
 
     private let hash: KeyedHash
-    /// Whether ``overlap`` is kept up to date.
+    /// Whether ``overlap`` is maintained.
     private let measuresOverlap: Bool
     private var records = Pool<Record>()
     private var links = Pool<Link>()
@@ -62,9 +63,9 @@ struct RegistrationIndex: ~Copyable, Sendable {
     private var names = ByteTable()
     private var objects = ByteTable()
     private var trie: NameTrie
-    /// The links with uses, by registration and list.
+    /// The shared links, by registration and list.
     private var sharedLinks = HashIndex()
-    /// The places that match a name. Kept, so that no look-up allocates.
+    /// The places that match a name. A reusable buffer, so that a look-up does not allocate.
     private var matching = ReusableBuffer<Int32>()
 
     init(hash: KeyedHash, reservedFirstToken: String?, measuresOverlap: Bool) {
@@ -77,16 +78,16 @@ struct RegistrationIndex: ~Copyable, Sendable {
     var nameCount: Int { names.count }
     var nodeCount: Int { trie.nodeCount }
 
-    /// The number of values that are stored for all registrations together, 0 without any.
+    /// The number of values stored for all registrations, 0 if there are none.
     var footprint: Int {
         records.count + links.count + lists.count + places.count + names.count + objects.count + sharedLinks.count
             + trie.nodeCount - 1
     }
 
-    /// What of the memory is vacant: the tables of the trie, in which by far the most of it is, and of the links.
+    /// The vacant memory of the trie, which has by far the largest part of it, and of the links, in bytes.
     var vacantByteCount: Int { links.vacantByteCount + trie.vacantByteCount }
 
-    /// The memory that the registrations occupy.
+    /// The memory of the registrations, in bytes.
     var byteCount: Int {
         records.byteCount + links.byteCount + lists.byteCount + places.byteCount + names.byteCount + objects.byteCount
             + sharedLinks.byteCount + trie.byteCount
@@ -96,13 +97,13 @@ struct RegistrationIndex: ~Copyable, Sendable {
 // MARK: - Registrations
 
 extension RegistrationIndex {
-    /// The lower bits of an identity are the number of the record, the upper ones rise with each registration: whether a
-    /// registration has ended takes a load and a comparison.
+    /// The lower bits of an identifier are the number of the record; the upper bits increase with each registration. To
+    /// check whether a registration has ended takes a load and a comparison.
     private static let indexBits: UInt64 = 24
 
-    /// - Parameter serial: Rises with each registration of all scopes.
+    /// - Parameter serial: Increases with each registration of all scopes.
     mutating func insert(priority: Int32, slot: Int32, serial: UInt64) -> UInt64 {
-        precondition(records.count < 1 << Self.indexBits - 1, "at most 16,777,214 registrations are possible at once")
+        precondition(records.count < 1 << Self.indexBits - 1, "a scope can have at most 16,777,215 registrations")
         let empty = Registration(id: 0, priority: priority, slot: slot)
         let index = records.insert(Record(registration: empty, firstLink: -1))
         let id = serial << Self.indexBits | UInt64(index)
@@ -121,9 +122,9 @@ extension RegistrationIndex {
         return index
     }
 
-    /// Removes the last link of a registration, however many uses it has.
+    /// Removes the most recent link of a registration, however many uses it has.
     ///
-    /// - Parameter body: Called with what the registration was linked to. The bytes are valid during the call.
+    /// - Parameter body: Called with the subject and the object of the link. The bytes are valid during the call.
     /// - Returns: Whether there was a link.
     mutating func unlinkOne(
         of id: UInt64, _ body: (Subject, _ object: UnsafeRawBufferPointer?) -> Void
@@ -138,11 +139,11 @@ extension RegistrationIndex {
 
     /// Ends a use of a shared link, and removes the link with its last use.
     ///
-    /// - Parameter body: Called if the link is removed, as by ``unlinkOne(of:_:)``.
+    /// - Parameter body: Called before the link is removed, as in ``unlinkOne(of:_:)``.
     mutating func unlink(shared link: Int32, _ body: (Subject, _ object: UnsafeRawBufferPointer?) -> Void) {
         links[link].uses -= 1
         guard links[link].uses == 0 else { return }
-        // Still found as a shared one.
+        // `remove(link:)` recognizes a shared link by its uses.
         links[link].uses = 1
         withSubject(of: links[link].list, body)
         remove(link: link)
@@ -160,18 +161,18 @@ extension RegistrationIndex {
         }
     }
 
-    /// Ends a registration that has links: names do not lead to it any more.
+    /// Ends a registration that still has links. No name leads to it any more.
     ///
-    /// - Returns: Its record, for ``remove(_:ofEnded:)``.
+    /// - Returns: Its record, for ``remove(_:ofEnded:)``, or nil if it has already ended.
     mutating func end(_ id: UInt64) -> Int32? {
         guard let record = record(of: id) else { return nil }
         records[record].registration = .none
         return record
     }
 
-    /// Removes at most so many links of a registration that has ended, and its record with the last of them.
+    /// Removes a limited number of the links of an ended registration, and its record with the last link.
     ///
-    /// - Returns: Whether it is gone.
+    /// - Returns: Whether the record was removed.
     mutating func remove(_ count: Int, ofEnded record: Int32) -> Bool {
         for _ in 0..<count {
             let link = records[record].firstLink
@@ -183,7 +184,7 @@ extension RegistrationIndex {
         return true
     }
 
-    /// Removes the record of a registration that has no links any more.
+    /// Removes the record of a registration without links.
     mutating func remove(_ id: UInt64) -> Bool {
         guard let record = record(of: id) else { return false }
         records[record].registration = .none
@@ -201,9 +202,9 @@ extension RegistrationIndex {
         _ = insertLink(record, list(at: place(of: subject), for: object), uses: 0)
     }
 
-    /// Links a registration to a subject, or adds a use to the link that there is.
+    /// Links a registration to a subject, or adds a use to the existing link.
     ///
-    /// - Returns: The link, and whether it is new. Nil if there is no such registration.
+    /// - Returns: The link, and whether it is new, or nil if the registration does not exist.
     mutating func linkShared(
         _ id: UInt64, to subject: Subject, object: UnsafeRawBufferPointer?
     ) -> (link: Int32, isNew: Bool)? {
@@ -236,7 +237,7 @@ extension RegistrationIndex {
         return link
     }
 
-    /// So that peers can't choose links whose hashes collide.
+    /// A keyed hash, so that peers can't choose links whose hashes collide.
     private func sharedHash(_ record: Int32, _ list: Int32) -> UInt32 {
         let numbers = (record, list)
         return UInt32(truncatingIfNeeded: withUnsafeBytes(of: numbers) { hash($0) })
@@ -320,19 +321,20 @@ extension RegistrationIndex {
 // MARK: - Overlap
 
 extension RegistrationIndex {
-    /// The most work that gathering the registrations for one name can take, in registrations walked: no name matches more
-    /// nodes and registrations of patterns. An upper bound, which may be too high after removals.
+    /// The most work, in visited registrations, that matching one name with the patterns can take: no name matches more
+    /// nodes and registrations. An upper bound, which may be too high after removals.
     var overlap: Int { trie.overlap }
 
-    /// Each removal pays for looking at so many nodes.
+    /// The number of node visits that one removal pays for.
     private static let nodesPerRemoval = 64
-    /// Looking at more nodes in one piece would delay all others: this many take about 30 ms.
+    /// The overlap of a larger trie is not recomputed, because this would block the caller for too long: this many
+    /// nodes take about 30 ms.
     private static let maximumTightenedNodes = 1 << 19
 
-    /// Computes ``overlap`` anew, if there were enough removals to pay for that, and not too many nodes: it takes a look at
-    /// every node, and what is refused for its overlap is removed again.
+    /// Recomputes ``overlap``, unless the trie has too many nodes, or too few links were removed since the last time to
+    /// pay for visiting every node. Links of rejected subscriptions are removed again and count as well.
     ///
-    /// - Returns: The number of nodes that were looked at.
+    /// - Returns: The number of visited nodes.
     mutating func tightenOverlap() -> Int {
         guard measuresOverlap, trie.nodeCount <= Self.maximumTightenedNodes,
             trie.removalsSinceTightening > trie.nodeCount / Self.nodesPerRemoval
@@ -350,7 +352,7 @@ extension RegistrationIndex {
         return trie.nodeCount
     }
 
-    /// A list has changed: notes what walking it may take.
+    /// Updates the overlap after a list has changed.
     private mutating func measure(_ list: Int32) {
         guard measuresOverlap else { return }
         let index = lists[list].place
@@ -368,9 +370,9 @@ extension RegistrationIndex {
 // MARK: - Resolution
 
 extension RegistrationIndex {
-    /// Adds the registrations that match a name with its object, in no particular order, once for each pattern that matches.
+    /// Adds the registrations that match a name and object, in no particular order, once for each matching pattern.
     ///
-    /// - Returns: The work that it took, in registrations walked.
+    /// - Returns: The work that was done, in visited registrations.
     mutating func gather(
         name: UnsafeRawBufferPointer, nameHash: UInt64, object: UnsafeRawBufferPointer?,
         into registrations: inout ReusableBuffer<Registration>

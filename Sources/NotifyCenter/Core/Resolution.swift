@@ -1,12 +1,12 @@
 /// A registered interest in matching posts, as plain data.
 package struct Registration: Hashable, Sendable, BitwiseCopyable {
-    /// Rises with every registration and is never used again.
+    /// Increases with every registration and is never reused.
     package let id: UInt64
 
-    /// Higher comes first; the same priority comes in order of registration.
+    /// Higher priorities are called first, equal priorities in order of registration.
     package let priority: Int32
 
-    /// Chosen by the owner of the core, which passes it on.
+    /// A number that the owner of the core chose.
     package let slot: Int32
 
     package init(id: UInt64, priority: Int32, slot: Int32) {
@@ -15,29 +15,29 @@ package struct Registration: Hashable, Sendable, BitwiseCopyable {
         self.slot = slot
     }
 
-    /// Of a record without registration.
+    /// The value of a record without a registration.
     static let none = Registration(id: 0, priority: 0, slot: 0)
 
     var isNone: Bool { id == 0 }
 
-    /// Whether this one is called before the other.
+    /// Whether the left registration is called before the right one.
     @inline(__always)
     static func < (left: Registration, right: Registration) -> Bool {
         left.priority != right.priority ? left.priority > right.priority : left.id < right.id
     }
 }
 
-/// The registrations that a name, with its object, reaches, in the order of delivery. It never changes: a change of
-/// registrations leads to another resolution.
+/// The registrations that match a post, in order of delivery. Immutable: a change of registrations leads to a new
+/// resolution.
 package final class Resolution: Sendable {
-    /// Higher priority first, then in order of registration. Each registration occurs once.
+    /// Ordered by descending priority, then by registration. Each registration occurs once.
     package let registrations: ContiguousArray<Registration>
 
-    /// ``CenterCore/resolutionGeneration`` at the time this was made. A resolution of an earlier generation is stale: the
-    /// rights that it was filtered by have changed since.
+    /// The value of ``CenterCore/resolutionGeneration`` when the resolution was made. A resolution of an earlier
+    /// generation is stale: the permissions that it was filtered by may have changed since.
     package let generation: UInt64
 
-    /// The resolution of generation 0 without registrations.
+    /// The empty resolution of generation 0.
     package static let empty = Resolution([])
 
     init(_ registrations: ContiguousArray<Registration>, generation: UInt64 = 0) {
@@ -45,7 +45,7 @@ package final class Resolution: Sendable {
         self.generation = generation
     }
 
-    /// Sorts registrations into the order of delivery, each once.
+    /// Sorts registrations into the order of delivery, and removes duplicates.
     static func order(_ registrations: inout ReusableBuffer<Registration>) {
         var isOrdered = true
         var index = 1
@@ -63,7 +63,7 @@ package final class Resolution: Sendable {
         }
     }
 
-    /// The memory that the resolution occupies, with what an allocator adds.
+    /// The memory of the resolution in bytes, including the overhead of the allocator.
     package var byteCount: Int { 96 + registrations.count * MemoryLayout<Registration>.stride }
 
     package var isEmpty: Bool { registrations.isEmpty }

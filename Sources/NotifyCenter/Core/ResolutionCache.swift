@@ -1,19 +1,19 @@
-/// The resolutions of names, with their objects, bounded by the memory that they occupy.
+/// A cache of resolutions by name and object, with a memory limit.
 ///
-/// A hit is one hash, one probe and one comparison of bytes. While there is room, every miss is cached. A full cache admits
-/// one miss in 16 at random, so that names that are used again get in, while a round of more names than fit neither evicts
-/// those nor pays for evictions; a clock hand evicts what was not used since it last passed.
+/// A hit takes one hash, one probe and one comparison of bytes. While there is room, every miss is cached. A full cache
+/// admits one miss in 16 at random. So names that are used repeatedly are soon cached, but cycling through more names
+/// than fit neither evicts those nor pays for evictions. Eviction follows the clock algorithm.
 ///
-/// A change to an exact name removes the entry that it concerns. A change to a pattern is noted in a log instead, and entries
-/// are checked against it when they are next used; so are those with objects after a change that concerns every object of
-/// an exact name.
+/// A change of a registration for an exact name removes the affected entry. A change for a pattern is recorded in a
+/// log, and entries are checked against the log when they are next used. The same applies to entries with an object
+/// after a change for an exact name without object filter.
 struct ResolutionCache: ~Copyable, Sendable {
-    /// The resolution without registrations, which is not counted as a set.
+    /// The number that stands for the empty resolution, which is not in `sets`.
     private static let emptySet: Int32 = 0
 
-    /// What an entry costs with a key of up to 40 bytes: itself and its share of the index.
+    /// The memory of an entry with a key of up to 40 bytes, including its share of the index.
     static let entryBytes = MemoryLayout<ResolutionCacheEntries.Entry>.stride + 16
-    /// Longer keys are not cached. Valid names and objects have 510 bytes together.
+    /// Longer keys are not cached. A valid name and a valid object have at most 510 bytes together.
     static let maximumKeyBytes = 1_024
     /// A miss of a full cache is admitted with a probability of 1 in this many.
     static let admissionInterval: UInt64 = 16
@@ -31,14 +31,14 @@ struct ResolutionCache: ~Copyable, Sendable {
     private var hand = 0
     private var random: UInt64 = 0
 
-    /// The generation of the resolutions.
+    /// The generation of new resolutions.
     var generation: UInt64 { empty.generation }
 
     init() {}
 
     var count: Int { entries.count }
 
-    /// The memory that the entries occupy with their keys and their resolutions, shared ones counted once.
+    /// The memory of the entries with their keys and resolutions, in bytes. A shared resolution is counted once.
     var byteCount: Int { entries.count * Self.entryBytes + longKeyBytes + sets.byteCount }
 }
 
@@ -78,7 +78,9 @@ extension ResolutionCache {
         return (stored + key.name.count).hasSameBytes(as: base, count: object.count)
     }
 
-    /// Checks an entry against the changes since it was last used, and removes it if one concerns it.
+    /// Checks an entry against the changes since it was last used, and removes it if a change affects it.
+    ///
+    /// - Returns: Whether the entry is valid.
     @inline(never)
     private mutating func revalidate(_ number: Int32, _ key: PostKey) -> Bool {
         let entry = entries.pointer(number)
@@ -99,11 +101,11 @@ extension ResolutionCache {
 // MARK: - Filling
 
 extension ResolutionCache {
-    /// The resolution with these registrations, which is cached if there is room and the key is not there yet.
+    /// Returns a resolution with these registrations, and caches it if there is room. The key must not be in the cache.
     ///
     /// - Parameters:
-    ///   - registrations: In the order of delivery.
-    ///   - limit: The most bytes that the cache may occupy.
+    ///   - registrations: The matching registrations, in order of delivery.
+    ///   - limit: The most memory that the cache may occupy, in bytes.
     mutating func insert(
         _ registrations: UnsafeMutableBufferPointer<Registration>, for key: PostKey, limit: Int
     ) -> Resolution {
@@ -114,7 +116,7 @@ extension ResolutionCache {
         let hash = sets.hash(registrations)
         if let set = sets.find(registrations, hash: hash) {
             let resolution = sets[set]
-            // The set must not be removed with its last entry while room is made.
+            // Retained, so that evicting its last entry does not remove the set.
             sets.retain(set)
             if makeRoom(for: key, setBytes: 0, limit: limit) {
                 insert(set + 1, key)
@@ -141,20 +143,20 @@ extension ResolutionCache {
     }
 
     private static func longKeyBytes(_ count: Int) -> Int {
-        // With what an allocator adds.
+        // Including the overhead of the allocator.
         count <= ResolutionCacheEntries.inlineKeyBytes ? 0 : count + 16
     }
 
     /// Evicts entries if there is no room for another one.
     ///
-    /// - Returns: Whether there is room now, and the key may be cached.
+    /// - Returns: Whether there is room and the key may be cached.
     private mutating func makeRoom(for key: PostKey, setBytes: Int, limit: Int) -> Bool {
         let keyCount = key.name.count + (key.object?.count ?? 0)
         let needed = Self.entryBytes + Self.longKeyBytes(keyCount) + setBytes
         guard keyCount <= Self.maximumKeyBytes, needed <= limit else { return false }
         if byteCount + needed <= limit { return true }
         guard isAdmitted() else { return false }
-        // More than one, so that the cache shrinks step by step after the limit fell.
+        // Evicting several entries per insertion shrinks the cache incrementally after its limit was lowered.
         for _ in 0..<Self.evictionsPerInsertion where byteCount + needed > limit { evictOne() }
         return byteCount + needed <= limit
     }
@@ -168,8 +170,8 @@ extension ResolutionCache {
 // MARK: - Invalidation
 
 extension ResolutionCache {
-    /// Invalidates the resolutions that a registration for an exact name changes: those with its object, or with every
-    /// object and none if that is nil.
+    /// Invalidates the entries that a change of a registration for an exact name affects: those with the object of the
+    /// key, or those with any object or none if the key has no object.
     mutating func invalidate(_ key: PostKey) {
         if count == 0 { return }
         if let number = index.find(UInt32(truncatingIfNeeded: key.hash), where: { isKey($0, key) }) { remove(number) }
@@ -180,8 +182,8 @@ extension ResolutionCache {
         }
     }
 
-    /// Invalidates the resolutions that a registration for a pattern changes: those with its object, or with every object
-    /// and none if that is nil.
+    /// Invalidates the entries that a change of a registration for a pattern affects: those with this object, or those
+    /// with any object or none if it is nil.
     mutating func invalidate(_ pattern: NamePattern, object: UnsafeRawBufferPointer?) {
         if count > 0 && !patternChanges.append(.pattern(pattern), object: object) { removeAll() }
     }
@@ -204,8 +206,8 @@ extension ResolutionCache {
         hand = 0
     }
 
-    /// Removes the first entry from the hand on that was not used since the hand last passed, or the last one that a few
-    /// steps reach.
+    /// Evicts the next entry, from the clock hand on, that was not used since the hand last passed it. After a limited
+    /// number of steps, evicts the last entry visited.
     private mutating func evictOne() {
         var candidate: Int32 = -1
         for _ in 0..<min(Self.stepsPerEviction, entries.extent) {

@@ -1,14 +1,14 @@
-/// The entries of a resolution cache by number, one cache line each: a key of up to 40 bytes lies in the entry, a longer one
-/// in memory of its own.
+/// The entries of a resolution cache by number, one cache line each. A key of up to 40 bytes is stored in the entry, a
+/// longer one in memory of its own.
 struct ResolutionCacheEntries: ~Copyable, Sendable {
     struct Entry: BitwiseCopyable {
         let hash: UInt32
         let nameCount: UInt16
-        /// `noObject` for a post without object.
+        /// The length of the object, or `noObject` for a post without object.
         let objectCount: UInt16
-        /// -1 if the entry is vacant.
+        /// The number of the resolution, or -1 if the entry is vacant.
         var set: Int32
-        /// Versions of the change logs up to which the entry is valid.
+        /// The versions of the change logs up to which the entry is known to be valid.
         var patternVersion: UInt32
         var nameVersion: UInt32
         var wasUsed = false
@@ -58,7 +58,9 @@ struct ResolutionCacheEntries: ~Copyable, Sendable {
         return inline.load(as: UnsafeRawPointer.self)
     }
 
-    /// Stores an entry with its key.
+    /// Stores an entry and a copy of its key.
+    ///
+    /// - Returns: The number of the entry.
     mutating func insert(_ entry: Entry, key: PostKey) -> Int32 {
         let number = pool.insert(entry)
         let inline = UnsafeMutableRawPointer(pool.pointer(number)) + Entry.keyOffset

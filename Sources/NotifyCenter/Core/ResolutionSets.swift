@@ -1,4 +1,5 @@
-/// The distinct resolutions that a cache holds: names that reach the same registrations share one ``Resolution``.
+/// The distinct resolutions of a cache, with the number of uses of each. Names that match the same registrations share
+/// one ``Resolution``.
 struct ResolutionSets: Sendable {
     private struct Shared: Sendable {
         let resolution: Resolution
@@ -6,15 +7,15 @@ struct ResolutionSets: Sendable {
         var uses: Int32
     }
 
-    /// What a resolution costs besides its own memory.
+    /// The memory of a resolution's bookkeeping, in bytes.
     private static let bookkeepingBytes = 40
 
     private var sets = SlotMap<PlainSlotID, Shared>()
     private var index = HashIndex()
-    /// So that peers can't choose registrations whose hashes collide.
+    /// A random seed, so that peers can't choose registrations whose hashes collide.
     private static let secret = UInt64.random(in: 0...UInt64.max)
 
-    /// The memory that the resolutions occupy, shared ones counted once.
+    /// The memory of the resolutions, in bytes. A shared resolution is counted once.
     private(set) var byteCount = 0
 
     var count: Int { sets.count }
@@ -33,12 +34,14 @@ struct ResolutionSets: Sendable {
         return UInt32(truncatingIfNeeded: hash)
     }
 
-    /// Finds the set with these registrations, whose hash the caller has.
+    /// Returns the number of the resolution with these registrations, whose hash the caller has computed.
     func find(_ registrations: UnsafeMutableBufferPointer<Registration>, hash: UInt32) -> Int32? {
         index.find(hash) { sets[Int($0)].resolution.consists(of: registrations) }
     }
 
-    /// Adds a resolution whose registrations are not there yet, with one use.
+    /// Adds a resolution with one use. Its registrations must not be in the table.
+    ///
+    /// - Returns: The number of the resolution.
     mutating func insert(_ resolution: Resolution, hash: UInt32) -> Int32 {
         let set = Int32(sets.insert(Shared(resolution: resolution, hash: hash, uses: 1)).index)
         index.insert(set, hash: hash)
@@ -50,7 +53,7 @@ struct ResolutionSets: Sendable {
         sets[Int(set)].uses += 1
     }
 
-    /// Ends a use. The last one removes the set.
+    /// Ends a use, and removes the resolution with its last use.
     mutating func release(_ set: Int32) {
         sets[Int(set)].uses -= 1
         guard sets[Int(set)].uses == 0, let removed = sets.remove(at: Int(set)) else { return }
@@ -63,7 +66,7 @@ extension Resolution {
     fileprivate func consists(of others: UnsafeMutableBufferPointer<Registration>) -> Bool {
         registrations.withUnsafeBufferPointer { registrations in
             guard registrations.count == others.count else { return false }
-            // Registrations of the same identity are the same.
+            // Identifiers are unique, so it is enough to compare them.
             return registrations.indices.allSatisfy { registrations[$0].id == others[$0].id }
         }
     }

@@ -1,15 +1,15 @@
 extension String {
-    /// Hands out the bytes of the string. Native strings are not copied.
+    /// Calls a closure with the UTF-8 bytes of the string, valid only during the call. Native strings are not copied.
     @inline(__always)
     package func withUTF8Bytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         if let result = utf8.withContiguousStorageIfAvailable({ body(UnsafeRawBufferPointer($0)) }) { return result }
         return Array(utf8).withUnsafeBytes(body)
     }
 
-    /// Whether both have the same bytes; the equality of strings would follow Unicode's canonical equivalence.
+    /// Whether both strings have the same bytes. The `==` of strings would compare by canonical equivalence.
     @inline(__always)
     func hasSameBytes(as other: String) -> Bool {
-        // The same representation is the same string, whatever it means; a name that is posted again is found so.
+        // Fast path: identical representations are equal strings, as when the same name is posted again.
         if unsafeBitCast(self, to: (UInt64, UInt64).self) == unsafeBitCast(other, to: (UInt64, UInt64).self) {
             return true
         }
@@ -18,7 +18,7 @@ extension String {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether both have the same bytes.
+    /// Whether both buffers have the same bytes.
     @inline(__always)
     func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }
@@ -26,7 +26,7 @@ extension UnsafeRawBufferPointer {
         return left.hasSameBytes(as: right, count: count)
     }
 
-    /// Whether these bytes come before the others: by the first that differs, and the shorter first.
+    /// Whether these bytes precede the others in lexicographic order.
     @inline(__always)
     func precedes(_ other: UnsafeRawBufferPointer) -> Bool {
         let shorter = Swift.min(count, other.count)
@@ -43,8 +43,8 @@ extension UnsafeRawBufferPointer {
 }
 
 extension UnsafeRawPointer {
-    /// Whether the next `count` bytes are the same in both. Whole words first; what is left is read as one more word that
-    /// overlaps the one before.
+    /// Whether the next `count` bytes of both pointers are the same. Compares whole words; a remainder is compared as
+    /// one more word that overlaps the previous one.
     @inline(__always)
     func hasSameBytes(as other: UnsafeRawPointer, count: Int) -> Bool {
         guard count >= 8 else {
@@ -70,8 +70,8 @@ extension UnsafeRawPointer {
         loadUnaligned(fromByteOffset: offset, as: UInt64.self)
     }
 
-    /// The last 0 to 7 of `count` bytes, those after the last whole word, in the lower bytes of a word. Read without a loop and
-    /// without reading beyond either end.
+    /// The bytes after the last whole word of `count` bytes, 0 to 7 of them, in the lower bytes of a word. Reads
+    /// without a loop and within bounds.
     @inline(__always)
     func tail(count: Int) -> UInt64 {
         let rest = count & 7
@@ -90,13 +90,13 @@ extension UnsafeRawPointer {
 }
 
 extension UInt64 {
-    /// 1 in each byte.
+    /// A word with the value 1 in each byte.
     static let ones: UInt64 = 0x0101_0101_0101_0101
 
-    /// The highest bit of each byte.
+    /// A word with the highest bit of each byte set.
     static let highBits: UInt64 = 0x8080_8080_8080_8080
 
-    /// The highest bit of each byte that is this one.
+    /// A word with the highest bit set in each byte that is equal to `byte`.
     @inline(__always)
     func occurrences(of byte: UInt8) -> UInt64 {
         let difference = self ^ UInt64(byte) &* Self.ones

@@ -1,40 +1,41 @@
-/// Why a string is not a name or a pattern, and where.
+/// An error that describes why a string is not a valid name or pattern, and where.
 ///
-/// ``message`` is written for the person who typed the string; ``code``, ``byteOffset`` and ``tokenIndex`` are for code.
+/// ``message`` is meant for the person who wrote the string; ``code``, ``byteOffset`` and ``tokenIndex`` are meant for
+/// programs.
 public struct NameError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The rule that was broken.
     public enum Code: String, Hashable, Sendable, CaseIterable {
-        /// There is not a single byte.
+        /// The string is empty.
         case empty
-        /// More than ``NotificationName/maximumBytes`` bytes.
+        /// The string has more than ``NotificationName/maximumBytes`` bytes.
         case tooLong
-        /// More than ``NotificationName/maximumTokens`` tokens.
+        /// The string has more than ``NotificationName/maximumTokens`` tokens.
         case tooManyTokens
-        /// A dot at the start, at the end, or after another dot.
+        /// A token is empty: there is a dot at the start, at the end, or after another dot.
         case emptyToken
-        /// A space, or a control character: U+0000 to U+0020 and U+007F to U+009F.
+        /// The string contains a space or a control character: U+0000 to U+0020 or U+007F to U+009F.
         case forbiddenCharacter
-        /// Bytes that are not UTF-8: cut short, overlong, a surrogate or beyond U+10FFFF.
+        /// The bytes are not valid UTF-8: for example truncated, overlong, a surrogate, or beyond U+10FFFF.
         case invalidUTF8
-        /// A token that is exactly `*` or `>` in a name. Only patterns have those.
+        /// A token of a name is exactly `*` or `>`, which only patterns can have.
         case wildcardInName
-        /// A token that is exactly `>` before the last one.
+        /// A token of a pattern before the last one is exactly `>`.
         case misplacedTailWildcard
     }
 
     /// The rule that was broken.
     public let code: Code
 
-    /// Where the string stops being valid, in bytes of UTF-8 from its start.
+    /// The position at which the string becomes invalid, in bytes of UTF-8 from its start.
     public let byteOffset: Int
 
-    /// The token in which that is, counted from 0.
+    /// The index of the token at this position, starting at 0.
     public let tokenIndex: Int
 
-    /// Whether the string was meant as a pattern.
+    /// Whether the string was checked as a pattern.
     public let isPattern: Bool
 
-    /// The offending scalar or byte, or the length of what is too long.
+    /// The invalid scalar or byte, or the length of a string that is too long.
     private let detail: UInt32
 
     package init(_ code: Code, byteOffset: Int, tokenIndex: Int, isPattern: Bool, detail: UInt32 = 0) {
@@ -45,7 +46,7 @@ public struct NameError: Error, Hashable, Sendable, CustomStringConvertible {
         self.detail = detail
     }
 
-    /// What is wrong and where, in one line without a full stop.
+    /// A description of the error and its position, in one line without a full stop.
     public var message: String {
         let subject = isPattern ? "pattern" : "name"
         let place = "token \(tokenIndex + 1), byte offset \(byteOffset)"

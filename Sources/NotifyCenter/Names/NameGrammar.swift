@@ -1,6 +1,6 @@
-/// The rules that names and patterns share, checked in one pass over the bytes.
+/// The rules for names and patterns, checked in one pass over the bytes.
 struct NameGrammar {
-    /// What a pass over a valid name or pattern found out.
+    /// The wildcards that a pass over a valid name or pattern found.
     struct Shape: Hashable, Sendable {
         var hasWildcards = false
         var startsWithWildcard = false
@@ -21,7 +21,10 @@ struct NameGrammar {
         self.isPattern = isPattern
     }
 
-    /// Checks a name, or a pattern, and says what is in it.
+    /// Checks whether bytes are a valid name or pattern.
+    ///
+    /// - Returns: The wildcards of the pattern.
+    /// - Throws: ``NameError`` with the first rule that the bytes break.
     static func check(_ bytes: UnsafeRawBufferPointer, isPattern: Bool) throws(NameError) -> Shape {
         var grammar = NameGrammar(bytes: bytes, isPattern: isPattern)
         try grammar.run()
@@ -66,8 +69,8 @@ struct NameGrammar {
         if tokenStart == 0 { shape.startsWithWildcard = true }
     }
 
-    /// The length of a scalar that is not ASCII. The bounds of its second byte exclude overlong forms, surrogates and
-    /// what lies beyond U+10FFFF, as in table 3-7 of the Unicode standard.
+    /// Returns the length of a scalar that is not ASCII. The bounds of its second byte exclude overlong forms,
+    /// surrogates and scalars beyond U+10FFFF, as in table 3-7 of the Unicode standard.
     private func lengthOfScalar(at offset: Int) throws(NameError) -> Int {
         let lead = bytes[offset]
         let length: Int

@@ -1,20 +1,21 @@
-/// Which names somebody wants: a name in which `*` stands for exactly one token and a last `>` for one or more.
+/// A pattern that matches names of notifications. In a pattern, the token `*` stands for exactly one token, and `>` as
+/// the last token stands for one or more.
 ///
-/// `sensor.*.temperature` matches `sensor.kitchen.temperature`; `sensor.>` matches everything that begins with `sensor.`,
-/// but not `sensor` itself; `>` matches every name. Apart from the wildcards, patterns follow the rules of
-/// ``NotificationName``.
+/// `sensor.*.temperature` matches `sensor.kitchen.temperature`; `sensor.>` matches every name that begins with
+/// `sensor.`, but not `sensor` itself; `>` matches every name. Apart from the wildcards, patterns follow the rules for
+/// a ``NotificationName``.
 public struct NamePattern: Sendable, CustomStringConvertible {
-    /// The pattern as it is written.
+    /// The pattern as a string.
     public let string: String
 
     private let shape: NameGrammar.Shape
 
-    /// `>`, which matches every name.
+    /// The pattern `>`, which matches every name.
     public static let everyName = NamePattern(literal: ">")
 
-    /// Makes a pattern of a string that follows the rules.
+    /// Creates a pattern from a string.
     ///
-    /// - Throws: ``NameError`` that says which rule was broken and where.
+    /// - Throws: ``NameError`` if the string is not a valid pattern.
     public init(_ string: String) throws(NameError) {
         var string = string
         string.makeContiguousUTF8()
@@ -24,10 +25,10 @@ public struct NamePattern: Sendable, CustomStringConvertible {
         self.string = string
     }
 
-    /// Makes a pattern of a literal in the source.
+    /// Creates a pattern from a literal in the source.
     ///
-    /// - Precondition: The literal follows the rules. Breaking them is a mistake in the program and stops it here; use
-    ///   ``init(_:)-(String)`` for a pattern that is not known when the program is written.
+    /// - Precondition: The literal is a valid pattern. An invalid literal stops the program; use ``init(_:)-(String)``
+    ///   for a pattern that is not known at compile time.
     public init(literal: StaticString, file: StaticString = #fileID, line: UInt = #line) {
         do {
             try self.init(literal.description)
@@ -36,42 +37,46 @@ public struct NamePattern: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Makes the pattern that matches one name only.
+    /// Creates a pattern that matches exactly one name.
     public init(_ name: NotificationName) {
         self.string = name.string
         self.shape = NameGrammar.Shape()
     }
 
-    /// Makes a pattern of bytes that came from elsewhere.
+    /// Creates a pattern from UTF-8 bytes.
+    ///
+    /// - Throws: ``NameError`` if the bytes are not a valid pattern.
     package init(utf8: UnsafeRawBufferPointer) throws(NameError) {
         self.shape = try NameGrammar.check(utf8, isPattern: true)
         self.string = String(decoding: utf8, as: UTF8.self)
     }
 
-    /// Checks bytes against the rules for patterns. Allocates nothing.
+    /// Checks whether bytes are a valid pattern. Does not allocate.
+    ///
+    /// - Throws: ``NameError`` if they are not.
     package static func validate(utf8: UnsafeRawBufferPointer) throws(NameError) {
         _ = try NameGrammar.check(utf8, isPattern: true)
     }
 
-    /// Whether the pattern has no wildcard and so matches one name only.
+    /// Whether the pattern has no wildcards, and so matches exactly one name.
     public var isExact: Bool { !shape.hasWildcards }
 
-    /// Whether the first token is a wildcard. Such a pattern does not reach names that are reserved.
+    /// Whether the first token is a wildcard. Such a pattern does not match reserved names.
     package var startsWithWildcard: Bool { shape.startsWithWildcard }
 
-    /// The pattern as it is written.
+    /// The pattern as a string.
     public var description: String { string }
 
-    /// Hands out the bytes of the pattern, which are only valid during the call.
+    /// Calls a closure with the bytes of the pattern, which are valid only during the call.
     package func withUTF8<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         string.withUTF8Bytes(body)
     }
 }
 
 extension NamePattern: ExpressibleByStringLiteral {
-    /// Makes a pattern of a literal in the source: `let all: NamePattern = "orders.*"`.
+    /// Creates a pattern from a literal in the source: `let all: NamePattern = "orders.*"`.
     ///
-    /// - Precondition: The literal follows the rules. Breaking them is a mistake in the program and stops it here.
+    /// - Precondition: The literal is a valid pattern. An invalid literal stops the program.
     public init(stringLiteral: StaticString) {
         self.init(literal: stringLiteral)
     }
@@ -80,13 +85,13 @@ extension NamePattern: ExpressibleByStringLiteral {
 // MARK: - Matching
 
 extension NamePattern {
-    /// Whether the name is one that the pattern stands for.
+    /// Returns whether the pattern matches a name.
     public func matches(_ name: NotificationName) -> Bool {
         name.withUTF8 { matches(utf8: $0) }
     }
 
-    /// Whether the name with these bytes is one that the pattern stands for. Allocates nothing. The bytes may be any; what
-    /// is between two dots counts as a token, also if it is empty.
+    /// Returns whether the pattern matches the name with these bytes. Does not allocate. The bytes need not be a valid
+    /// name: each part between dots counts as a token, even if it is empty.
     package func matches(utf8 name: UnsafeRawBufferPointer) -> Bool {
         withUTF8 { pattern in
             guard shape.hasWildcards else { return pattern.hasSameBytes(as: name) }
@@ -123,13 +128,14 @@ extension NamePattern {
 }
 
 extension NamePattern: Hashable {
-    /// As with names, equality is that of the bytes. An unchecked name may look like a pattern and still is none.
+    /// Compares patterns by their bytes, like names. A pattern made from an unchecked name such as `a.*` has no
+    /// wildcards, and is not equal to the pattern `a.*`.
     public static func == (left: NamePattern, right: NamePattern) -> Bool {
         left.isExact == right.isExact
             && left.withUTF8 { left in right.withUTF8 { right in left.hasSameBytes(as: right) } }
     }
 
-    /// Feeds the bytes to the hasher.
+    /// Hashes the bytes of the pattern.
     public func hash(into hasher: inout Hasher) {
         withUTF8 { hasher.combine(bytes: $0) }
     }
@@ -138,7 +144,7 @@ extension NamePattern: Hashable {
 // MARK: - Order
 
 extension NamePattern {
-    /// The patterns in the order of their bytes, each once: the same set gives the same result.
+    /// Returns the patterns sorted by their bytes, without duplicates, so that equal sets give equal arrays.
     package static func sortedUniquely(_ patterns: [NamePattern]) -> [NamePattern] {
         var unique: [NamePattern] = []
         unique.reserveCapacity(patterns.count)
@@ -150,7 +156,7 @@ extension NamePattern {
         left.withUTF8 { left in right.withUTF8 { right in left.precedes(right) } }
     }
 
-    /// The length in bytes.
+    /// The length in bytes of UTF-8.
     package var byteCount: Int { string.utf8.count }
 
     package var tokenCount: Int {

@@ -1,24 +1,24 @@
-/// What a notification is about: `orders.created`, `sensor.kitchen.temperature`.
+/// The name of a notification, such as `orders.created` or `sensor.kitchen.temperature`.
 ///
-/// A name is 1 to 255 bytes of UTF-8 in at most 32 tokens separated by dots. No token is empty, none has a space or a
-/// control character in it, and none is exactly `*` or `>`, which stand for other tokens in a ``NamePattern``. Names are
-/// case-sensitive and equal only if their bytes are: unlike strings, they are not normalised.
+/// A name has 1 to 255 bytes of UTF-8, in at most 32 tokens separated by dots. No token is empty, contains a space or a
+/// control character, or is exactly `*` or `>`, which are the wildcards of a ``NamePattern``. Names are case-sensitive.
+/// They are equal only if their bytes are: unlike strings, they are not normalized.
 public struct NotificationName: Sendable, CustomStringConvertible {
-    /// The most bytes a name or a pattern can have.
+    /// The most bytes that a name or a pattern can have.
     public static let maximumBytes = 255
 
-    /// The most tokens a name or a pattern can have.
+    /// The most tokens that a name or a pattern can have.
     public static let maximumTokens = 32
 
-    /// The name as it is written.
+    /// The name as a string.
     public let string: String
 
-    /// Names are made once and posted often, so they are hashed when they are made.
+    /// The hash of the bytes. Stored, because a name is usually created once and posted often.
     let hash: UInt64
 
-    /// Makes a name of a string that follows the rules.
+    /// Creates a name from a string.
     ///
-    /// - Throws: ``NameError`` that says which rule was broken and where.
+    /// - Throws: ``NameError`` if the string is not a valid name.
     public init(_ string: String) throws(NameError) {
         var string = string
         string.makeContiguousUTF8()
@@ -31,10 +31,10 @@ public struct NotificationName: Sendable, CustomStringConvertible {
         self.string = string
     }
 
-    /// Makes a name of a literal in the source.
+    /// Creates a name from a literal in the source.
     ///
-    /// - Precondition: The literal follows the rules. Breaking them is a mistake in the program and stops it here; use
-    ///   ``init(_:)`` for a name that is not known when the program is written.
+    /// - Precondition: The literal is a valid name. An invalid literal stops the program; use ``init(_:)`` for a name
+    ///   that is not known at compile time.
     public init(literal: StaticString, file: StaticString = #fileID, line: UInt = #line) {
         do {
             try self.init(literal.description)
@@ -43,13 +43,15 @@ public struct NotificationName: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Makes a name of bytes that came from elsewhere.
+    /// Creates a name from UTF-8 bytes.
+    ///
+    /// - Throws: ``NameError`` if the bytes are not a valid name.
     package init(utf8: UnsafeRawBufferPointer) throws(NameError) {
         try Self.validate(utf8: utf8)
         self.init(unchecked: String(decoding: utf8, as: UTF8.self))
     }
 
-    /// Takes any string for a name, also one that breaks the rules, which in-process names may.
+    /// Creates a name from any string without checking it. Names that are used only within a process may be invalid.
     package init(unchecked string: String) {
         var string = string
         string.makeContiguousUTF8()
@@ -57,37 +59,39 @@ public struct NotificationName: Sendable, CustomStringConvertible {
         self.string = string
     }
 
-    /// Checks bytes against the rules for names. Allocates nothing.
+    /// Checks whether bytes are a valid name. Does not allocate.
+    ///
+    /// - Throws: ``NameError`` if they are not.
     package static func validate(utf8: UnsafeRawBufferPointer) throws(NameError) {
         if PlainNameScan.accepts(utf8) { return }
         _ = try NameGrammar.check(utf8, isPattern: false)
     }
 
-    /// The name as it is written.
+    /// The name as a string.
     public var description: String { string }
 
-    /// Hands out the bytes of the name, which are only valid during the call.
+    /// Calls a closure with the bytes of the name, which are valid only during the call.
     package func withUTF8<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         string.withUTF8Bytes(body)
     }
 }
 
 extension NotificationName: ExpressibleByStringLiteral {
-    /// Makes a name of a literal in the source: `let paid: NotificationName = "orders.paid"`.
+    /// Creates a name from a literal in the source: `let paid: NotificationName = "orders.paid"`.
     ///
-    /// - Precondition: The literal follows the rules. Breaking them is a mistake in the program and stops it here.
+    /// - Precondition: The literal is a valid name. An invalid literal stops the program.
     public init(stringLiteral: StaticString) {
         self.init(literal: stringLiteral)
     }
 }
 
 extension NotificationName: Hashable {
-    /// Equality of strings would follow Unicode's canonical equivalence; names are their bytes.
+    /// Compares names by their bytes. The `==` of strings would compare by canonical equivalence.
     public static func == (left: NotificationName, right: NotificationName) -> Bool {
         left.hash == right.hash && left.string.hasSameBytes(as: right.string)
     }
 
-    /// Feeds the hash of the bytes to the hasher.
+    /// Hashes the stored hash of the bytes.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(hash)
     }

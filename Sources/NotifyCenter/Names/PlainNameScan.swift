@@ -1,8 +1,8 @@
-/// Recognizes valid names of printable ASCII without the characters of wildcards, eight bytes at a time. It accepts nearly every
-/// name that is posted, in half the instructions that ``NameGrammar`` takes; what it does not accept may still be valid.
+/// Recognizes valid names of printable ASCII without `*` and `>`, eight bytes at a time. Accepts nearly every name that
+/// is posted, in half the instructions that ``NameGrammar`` takes. A name that it does not accept may still be valid.
 struct PlainNameScan {
     private var dotCount = 0
-    /// The highest bit of the lowest byte if the byte before is a dot, or there is none.
+    /// 0x80 if the previous byte is a dot or there is none, otherwise 0.
     private var carry: UInt64 = 0x80
 
     static func accepts(_ name: UnsafeRawBufferPointer) -> Bool {
@@ -15,7 +15,7 @@ struct PlainNameScan {
             offset &+= 8
         }
         if offset < count {
-            // Behind the end, a letter that changes nothing.
+            // Fills the rest of the word with letters, which do not change the result.
             let padding = UInt64(UInt8(ascii: "a")) &* UInt64.ones &<< UInt64(8 &* (count & 7))
             guard scan.accepts(base.tail(count: count) | padding) else { return false }
         }
@@ -24,7 +24,7 @@ struct PlainNameScan {
 
     @inline(__always)
     private mutating func accepts(_ word: UInt64) -> Bool {
-        // From here on no byte has its highest bit set, so sums and differences stay within their bytes.
+        // From here on, no byte has its highest bit set, so additions and subtractions do not carry into other bytes.
         if word & UInt64.highBits != 0 { return false }
         let isTooLow = ~((word | UInt64.highBits) &- 0x21 &* UInt64.ones)
         let isDelete = word &+ UInt64.ones
