@@ -1,11 +1,11 @@
-/// A hash table whose keys are bytes, each within a scope, and whose values are numbers. Keys are looked up without making
-/// a string and are stored back to back: an entry takes 24 bytes and 11 to 21 of the index besides its key.
+/// A hash table from byte strings, each within a scope, to numbers. A look-up does not need a `String`. Keys are stored
+/// contiguously; in addition to its key, an entry takes 24 bytes, and 11 to 21 bytes in the index.
 ///
-/// The scope is what the bytes belong to, such as a node of a trie; the hash is that of the bytes alone, so that it is
-/// computed once however many scopes are searched. Entries are numbered from 0; the numbers of removed entries are used
-/// again, last removed first. Memory is released with the last entry. Not thread-safe.
+/// A scope is what the bytes belong to, such as a node of a trie. The hash is that of the bytes alone, so it is
+/// computed only once to search several scopes. Entries are numbered from 0; the numbers of removed entries are reused,
+/// last removed first. The memory is released when the last entry is removed. Not thread-safe.
 ///
-/// Sendable is not checked because of the pointer to the keys: they belong to this value, which can't be copied.
+/// `@unchecked Sendable` because of the pointer to the keys: they belong to this value, which is noncopyable.
 package struct ByteTable: ~Copyable, @unchecked Sendable {
     private struct Entry: BitwiseCopyable {
         var offset: Int
@@ -22,7 +22,7 @@ package struct ByteTable: ~Copyable, @unchecked Sendable {
     private var entries = Pool<Entry>()
     private var keys = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     private var usedBytes = 0
-    /// How many of the used bytes belong to removed entries.
+    /// The number of used bytes that belong to removed entries.
     private var garbageBytes = 0
 
     package init() {}
@@ -31,13 +31,13 @@ package struct ByteTable: ~Copyable, @unchecked Sendable {
 
     package var count: Int { entries.count }
 
-    /// The memory that the table occupies.
+    /// The memory of the table, in bytes.
     package var byteCount: Int { index.byteCount + entries.byteCount + usedBytes }
 
-    /// What of that removed entries left.
+    /// The part of ``byteCount`` that removed entries left vacant.
     package var vacantByteCount: Int { entries.vacantByteCount + garbageBytes }
 
-    /// Finds the entry of a key.
+    /// Returns the number of the entry with a key, or nil.
     @inline(__always)
     package func find(_ key: UnsafeRawBufferPointer, hash: UInt64, scope: Int32 = 0) -> Int32? {
         index.find(Self.mixed(hash, scope)) { number in
@@ -46,13 +46,13 @@ package struct ByteTable: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// Finds the value of a key.
+    /// Returns the value of a key, or nil.
     @inline(__always)
     package func value(of key: UnsafeRawBufferPointer, hash: UInt64, scope: Int32 = 0) -> Int32? {
         find(key, hash: hash, scope: scope).map { entries[$0].value }
     }
 
-    /// The key of an entry. The pointer is valid until the table changes.
+    /// The key of an entry. The buffer is valid until the table changes.
     @inline(__always)
     package func bytes(ofEntry number: Int32) -> UnsafeRawBufferPointer { bytes(of: entries[number]) }
 
@@ -90,7 +90,7 @@ package struct ByteTable: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// Scopes the hash after the key was hashed.
+    /// Combines the hash of a key with its scope.
     @inline(__always)
     private static func mixed(_ hash: UInt64, _ scope: Int32) -> UInt32 {
         let mixed = hash &+ UInt64(truncatingIfNeeded: scope) &* 0x9E37_79B9_7F4A_7C15
@@ -103,7 +103,8 @@ package struct ByteTable: ~Copyable, @unchecked Sendable {
         return UnsafeRawBufferPointer(start: base + entry.offset, count: Int(entry.count))
     }
 
-    /// Moves the keys to memory in which they take at most half, without what removed entries left.
+    /// Moves the keys to new memory, without those of removed entries. They take at most half of it, together with
+    /// `count` more bytes.
     private mutating func makeRoom(for count: Int) {
         let needed = usedBytes - garbageBytes + count
         let moved = UnsafeMutableRawBufferPointer.allocate(

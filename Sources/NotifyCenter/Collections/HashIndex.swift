@@ -1,10 +1,10 @@
-/// The table part of a hash table whose entries the owner stores: maps hashes to entry numbers.
+/// The index of a hash table whose owner stores the entries: maps hashes to entry numbers.
 ///
-/// Open addressing with linear probing and backward-shift deletion. A slot is one word, an entry number beside 32 bits of
-/// its hash, so that a look-up reads an entry only if these bits agree, and a table grows without reading any. Beside the
-/// slots lies a byte of each hash: a look-up that fails reads these alone, an eighth of the memory, which stays in the
-/// processor's cache. (A miss among 25,000 entries takes 43 ns, hashing included; 80 without these bytes.) Hashes must be
-/// those of a keyed hash where keys come from peers. Not thread-safe.
+/// Uses open addressing with linear probing and backward-shift deletion. A slot is one word: an entry number and 32
+/// bits of its hash. A look-up reads an entry only if these bits are equal, and growing the table reads no entries. A
+/// second array has one byte of the hash for each slot. An unsuccessful look-up reads only this array, which has an
+/// eighth of the size and stays in the processor's cache. (A miss among 25,000 entries takes 43 ns including hashing;
+/// 80 ns without this array.) If keys come from peers, the hashes must be those of a keyed hash. Not thread-safe.
 package struct HashIndex: Sendable {
     @usableFromInline
     static var smallestCapacity: Int { 16 }
@@ -13,7 +13,7 @@ package struct HashIndex: Sendable {
     @usableFromInline
     var slots: ContiguousArray<UInt64> = []
 
-    /// A byte of the hash for each slot. 0 if the slot is empty.
+    /// One byte of the hash for each slot, or 0 if the slot is empty.
     @usableFromInline
     var tags: ContiguousArray<UInt8> = []
 
@@ -27,13 +27,14 @@ package struct HashIndex: Sendable {
     @inlinable
     package init() {}
 
-    /// The memory that the table occupies.
+    /// The memory of the table, in bytes.
     @inlinable
     package var byteCount: Int { slots.count &* MemoryLayout<UInt64>.stride &+ tags.count }
 
-    /// Finds the entry number with this hash for which the owner confirms that the keys are equal.
+    /// Returns the number of the entry with this hash and an equal key, or nil.
     ///
-    /// - Parameter isMatch: Compares keys. Called with the number of each entry that has the same hash.
+    /// - Parameter isMatch: Compares the keys. Called with the number of an entry that has the same hash, until it
+    ///   returns true.
     @inlinable
     @inline(__always)
     package func find(_ hash: UInt32, where isMatch: (Int32) -> Bool) -> Int32? {
@@ -63,8 +64,8 @@ package struct HashIndex: Sendable {
         entryCount += 1
     }
 
-    /// Removes an entry number that was inserted with this hash. An empty table occupies no memory beyond the smallest
-    /// capacity.
+    /// Removes an entry number that was inserted with this hash. An empty table keeps at most the memory of the
+    /// smallest capacity.
     @inlinable
     package mutating func remove(_ number: Int32, hash: UInt32) {
         let mask = slots.count - 1
@@ -102,7 +103,7 @@ package struct HashIndex: Sendable {
         UInt64(hash) << 32 | UInt64(UInt32(bitPattern: number))
     }
 
-    /// Of the upper bits: the position is made of the lower ones.
+    /// A byte of the upper bits of a hash, because the lower bits determine the position. Never 0.
     @inlinable
     @inline(__always)
     static func tag(_ hash: UInt32) -> UInt8 { UInt8(truncatingIfNeeded: hash &>> 24) | 1 }

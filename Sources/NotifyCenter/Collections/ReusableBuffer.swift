@@ -1,7 +1,7 @@
-/// A growing list of plain values for intermediate results, which keeps its memory from one use to the next. Unlike an array it
-/// is never shared, so that adding to it checks nothing but its capacity.
+/// A growing buffer of trivial values for intermediate results, which keeps its memory between uses. Unlike an array,
+/// it is never shared, so appending checks only the capacity.
 ///
-/// Sendable is not checked because of the pointer: the memory belongs to this value, which can't be copied.
+/// `@unchecked Sendable` because of the pointer: the memory belongs to this value, which is noncopyable.
 struct ReusableBuffer<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
     private var memory = UnsafeMutableBufferPointer<Element>(start: nil, count: 0)
     private(set) var count = 0
@@ -32,7 +32,7 @@ struct ReusableBuffer<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable 
     @inline(__always)
     mutating func removeAll() { count = 0 }
 
-    /// Removes all values, and releases the memory if it has room for more than this many.
+    /// Removes all values, and releases the memory if its capacity exceeds a limit.
     mutating func removeAll(keepingAtMost capacity: Int) {
         count = 0
         if memory.count > capacity {
@@ -41,7 +41,7 @@ struct ReusableBuffer<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable 
         }
     }
 
-    /// Removes the values that do not satisfy a condition, which is asked once for each in order.
+    /// Removes the values that do not satisfy a predicate, which is called once for each value, in order.
     mutating func keepAll(where isKept: (Element) -> Bool) {
         var kept = 0
         for index in 0..<count where isKept(memory[index]) {

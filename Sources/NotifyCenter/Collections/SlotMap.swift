@@ -1,10 +1,11 @@
-/// Identifies one insertion into a ``SlotMap``. A type of its own for each kind of value keeps identifiers from being mixed up.
+/// An identifier of one insertion into a ``SlotMap``. Separate types for different kinds of values prevent mixing up
+/// identifiers.
 @usableFromInline
 package protocol SlotID: Hashable {
-    /// The slot that the value is in.
+    /// The slot of the value.
     var index: Int { get }
 
-    /// Differs between the values that occupy the slot one after another.
+    /// A number that differs between values that occupy the slot one after another.
     var generation: UInt32 { get }
 
     init(index: Int, generation: UInt32)
@@ -23,12 +24,12 @@ package struct PlainSlotID: SlotID, Sendable, BitwiseCopyable {
     }
 }
 
-/// Values in numbered slots, with insertion, removal and access in constant time. Vacant slots are used again, last vacated
-/// first; when the last value is removed, the memory is released.
+/// A slot map: values in numbered slots, with insertion, removal and access in constant time. Vacant slots are reused,
+/// last vacated first. The memory is released when the last value is removed.
 ///
-/// An identifier finds the value that was inserted under it, and never one that took the slot later: each of 2^32 successive
-/// insertions has a generation of its own. An index alone is enough where it is dropped together with the value. Not
-/// thread-safe.
+/// An identifier finds only the value that was inserted with it, never a later value in the same slot: each of 2^32
+/// consecutive insertions has its own generation. An index alone is sufficient if it is discarded together with the
+/// value. Not thread-safe.
 ///
 /// ```swift
 /// var connections = SlotMap<ConnectionID, Connection>()
@@ -37,7 +38,7 @@ package struct PlainSlotID: SlotID, Sendable, BitwiseCopyable {
 /// connections.contains(id)  // true
 /// connections.remove(id)
 /// ```
-// Without `@usableFromInline` on the type, other modules take no notice of `@inlinable`: every access would be an unspecialized
+// Without `@usableFromInline` on the type, other modules ignore `@inlinable`: every access would be an unspecialized
 // call, which looks up metadata and allocates.
 @usableFromInline
 package struct SlotMap<ID: SlotID, Value> {
@@ -56,7 +57,7 @@ package struct SlotMap<ID: SlotID, Value> {
 
     @usableFromInline var slots: ContiguousArray<Slot> = []
     @usableFromInline var vacant: ContiguousArray<Int32> = []
-    /// Counted for the whole map, so that it need not be kept for slots that are released.
+    /// Counted for the whole map, so that released slots need not keep their generations.
     @usableFromInline var nextGeneration: UInt32 = 0
 
     @inlinable
@@ -68,7 +69,7 @@ package struct SlotMap<ID: SlotID, Value> {
     @inlinable
     package var isEmpty: Bool { count == 0 }
 
-    /// The identifier of the next insertion, for a value that has to know it.
+    /// The identifier of the next insertion, for a value that stores its own identifier.
     @inlinable
     package var nextID: ID {
         ID(index: vacant.last.map { Int($0) } ?? slots.count, generation: nextGeneration)
@@ -85,16 +86,16 @@ package struct SlotMap<ID: SlotID, Value> {
         return id
     }
 
-    /// Inserts the value that is made for an identifier.
+    /// Inserts the value that a closure makes for its identifier.
     @inlinable
     @discardableResult
     package mutating func insert(_ make: (ID) throws -> Value) rethrows -> ID {
         insert(try make(nextID))
     }
 
-    /// Removes the value that was inserted under an identifier.
+    /// Removes the value that was inserted with an identifier.
     ///
-    /// - Returns: The value, or nil if it has been removed before.
+    /// - Returns: The value, or nil if it has already been removed.
     @inlinable
     @discardableResult
     package mutating func remove(_ id: ID) -> Value? {
@@ -121,25 +122,25 @@ package struct SlotMap<ID: SlotID, Value> {
         vacant = []
     }
 
-    /// Whether the value that was inserted under an identifier has not been removed.
+    /// Whether the value that was inserted with an identifier has not been removed.
     @inlinable
     package func contains(_ id: ID) -> Bool {
         isUsed(id.index) && slots[id.index].generation == id.generation
     }
 
-    /// Whether there is a value in a slot. Any index may be asked for.
+    /// Whether a slot has a value. Any index is allowed.
     @inlinable
     package func isUsed(_ index: Int) -> Bool {
         index >= 0 && index < slots.count && slots[index].value != nil
     }
 
-    /// The value that was inserted under an identifier, or nil if it has been removed.
+    /// The value that was inserted with an identifier, or nil if it has been removed.
     @inlinable
     package subscript(id: ID) -> Value? {
         contains(id) ? slots[id.index].value : nil
     }
 
-    /// The value in a slot, or nil if the slot is vacant. Any index may be asked for.
+    /// The value in a slot, or nil if the slot is vacant. Any index is allowed.
     @inlinable
     package func value(at index: Int) -> Value? {
         isUsed(index) ? slots[index].value : nil
@@ -153,20 +154,20 @@ package struct SlotMap<ID: SlotID, Value> {
 
     /// The value in a slot, read and modified in place.
     ///
-    /// Accessors around it are best inlined always: a coroutine that is called allocates its frame on the heap.
+    /// Mark accessors that use it `@inline(__always)`: a coroutine that is not inlined allocates its frame on the heap.
     ///
-    /// - Precondition: There is a value in the slot.
+    /// - Precondition: The slot has a value.
     @inlinable
     package subscript(index: Int) -> Value {
         @inline(__always) _read {
             precondition(slots[index].value != nil, "the slot is vacant")
-            // Not nil: checked in the line above. To take the value out and put it back would copy it twice.
+            // Not nil: checked in the line above. Taking the value out and putting it back would copy it twice.
             // swift-format-ignore: NeverForceUnwrap
             yield slots[index].value!
         }
         @inline(__always) _modify {
             precondition(slots[index].value != nil, "the slot is vacant")
-            // Not nil: checked in the line above. To take the value out and put it back would copy it twice.
+            // Not nil: checked in the line above. Taking the value out and putting it back would copy it twice.
             // swift-format-ignore: NeverForceUnwrap
             yield &slots[index].value!
         }
