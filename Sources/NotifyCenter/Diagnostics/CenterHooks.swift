@@ -7,18 +7,19 @@
 /// Hooks are called on the thread that posts, registers or calls the observer, and may call the center. Set them at the
 /// start of the program: setting one hook replaces all of them, so concurrent changes can overwrite each other.
 public struct CenterHooks: Sendable {
-    /// Called for each post that reaches no observer. Paused observers and those of released owners do not count.
+    /// Called for each post that reaches no observer. An observer that is paused or whose owner has been released is
+    /// not reached.
     public var unobserved: (@Sendable (LocalNotification) -> Void)?
 
-    /// Called for each error that an observer throws; the other observers are still called. By default writes a line to
-    /// standard error.
+    /// Called for each error that an observer throws; the other observers are still called. The default writes a line
+    /// to standard error.
     public var failed: @Sendable (ObserverFailure) -> Void = { StandardError.write("\($0)") }
 
-    /// Called once for each owner and source location that repeatedly registers the same observation. That is usually a
-    /// mistake: the owner is called once per registration. By default writes a line to standard error.
+    /// Called once for each owner and source location that registers the same observation repeatedly. This is usually a
+    /// mistake: the owner is then called once for each registration. The default writes a line to standard error.
     public var repeated: @Sendable (RepeatedObservation) -> Void = { StandardError.write("\($0)") }
 
-    /// The hooks of a new center.
+    /// Creates the default hooks.
     public init() {}
 }
 
@@ -56,16 +57,16 @@ extension LocalCenter {
 
 /// An error that an observer threw.
 public struct ObserverFailure: Sendable, CustomStringConvertible {
-    /// The error.
+    /// The thrown error.
     public let error: any Error
 
     /// The notification that the observer was called with.
     public let notification: LocalNotification
 
-    /// Where the observer was registered.
+    /// The source location at which the observer was registered.
     public let place: SourcePlace
 
-    /// One line to display.
+    /// A description in one line.
     public var description: String {
         "NotifyCenter: the observer registered at \(place) threw an error for '\(notification.name)': \(error)"
     }
@@ -76,19 +77,19 @@ public struct RepeatedObservation: Sendable, CustomStringConvertible {
     /// The type of the owner.
     public let ownerType: String
 
-    /// The observed names.
+    /// The observed names or patterns.
     public let names: String
 
-    /// Where it was registered.
+    /// The source location at which it was registered.
     public let place: SourcePlace
 
-    /// One line to display.
+    /// A description in one line.
     public var description: String {
-        "NotifyCenter: an owner of type \(ownerType) repeatedly registers the same observation of '\(names)' at \(place); "
-            + "register it once, or give it a key"
+        "NotifyCenter: an owner of type \(ownerType) repeatedly registers the same observation of '\(names)' "
+            + "at \(place); register it once, or give it a key"
     }
 
-    /// Nil if the owner was released.
+    /// Returns nil if the owner has been released.
     init?(_ observer: Observer) {
         guard let ownerType = observer.ownerTypeName else { return nil }
         self.ownerType = ownerType
@@ -96,11 +97,12 @@ public struct RepeatedObservation: Sendable, CustomStringConvertible {
         place = observer.place
     }
 
-    /// Returns one of each set of equal observations of an owner. May release the last reference to an observed instance.
+    /// Returns one observer for each observation that an owner registered repeatedly. Must not be called under the
+    /// center's lock, because it may release the last reference to an observed instance.
     static func repetitions(among observers: [Observer]) -> [Observer] {
         var counts: [Place: Int] = [:]
         return observers.filter { observer in
-            // The object of a released instance differs from that of a new instance at the same address.
+            // An observation of a released instance differs from one of a new instance at the same address.
             if observer.options.key != nil || observer.isOrphaned { return false }
             let place = Place(observer)
             counts[place, default: 0] += 1
@@ -108,7 +110,7 @@ public struct RepeatedObservation: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Identifies equal observations: same source location, names and object.
+    /// The properties in which equal observations agree: source location, names and object.
     struct Place: Hashable {
         let file: UInt
         let line: UInt

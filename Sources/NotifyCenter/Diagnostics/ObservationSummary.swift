@@ -1,30 +1,30 @@
-/// Who observes what, for debugging.
+/// A summary of an observation, for debugging.
 public struct ObservationSummary: Sendable, CustomStringConvertible {
-    /// The names or patterns.
+    /// The observed names or patterns.
     public let names: String
 
-    /// The object that is asked for, if it is only one.
+    /// The observed object, or nil if the observation has no object filter.
     public let object: String?
 
-    /// The owner's type, if there is an owner and it is still there.
+    /// The type of the owner, or nil if there is none or it has been released.
     public let ownerType: String?
 
-    /// Its priority.
+    /// The priority of the observation.
     public let priority: Int32
 
-    /// Its key, if it has one.
+    /// The key of the observation, if it has one.
     public let key: String?
 
-    /// Whether it is paused.
+    /// Whether the observation is paused.
     public let isPaused: Bool
 
-    /// How many notifications it dropped because its buffer was full.
+    /// The number of notifications that were dropped because the buffer was full.
     public let droppedCount: Int
 
-    /// Where it was registered.
+    /// The source location at which the observation was registered.
     public let place: SourcePlace
 
-    /// One line for people to read.
+    /// A description in one line.
     public var description: String {
         var parts = [names]
         if let object { parts.append("object \(object)") }
@@ -49,7 +49,7 @@ public struct ObservationSummary: Sendable, CustomStringConvertible {
 }
 
 extension LocalCenter {
-    /// Everybody who observes something, in order of registration.
+    /// The summaries of all observations, in order of registration.
     public var observations: [ObservationSummary] {
         endOrphans()
         let all = state.withLock { Array($0.observers.values) }

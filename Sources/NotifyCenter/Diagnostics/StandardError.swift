@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// The default destination of what the hooks report.
+/// The standard error stream, to which the default hooks write.
 enum StandardError {
     /// Writes a line. Ignores errors, because there is nowhere to report them.
     static func write(_ line: String) {

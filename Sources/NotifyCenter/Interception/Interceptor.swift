@@ -1,9 +1,10 @@
-/// What stands between posts and observers. It sees every post, however it was made, before anybody is called. While a center
-/// has one, each post takes a lock for a moment to find it.
+/// A closure that every post passes through before observers are called, however the post is made. While a center has
+/// interceptors, each post takes a lock briefly to find them.
 ///
-/// It lets the post go on by calling `next`, with the notification as it came or with another one, such as
-/// ``LocalNotification/replacing(payload:)`` makes, and stops it by not calling `next`. What comes after the call of `next` runs
-/// after the observers. To change the messages of one type, see ``LocalCenter/intercept(_:_:)``.
+/// To continue the post, an interceptor calls `next` with the notification it received or with a different one, such as
+/// ``LocalNotification/replacing(payload:)`` returns. To stop the post, it does not call `next`. Code after the call to
+/// `next` runs after the observers were called. To change the messages of one type, see
+/// ``LocalCenter/intercept(_:_:)``.
 ///
 /// ```swift
 /// let token = center.intercept { notification, next in
@@ -15,7 +16,7 @@
 public typealias Interceptor =
     @Sendable (_ notification: LocalNotification, _ next: (LocalNotification) -> Void) -> Void
 
-/// Interceptors in the order in which they were added. It never changes.
+/// The interceptors in the order in which they were added. Immutable.
 final class InterceptorChain: Sendable {
     let entries: [(id: UInt64, interceptor: Interceptor)]
 
@@ -23,14 +24,15 @@ final class InterceptorChain: Sendable {
         self.entries = entries
     }
 
-    /// Hands the notification from one to the next, and what comes out at the end to the body.
+    /// Passes a notification through the interceptors from an index on, and calls the body with each one that the last
+    /// interceptor passes on.
     func run(_ notification: LocalNotification, from index: Int = 0, _ body: (LocalNotification) -> Void) {
         if index == entries.count { return body(notification) }
         entries[index].interceptor(notification) { run($0, from: index + 1, body) }
     }
 }
 
-/// Holds an interceptor: it ends when the token is cancelled or goes away.
+/// A token of an interceptor. The interception ends when the token is cancelled or released.
 public final class InterceptionToken: Sendable {
     private let center: LocalCenter
     private let id: UInt64
@@ -44,7 +46,7 @@ public final class InterceptionToken: Sendable {
         cancel()
     }
 
-    /// Ends the interception. Posts that are on their way through it go on as they are. Cancelling again does nothing.
+    /// Ends the interception. Posts in progress still pass through the interceptor. Cancelling again has no effect.
     public func cancel() {
         let old = center.state.withLock { state in
             let old = state.interceptors
@@ -52,18 +54,18 @@ public final class InterceptionToken: Sendable {
             center.set(LocalCenter.Feature.interceptors, to: !state.interceptors.entries.isEmpty)
             return old
         }
-        // What the interceptor holds goes without the lock.
+        // Released outside the lock: deinitializers of captured values may call the center.
         withExtendedLifetime(old) {}
     }
 }
 
 extension LocalCenter {
-    /// Has every post go through an interceptor from now on, after those that were added before.
+    /// Adds an interceptor that every post passes through from now on, after the interceptors that were added earlier.
     ///
-    /// - Returns: A token that ends it when it goes or is cancelled.
+    /// - Returns: A token. The interception ends when the token is cancelled or released.
     public func intercept(_ interceptor: @escaping Interceptor) -> InterceptionToken {
         let id = state.withLock { state in
-            // Never one that a token has had, which may be cancelled again.
+            // Never reused: an earlier token may be cancelled again.
             state.lastInterceptor += 1
             let entry = (id: state.lastInterceptor, interceptor: interceptor)
             state.interceptors = InterceptorChain(state.interceptors.entries + [entry])
@@ -73,8 +75,8 @@ extension LocalCenter {
         return InterceptionToken(center: self, id: id)
     }
 
-    /// Has every post of a type of message go through an interceptor, which may watch, change or stop it. Posts of other types
-    /// go on as they are.
+    /// Adds an interceptor for the posts of one type of message, which may observe, change or stop them. Posts with
+    /// other payloads are not affected.
     ///
     /// ```swift
     /// let token = center.intercept(OrderPaid.self) { paid, next in
@@ -82,9 +84,9 @@ extension LocalCenter {
     /// }
     /// ```
     ///
-    /// What is passed to `next` keeps the name and the object of the post.
+    /// A message that is passed to `next` keeps the name and the object of the post.
     ///
-    /// - Returns: A token that ends it when it is released or cancelled.
+    /// - Returns: A token. The interception ends when the token is cancelled or released.
     public func intercept<Message: NotificationMessage>(
         _ type: Message.Type, _ interceptor: @escaping @Sendable (_ message: Message, _ next: (Message) -> Void) -> Void
     ) -> InterceptionToken {
@@ -94,7 +96,7 @@ extension LocalCenter {
         }
     }
 
-    /// Hands a post through the interceptors, and what they let pass to the body.
+    /// Passes a post through the interceptors, and calls the body with each notification that the last one passes on.
     func intercepted(_ notification: LocalNotification, _ body: (LocalNotification) -> Void) {
         state.withLock { $0.interceptors }.run(notification, body)
     }

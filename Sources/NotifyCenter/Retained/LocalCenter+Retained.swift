@@ -1,31 +1,32 @@
 extension LocalCenter {
-    /// Posts a notification and retains it: later observers receive the retained notifications that match when they are
-    /// registered.
+    /// Posts a notification and retains it: an observer that is registered later receives the retained notifications
+    /// that match it, as part of its registration.
     ///
-    /// The notification, with its payload and object, is retained until newer ones with the same name and object replace it, or
-    /// until it is removed. A new observer does not receive a retained notification that was replaced or removed before its
-    /// delivery, for example by the call for an earlier one; it receives the newer one as a post. No lock is held between that
-    /// check and the call. So a notification that another thread replaces at that moment is still delivered: the observer may
-    /// receive the newer one first or at the same time, and a buffer may receive both in either order.
-    /// ``retainedNotification(_:object:)`` always returns the newest.
+    /// A notification is retained, with its payload and its object, until newer ones with the same name and object
+    /// replace it, or until it is removed. A new observer does not receive a notification that is replaced or removed
+    /// before its turn, for example during the call for an earlier one; the post of the newer notification calls the
+    /// observer. No lock is held between this check and the call. So a notification that another thread replaces or
+    /// removes at that moment is still delivered: the observer may receive the newer one first or at the same time, and
+    /// a buffer may receive both in either order. ``retainedNotification(_:object:)`` always returns the newest.
     ///
     /// An object that is a value is compared under the center's lock: see ``NotificationObject/init(value:)``.
     ///
     /// - Parameters:
     ///   - name: The name of the notification.
-    ///   - object: The object that it concerns.
-    ///   - payload: Passed to the observers unchanged.
-    ///   - count: The number of notifications of this name and object to retain, including this one; at least 1. The value of
-    ///     the last post applies.
+    ///   - object: The object that the notification concerns.
+    ///   - payload: The payload, passed to the observers unchanged.
+    ///   - count: The number of notifications of this name and object to retain, including this one; at least 1. The
+    ///     value of the latest post applies.
     public func postRetained(
         _ name: NotificationName, object: NotificationObject? = nil, payload: (any Sendable)? = nil, last count: Int = 1
     ) {
         postRetained(LocalNotification(name: name, object: object, payload: payload), last: count)
     }
 
-    /// Posts a notification by name and retains it. See ``postRetained(_:object:payload:last:)-(NotificationName,_,_,_)``.
+    /// Posts a notification by name and retains it. See
+    /// ``postRetained(_:object:payload:last:)-(NotificationName,_,_,_)``.
     ///
-    /// - Throws: ``NameError`` if the name breaks a rule.
+    /// - Throws: ``NameError`` if the name is invalid.
     public func postRetained(
         _ name: String, object: NotificationObject? = nil, payload: (any Sendable)? = nil, last count: Int = 1
     ) throws(NameError) {
@@ -48,41 +49,41 @@ extension LocalCenter {
         }
     }
 
-    /// Retains a notification and returns its observers, atomically, so that an observer that is registered meanwhile receives
-    /// it exactly once.
+    /// Retains a notification and returns its observers atomically, so that an observer that is registered at the same
+    /// time receives it exactly once.
     func storeRetained(_ notification: LocalNotification, last count: Int) -> ObserverList? {
         precondition(count > 0, "the number of retained notifications must be at least 1")
         let (list, dropped) = state.withLock { state in
             let dropped = state.retained.store(notification, limit: count)
             return (state.resolve(notification.name, object: notification.object?.key), dropped)
         }
-        // Released outside the lock.
+        // Released outside the lock: deinitializers of payloads may call the center.
         withExtendedLifetime(dropped) {}
         return list
     }
 
-    /// The newest retained notification of this name and object.
+    /// Returns the newest retained notification of this name and object, or nil if there is none.
     public func retainedNotification(
         _ name: NotificationName, object: NotificationObject? = nil
     ) -> LocalNotification? {
         state.withLock { $0.retained.last(name, object: object) }
     }
 
-    /// The newest retained message of this type and object.
+    /// Returns the newest retained message of this type and object, or nil if there is none.
     public func retainedMessage<Message: NotificationMessage>(
         _ type: Message.Type, object: NotificationObject? = nil
     ) -> Message? {
         retainedNotification(type.notificationName, object: object)?.payload as? Message
     }
 
-    /// All retained notifications of this name and object, the oldest first.
+    /// Returns the retained notifications of this name and object, the oldest first.
     public func retainedNotifications(
         _ name: NotificationName, object: NotificationObject? = nil
     ) -> [LocalNotification] {
         state.withLock { $0.retained.find(name, object: object) }
     }
 
-    /// All retained messages of this type and object, the oldest first.
+    /// Returns the retained messages of this type and object, the oldest first.
     public func retainedMessages<Message: NotificationMessage>(
         of type: Message.Type, object: NotificationObject? = nil
     ) -> [Message] {
@@ -91,7 +92,7 @@ extension LocalCenter {
 
     /// Removes the retained notifications of a name and object.
     ///
-    /// - Returns: The newest of them.
+    /// - Returns: The newest of the removed notifications, or nil if there were none.
     @discardableResult
     public func removeRetained(_ name: NotificationName, object: NotificationObject? = nil) -> LocalNotification? {
         // The others are released outside the lock.
@@ -100,7 +101,7 @@ extension LocalCenter {
 
     /// Removes the retained messages of a type and object.
     ///
-    /// - Returns: The newest of them.
+    /// - Returns: The newest of the removed messages, or nil if there were none.
     @discardableResult
     public func removeRetained<Message: NotificationMessage>(
         _ type: Message.Type, object: NotificationObject? = nil

@@ -1,16 +1,17 @@
 /// The retained notifications: the last ones of each name and object.
 struct RetainedNotifications {
-    /// A retained notification, and its position in the order of the posts.
+    /// A retained notification and its position in the order of posts.
     struct Entry {
         let notification: LocalNotification
         fileprivate let serial: UInt64
     }
 
-    /// The retained notifications of one name and object, oldest first. Never empty.
+    /// The retained notifications of one name and object, the oldest first. Never empty.
     typealias Series = [Entry]
 
-    /// By name and object. The key is the object of the newest notification, so that the caller that receives removed
-    /// notifications also holds their keys: releasing a value may call the center, and must not happen under its lock.
+    /// The retained notifications by name and object. The key is the object of the newest notification, so that a
+    /// caller that receives removed notifications also holds a reference to their keys: releasing a value may call the
+    /// center, and must not happen under its lock.
     private var series: [NotificationName: [NotificationObject?: Series]] = [:]
     private var lastSerial: UInt64 = 0
 
@@ -24,7 +25,9 @@ struct RetainedNotifications {
         series[name]?[object]?.last?.notification
     }
 
-    /// Retains a notification, and the last earlier ones of its name and object up to the limit. Returns the replaced ones.
+    /// Retains a notification, and removes the earliest ones of its name and object that exceed the limit.
+    ///
+    /// - Returns: The removed notifications.
     mutating func store(_ notification: LocalNotification, limit: Int) -> [LocalNotification] {
         lastSerial += 1
         // Replacing only the value would keep the old key, which is equal but belongs to another notification.
@@ -42,7 +45,9 @@ struct RetainedNotifications {
         return old?.map(\.notification) ?? []
     }
 
-    /// Removes and returns all notifications.
+    /// Removes all notifications.
+    ///
+    /// - Returns: The previous contents.
     mutating func removeAll() -> RetainedNotifications {
         defer { series = [:] }
         return self
@@ -52,7 +57,8 @@ struct RetainedNotifications {
 // MARK: - For new observers
 
 extension RetainedNotifications {
-    /// The notifications that match an observer, in the order of their posts; the last ones if there are more than the limit.
+    /// Returns the notifications that match an observer, in the order of their posts: the latest ones, if there are
+    /// more than the limit.
     func matching(_ names: ObservedNames, object: NotificationObject?, limit: Int) -> [Entry] {
         let found =
             switch names.kind {
