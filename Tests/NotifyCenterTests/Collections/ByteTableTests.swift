@@ -4,7 +4,7 @@ import Testing
 @testable import NotifyCenter
 
 @Suite struct ByteTableTests {
-    /// A table that `#expect` can look into: the macro copies what it looks at, which a table does not allow.
+    /// A copyable wrapper of a table for `#expect`, which copies its operands.
     private final class Table {
         private var table = ByteTable()
         private let hash = KeyedHash.ofProcess

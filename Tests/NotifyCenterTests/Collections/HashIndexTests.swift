@@ -4,7 +4,8 @@ import Testing
 @testable import NotifyCenter
 
 @Suite struct HashIndexTests {
-    /// Against a dictionary, with hashes that collide wholly, in their positions and not at all.
+    /// Random operations, compared with a dictionary. The bits select hashes that are often equal, that often have
+    /// equal positions, or that rarely collide.
     @Test(arguments: [UInt32(3), 0xFF, 0xFF00_0000, .max])
     func `the index agrees with a dictionary`(bits: UInt32) {
         let seed = UInt64.random(in: 0...UInt64.max)

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What every center promises, by the one of this library.
+/// Tests of the requirements for every center, run on the centers of this library.
 @Suite struct ConformanceTests {
     enum Variant: CaseIterable {
         case core, tokens, owners

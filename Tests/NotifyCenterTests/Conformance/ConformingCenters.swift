@@ -2,7 +2,7 @@ import NotifyCenter
 import Synchronization
 import TestSupport
 
-/// The local center, with tokens that are cancelled.
+/// A local center whose observations end when their tokens are cancelled.
 final class TokenCenter: ConformingCenter {
     private let center = LocalCenter()
 
@@ -28,11 +28,11 @@ final class TokenCenter: ConformingCenter {
     func post(_ name: NotificationName, object: String?) { center.post(name, object: object.map { .init($0) }) }
 }
 
-/// The local center, with owners that are let go.
+/// A local center whose observations end when their owners are released.
 final class OwnerCenter: ConformingCenter {
     final class Owner: Sendable {}
 
-    /// The only reference to an owner.
+    /// The only strong reference to an owner.
     final class Handle: Sendable {
         fileprivate let owner: Mutex<Owner?>
 

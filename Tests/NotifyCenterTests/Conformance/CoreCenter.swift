@@ -2,8 +2,8 @@ import NotifyCenter
 import Synchronization
 import TestSupport
 
-/// The core with closures beside it. A post resolves once and asks before each call whether the registration is still
-/// there, as the broker does.
+/// A center that consists of the core and a table of closures. Like the broker, a post resolves once, and checks before
+/// each call whether the registration has ended.
 final class CoreCenter: ConformingCenter {
     typealias Body = @Sendable (String, String?) -> Void
 
@@ -35,7 +35,7 @@ final class CoreCenter: ConformingCenter {
     }
 
     func end(_ handle: UInt64) {
-        // Not under the lock: the body may hold the last reference to this center.
+        // Released outside the lock: the body may hold the last reference to this center.
         _ = state.withLock { state in
             _ = state.core.remove(handle)
             return state.bodies.removeValue(forKey: handle)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotifyCenter
 
-/// The core against a list that is searched from start to end.
+/// Random tests of the core against a model that searches a list linearly.
 @Suite struct CenterCoreModelTests {
     private struct Model {
         struct Entry {
@@ -17,7 +17,7 @@ import Testing
         var entries: [Entry] = []
         let reserved: String
 
-        /// Changes which slots are permitted.
+        /// A number that determines which slots are permitted.
         var rights: Int32 = 0
 
         func isPermitted(_ slot: Int32) -> Bool { (slot + rights) % 5 != 0 }
@@ -39,7 +39,8 @@ import Testing
         var random: SeededGenerator
 
         mutating func name() -> String {
-            // Some that begin with the same 8 bytes, and so many that a node of the trie gets more children than it compares.
+            // Some tokens have the same first 8 bytes, and there are enough tokens for a node of the trie to have more
+            // children than are compared one by one.
             let tokens = [
                 "a", "b", "c", "notifyd", "12345678", "12345678-longer", "12345678-other1", "d", "e", "f", "g", "h",
             ]
@@ -72,7 +73,7 @@ import Testing
         let core = TestCore(cacheBytes: cacheBytes, reserved: "notifyd")
 
         for step in 0..<6_000 {
-            // Long growth and long decline, so that nodes and places come and go.
+            // Long phases of growth and of decline, so that nodes and places are added and removed.
             let isGrowing = step / 1_000 % 2 == 0
             switch Int.random(in: 0..<10, using: &inputs.random) {
             case 0..<(isGrowing ? 3 : 1):
@@ -110,7 +111,8 @@ import Testing
         #expect(core.slots("a.b", nil).isEmpty)
     }
 
-    /// Whatever comes and goes without matching must leave what is cached alone; what matches must not.
+    /// Adding and removing a registration must keep a cached resolution if it does not match, and invalidate it if it
+    /// does.
     @Test func `only a matching change invalidates a cached resolution`() throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("CenterCoreModelTests: seed \(seed)")

@@ -187,7 +187,7 @@ import Testing
     }
 }
 
-/// Resolutions of the registrations that are permitted.
+/// Tests of resolving a post to the permitted registrations only.
 @Suite struct PermittedResolutionTests {
     @Test func `only permitted registrations are resolved, in order`() throws {
         let core = TestCore()

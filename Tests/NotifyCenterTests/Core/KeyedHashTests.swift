@@ -3,10 +3,11 @@ import Testing
 @testable import NotifyCenter
 
 @Suite struct KeyedHashTests {
-    /// The key of the published vectors, bytes 0 to 15; the first vectors of SipHash-1-3, for the inputs "", 00, 00 01, ….
+    /// The key of the published test vectors: the bytes 0 to 15. The tests use the first vectors of SipHash-1-3, for
+    /// the inputs "", 00, 00 01, ….
     private let hash = KeyedHash(key0: 0x0706_0504_0302_0100, key1: 0x0F0E_0D0C_0B0A_0908)
 
-    /// The function written down once more, byte by byte.
+    /// An independent implementation of the function, which reads single bytes.
     private func reference(_ bytes: [UInt8]) -> UInt64 {
         let key: (UInt64, UInt64) = (0x0706_0504_0302_0100, 0x0F0E_0D0C_0B0A_0908)
         var v: [UInt64] = [

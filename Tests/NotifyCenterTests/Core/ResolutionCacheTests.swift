@@ -2,7 +2,7 @@ import Testing
 
 @testable import NotifyCenter
 
-/// What is cached, what is evicted, and what that costs.
+/// Tests of caching, eviction and invalidation, and of the work they take.
 @Suite struct ResolutionCacheTests {
     private static let entryBytes = ResolutionCache.entryBytes
 

@@ -1,6 +1,6 @@
 @testable import NotifyCenter
 
-/// A core that `#expect` can look into: the macro copies what it looks at, which a core does not allow.
+/// A copyable wrapper of a core for `#expect`, which copies its operands.
 final class TestCore {
     private var core: CenterCore
 
@@ -55,7 +55,7 @@ final class TestCore {
         }
     }
 
-    /// As the broker resolves: the key is made once for the look-up in the cache and for resolving.
+    /// Resolves like the broker: with one key for looking up the cache and for resolving.
     func resolveKey(_ name: String, _ object: String? = nil, where isPermitted: (Registration) -> Bool) -> Resolution {
         func resolve(_ name: UnsafeRawBufferPointer, _ object: UnsafeRawBufferPointer?) -> Resolution {
             let key = PostKey(name: name, object: object)
@@ -70,7 +70,7 @@ final class TestCore {
     var generation: UInt64 { core.resolutionGeneration }
     func dropResolutions() { core.dropResolutions() }
 
-    /// The slots that a post reaches, in order.
+    /// The slots of the registrations that match a post, in order of delivery.
     func slots(_ name: String, _ object: String? = nil) -> [Int32] {
         resolve(name, object).registrations.map(\.slot)
     }

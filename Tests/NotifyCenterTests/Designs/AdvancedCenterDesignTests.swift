@@ -3,13 +3,13 @@ import Testing
 
 @testable import NotifyCenter
 
-/// What an advanced `NSNotificationCenter` has, and each of its faults avoided.
+/// The features of an advanced `NSNotificationCenter`, and tests that its faults do not occur.
 @Suite struct AdvancedCenterDesignTests {
     private let center = LocalCenter()
     private let journal = Journal()
     private let name = NotificationName(literal: "service.ready")
 
-    /// A handler's owner, which knows the center.
+    /// An owner that registers its own handler.
     private final class Service: Sendable {
         let label: String
         let journal: Journal
@@ -90,7 +90,7 @@ import Testing
         service.start(in: center)
         center.post(name)
         #expect(journal.take() == ["service", "service"])
-        // Only who says so replaces.
+        // Only an observation with the same key is replaced.
         for label in ["first", "second"] {
             center.observe(name, owner: service, options: .key("handler")) { [journal] _, _ in journal.note(label) }
         }

@@ -3,13 +3,14 @@ import Testing
 
 @testable import NotifyCenter
 
-/// What a post and register center with automatic removal has, and the fault that it admits avoided.
+/// The features of a center with post, register and automatic removal, and a test that its documented fault does not
+/// occur.
 @Suite struct AutomaticRemovalDesignTests {
     private let center = LocalCenter()
     private let journal = Journal()
     private let name = NotificationName(literal: "screen.shown")
 
-    /// Something that is made again and again, and registers as it is made.
+    /// An object that registers an observer in its initializer, and of which many are made.
     private final class Screen: Sendable {
         let number: Int
         let journal: Journal

@@ -3,8 +3,8 @@ import Testing
 
 @testable import NotifyCenter
 
-/// What a from-scratch `NSNotificationCenter` has, and each of its faults avoided. `queue:` and what else belongs to
-/// Foundation's shape is in `NotifyFoundationTests`.
+/// The features of a from-scratch `NSNotificationCenter`, and tests that its faults do not occur. The tests of `queue:`
+/// and other parts of Foundation's interface are in `NotifyFoundationTests`.
 @Suite struct NotificationCenterDesignTests {
     private let center = LocalCenter()
     private let journal = Journal()
@@ -26,7 +26,7 @@ import Testing
 
     @Test func `there is a default center, and further centers can be made`() {
         #expect(LocalCenter.default === LocalCenter.default)
-        // Unlike any that another test may use.
+        // A name that no other test uses, because the default center is shared.
         let name = NotificationName(literal: "NotificationCenterDesignTests.own")
         let token = LocalCenter.default.observe(name, using: note("default"))
         let own = center.observe(name, using: note("own"))
@@ -137,7 +137,7 @@ import Testing
         tokens.value = (0..<100).map { index in
             center.observe(name) { [journal] _ in
                 journal.note("\(index)")
-                // Itself, one that has been called, and one that has not.
+                // Its own token, that of an observer that was called, and that of one that was not.
                 for removed in [index, index - 1, index + 1] where (0..<100).contains(removed) {
                     tokens.value?[removed].cancel()
                 }
@@ -161,7 +161,7 @@ import Testing
     @Test func `entries of released observers are removed`() {
         for round in 0..<10_000 {
             let controller = Controller(journal)
-            // Names that are never posted, so that no post can find out.
+            // Each name is never posted, so that no post finds the released owner.
             let name = NotificationName(unchecked: "n\(round)")
             center.observe(name, owner: controller) { $0.didFollow($1) }
         }

@@ -16,7 +16,7 @@ import Testing
         { [journal] _ in journal.note(label) }
     }
 
-    // MARK: Unobserved
+    // MARK: Unobserved posts
 
     @Test func `an unobserved post is reported with its contents`() throws {
         center.hooks.unobserved = { [journal] in
@@ -143,7 +143,7 @@ import Testing
         center.hooks.unobserved = nil
     }
 
-    // MARK: Failed
+    // MARK: Errors of observers
 
     @Test func `an error of an observer is reported and the other observers are called`() {
         center.hooks.failed = { [journal] failure in
@@ -201,9 +201,9 @@ import Testing
         #expect(!token.observation.isActive)
     }
 
-    // MARK: Repeated
+    // MARK: Repeated observations
 
-    /// One place in the source.
+    /// Registers observations at a single source location.
     private func observe(_ name: NotificationName, owner: Thing, object: NotificationObject? = nil, key: String? = nil)
     {
         center.observe(name, object: object, owner: owner, options: key.map { .key($0) } ?? []) { _, _ in }
@@ -235,7 +235,7 @@ import Testing
             for _ in 0..<OwnerIndex.repetitionThreshold { observe(name, owner: owner) }
             #expect(journal.take() == ["repeated"])
         }
-        // Or else this says nothing.
+        // Otherwise no address was reused, and the test would prove nothing.
         #expect(addresses.count < 100)
     }
 
@@ -246,7 +246,7 @@ import Testing
         for index in 0..<100 { observe(name, owner: owner, object: "\(index)") }
         for index in 0..<100 { observe(name, owner: owner, key: "\(index)") }
         for _ in 0..<100 { observe(name, owner: Thing()) }
-        // Gone as the next one comes, which may be at the same address.
+        // Each instance is released before the next one is made, which may have the same address.
         for _ in 0..<100 { observe(name, owner: owner, object: NotificationObject(instance: Thing())) }
         for _ in 0..<100 {
             let token = center.observe(name) { _ in }
@@ -276,7 +276,7 @@ import Testing
             ])
     }
 
-    // MARK: The hooks themselves
+    // MARK: Releasing
 
     @Test func `hooks may use the center, also while they are released`() {
         final class Careful: Sendable {

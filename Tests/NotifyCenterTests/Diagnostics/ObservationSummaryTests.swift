@@ -101,7 +101,7 @@ import Testing
 }
 
 extension String {
-    /// What stands before the last occurrence of a text in it.
+    /// The part of the text before the last occurrence of another one.
     fileprivate func part(before end: String) -> String {
         guard let range = ranges(of: end).last else { return self }
         return String(self[..<range.lowerBound])

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NotifyCenter
 
-/// What a center says where nobody has set its hooks. In a process of its own, whose standard error can be read.
+/// Tests of the default hooks, in a process of their own, so that its standard error can be read.
 @Suite struct StandardErrorTests {
     private struct Failure: Error {}
 

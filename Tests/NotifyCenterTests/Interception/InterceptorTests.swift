@@ -8,7 +8,7 @@ import Testing
     private let journal = Journal()
     private let name = NotificationName(literal: "orders.paid")
 
-    /// Notes the notification when it comes by, and lets it pass.
+    /// Adds an interceptor that notes every notification and passes it on.
     private func watch(_ label: String) -> InterceptionToken {
         center.intercept { [journal] notification, next in
             journal.note("\(label) \(notification.name)")
@@ -52,7 +52,7 @@ import Testing
         withExtendedLifetime((first, second, observers)) {}
     }
 
-    // MARK: Watch, change, stop
+    // MARK: Observing, changing and stopping posts
 
     @Test func `an interceptor sees unobserved posts`() {
         let token = watch("watched")
@@ -184,7 +184,7 @@ import Testing
         withExtendedLifetime((observers, watching, changing, stopping)) {}
     }
 
-    // MARK: Coming and going
+    // MARK: Adding and ending
 
     @Test func `an interception ends with its token`() {
         var token: InterceptionToken? = watch("watched")

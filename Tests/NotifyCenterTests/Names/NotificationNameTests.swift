@@ -6,7 +6,7 @@ import Testing
     private static func name(bytes count: Int) -> String { String(repeating: "a", count: count) }
     private static func name(tokens count: Int) -> String { Array(repeating: "t", count: count).joined(separator: ".") }
 
-    /// Whether bytes and, where they are valid UTF-8, the string made of them are judged alike.
+    /// Returns the error of validating bytes as a name, or nil if they are valid.
     private static func errorOfName(_ bytes: [UInt8]) -> NameError? {
         bytes.withUnsafeBytes { (buffer) -> NameError? in
             do throws(NameError) {
@@ -105,7 +105,7 @@ import Testing
                 default: nil
                 }
             let found = Self.errorOfName(bytes)?.code
-            // One expectation a scalar would take minutes.
+            // Issues are recorded only for failures, because an expectation for each scalar would take minutes.
             if found != expected { Issue.record("U+\(String(value, radix: 16)): \(String(describing: found))") }
         }
     }

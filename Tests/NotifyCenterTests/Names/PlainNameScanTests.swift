@@ -10,7 +10,8 @@ import Testing
         bytes.withUnsafeBytes { (try? NameGrammar.check($0, isPattern: false)) != nil }
     }
 
-    /// Printable ASCII without wildcards: accepted exactly if valid. Anything else: accepted only if valid.
+    /// Printable ASCII without wildcards is accepted if and only if it is valid; other bytes are accepted only if they
+    /// are valid.
     @Test func `the scan agrees with the grammar`() {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("PlainNameScanTests: seed \(seed)")

@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    // MARK: Who gets it
+    // MARK: Delivery
 
     @Test func `a retained post reaches existing observers once`() {
         let token = center.observe(name, using: note("early"))
@@ -145,9 +145,10 @@ import Testing
         token.cancel()
     }
 
-    // MARK: What changes while a new observer gets what stays
+    // MARK: Changes during the delivery to a new observer
 
-    /// Begins to observe what stays for "left" and "right", of which the first changes the second one.
+    /// Retains notifications for "left" and "right", and registers an observer that calls `change` when it receives the
+    /// first one, for "left".
     private func observe(changingAtLeft change: @escaping @Sendable () -> Void) -> ObservationToken {
         center.postRetained(name, object: "left", payload: 1)
         center.postRetained(name, object: "right", payload: 1)
@@ -197,7 +198,7 @@ import Testing
         token.cancel()
     }
 
-    // MARK: Typed
+    // MARK: Messages
 
     @Test func `a typed observer gets the last message of its type`() {
         center.postRetained(OrderPaid(amount: 1))
@@ -226,7 +227,7 @@ import Testing
         #expect(center.retainedMessage(OrderPaid.self, object: "17") == nil)
     }
 
-    // MARK: Reading and taking back
+    // MARK: Reading, removing and releasing
 
     @Test func `retained messages are read without observing`() {
         #expect(center.retainedNotification(name) == nil)
@@ -311,7 +312,7 @@ import Testing
         #expect(center.retainedNotification(name, object: NotificationObject(value: Account(1, in: center))) == nil)
     }
 
-    // MARK: At the same time
+    // MARK: Concurrency
 
     @Test func `an observer added during posts gets each value at most once and misses no later one`() async {
         for _ in 0..<200 {
@@ -324,21 +325,21 @@ import Testing
                     let token = center.observe(name) { notification in
                         seen.withLock { $0.append(notification.payload as? Int ?? 0) }
                     }
-                    // The token stays until the poster is done.
+                    // Keeps the token until all values have been posted.
                     while (center.retainedNotification(name)?.payload as? Int ?? 0) < 20 {}
                     withExtendedLifetime(token) {}
                 }
             }
             let values = seen.withLock { $0 }
             #expect(Set(values).count == values.count, "\(values)")
-            // Whether the last was still on its way when the token went, nobody can say.
+            // The last value may have been in delivery when the token was released, so it may be missing.
             let missed = (values.min() ?? 20)...20
             #expect(missed.dropLast().allSatisfy { values.contains($0) }, "\(values)")
         }
     }
 }
 
-/// A value that uses the center as it goes. Those with the same number are equal.
+/// A value that uses the center in its deinitializer. Values with the same number are equal.
 private final class Account: Hashable, Sendable {
     private let number: Int
     private let center: LocalCenter

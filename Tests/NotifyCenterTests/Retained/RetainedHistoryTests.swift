@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotifyCenter
 
-/// The last few notifications of a name and object, for observers that begin later.
+/// Tests of retaining several notifications of a name and object for later observers.
 @Suite(.timeLimit(.minutes(10))) struct RetainedHistoryTests {
     private let center = LocalCenter()
     private let journal = Journal()
