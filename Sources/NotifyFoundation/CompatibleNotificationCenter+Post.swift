@@ -2,14 +2,14 @@ public import Foundation
 import NotifyCenter
 
 extension CompatibleNotificationCenter {
-    /// Calls the observers of the notification's name and of every name that ask for its object or for none. Returns after
-    /// all of them, also those on queues.
+    /// Posts a notification to the observers of its name or of every name that observe its object or any object.
+    /// Returns after all of them have run, including those on queues.
     public func post(_ notification: Notification) {
         post(name: notification.name, object: notification.object) { PostedNotification(notification) }
     }
 
-    /// Calls the observers of the name and of every name that ask for the object or for none. Returns after all of them, also
-    /// those on queues.
+    /// Posts a notification to the observers of its name or of every name that observe its object or any object.
+    /// Returns after all of them have run, including those on queues.
     public func post(
         name aName: NSNotification.Name, object anObject: Any?, userInfo aUserInfo: [AnyHashable: Any]? = nil
     ) {
@@ -18,10 +18,11 @@ extension CompatibleNotificationCenter {
         }
     }
 
-    /// - Parameter notification: Makes the notification of this name and object, if the post reaches an observer.
+    /// - Parameter notification: Creates the notification of this name and object. Called if the post reaches an
+    ///   observer.
     @inline(__always)
     func post(name: NSNotification.Name, object: Any?, notification: () -> PostedNotification) {
-        // Separately, because binding the object copies it, also nil.
+        // Nil is handled separately, because binding the object copies it, even if it is nil.
         if object == nil { return center.post(NotificationName(name), object: nil, makingMessage: notification) }
         center.post(
             NotificationName(name), object: object.flatMap { NotificationObject(ofPost: $0) },

@@ -1,23 +1,23 @@
 import Foundation
 public import NotifyCenter
 
-/// Foundation's `NotificationCenter`, over a `LocalCenter` of NotifyCenter: the same calls, and Foundation's documented
-/// behaviour.
+/// Foundation's `NotificationCenter` on top of a `LocalCenter`, with the same API and documented behaviour.
+///
+/// To switch a module to this center, declare a type alias in one of its files, without `public`:
 ///
 /// ```swift
 /// typealias NotificationCenter = CompatibleNotificationCenter
 /// ```
 ///
-/// in one file of a module, not public, moves this module over. Observers are called in the order in which they were
-/// added, those of every name and every object among the others; one that is removed during a post and was not called
-/// yet is not called any more; one that is added during a post is not called for it. No lock is held while they run, so
-/// that they may call the center.
+/// Observers are called in the order in which they were added, including observers of every name and every object. A
+/// post skips observers that are added after it began or removed before it reaches them. No lock is held while
+/// observers run, so they may call the center.
 ///
-/// Names are compared as strings are: canonically equivalent ones are equal. The underlying center has the precomposed
+/// Names are compared as strings: canonically equivalent names are equal. The underlying center uses the precomposed
 /// form.
 ///
-/// All members may be called on any thread. Posts also reach the observers of the underlying center, and posts to that
-/// also reach the observers here; see ``init(center:)``.
+/// All members may be called on any thread. Posts also reach the observers of the underlying center, and posts to the
+/// underlying center reach the observers here; see ``init(center:)``.
 public final class CompatibleNotificationCenter: Sendable {
     /// The underlying center.
     public let center: LocalCenter
@@ -25,7 +25,8 @@ public final class CompatibleNotificationCenter: Sendable {
     /// The center of the program, over `LocalCenter.default`.
     ///
     /// Notifications that Foundation itself posts, such as `UserDefaults.didChangeNotification`, are also delivered
-    /// here. Other posts to Foundation's own default center are not, and nothing is posted there.
+    /// here. Other posts to Foundation's default center are not, and posts here do not reach Foundation's default
+    /// center.
     public static let `default`: CompatibleNotificationCenter = {
         let center = CompatibleNotificationCenter(center: .default)
         FoundationForwarding.forward(to: center)
@@ -39,15 +40,15 @@ public final class CompatibleNotificationCenter: Sendable {
 
     /// Creates a center over an existing one, which several may share.
     ///
-    /// To an observer of the underlying center, a `Notification` is a `LocalNotification` of the same name. Its object
-    /// is the instance, the text or the value that was posted (see ``addObserver(forName:object:queue:using:)``), and
-    /// its payload a ``PostedNotification``. What is posted to the underlying center is delivered here as a
-    /// `Notification` whose `userInfo` has the payload under ``payloadKey``.
+    /// Observers of the underlying center receive a `Notification` as a `LocalNotification` of the same name. Its
+    /// object is the posted instance, string or value (see ``addObserver(forName:object:queue:using:)``), and its
+    /// payload is a ``PostedNotification``. Observers here receive a post to the underlying center as a `Notification`
+    /// whose `userInfo` contains the payload under ``payloadKey``.
     public init(center: LocalCenter) {
         self.center = center
     }
 
-    /// The key under which `userInfo` has the payload of what was posted to the underlying center.
+    /// The key in `userInfo` of the payload of notifications posted to the underlying center.
     public static let payloadKey = "payload"
 }
 
@@ -59,7 +60,7 @@ extension CompatibleNotificationCenter: Equatable {
 }
 
 extension CompatibleNotificationCenter: CustomStringConvertible {
-    /// The type and the address.
+    /// The type and the address of the center.
     public var description: String {
         "<CompatibleNotificationCenter 0x\(String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16))>"
     }

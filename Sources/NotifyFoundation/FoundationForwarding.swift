@@ -2,7 +2,8 @@ import Foundation
 
 /// The notifications that Foundation itself posts, all to its own default center.
 enum FoundationForwarding {
-    /// One by one: Foundation's center traps where a typed message reaches an observer of every name.
+    /// Each is observed by name, because Foundation's center traps if a typed message reaches an observer of every
+    /// name.
     private static let names: [NSNotification.Name] = [
         .NSFileHandleConnectionAccepted, .NSFileHandleDataAvailable, .NSFileHandleReadToEndOfFileCompletion,
         .NSSystemTimeZoneDidChange, .NSThreadWillExit, .NSCalendarDayChanged,
@@ -11,10 +12,10 @@ enum FoundationForwarding {
         NSNotification.Name("NSURLCredentialStorageChangedNotification"),
     ]
 
-    /// Posts them to this center as well, as long as the process runs.
+    /// Forwards these notifications to a center, for the lifetime of the process.
     static func forward(to center: CompatibleNotificationCenter) {
         for name in names {
-            // The token is not needed: the block stays until it is removed.
+            // The token may be discarded: the block stays registered until it is removed.
             _ = NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { center.post($0) }
         }
     }

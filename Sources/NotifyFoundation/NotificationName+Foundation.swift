@@ -2,8 +2,8 @@ import Foundation
 import NotifyCenter
 
 extension NotificationName {
-    /// The name in the underlying center. Names are equal there if their bytes are, and in Foundation if they are
-    /// canonically equivalent, as strings are: so it has the precomposed form.
+    /// Creates the name for the underlying center, in precomposed form: in Foundation, canonically equivalent names are
+    /// equal, but the underlying center compares bytes.
     @inline(__always)
     init(_ name: NSNotification.Name) {
         let string = name.rawValue
@@ -12,7 +12,7 @@ extension NotificationName {
 }
 
 extension String {
-    /// Whether all characters are ASCII, which have one form only.
+    /// Whether all characters are ASCII. Such a string is in precomposed form.
     @inline(__always)
     fileprivate var isASCII: Bool {
         utf8.withContiguousStorageIfAvailable { $0.reduce(0, |) < 0x80 } ?? false

@@ -1,10 +1,11 @@
 import NotifyCenter
 
 extension NotificationObject {
-    /// The object of a post, or nil if no observer can ask for it because it is neither an instance nor hashable.
+    /// Creates the object of a post. Returns nil for a value that no observer can ask for, because it is neither an
+    /// instance of a class nor hashable.
     ///
-    /// An instance may be of a class that is not sendable. It is compared by identity, and held weakly or by the post in
-    /// progress; it is not used in any other way.
+    /// The class of an instance need not be sendable: the instance is compared by identity, held weakly or by the post
+    /// in progress, and not used in any other way.
     init?(ofPost object: Any) {
         if let instance = Self.instance(object) {
             self.init(anyInstance: instance)
@@ -22,16 +23,16 @@ extension NotificationObject {
         }
     }
 
-    /// The object, if it is an instance. A cast would first try everything else that an object may be, which takes longer
-    /// than the post.
+    /// Returns the object if it is an instance of a class. A cast would try all other conversions first, which takes
+    /// longer than the post.
     private static func instance<Object>(_ object: Object) -> (any AnyObject & Sendable)? {
         guard Object.self is AnyClass else { return nil }
-        // An instance of a class is a reference and nothing else, and Sendable has no representation.
+        // Safe: a value of a class type is a single reference, and Sendable has no representation.
         return withUnsafePointer(to: object) { UnsafeRawPointer($0).load(as: (any AnyObject & Sendable).self) }
     }
 
-    /// The object that an observer asks for. If no post can have it, this is an instance that has been released, so that the
-    /// observer is never called.
+    /// Creates the object that an observer asks for. For a value that no post can have, this is a released instance, so
+    /// the observer is never called.
     init(ofObserver object: Any) {
         if let known = NotificationObject(ofPost: object) {
             self = known

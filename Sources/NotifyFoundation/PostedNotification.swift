@@ -6,8 +6,8 @@ import NotifyCenter
 /// `@unchecked Sendable`, because the object, the contents of `userInfo` and a message of the main actor may be of any
 /// type. It is safe for these reasons:
 ///
-/// - The library reads the notification, and passes it to observers on the poster's thread, or on a queue while the
-///   poster waits, so that no two threads access it at once. The exceptions are asynchronous sequences and notifications
+/// - The library reads the notification and passes it to observers on the poster's thread, or on a queue while the
+///   poster waits, so no two threads access it at once. The exceptions are asynchronous sequences and notifications
 ///   for which an observer on the main actor gets a message: ``CompatibleNotificationCenter/Notifications`` and
 ///   ``CompatibleNotificationCenter/MainActorMessage`` state what they require of the poster.
 /// - Other code can only read values of sendable types.
@@ -24,21 +24,21 @@ public struct PostedNotification: @unchecked Sendable {
     /// The notification's name.
     public var name: NSNotification.Name { notification.name }
 
-    /// The value in `userInfo` for a key, if it is of a type that may be used on any thread.
+    /// Returns the value in `userInfo` for a key if it has the given type, which must be `Sendable`.
     public func userInfo<Value: Sendable>(
         _ key: some Hashable & Sendable, as type: Value.Type = Value.self
     ) -> Value? {
         notification.userInfo?[AnyHashable(key)] as? Value
     }
 
-    /// The typed message that was posted, if it is of this type, which may be used on any thread.
+    /// Returns the typed message that was posted if it has the given type, which must be `Sendable`.
     public func message<Message: Sendable>(as type: Message.Type = Message.self) -> Message? {
         message as? Message
     }
 }
 
 extension PostedNotification {
-    /// What an observer gets for what was posted to the underlying center, or changed by an interceptor on its way.
+    /// Converts a notification of the underlying center, which may have been posted there or changed by an interceptor.
     init(_ local: LocalNotification) {
         guard let posted = local.payload as? PostedNotification else {
             self.init(
@@ -56,9 +56,10 @@ extension PostedNotification {
         self.init(notification, message: posted.message)
     }
 
-    /// The message that an observer of a type gets: the one that was posted or else the one that `make` makes.
+    /// Returns the message for an observer of a type: the posted message if it has this type, or else the result of
+    /// `make`.
     ///
-    /// - Throws: `MessageConversionError` if it makes none.
+    /// - Throws: `MessageConversionError` if `make` returns nil.
     func message<Message>(or make: (Notification) -> Message?) throws -> Message {
         if let message = message as? Message { return message }
         guard let message = make(notification) else { throw MessageConversionError(type: Message.self) }
@@ -66,7 +67,7 @@ extension PostedNotification {
     }
 }
 
-/// A notification that an observer of messages was not called for.
+/// The error if a notification can't be converted to a message, so that an observer of messages is not called.
 struct MessageConversionError: Error, CustomStringConvertible {
     let type: Any.Type
 

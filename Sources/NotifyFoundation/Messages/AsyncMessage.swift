@@ -2,7 +2,7 @@ public import Foundation
 import NotifyCenter
 
 extension CompatibleNotificationCenter {
-    /// A message that may be posted and observed anywhere. Its observers are called asynchronously.
+    /// A message that can be posted and observed in any isolation domain. Its observers are called asynchronously.
     ///
     /// ```swift
     /// struct EventDidFinish: NotificationCenter.AsyncMessage {
@@ -11,27 +11,27 @@ extension CompatibleNotificationCenter {
     /// }
     /// ```
     ///
-    /// A message is posted as a notification of its ``name``, with the subject as object, so observers and posters of
-    /// notifications work with it, too: ``makeNotification(_:)`` makes what observers of notifications get, and
-    /// ``makeMessage(_:)`` what observers of messages get for a notification, or for another type of message, of this
-    /// name. Both are called on the poster's thread.
+    /// A message is posted as a notification of its ``name`` with the subject as its object. It also reaches observers
+    /// of notifications: ``makeNotification(_:)`` creates the notification. Notifications of this name, and messages of
+    /// other types with this name, also reach observers of the message: ``makeMessage(_:)`` creates the message. Both
+    /// are called on the poster's thread.
     public protocol AsyncMessage: Sendable {
-        /// The type of what messages are about. To post or observe a subject it must be a class.
+        /// The type of the subject of a message. It must be a class if a subject is posted or observed.
         associatedtype Subject
 
         /// The name of the notification, by default the type's name with its module.
         ///
-        /// With the default, renaming the type or its module separates it from posters and observers of the old name.
+        /// The default changes if the type or its module is renamed.
         static var name: Notification.Name { get }
 
-        /// Creates a message of a notification. By default there is none.
+        /// Creates a message from a notification. The default implementation returns nil.
         ///
-        /// - Returns: The message, or nil if the notification lacks what it needs. The observer is not called then,
-        ///   which `CenterHooks.failed` of the underlying center reports.
+        /// - Returns: The message, or nil if the notification lacks required contents. The observer is then not called,
+        ///   and `CenterHooks.failed` of the underlying center is called.
         static func makeMessage(_ notification: Notification) -> Self?
 
-        /// Creates a notification of a message. The center sets its name and its object. By default it has no
-        /// `userInfo`.
+        /// Creates a notification from a message. The center sets its name and its object. The default implementation
+        /// sets no `userInfo`.
         static func makeNotification(_ message: Self) -> Notification
     }
 }
@@ -40,7 +40,7 @@ extension CompatibleNotificationCenter.AsyncMessage {
     /// The type's name with its module.
     public static var name: Notification.Name { Notification.Name(_typeName(Self.self)) }
 
-    /// Makes no message.
+    /// Returns nil.
     public static func makeMessage(_ notification: Notification) -> Self? { nil }
 
     /// Creates a notification without `userInfo`.
@@ -50,15 +50,15 @@ extension CompatibleNotificationCenter.AsyncMessage {
 // MARK: - Posting
 
 extension CompatibleNotificationCenter {
-    /// Posts a message to the observers of its type and of its name that observe this subject, or none. Returns after
-    /// the calls of those that observe the name; observers of messages are called in tasks.
+    /// Posts a message to the observers of its type and of its name that observe this subject or any subject. Returns
+    /// after the observers of the name have run; observers of the type are called in tasks.
     public func post<Message: AsyncMessage>(_ message: Message, subject: Message.Subject)
     where Message.Subject: AnyObject {
         post(message, named: Message.name, subject: subject) { Message.makeNotification($0) }
     }
 
-    /// Posts a message to the observers of its type and of its name that observe no subject. Returns after the calls of
-    /// those that observe the name; observers of messages are called in tasks.
+    /// Posts a message without a subject to the observers of its type and of its name that observe any subject. Returns
+    /// after the observers of the name have run; observers of the type are called in tasks.
     public func post<Message: AsyncMessage>(_ message: Message) {
         post(message, named: Message.name, subject: nil) { Message.makeNotification($0) }
     }
@@ -69,7 +69,7 @@ extension CompatibleNotificationCenter {
 extension CompatibleNotificationCenter {
     /// Observes messages about one subject until the token is released. The subject is not kept alive.
     ///
-    /// Each call is a task of its own: calls for several messages run at once and in any order.
+    /// Each call runs in a task of its own, so calls for several messages run concurrently and in any order.
     public func addObserver<Identifier: MessageIdentifier, Message: AsyncMessage>(
         of subject: Message.Subject, for identifier: Identifier,
         using observer: @escaping @Sendable (Message) async -> Void
@@ -77,9 +77,9 @@ extension CompatibleNotificationCenter {
         observeInTasks(subject, observer)
     }
 
-    /// Observes messages about any subject or none until the token is released.
+    /// Observes messages with any subject or without one, until the token is released.
     ///
-    /// Each call is a task of its own: calls for several messages run at once and in any order.
+    /// Each call runs in a task of its own, so calls for several messages run concurrently and in any order.
     public func addObserver<Identifier: MessageIdentifier, Message: AsyncMessage>(
         of subject: Message.Subject.Type, for identifier: Identifier,
         using observer: @escaping @Sendable (Message) async -> Void
@@ -87,10 +87,14 @@ extension CompatibleNotificationCenter {
         observeInTasks(nil, observer)
     }
 
-    /// Observes messages of a type, about one subject or, if that is nil, about any or none, until the token is
-    /// released. The subject is not kept alive.
+    /// Observes messages of a type until the token is released.
     ///
-    /// Each call is a task of its own: calls for several messages run at once and in any order.
+    /// Each call runs in a task of its own, so calls for several messages run concurrently and in any order.
+    ///
+    /// - Parameters:
+    ///   - subject: The subject of the messages, which is not kept alive, or nil to observe all messages of the type.
+    ///   - messageType: The type of message.
+    ///   - observer: Called for each message.
     public func addObserver<Message: AsyncMessage>(
         of subject: Message.Subject? = nil, for messageType: Message.Type,
         using observer: @escaping @Sendable (Message) async -> Void

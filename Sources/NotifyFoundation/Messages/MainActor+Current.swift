@@ -17,10 +17,10 @@ extension MainActor {
 
     /// Runs the body in place if the current code runs on the main actor.
     ///
-    /// - Returns: Whether it does.
+    /// - Returns: Whether the body ran.
     nonisolated static func runIfCurrent(_ body: @MainActor () throws -> Void) rethrows -> Bool {
         guard isCurrent else { return false }
-        // `assumeIsolated` does the same after another check, for which it asks for the thread.
+        // Like `assumeIsolated`, but without its own check, which reads the thread again.
         try withoutActuallyEscaping(body) { body in try unsafeBitCast(body, to: (() throws -> Void).self)() }
         return true
     }

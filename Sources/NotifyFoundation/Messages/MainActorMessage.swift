@@ -2,7 +2,7 @@ public import Foundation
 import NotifyCenter
 
 extension CompatibleNotificationCenter {
-    /// A message that is posted on the main actor, where its observers have run before `post` returns.
+    /// A message that is posted on the main actor. Its observers run on the main actor before `post` returns.
     ///
     /// ```swift
     /// struct EventDidStart: NotificationCenter.MainActorMessage {
@@ -10,31 +10,30 @@ extension CompatibleNotificationCenter {
     /// }
     /// ```
     ///
-    /// A message is posted as a notification of its ``name``, with the subject as object, so observers and posters of
-    /// notifications work with it, too: ``makeNotification(_:)`` makes what observers of notifications get, and
-    /// ``makeMessage(_:)`` what observers of messages get for a notification, or for another type of message, of this
-    /// name.
+    /// A message is posted as a notification of its ``name`` with the subject as its object. It also reaches observers
+    /// of notifications: ``makeNotification(_:)`` creates the notification. Notifications of this name, and messages of
+    /// other types with this name, also reach observers of the message: ``makeMessage(_:)`` creates the message.
     ///
-    /// Notifications for which there are such observers should be posted on the main actor. Foundation on Apple's
-    /// systems stops the program otherwise; here the observers are called later, on the main actor, in the order of the
-    /// posts of each thread. The contents of the notification must then be usable on another thread.
+    /// Notifications that have observers of messages should be posted on the main actor. Otherwise Foundation on
+    /// Apple's systems stops the program. Here the observers are then called later on the main actor, in the order of
+    /// the posts of each thread, so the contents of the notification must be usable on another thread.
     public protocol MainActorMessage: SendableMetatype {
-        /// The type of what messages are about. To post or observe a subject it must be a class.
+        /// The type of the subject of a message. It must be a class if a subject is posted or observed.
         associatedtype Subject
 
         /// The name of the notification, by default the type's name with its module.
         ///
-        /// With the default, renaming the type or its module separates it from posters and observers of the old name.
+        /// The default changes if the type or its module is renamed.
         static var name: Notification.Name { get }
 
-        /// Creates a message of a notification. By default there is none.
+        /// Creates a message from a notification. The default implementation returns nil.
         ///
-        /// - Returns: The message, or nil if the notification lacks what it needs. The observer is not called then,
-        ///   which `CenterHooks.failed` of the underlying center reports if the post came from the main actor.
+        /// - Returns: The message, or nil if the notification lacks required contents. The observer is then not called,
+        ///   and `CenterHooks.failed` of the underlying center is called if the post came from the main actor.
         @MainActor static func makeMessage(_ notification: Notification) -> Self?
 
-        /// Creates a notification of a message. The center sets its name and its object. By default it has no
-        /// `userInfo`.
+        /// Creates a notification from a message. The center sets its name and its object. The default implementation
+        /// sets no `userInfo`.
         @MainActor static func makeNotification(_ message: Self) -> Notification
     }
 }
@@ -43,7 +42,7 @@ extension CompatibleNotificationCenter.MainActorMessage {
     /// The type's name with its module.
     public static var name: Notification.Name { Notification.Name(_typeName(Self.self)) }
 
-    /// Makes no message.
+    /// Returns nil.
     @MainActor public static func makeMessage(_ notification: Notification) -> Self? { nil }
 
     /// Creates a notification without `userInfo`.
@@ -53,22 +52,23 @@ extension CompatibleNotificationCenter.MainActorMessage {
 // MARK: - Posting
 
 extension CompatibleNotificationCenter {
-    /// Calls the observers of the message's type and of its name that observe this subject, or none. Returns after all
-    /// of them.
+    /// Posts a message to the observers of its type and of its name that observe this subject or any subject. Returns
+    /// after all of them have run, except asynchronous ones.
     @MainActor
     public func post<Message: MainActorMessage>(_ message: Message, subject: Message.Subject)
     where Message.Subject: AnyObject {
         post(message, named: Message.name, subject: subject) { Message.makeNotification($0) }
     }
 
-    /// Calls the observers of the message's type and of its name that observe no subject. Returns after all of them.
+    /// Posts a message without a subject to the observers of its type and of its name that observe any subject. Returns
+    /// after all of them have run, except asynchronous ones.
     @MainActor
     public func post<Message: MainActorMessage>(_ message: Message) {
         post(message, named: Message.name, subject: nil) { Message.makeNotification($0) }
     }
 
-    /// - Parameter makeNotification: Makes the notification if the post reaches an observer. It needs no name and no
-    ///   object.
+    /// - Parameter makeNotification: Creates the notification. Called if the post reaches an observer. Its result need
+    ///   not have the name and the object.
     @inline(__always)
     func post<Message>(
         _ message: Message, named name: Notification.Name, subject: AnyObject?,
@@ -94,7 +94,7 @@ extension CompatibleNotificationCenter {
         observeOnMainActor(subject, observer)
     }
 
-    /// Observes messages about any subject or none on the main actor, until the token is released.
+    /// Observes messages with any subject or without one on the main actor, until the token is released.
     public func addObserver<Identifier: MessageIdentifier, Message: MainActorMessage>(
         of subject: Message.Subject.Type, for identifier: Identifier,
         using observer: @escaping @MainActor (Message) -> Void
@@ -102,8 +102,12 @@ extension CompatibleNotificationCenter {
         observeOnMainActor(nil, observer)
     }
 
-    /// Observes messages of a type on the main actor, about one subject or, if that is nil, about any or none, until
-    /// the token is released. The subject is not kept alive.
+    /// Observes messages of a type on the main actor, until the token is released.
+    ///
+    /// - Parameters:
+    ///   - subject: The subject of the messages, which is not kept alive, or nil to observe all messages of the type.
+    ///   - messageType: The type of message.
+    ///   - observer: Called for each message.
     public func addObserver<Message: MainActorMessage>(
         of subject: Message.Subject? = nil, for messageType: Message.Type,
         using observer: @escaping @MainActor (Message) -> Void

@@ -1,5 +1,5 @@
 extension CompatibleNotificationCenter {
-    /// Identifies a type of message when an observer is added, so that `.didStart` can be written for it.
+    /// A value that identifies a type of message when an observer is added, such as `.didStart`.
     ///
     /// ```swift
     /// extension NotificationCenter.MessageIdentifier

@@ -3,14 +3,13 @@ import NotifyCenter
 extension CompatibleNotificationCenter {
     /// The messages about one subject, which is not kept alive.
     ///
-    /// An iterator observes from when it is made until it is released or its task is cancelled; each one has all
-    /// messages.
+    /// Each iterator returns all messages posted between its creation and its release or the cancellation of its task.
     ///
     /// - Parameters:
-    ///   - subject: What the messages are about.
+    ///   - subject: The subject of the messages.
     ///   - identifier: The identifier of the type of message.
-    ///   - limit: The number of messages that may wait for the reader of an iterator, at least 1. The oldest are
-    ///     dropped when there are more.
+    ///   - limit: The number of messages that may wait in the buffer of an iterator, at least 1. Beyond that the oldest
+    ///     are dropped.
     public func messages<Identifier: MessageIdentifier, Message: AsyncMessage>(
         of subject: Message.Subject, for identifier: Identifier, bufferSize limit: Int = 10
     ) -> some AsyncSequence<Message, Never> & Sendable
@@ -18,14 +17,14 @@ extension CompatibleNotificationCenter {
         MessageSequence<Message>(self, subject, limit)
     }
 
-    /// The messages about any subject or none. See ``messages(of:for:bufferSize:)-(Message.Subject,_,_)``.
+    /// The messages with any subject or without one. See ``messages(of:for:bufferSize:)-(Message.Subject,_,_)``.
     public func messages<Identifier: MessageIdentifier, Message: AsyncMessage>(
         of subject: Message.Subject.Type, for identifier: Identifier, bufferSize limit: Int = 10
     ) -> some AsyncSequence<Message, Never> & Sendable where Identifier.MessageType == Message {
         MessageSequence<Message>(self, nil, limit)
     }
 
-    /// The messages of a type, about one subject or, if that is nil, about any or none. See
+    /// The messages of a type about one subject, or if `subject` is nil, with any subject or without one. See
     /// ``messages(of:for:bufferSize:)-(Message.Subject,_,_)``.
     public func messages<Message: AsyncMessage>(
         of subject: Message.Subject? = nil, for messageType: Message.Type, bufferSize limit: Int = 10
@@ -34,7 +33,7 @@ extension CompatibleNotificationCenter {
     }
 }
 
-/// The messages of a type, observed by each iterator for itself.
+/// The messages of a type. Each iterator has an observation of its own.
 private struct MessageSequence<Message: CompatibleNotificationCenter.AsyncMessage>: AsyncSequence, Sendable {
     private let center: CompatibleNotificationCenter
     private let hasSubject: Bool

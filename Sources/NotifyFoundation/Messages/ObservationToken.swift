@@ -1,10 +1,10 @@
 import NotifyCenter
 
 extension CompatibleNotificationCenter {
-    /// Holds an observation of messages: it ends when the last copy of the token is released, or with
+    /// An observation of messages. It ends when the last copy of the token is released, or with
     /// ``CompatibleNotificationCenter/removeObserver(_:)-(CompatibleNotificationCenter.ObservationToken)``.
     ///
-    /// It keeps the underlying center. Tokens may be used on any thread.
+    /// A token retains the underlying center, and may be used on any thread.
     public struct ObservationToken: Hashable, Sendable {
         fileprivate final class Registration: Sendable {
             let observation: Observation
@@ -24,7 +24,7 @@ extension CompatibleNotificationCenter {
             registration = Registration(observation)
         }
 
-        /// Whether both stand for the same observation.
+        /// Whether both tokens belong to the same observation.
         public static func == (left: ObservationToken, right: ObservationToken) -> Bool {
             left.registration === right.registration
         }
@@ -35,9 +35,9 @@ extension CompatibleNotificationCenter {
         }
     }
 
-    /// Ends an observation of messages. No call begins after this has returned; a call that has begun may still run.
+    /// Ends an observation of messages. No call begins after this method returns; a call that has begun may still run.
     ///
-    /// The token of another center, and one whose observation has ended, does nothing.
+    /// Has no effect if the token belongs to another center or its observation has ended.
     public func removeObserver(_ token: ObservationToken) {
         token.registration.observation.cancel(in: center, name: nil, object: nil)
     }

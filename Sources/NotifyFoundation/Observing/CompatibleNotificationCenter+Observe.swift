@@ -6,18 +6,18 @@ extension CompatibleNotificationCenter {
     ///
     /// - Parameters:
     ///   - name: The name, or nil for every name.
-    ///   - obj: The object that posts must have, or nil for posts with any object and with none. Instances of classes
-    ///     are compared by identity and are not kept alive: when the object is released, the observation ends. Other
-    ///     values are compared with `==` if they are `Hashable` and of the same type, strings by their bytes; they are
-    ///     copied, and compared on the threads of posters, so `==` must not read what another thread may change. Values
-    ///     that are not `Hashable` are never equal. (Foundation on Linux compares the instances that it boxes values
-    ///     in, which are the same for few values, such as small integers.)
-    ///   - queue: Where the block runs, or nil for the thread of the poster. `post` returns when it has run. If the
-    ///     poster is on this queue already, the block runs at once; if a post from this queue waits, directly or
-    ///     through others, for the poster, it runs there. The block must not wait for the poster in other ways. Nor
-    ///     must operations of two serial queues post to blocks on each other's queue at the same moment: each waits for
-    ///     the other's queue to become free, for ever, as with Foundation's center. The queue is kept.
-    ///   - block: Called for each post, so perhaps by several threads at once.
+    ///   - obj: The object that posts must have, or nil for posts with any object or without one. Instances of classes
+    ///     are compared by identity and are not kept alive: when the object is released, the observation ends. Strings
+    ///     are compared by their bytes, and other `Hashable` values of the same type with `==`. Values are copied, and
+    ///     compared on the threads of posters, so `==` must not read state that another thread may change. Values that
+    ///     are not `Hashable` are never equal. (Foundation on Linux compares the instances in which it boxes values,
+    ///     which are the same for few values, such as small integers.)
+    ///   - queue: The queue on which the block runs, or nil for the thread of the poster. The queue is retained. `post`
+    ///     returns after the block has run. If the poster is already on this queue, the block runs in place. If a post
+    ///     from this queue waits for the poster, directly or through other posts, the block runs on the thread of that
+    ///     post. The block must not wait for the poster in other ways. Operations of two serial queues must not post to
+    ///     blocks on each other's queue at the same time: as with Foundation's center, they would deadlock.
+    ///   - block: Called for each post, possibly on several threads at once.
     /// - Returns: The token for ``removeObserver(_:)-(Any)``. Releasing it does not remove the observer.
     public func addObserver(
         forName name: NSNotification.Name?, object obj: Any?, queue: OperationQueue?,
@@ -26,7 +26,7 @@ extension CompatibleNotificationCenter {
         let observation =
             if let queue {
                 observe(name, object: obj) { activity, posted in
-                    // It may have been removed while this waited for the queue.
+                    // The observer may have been removed while this waited for the queue.
                     ReentrantQueueWait.run(on: queue) { if activity.isActive { block(posted.notification) } }
                 }
             } else {
@@ -37,7 +37,7 @@ extension CompatibleNotificationCenter {
         return ObserverToken(observation)
     }
 
-    /// Observes a name with a body that calls the observer later, if the observation is still active then.
+    /// Observes a name with a body that may call the observer later, if the observation is still active then.
     func observe(
         _ name: NSNotification.Name?, object: Any?,
         using body: @escaping @Sendable (ObservationActivity, PostedNotification) throws -> Void
@@ -55,21 +55,21 @@ extension CompatibleNotificationCenter {
         if let name { NotificationName(name).observedNames } else { NamePattern.everyName.observedNames }
     }
 
-    /// Observes a name with a closure that is passed the observer, until the observer is released. This stands for
-    /// Foundation's `addObserver(_:selector:name:object:)`, which needs the Objective-C runtime.
+    /// Observes a name until the observer is released, with a closure that takes the observer. This method replaces
+    /// Foundation's `addObserver(_:selector:name:object:)`, which requires the Objective-C runtime.
     ///
     /// ```swift
     /// center.addObserver(self, name: .didFollow, object: nil) { $0.didFollow($1) }
     /// ```
     ///
     /// - Parameters:
-    ///   - observer: Is held weakly and needs no removal.
+    ///   - observer: The observer, which is held weakly and need not be removed.
     ///   - name: The name, or nil for every name.
-    ///   - object: As in ``addObserver(forName:object:queue:using:)``.
-    ///   - fileID: Where this is written, for diagnostics.
-    ///   - line: Where this is written, for diagnostics.
-    ///   - body: Called on the threads of posters, so perhaps by several at once. It should use the observer that it is
-    ///     passed and not capture it.
+    ///   - object: The object that posts must have, as in ``addObserver(forName:object:queue:using:)``.
+    ///   - fileID: The file of the call, for diagnostics.
+    ///   - line: The line of the call, for diagnostics.
+    ///   - body: Called on the threads of posters, possibly on several at once. It should use its first parameter and
+    ///     not capture the observer.
     public func addObserver<Observer: AnyObject & Sendable>(
         _ observer: Observer, name: NSNotification.Name?, object: Any?, fileID: StaticString = #fileID,
         line: UInt = #line, using body: @escaping @Sendable (Observer, Notification) -> Void
@@ -82,17 +82,18 @@ extension CompatibleNotificationCenter {
 }
 
 extension CompatibleNotificationCenter {
-    /// Removes an observer: what ``addObserver(forName:object:queue:using:)`` returned, or what was passed to
-    /// ``addObserver(_:name:object:fileID:line:using:)``. All its observations end, here and in the underlying center.
+    /// Removes an observer. All its observations end, here and in the underlying center.
     ///
-    /// No call begins after this has returned, also none of a post in progress that waits for the observer's queue; a
-    /// call that has begun on another thread may still run. Removing what is not registered here, or not any more, does
-    /// nothing.
+    /// No call begins after this method returns, not even for a post in progress that waits for the observer's queue. A
+    /// call that has begun on another thread may still run. Removing an observer that is not registered has no effect.
+    ///
+    /// - Parameter observer: The token returned by ``addObserver(forName:object:queue:using:)``, or the observer passed
+    ///   to ``addObserver(_:name:object:fileID:line:using:)``.
     public func removeObserver(_ observer: Any) {
         removeObserver(observer, name: nil, object: nil)
     }
 
-    /// Removes an observer from this name, if a name is given, and from this object, if one is given.
+    /// Ends the observations of an observer that observe the given name and the given object. Nil stands for any.
     public func removeObserver(_ observer: Any, name aName: NSNotification.Name?, object: Any?) {
         let name = aName.map { NotificationName($0) }
         let object = object.map { NotificationObject(ofObserver: $0) }

@@ -2,7 +2,7 @@ public import Foundation
 import NotifyCenter
 
 extension CompatibleNotificationCenter {
-    /// The notifications of a name that are posted from now on.
+    /// The notifications of a name that are posted after this call.
     ///
     /// ```swift
     /// for await notification in center.notifications(named: .didFollow) {
@@ -12,7 +12,7 @@ extension CompatibleNotificationCenter {
     ///
     /// - Parameters:
     ///   - name: The name.
-    ///   - object: If not nil, only posts with this very instance, which is not kept alive.
+    ///   - object: The instance that posts must have, which is not kept alive, or nil for all posts.
     ///   - limit: The number of notifications that may wait for each reader; at least 1. Beyond that the oldest are
     ///     dropped and counted by ``Notifications/droppedCount``.
     public func notifications(
@@ -26,14 +26,14 @@ extension CompatibleNotificationCenter {
     }
 
     /// An asynchronous sequence of notifications. It ends when the task of its only reader is cancelled, and when the
-    /// underlying center ends the observation, because all are removed or the object is released. Notifications that still
-    /// wait then are not read any more.
+    /// underlying center ends the observation, because all are removed or the object is released. Notifications that
+    /// are still waiting then are discarded.
     ///
-    /// The observation lasts as long as the sequence or one of its iterators, which keep the center. Each iterator is a
-    /// reader with a buffer of its own, as with `NotificationSequence`.
+    /// The observation lasts as long as the sequence or one of its iterators, which retain the center. Each iterator is
+    /// a reader with a buffer of its own, as with `NotificationSequence`.
     ///
-    /// As with Foundation, `Notification` is not `Sendable`, and this sequence passes it to other tasks than the one
-    /// that posted it. So its contents must be values, or instances that may be used on any thread.
+    /// `Notification` is not `Sendable`, but as in Foundation, this sequence passes it to other tasks than the one that
+    /// posted it. So its contents must be values, or instances that may be used on any thread.
     public final class Notifications: AsyncSequence, Sendable {
         /// A notification.
         public typealias Element = Notification
@@ -46,22 +46,22 @@ extension CompatibleNotificationCenter {
             self.sequence = sequence
         }
 
-        /// The number of notifications dropped because buffers were full, of all readers together.
+        /// The number of notifications dropped by all readers because their buffers were full.
         public var droppedCount: Int { sequence.droppedCount }
 
-        /// Adds a reader, which keeps the observation.
+        /// Returns a new reader, which continues the observation.
         public func makeAsyncIterator() -> Iterator { Iterator(iterator: sequence.makeAsyncIterator()) }
 
         /// A reader of the sequence.
         public struct Iterator: AsyncIteratorProtocol {
             fileprivate var iterator: NotificationSequence<LocalNotification>.Iterator
 
-            /// The next notification, or nil if the sequence has ended.
+            /// Returns the next notification, or nil if the sequence has ended.
             nonisolated(nonsending) public mutating func next() async -> Notification? {
                 await next(isolation: #isolation)
             }
 
-            /// The next notification, or nil if the sequence has ended.
+            /// Returns the next notification, or nil if the sequence has ended.
             public mutating func next(isolation actor: isolated (any Actor)?) async -> Notification? {
                 await iterator.next(isolation: actor).map { PostedNotification($0).notification }
             }

@@ -1,6 +1,6 @@
 import NotifyCenter
 
-/// Whether an observation is active, checked by calls that waited on a queue or as a task. It retains neither the
+/// The state of an observation, checked before a call that waited on a queue or in a task. It retains neither the
 /// observation nor its center, so that an observer may retain it.
 final class ObservationActivity: Sendable {
     private let isObservationActive = Lock<(@Sendable () -> Bool)?>(nil)
@@ -12,7 +12,7 @@ final class ObservationActivity: Sendable {
 
     /// Whether a call may begin.
     var isActive: Bool {
-        // A post may come before the observation is set; nothing can have removed it by then.
+        // A post may arrive before the observation is set. It can't have been removed by then.
         isObservationActive.withLock { $0 }?() ?? true
     }
 }

@@ -1,21 +1,20 @@
 import Foundation
 
-/// A thread that waits until work on an operation queue is done.
+/// A thread's wait for work on an operation queue.
 ///
-/// The work may post in turn, to an observer on the queue that the waiting thread was on. That observer would wait for
-/// the thread, and the thread for the work: a deadlock. So work for a queue goes first to a thread that was on that
-/// queue and waits, directly or through others, for the poster; such a thread runs it itself.
+/// The work may post to an observer on the queue that the waiting thread is on. That observer would wait for the
+/// thread, and the thread for the work: a deadlock. So if a thread on the target queue waits for the poster, directly
+/// or through other threads, that thread runs the work. Otherwise the work is added to the queue.
 ///
 /// `@unchecked Sendable`: all mutable properties are only accessed while `changes` is locked.
 final class ReentrantQueueWait: @unchecked Sendable {
-    /// The wait of the thread for which the current code runs.
+    /// The wait for the work that the current code is part of.
     @TaskLocal private static var current: ReentrantQueueWait?
 
     /// Guards the variables below.
     private let changes = NSCondition()
-    /// The queue that the waiting thread was on, and the wait of the thread that waits for it in turn. Nil after the
-    /// wait: a task that was started meanwhile keeps this object, and a chain of posting tasks must not keep all
-    /// earlier ones.
+    /// The queue of the waiting thread, and the wait of the thread that waits for it. Both are nil after the wait: a
+    /// task started by the work retains this object, and a chain of posting tasks must not retain all earlier ones.
     private var origin: OperationQueue?
     private var outer: ReentrantQueueWait?
     private var pendingWork: [@Sendable () -> Void] = []
@@ -26,8 +25,8 @@ final class ReentrantQueueWait: @unchecked Sendable {
         self.outer = outer
     }
 
-    /// Runs the work on a queue, and returns when it is done, or when the queue has dropped it because its operations
-    /// were cancelled. On that queue already, runs it in place.
+    /// Runs the work on a queue. Returns when it is done, or when the queue has dropped it because its operations were
+    /// cancelled. If the caller is already on that queue, runs the work in place.
     static func run(on queue: OperationQueue, _ work: @escaping @Sendable () -> Void) {
         let origin = OperationQueue.current
         if origin === queue { return work() }
@@ -48,7 +47,9 @@ final class ReentrantQueueWait: @unchecked Sendable {
         runPendingWorkUntilDone()
     }
 
-    /// Whether a thread that was on this queue, and waits for the current one, runs the work.
+    /// Passes the work to a thread on this queue that waits for the current one.
+    ///
+    /// - Returns: Whether there is such a thread.
     private func isAccepted(_ work: @escaping @Sendable () -> Void, for queue: OperationQueue) -> Bool {
         var next = changes.withLock { outer }
         while let wait = next {

@@ -1,8 +1,8 @@
 public import Foundation
 import NotifyCenter
 
-/// Foundation's `NotificationQueue`, over a ``CompatibleNotificationCenter``: notifications wait for the run loop, and
-/// equal ones are coalesced.
+/// Foundation's `NotificationQueue` on top of a ``CompatibleNotificationCenter``. It posts notifications later, on the
+/// run loop, and coalesces equal ones.
 ///
 /// ```swift
 /// typealias NotificationQueue = CompatibleNotificationQueue
@@ -12,24 +12,25 @@ import NotifyCenter
 ///
 /// Pending notifications are posted in the order in which they were enqueued (Foundation on Linux begins with the
 /// last), by the thread that enqueued them, when that thread runs its run loop in one of the given modes. Threads that
-/// run none, such as those of Swift's tasks, never post them. A queue stays alive until all its notifications are
-/// posted.
+/// don't run a run loop, such as those of Swift tasks, never post them. A queue stays alive until all its notifications
+/// are posted.
 ///
-/// An observer may run the run loop: what is still pending is posted there. What it dequeues is not posted.
+/// If an observer runs the run loop, the notifications that are still pending are posted by that run. Notifications
+/// that an observer dequeues are not posted.
 ///
-/// A run loop is woken by a timer, and Foundation on Linux never frees one: about 400 bytes leak. The main thread has
-/// one for each mode, permanently. On another thread that would keep the run loop from ending, so there a timer is
-/// removed when it has not been used for a while: ten milliseconds at first, and ten more for each one that follows. A
-/// thread leaks at least one, a few if it enqueues all the time, and a hundred in all if it does so once a second; then
-/// its run loop ends a second later than it could.
+/// The run loop is woken by a timer. Foundation on Linux never frees timers: each one leaks about 400 bytes. The main
+/// thread has a permanent timer for each mode. On other threads, a permanent timer would keep the run loop from ending,
+/// so a timer is removed when it has not been used for a time: 10 ms for the first timer of a thread, and 10 ms more
+/// for each following one. A thread leaks at least one timer, a few if it enqueues continually, and about a hundred in
+/// all if it enqueues once a second; its run loop then ends a second later than it could.
 ///
-/// A queue belongs to the thread that made it and must not be used by another one.
+/// A queue belongs to the thread that created it and must not be used on another thread.
 public final class CompatibleNotificationQueue: NSObject {
     /// When a notification is posted: `now`, `asap` (at the end of what the run loop is doing), or `whenIdle` (when the
     /// run loop has nothing else to do).
     public typealias PostingStyle = Foundation.NotificationQueue.PostingStyle
 
-    /// The properties that equal notifications share: the name, the object, or both.
+    /// The properties by which notifications are compared: the name, the object, or both.
     public typealias NotificationCoalescing = Foundation.NotificationQueue.NotificationCoalescing
 
     private let center: CompatibleNotificationCenter
@@ -56,7 +57,7 @@ public final class CompatibleNotificationQueue: NSObject {
 extension CompatibleNotificationQueue: @unchecked Sendable {}
 
 extension CompatibleNotificationQueue {
-    /// Enqueues a notification in the default mode, in place of pending ones with the same name and object.
+    /// Enqueues a notification in the default mode, replacing pending notifications with the same name and object.
     public func enqueue(_ notification: Notification, postingStyle: PostingStyle) {
         enqueue(notification, postingStyle: postingStyle, coalesceMask: [.onName, .onSender], forModes: nil)
     }
@@ -65,12 +66,12 @@ extension CompatibleNotificationQueue {
     ///
     /// - Parameters:
     ///   - notification: The notification to post.
-    ///   - postingStyle: When to post. With `now` it is posted before this returns, unless the run loop runs in a mode
-    ///     that is not one of `modes`; then it is not posted at all.
-    ///   - coalesceMask: Pending notifications that are equal in all of these are dequeued; the new one is last. With
-    ///     `[]` all stay.
-    ///   - modes: The modes of the run loop in which it may be posted; nil for the default mode. `.common` means the
-    ///     default mode and the others that were added to the common modes.
+    ///   - postingStyle: When to post. With `now`, the notification is posted before this method returns, unless the
+    ///     run loop is running in a mode that is not one of `modes`: then it is discarded.
+    ///   - coalesceMask: The properties to compare. Pending notifications that are equal in all of them are dequeued.
+    ///     With `[]` none are dequeued.
+    ///   - modes: The modes of the run loop in which to post, or nil for the default mode. `.common` stands for the
+    ///     default mode and the modes that were added to the common modes.
     public func enqueue(
         _ notification: Notification, postingStyle: PostingStyle, coalesceMask: NotificationCoalescing,
         forModes modes: [RunLoop.Mode]?
@@ -90,7 +91,7 @@ extension CompatibleNotificationQueue {
         }
     }
 
-    /// Dequeues the pending notifications that are equal to this one in all that the mask names. With `[]` none is.
+    /// Dequeues the pending notifications that are equal to this one in all properties of the mask. With `[]` none are.
     public func dequeueNotifications(matching notification: Notification, coalesceMask: NotificationCoalescing) {
         dequeue(like: PendingNotification(notification), in: coalesceMask)
     }
@@ -98,7 +99,7 @@ extension CompatibleNotificationQueue {
     private func dequeue(like pending: PendingNotification, in mask: NotificationCoalescing) {
         if mask.isDisjoint(with: [.onName, .onSender]) { return }
         for list in [\CompatibleNotificationQueue.soon, \.idle] {
-            // Comparing, and releasing what is removed, may run code that uses this queue.
+            // Comparing and releasing notifications may run code of the program that uses this queue.
             let same = self[keyPath: list].entries.values.filter { $0.pending.isSame(as: pending, in: mask) }
             for entry in same.sorted(by: { $0.number < $1.number }) { _ = self[keyPath: list].take(entry.number) }
         }
@@ -129,15 +130,15 @@ extension CompatibleNotificationQueue {
         post(\.soon, in: mode, leavingOthersTo: schedulePosts(soonIn:))
     }
 
-    /// Posts what is pending now and may be posted in the mode of the run loop, except what observers dequeue
-    /// meanwhile.
+    /// Posts the notifications that are pending now and accept the mode of the run loop, except those that observers
+    /// dequeue meanwhile.
     private func post(
         _ list: ReferenceWritableKeyPath<CompatibleNotificationQueue, PendingNotifications>, in mode: RunLoop.Mode,
         leavingOthersTo schedulePosts: (RunLoop.Mode) -> Void
     ) {
         let current = RunLoop.current.currentMode ?? mode
         let ready = self[keyPath: list].inOrder.filter { $0.modes.accept(current) }.map(\.number)
-        // An observer may itself run the run loop, which then has to post the others.
+        // If an observer runs the run loop, that run must post the remaining notifications.
         if ready.count > 1 { schedulePosts(mode) }
         for number in ready {
             guard let entry = self[keyPath: list].take(number) else { continue }
@@ -147,8 +148,8 @@ extension CompatibleNotificationQueue {
 }
 
 extension [RunLoop.Mode] {
-    /// Whether these modes include the current one. Without a running run loop any do. Foundation does not tell which
-    /// modes are common; the default mode always is.
+    /// Whether these modes include the current mode. True if the run loop is not running. Foundation has no API to read
+    /// the common modes; the default mode is always one of them.
     func accept(_ mode: RunLoop.Mode?) -> Bool {
         guard let mode else { return true }
         return contains(mode) || mode == .default && contains(.common)

@@ -1,26 +1,26 @@
 import Foundation
 import NotifyCenter
 
-/// Pending notifications, the first enqueued first.
+/// The pending notifications of a queue.
 ///
-/// Code of the program, such as a value's `==` or an instance's `deinit`, may use the queue that these are pending in. None
-/// runs here: the caller compares before a change, and releases what was removed after it.
+/// Mutations never run code of the program, such as `==` of a value or `deinit` of an instance, because that code may
+/// use the same queue. The caller compares before a mutation, and releases removed entries after it.
 struct PendingNotifications {
     struct Entry {
-        /// Later ones have larger numbers.
+        /// The position in the order of enqueueing.
         let number: UInt64
         let pending: PendingNotification
         let modes: [RunLoop.Mode]
     }
 
-    /// By number, so that removing one costs the same wherever it is.
+    /// The entries by number, so that removal takes constant time.
     private(set) var entries: [UInt64: Entry] = [:]
     private var lastNumber: UInt64 = 0
 
-    /// The modes in which the run loop has been scheduled to post: once is enough for all pending notifications.
+    /// The modes in which posting is scheduled on the run loop, once for all pending notifications.
     var scheduledModes: Set<RunLoop.Mode> = []
 
-    /// All pending notifications, the first enqueued first.
+    /// All pending notifications, in the order of enqueueing.
     var inOrder: [Entry] { entries.values.sorted { $0.number < $1.number } }
 
     mutating func append(_ pending: PendingNotification, modes: [RunLoop.Mode]) {
@@ -28,13 +28,15 @@ struct PendingNotifications {
         entries[lastNumber] = Entry(number: lastNumber, pending: pending, modes: modes)
     }
 
-    /// Removes the one with this number, if it is still pending.
+    /// Removes the entry with this number.
+    ///
+    /// - Returns: The entry, or nil if it is no longer pending.
     mutating func take(_ number: UInt64) -> Entry? {
         entries.removeValue(forKey: number)
     }
 }
 
-/// A notification, and the object that it is compared by. Values that cannot be compared count as none.
+/// A notification with its object in comparable form. An object that can't be compared is treated as nil.
 struct PendingNotification {
     let notification: Notification
     private let object: NotificationObject?
@@ -44,7 +46,7 @@ struct PendingNotification {
         object = notification.object.flatMap { NotificationObject(ofPost: $0) }
     }
 
-    /// Whether both are equal in all that the mask names, which is not empty.
+    /// Whether both are equal in all properties of the mask, which must not be empty.
     func isSame(
         as other: PendingNotification, in mask: Foundation.NotificationQueue.NotificationCoalescing
     ) -> Bool {

@@ -2,14 +2,14 @@ import Foundation
 
 /// Runs closures on the run loop of a thread, waking it if necessary.
 ///
-/// Only a timer can wake it, and Foundation on Linux never frees a timer, nor what its block holds. So there is one for
-/// each mode, whose date is changed, and whose block holds nothing.
+/// Only a timer can wake a run loop. Foundation on Linux never frees a timer or the objects that its block captures. So
+/// each mode has one timer, which is rescheduled and whose block captures no objects.
 ///
-/// A timer keeps a run loop from ending, which it does when it has no more work. That of the main thread always has
-/// work in the modes that programs use, so there a timer stays. On other threads it is removed when it has not been
-/// used for a while, and each one stays longer than the one before. So a thread that pauses for so many seconds between
-/// two uses in a mode makes a hundred timers for each of these seconds and no more, and its run loop ends at most about
-/// as much later than it could.
+/// A run loop ends when it has no more work, and a timer counts as work. The run loop of the main thread always has
+/// work in the modes that programs use, so its timers are permanent. On other threads a timer is removed when it has
+/// not been used for a time, which is 10 ms longer for each following timer. So a thread that pauses for n seconds
+/// between two uses in a mode creates at most about 100 n timers, and its run loop ends at most about n seconds later
+/// than it could.
 final class RunLoopScheduler {
     /// The scheduler of the current thread.
     static var current: RunLoopScheduler {
@@ -39,8 +39,8 @@ final class RunLoopScheduler {
 
     /// Runs the body once, on this thread, at the end of the current turn of the run loop in this mode.
     ///
-    /// A block of the run loop does that, unless it is added just before the loop sleeps, or the loop runs inside
-    /// another block and does not see it. Then the timer does.
+    /// Usually a block of the run loop runs the body. If the block is added just before the run loop sleeps, or the run
+    /// loop runs inside another block and does not see it, the timer runs the body.
     func performSoon(in mode: RunLoop.Mode, _ body: @escaping () -> Void) {
         let number = add(body, in: mode)
         RunLoop.current.perform(inModes: [mode]) { Self.current.run(number, in: mode) }
@@ -62,7 +62,7 @@ final class RunLoopScheduler {
     private func run(_ number: UInt64, in mode: RunLoop.Mode) {
         guard let index = jobs[mode]?.firstIndex(where: { $0.number == number }) else { return }
         let job = jobs[mode]?.remove(at: index)
-        // It may itself run the run loop, which then has to run the others.
+        // If the job runs the run loop, that run must run the remaining jobs.
         if jobs[mode]?.isEmpty == false { setTimer(for: mode) }
         job?.body()
     }
@@ -73,7 +73,7 @@ final class RunLoopScheduler {
 extension RunLoopScheduler {
     private func setTimer(for mode: RunLoop.Mode) {
         setTimers.insert(mode)
-        // At once, also if the clock is set back meanwhile.
+        // The timer fires at once, even if the clock is set back.
         let now = Date.distantPast
         if let timer = timers[mode] {
             timer.fireDate = now
@@ -93,8 +93,8 @@ extension RunLoopScheduler {
         return neverEnds ? .greatestFiniteMagnitude : 0.01 * Double(timerCount)
     }
 
-    /// While its callout runs, a timer does not fire again, and a new date may be ignored. So no code of the program
-    /// runs in it, but in a block, which the run loop runs in the same turn.
+    /// Runs the first job in a block of the run loop, in the same turn, and not in the callout of the timer: during the
+    /// callout the timer does not fire again, and may ignore a new fire date.
     private func timerFired(in mode: RunLoop.Mode) {
         if setTimers.remove(mode) == nil {
             timers.removeValue(forKey: mode)?.invalidate()
