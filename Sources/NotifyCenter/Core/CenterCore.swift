@@ -39,8 +39,7 @@ package struct CenterCore: ~Copyable, Sendable {
     private var scopes: ContiguousArray<Scope> = []
     private var lastSerial: UInt64 = 0
     private var cache = ResolutionCache()
-    /// A reusable buffer: resolving a name to registrations whose resolution is already cached for another name does
-    /// not allocate for the result.
+    /// A reusable buffer. If the same registrations are already cached for another name, resolving does not allocate.
     private var gathered = ReusableBuffer<Registration>()
 
     /// The work done so far, mainly by matching, in visited registrations of about 20 ns each. When matching, visiting
@@ -53,7 +52,7 @@ package struct CenterCore: ~Copyable, Sendable {
     /// - Parameters:
     ///   - resolutionCacheBytes: The memory limit of the cache of resolutions, in bytes, in addition to an allowance
     ///     for each exact name and each registration. 0 disables the cache.
-    ///   - reservedFirstToken: A first token that wildcards in first position do not match.
+    ///   - reservedFirstToken: Wildcards in first position do not match names whose first token is this one.
     ///   - maximumOverlap: The most work, in visited registrations, that matching a name with the patterns of one scope
     ///     may take. Enforced by ``subscribe(_:to:object:scope:isLimited:)``. Visiting a node of the trie counts as 16.
     package init(
@@ -313,7 +312,7 @@ extension CenterCore {
     /// Resolves a post to the registrations that match it.
     ///
     /// - Parameters:
-    ///   - name: A valid name. If all registrations are for exact names, any bytes.
+    ///   - name: A valid name, or any bytes if all registrations are for exact names.
     ///   - object: The object of the post, or nil.
     package mutating func resolve(name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?) -> Resolution {
         resolve(key(name, object), isFiltered: false) { _ in true }
@@ -325,7 +324,7 @@ extension CenterCore {
     /// permission of a registration may have changed.
     ///
     /// - Parameters:
-    ///   - name: A valid name. If all registrations are for exact names, any bytes.
+    ///   - name: A valid name, or any bytes if all registrations are for exact names.
     ///   - object: The object of the post, or nil.
     ///   - isPermitted: Returns whether a registration may receive posts of this name and object. Called only on a
     ///     miss, once for each matching registration, in order of delivery.
@@ -358,8 +357,8 @@ extension CenterCore {
     /// The generation of new resolutions: the number of calls to ``dropResolutions()``.
     package var resolutionGeneration: UInt64 { cache.generation }
 
-    /// Limits the memory of the cache from now on, including the allowances for registrations. If the cache exceeds the
-    /// limit now, it is emptied.
+    /// Limits the memory of the cache from now on, including the allowances for names and registrations. If the cache
+    /// exceeds the limit now, it is emptied.
     package mutating func limitCache(toBytes limit: Int) {
         maximumCacheBytes = limit
         if cache.byteCount > limit { cache.removeAll() }
@@ -371,8 +370,8 @@ extension CenterCore {
         cache.beginGeneration()
     }
 
-    /// The registrations that match a post, in order of delivery. Does not use the cache; for an owner with a cache of
-    /// its own.
+    /// Returns the registrations that match a post, in order of delivery, without using the cache. For owners that have
+    /// a cache of their own.
     mutating func gather(
         _ name: NotificationName, object: UnsafeRawBufferPointer?
     ) -> ContiguousArray<Registration> {

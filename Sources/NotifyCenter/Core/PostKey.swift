@@ -8,7 +8,7 @@ package struct PostKey {
     let hash: UInt64
 
     /// - Parameters:
-    ///   - name: A valid name. If all registrations are for exact names, any bytes.
+    ///   - name: A valid name, or any bytes if all registrations are for exact names.
     ///   - object: The object of the post, or nil.
     @inline(__always)
     package init(name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?) {

@@ -84,7 +84,7 @@ struct RegistrationIndex: ~Copyable, Sendable {
             + trie.nodeCount - 1
     }
 
-    /// The vacant memory of the trie, which has by far the largest part of it, and of the links, in bytes.
+    /// The vacant memory of the trie and of the links, in bytes. The other tables have little of it.
     var vacantByteCount: Int { links.vacantByteCount + trie.vacantByteCount }
 
     /// The memory of the registrations, in bytes.
@@ -161,7 +161,7 @@ extension RegistrationIndex {
         }
     }
 
-    /// Ends a registration that still has links. No name leads to it any more.
+    /// Ends a registration that still has links. No post reaches it any more.
     ///
     /// - Returns: Its record, for ``remove(_:ofEnded:)``, or nil if it has already ended.
     mutating func end(_ id: UInt64) -> Int32? {

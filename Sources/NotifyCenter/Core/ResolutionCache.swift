@@ -1,8 +1,8 @@
 /// A cache of resolutions by name and object, with a memory limit.
 ///
 /// A hit takes one hash, one probe and one comparison of bytes. While there is room, every miss is cached. A full cache
-/// admits one miss in 16 at random. So names that are used repeatedly are soon cached, but cycling through more names
-/// than fit neither evicts those nor pays for evictions. Eviction follows the clock algorithm.
+/// admits one miss in 16 at random: a name that is used repeatedly is soon cached, while cycling through more names
+/// than fit causes few evictions. Eviction follows the clock algorithm.
 ///
 /// A change of a registration for an exact name removes the affected entry. A change for a pattern is recorded in a
 /// log, and entries are checked against the log when they are next used. The same applies to entries with an object
