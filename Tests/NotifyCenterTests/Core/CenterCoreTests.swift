@@ -210,7 +210,7 @@ import Testing
         }
         #expect(asked == [1, 2])
         let second = core.resolve("a", nil) { _ in
-            Issue.record("a cached resolution asks for rights")
+            Issue.record("a cached resolution checked permissions again")
             return true
         }
         #expect(second === first)
@@ -228,7 +228,7 @@ import Testing
         let withObject = core.resolve("a", "x")
         #expect(withObject.registrations.map(\.slot) == [1, 2])
         let again = core.resolveKey("a", "x") { _ in
-            Issue.record("a cached resolution asks for rights")
+            Issue.record("a cached resolution checked permissions again")
             return true
         }
         #expect(again === withObject)

@@ -41,7 +41,7 @@ import Testing
         #expect(core.cachedCount == entries)
         #expect(core.cachedBytes == entries * Self.entryBytes)
         let admitted = (0..<1_000).count { core.cached("m\($0)") != nil }
-        #expect(admitted > 0, "later names get in")
+        #expect(admitted > 0, "later names must be admitted to a full cache")
     }
 
     @Test func `an entry that exceeds the limit by one byte is not cached`() {
