@@ -188,7 +188,7 @@ import Testing
                 await gate.pass()
                 journal.add($0.payload as? Int ?? -1)
             }
-            // One is being worked on, the others wait.
+            // The first notification is being handled, the others are buffered.
             post(0..<1)
             await begun.pass()
             post(1..<count + 1)
@@ -342,7 +342,7 @@ import Testing
         post(0..<5)
         await begun.pass()
         owner = nil
-        // The call that has begun holds it.
+        // The call in progress holds it.
         #expect(!watched.isGone)
         gate.open()
         #expect(await eventually { watched.isGone })

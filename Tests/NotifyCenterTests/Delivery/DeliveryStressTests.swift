@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotifyCenter
 
-/// Everything at once. Also meant to be run under the thread sanitizer.
+/// All kinds of delivery, concurrently. Also run under the thread sanitizer.
 @Suite(.timeLimit(.minutes(10))) struct DeliveryStressTests {
     private final class Owner: Sendable {}
 
@@ -12,7 +12,7 @@ import Testing
         func increment() { count += 1 }
     }
 
-    /// Counts what arrives or is lost; both together must be what was posted.
+    /// Counts delivered and dropped notifications. Their sum must be the number of posts.
     @Test(arguments: 0..<5) func `every posted message is delivered or counted as dropped`(round: Int) async {
         let center = LocalCenter()
         let name = NotificationName(literal: "stress")

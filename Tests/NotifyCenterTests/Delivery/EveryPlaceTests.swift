@@ -4,7 +4,7 @@ import Testing
 
 @testable import NotifyCenter
 
-/// What holds wherever an observer runs.
+/// The guarantees that hold wherever an observer runs.
 @Suite(.timeLimit(.minutes(10))) struct EveryPlaceTests {
     enum Place: CaseIterable {
         case poster, owner, serially, ownerSerially, concurrently, queue, actor, mainActor, ownerOnMainActor, sequence
@@ -20,17 +20,17 @@ import Testing
         let order: Int
     }
 
-    /// What a poster's task has, and nobody else's.
+    /// A task-local value that is set only in the poster's task.
     @TaskLocal private static var ofPoster = 0
 
     private let center = LocalCenter()
     private let name = Paid.notificationName
     private let journal = Collector<Int>()
-    // They live as long as the test.
+    // Kept alive during the test.
     private let owner = Owner()
     private let ledger = Ledger()
 
-    /// Begins to note down the numbers that are posted. A key is one among those without owner, or of the same owner.
+    /// Begins to record the posted numbers. A key applies among observations without owner, or of the same owner.
     private func observe(
         _ place: Place, object: NotificationObject? = nil, _ options: ObservationOptions = ObservationOptions(),
         adding increment: Int = 0
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    /// The numbers noted down, as soon as there are so many: in order, where order is kept.
+    /// The recorded numbers, once there are `count`: in the order of delivery where the order is defined, else sorted.
     private func numbers(_ count: Int, _ place: Place) async -> [Int] {
         let values = await journal.values(count)
         return place.keepsOrder ? values : values.sorted()
@@ -167,7 +167,7 @@ import Testing
         #expect(await eventually { !observing.observation.isActive })
     }
 
-    /// Where there is one line for all, they stand in it by priority.
+    /// Observers that share one executor are called by priority.
     @Test(arguments: [Place.poster, .owner, .mainActor, .ownerOnMainActor])
     @MainActor func `observers with a higher priority are called first`(place: Place) async {
         let observing = [1, 3, 2].map { observe(place, .priority($0), adding: Int($0)) }
@@ -176,8 +176,8 @@ import Testing
         for observing in observing { observing.end() }
     }
 
-    /// What the main actor is asked to do after a post waits for the observers there: a way round would let it pass, and
-    /// the observers each other.
+    /// A task created after the post runs after the observers: they are enqueued on the main actor directly. With a hop
+    /// over another executor, the task could run first, and the observers could run out of order.
     @Test(arguments: [Place.mainActor, .ownerOnMainActor])
     @MainActor func `a post enqueues main-actor observers without another hop`(place: Place) async {
         let observing = (1...3).map { observe(place, adding: $0) }
@@ -225,7 +225,7 @@ import Testing
     }
 }
 
-/// An observation, and what keeps it.
+/// An observation, and the object that keeps it.
 private struct Observing: Sendable {
     let observation: Observation
     private let token: ObservationToken?

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotifyCenter
 
-/// Closures and methods that belong to a global actor.
+/// Closures and methods that are isolated to a global actor.
 @Suite(.timeLimit(.minutes(10))) struct IsolationTests {
     private let center = LocalCenter()
     private let name: NotificationName = "counted"
@@ -76,7 +76,7 @@ import Testing
         ]
         _ = observations
         center.post(Counted())
-        // The queue has done what it can: the calls wait for the main actor, on which this runs.
+        // The queue has run its work: the calls now wait for the main actor, which is running this test.
         executor.endTurn()
         center.removeAllObservations()
         for _ in 0..<100 {

@@ -47,7 +47,7 @@ import Testing
         let first = mailbox.take()
         #expect(first?.element == 0)
         #expect(first?.admitted === posts[0])
-        // There is room for those who wait, and for nobody else.
+        // The free space belongs to the waiting posts, not to a new one.
         _ = mailbox.put(100)
         #expect(mailbox.droppedCount == 1)
         #expect(drain(&mailbox) == [1, 2, 3, 4])
@@ -95,7 +95,7 @@ import Testing
         _ = mailbox.put(3)
         #expect(drain(&mailbox) == [])
         #expect(mailbox.droppedCount == 0)
-        // Nor does anybody wait for a turn that never comes.
+        // A post does not wait for a mailbox that accepts nothing more.
         var full = Mailbox<Int>(.wait(limit: 1), acceptsOne: true)
         for value in 0..<2 {
             _ = full.put(value, for: WaitingPost()) {

@@ -194,7 +194,7 @@ import Testing
             for await _ in sequence { count += 1 }
             return count
         }
-        // Before it begins, as it suspends, or after it has.
+        // The cancellation comes before the reader starts, while it suspends, or after that.
         for _ in 0..<round % 5 { await Task.yield() }
         reader.cancel()
         _ = await reader.value

@@ -25,22 +25,25 @@ import Testing
             seen.add(number)
         }
 
-        /// Posts and cancels in one step of the actor.
+        /// Posts and cancels without a suspension in between.
         func postAndCancel(_ observation: Observation, _ center: LocalCenter, _ name: NotificationName) -> Int {
             for number in 0..<10 { center.post(name, payload: number) }
             observation.cancel()
             return numbers.count
         }
 
-        /// Posts until one is on its way to this actor, which is busy with that, and cancels. Answers whether one was.
+        /// Posts until a notification has left the buffer and waits for this actor, which is busy here, and then
+        /// cancels.
+        ///
+        /// - Returns: Whether a notification was waiting.
         func cancelDuringDelivery(_ observation: Observation, _ center: LocalCenter, _ name: NotificationName)
             -> Bool
         {
             defer { observation.cancel() }
             center.post(name, payload: 0)
-            // Others may have all threads, and then a yield of this one may take as long as their turns.
+            // Other tests may occupy all threads, so one yield may take as long as their turns.
             for _ in 0..<1_000 {
-                // There is room for one, so there is again when it has been taken.
+                // The buffer holds one notification. It has space again once the first was taken.
                 let lost = observation.droppedCount
                 center.post(name, payload: 1)
                 if observation.droppedCount == lost { return true }
@@ -210,7 +213,8 @@ import Testing
             for number in 3..<5 { center.post(name, payload: number) }
         }
         screen = nil
-        // What waits finds nobody and ends its observation. For the messages nothing waits.
+        // A buffered notification ends the observation when it finds that the owner is released. The observation of
+        // messages has none buffered.
         #expect(await eventually { watched.isGone && center.state.withLock { $0.core.registrationCount } == 1 })
         #expect(center.observationCount == 0)
         #expect(seen.values.count == 6)
@@ -229,13 +233,14 @@ import Testing
     @Test @MainActor func `other main-actor tasks progress while many messages are pending`() async {
         let most = 100_000
         let calls = Atomic(0)
-        // Each call posts the next one, so that something always waits. Where others get no turn, the limit is reached.
+        // Each call posts the next notification, so one is always pending. If other tasks do not run, the limit is
+        // reached.
         let token = center.observe(name, on: MainActor.shared) { [center, name] _ in
             let count = calls.wrappingAdd(1, ordering: .relaxed).newValue
             if count < most { center.post(name) }
         }
         center.post(name)
-        // These stand in the main actor's own line, without a way over other threads, as a yield would have.
+        // Enqueued on the main actor directly, unlike a yield, which would hop over another thread.
         for _ in 0..<3 { await Task { @MainActor in }.value }
         token.cancel()
         #expect((1..<most).contains(calls.load(ordering: .relaxed)))

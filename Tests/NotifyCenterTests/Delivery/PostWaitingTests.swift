@@ -72,7 +72,7 @@ import Testing
             await center.postWaiting(name, payload: 1)
             done.add(())
         }
-        // The others have been called, and the poster waits.
+        // The other observers were called, and the post is waiting.
         #expect(await journal.values(4) == [0, 100, 1, 101])
         #expect(done.values.isEmpty)
         #expect(sequence.droppedCount == 0)
@@ -178,7 +178,7 @@ import Testing
         posting.cancel()
         #expect(number(await reading.value) == 0)
         await posting.value
-        // It got in or was lost, one of both.
+        // The waiting notification was either stored or dropped.
         center.post(name, payload: 2)
         var iterator = sequence.makeAsyncIterator()
         let next = number(await iterator.next())
@@ -214,7 +214,7 @@ import Testing
         }
         center.post(name)
         center.post(other)
-        // Both are full and fill each other, over and over; each call comes to an end.
+        // Each observer fills the buffer of the other repeatedly. Every call must return.
         _ = await journal.values(10)
         #expect(tokens.reduce(0) { $0 + $1.observation.droppedCount } > 0)
         for token in tokens { token.cancel() }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NotifyCenter
 
-/// Several readers of one sequence.
+/// Sequences with several readers.
 @Suite(.timeLimit(.minutes(10))) struct SequenceReadersTests {
     private let center = LocalCenter()
     private let name: NotificationName = "orders.created"

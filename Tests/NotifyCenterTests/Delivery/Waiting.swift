@@ -1,6 +1,6 @@
 @testable import NotifyCenter
 
-/// What was collected, in order, and a way to wait for it. Suites that wait have a time limit.
+/// Collects values in order, and waits for them. Suites that use it need a time limit.
 final class Collector<Value: Sendable>: Sendable {
     private struct State {
         var values: [Value] = []
@@ -23,7 +23,7 @@ final class Collector<Value: Sendable>: Sendable {
         for continuation in ready { continuation.resume() }
     }
 
-    /// Everything, as soon as there are so many, or the task is cancelled, as it is at the end of a time limit.
+    /// Waits until there are `count` values, or the task is cancelled, as it is at a time limit. Returns all values.
     func values(_ count: Int) async -> [Value] {
         let id = state.withLock { state in
             state.lastID += 1
@@ -45,17 +45,19 @@ final class Collector<Value: Sendable>: Sendable {
     }
 }
 
-/// Closed until it is opened.
+/// A gate that is closed until it is opened.
 final class Gate: Sendable {
     private let opened = Collector<Void>()
 
     func open() { opened.add(()) }
 
-    /// Waits until it is open.
+    /// Waits until the gate is open.
     func pass() async { _ = await opened.values(1) }
 }
 
-/// Lets other tasks run until something holds, which must happen soon.
+/// Yields to other tasks until a condition holds.
+///
+/// - Returns: Whether it held within 300 seconds.
 nonisolated(nonsending) func eventually(_ condition: () -> Bool) async -> Bool {
     let deadline = ContinuousClock.now + .seconds(300)
     while !condition() {
@@ -65,7 +67,8 @@ nonisolated(nonsending) func eventually(_ condition: () -> Bool) async -> Bool {
     return true
 }
 
-/// The numbers of so many notifications, or fewer if the sequence ends. What carries none counts as -1.
+/// Reads up to `count` notifications and returns their numbers, or fewer if the sequence ends; -1 for a payload that is
+/// not a number.
 func read(_ count: Int, _ sequence: NotificationSequence<LocalNotification>) async -> [Int] {
     var numbers: [Int] = []
     var iterator = sequence.makeAsyncIterator()

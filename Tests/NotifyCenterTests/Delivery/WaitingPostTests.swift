@@ -2,8 +2,8 @@ import Testing
 
 @testable import NotifyCenter
 
-/// Posts that wait in several places, for readers and for observers that run elsewhere. What a post waits for at all, see
-/// `PostWaitingTests`.
+/// Posts that wait for several buffers, of readers and of observers. `PostWaitingTests` covers the conditions of
+/// waiting.
 @Suite(.timeLimit(.minutes(10))) struct WaitingPostTests {
     private let center = LocalCenter()
     private let name = OrderPaid.notificationName
@@ -20,7 +20,7 @@ import Testing
         }
         await isPosted.pass()
         for sequence in sequences.dropLast() { #expect(await read(1, sequence) == [0]) }
-        // Time to return too early, which it must not use.
+        // Gives the post time to return too early.
         for _ in 0..<100 { await Task.yield() }
         #expect(journal.values.isEmpty)
         #expect(await read(1, sequences[2]) == [0])

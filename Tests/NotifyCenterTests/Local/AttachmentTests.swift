@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotifyCenter
 
-/// What another library keeps with a center.
+/// Attachments of other libraries to a center.
 @Suite struct AttachmentTests {
     private final class Attached: Sendable {
         let label: String

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotifyCenter
 
-/// `.filter` in every kind of observation.
+/// `.filter` with every kind of observer.
 @Suite(.timeLimit(.minutes(10))) struct FilterTests {
     private let center = LocalCenter()
     private let journal = Journal()

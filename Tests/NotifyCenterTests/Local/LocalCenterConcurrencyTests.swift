@@ -6,7 +6,7 @@ import Testing
 
 @testable import NotifyCenter
 
-/// What holds when several threads use a center at once. Also meant to be run under the thread sanitizer.
+/// Concurrent use of a center. Also run under the thread sanitizer.
 @Suite struct LocalCenterConcurrencyTests {
     @Test func `posting, adding and ending from many tasks is safe`() async throws {
         let center = LocalCenter()
@@ -46,7 +46,7 @@ import Testing
         #expect(center.observationCount == 0)
     }
 
-    /// Whom a name reaches is remembered: posts of it do not wait for those who change the center.
+    /// The cache of observers: posts of cached names do not wait for threads that change the center.
     @Test func `names posted before are posted without the center's lock`() {
         let center = LocalCenter()
         let calls = Atomic(0)
@@ -77,7 +77,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    /// Everything that changes what a post does, at once, on names that all share.
+    /// All operations that affect posts, concurrently on the same names.
     @Test func `all operations can run concurrently`() async {
         let center = LocalCenter()
         center.hooks.repeated = { _ in }
@@ -121,7 +121,7 @@ import Testing
                 }
             }
         }
-        // Whatever others do, each post reaches who is there all the time, once.
+        // Each post reaches the permanent observers exactly once, whatever the other threads do.
         #expect(calls.load(ordering: .relaxed) == steady.count * posters * rounds)
         #expect(center.observationCount == steady.count + 2)
         center.removeObservations(of: shared)

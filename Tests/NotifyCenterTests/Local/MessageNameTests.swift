@@ -3,12 +3,12 @@ import Testing
 
 @testable import NotifyCenter
 
-/// A message that declares no name.
+/// A message type without a declared name.
 struct Undeclared: NotificationMessage {
     let number: Int
 }
 
-/// Names by default, and names from literals.
+/// Default names, and names from literals.
 @Suite struct MessageNameTests {
     private let center = LocalCenter()
     private let journal = Journal()

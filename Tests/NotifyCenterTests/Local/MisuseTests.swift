@@ -4,7 +4,7 @@ import Testing
 
 @testable import NotifyCenter
 
-/// What a center puts up with: none of it stops the program, leaks, or changes the order for others.
+/// Unusual uses of a center. None of them crashes, leaks, or changes the order of other calls.
 @Suite struct MisuseTests {
     private let center = LocalCenter()
     private let journal = Journal()
@@ -21,7 +21,7 @@ import Testing
     @Test func `an observer that throws does not affect the others`() {
         let failures = Atomic(0)
         center.hooks.failed = { [center, name] _ in
-            // The hook itself may post, and may end what failed.
+            // The hook itself may post, and may end the observation that failed.
             failures.wrappingAdd(1, ordering: .relaxed)
             center.post(NotificationName(literal: "failed"))
             _ = center.observe(name) { _ in }
@@ -38,7 +38,7 @@ import Testing
         }
         #expect(failures.load(ordering: .relaxed) == 8)
         withExtendedLifetime(tokens) {}
-        // The hook holds the center, which holds the hook.
+        // Breaks the reference cycle of the center and the hook.
         center.hooks = CenterHooks()
     }
 
@@ -52,7 +52,7 @@ import Testing
         for (index, owner) in (owners.value ?? []).enumerated() {
             center.observe(name, owner: owner) { [journal] _, _ in
                 journal.note("\(index)")
-                // The one that is being called stays until it returns; the others go at once.
+                // The observer that is being called is released when it returns, the others immediately.
                 if index == 2 { owners.value = nil }
             }
         }
@@ -74,7 +74,7 @@ import Testing
         let first = observe("first")
         own.value = center.observe(name) { [journal, thing = captured.value] _ in
             own.value = nil
-            // What it captured is there until it returns.
+            // The captures of the closure are released only after it returns.
             journal.note("self \(thing == nil ? "gone" : "there")")
         }
         captured.value = nil
@@ -92,7 +92,7 @@ import Testing
         tokens.value = (0..<6).map { index in
             center.observe(name) { [journal] _ in
                 journal.note("\(index)")
-                // One that was called already, and one that was not.
+                // Cancels an observer that was already called, and one that was not.
                 if index == 2 {
                     tokens.value?[0].cancel()
                     tokens.value?[4].cancel()
@@ -175,7 +175,7 @@ import Testing
         #expect(notes.count == 2_000)
         #expect(notes.enumerated().allSatisfy { $1 == ($0 % 2 == 0 ? "\(1_000 - $0 / 2)" : "other") })
         withExtendedLifetime((interceptor, other)) {}
-        // The observer holds the center, which holds the observer.
+        // Breaks the reference cycle of the center and the observer.
         center.removeAllObservations()
     }
 
@@ -186,7 +186,7 @@ import Testing
         let gone = Weak(owner)
         center.hooks.repeated = { _ in }
         let calls = Atomic(0)
-        // Each sees that it comes in its turn.
+        // Each observer checks that it is called in its position.
         let disorder = Atomic(0)
         for index in 0..<1_000_000 {
             guard let owner else { return }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotifyCenter
 
-/// Typed messages, and names that break a rule.
+/// Typed messages and invalid names.
 @Suite struct NotificationMessageTests {
     private let center = LocalCenter()
     private let journal = Journal()

@@ -47,7 +47,7 @@ import Testing
         let y: Int
     }
 
-    /// All of them have one hash.
+    /// Values with equal hashes.
     private struct Clashing: Hashable, Sendable {
         let id: Int
 
@@ -91,7 +91,7 @@ import Testing
 
     // MARK: Instances
 
-    /// Equal to all others, which a center must not care for.
+    /// Equal to all other instances. A center must compare instances by identity.
     private final class Same: Hashable, Sendable {
         static func == (left: Same, right: Same) -> Bool { true }
         func hash(into hasher: inout Hasher) {}
@@ -136,14 +136,14 @@ import Testing
         var addresses: Set<ObjectIdentifier> = []
         var reused = 0
         for round in 0..<2_000 {
-            // Gone at the end of each round, so that its address is free.
+            // Released at the end of each round, so that its address can be reused.
             let instance = Thing()
             if !addresses.insert(ObjectIdentifier(instance)).inserted { reused += 1 }
             #expect(posting(NotificationObject(instance: instance)) == [], "round \(round)")
             tokens.append(observe(NotificationObject(instance: instance), "\(round)"))
             #expect(posting(NotificationObject(instance: instance)) == ["\(round)"], "round \(round)")
         }
-        // Or else this says nothing.
+        // Otherwise the test has no effect.
         #expect(reused > 0)
         #expect(center.observationCount == 0)
     }

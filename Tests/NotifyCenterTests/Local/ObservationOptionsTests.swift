@@ -156,7 +156,7 @@ import Testing
             center.observe(name, owner: owner, options: .key("l")) { [journal] _, _ in journal.note("\(round)") }
             #expect(posting() == ["\(round)", "\(round)"])
         }
-        // Or else this says nothing.
+        // Otherwise the test has no effect.
         #expect(addresses.count < 1_000)
         #expect(center.observationCount == 0)
         #expect(center.state.withLock { $0.keys.count } == 0)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotifyCenter
 
-/// Pausing, resuming and ending. Where tokens and owners end an observation, see `LocalCenterTests`.
+/// Pausing, resuming and ending. `LocalCenterTests` covers observations that end with their token or owner.
 @Suite struct ObservationTests {
     private let center = LocalCenter()
     private let journal = Journal()

@@ -50,7 +50,7 @@ import Testing
         #expect(times == [31])
     }
 
-    /// The index against a dictionary of arrays.
+    /// Compares the index with a dictionary of arrays.
     @Test func `the index agrees with the model`() {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("OwnerIndexTests: seed \(seed)")

@@ -3,13 +3,13 @@ import Testing
 
 @testable import NotifyCenter
 
-/// Observations that belong to an owner. That owners are weak and may die at any time, see `LocalCenterTests`.
+/// Observations with an owner. `LocalCenterTests` covers the release of owners.
 @Suite struct OwnerTests {
     private let center = LocalCenter()
     private let journal = Journal()
     private let name = NotificationName(literal: "orders.paid")
 
-    /// Has methods that are named as they stand in the type.
+    /// Its methods are passed without a call, as members of the type.
     private final class Controller: Sendable {
         let journal: Journal
         let label: String
@@ -40,7 +40,7 @@ import Testing
         #expect(journal.take() == ["owner orders.paid", "owner a.b"])
     }
 
-    /// The compiler could take it for one that is to run on the main actor, and later.
+    /// The compiler must not select the overload for the main actor, which calls later.
     @Test func `a nonisolated method is called by the poster, also with an object made in place`() throws {
         let owner = Controller("owner", journal)
         center.observe(name, object: .init(instance: owner), owner: owner) { $0.didPay($1) }
@@ -116,7 +116,7 @@ import Testing
         #expect(center.observationCount == 0)
     }
 
-    /// Different values with the same hash.
+    /// Unequal values with equal hashes.
     private struct Colliding: Hashable, Sendable {
         let number: Int
 
@@ -157,9 +157,9 @@ import Testing
             let owner = Thing()
             if !addresses.insert(ObjectIdentifier(owner)).inserted { reused += 1 }
             center.observe(name, owner: owner) { [journal] _, _ in journal.note("\(round)") }
-            // Never posted: only additions and removals can end it.
+            // Has no posts, so that only additions and removals can end it.
             center.observe(NotificationName(literal: "never"), owner: owner) { _, _ in }
-            // Whoever lived here before has left nothing.
+            // Nothing is left of an earlier owner at this address.
             #expect(center.state.withLock { $0.core.registrationCount } <= 2 * addresses.count)
             center.post(name)
             #expect(journal.take() == ["\(round)"])
@@ -169,7 +169,7 @@ import Testing
                 #expect(journal.take() == [])
             }
         }
-        // Or else this says nothing.
+        // Otherwise the test has no effect.
         #expect(reused > 0)
         #expect(center.observationCount == 0)
     }

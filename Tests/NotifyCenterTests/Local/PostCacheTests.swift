@@ -6,12 +6,12 @@ import Testing
 @testable import NotifyCenter
 
 @Suite struct PostCacheTests {
-    /// A cache that closures and `#expect` can hold, under the lock that a center puts around its changes.
+    /// A cache in a class, so that closures and `#expect` can use it. A lock stands in for the center's.
     private final class Cache: Sendable {
         private let cache = PostCache()
         private let changes = Mutex(())
 
-        /// What is known, or nil.
+        /// The cached list; nil if the name has no entry, and a nil list if it has no observers.
         func find(_ name: NotificationName, _ object: NotificationObject? = nil) -> ObserverList?? {
             switch cache.find(name, object: object?.key) {
             case .miss: .none
@@ -95,7 +95,8 @@ import Testing
         #expect(gone.isGone)
     }
 
-    /// Who drops an answer while others look must not find it again: whoever holds the shard then empties it.
+    /// A thread that removes an entry must not find it afterwards, even if another thread holds the shard: that thread
+    /// then empties it.
     @Test func `a dropped entry is not found afterwards, also under concurrent access`() async {
         let isDone = Atomic(false)
         let stale = Atomic(0)
@@ -118,7 +119,7 @@ import Testing
         #expect(cache.list(name) === lists[0])
     }
 
-    /// A look-up takes long where the bytes of equal names have to be compared. What is dropped meanwhile is dropped, too.
+    /// A lookup of equal names of this length takes long. Entries removed during it must not remain.
     @Test func `an entry dropped during a lookup is not found afterwards`() async {
         func name() -> NotificationName { NotificationName(unchecked: String(repeating: "n", count: 1 << 18)) }
         let (name, same) = (name(), name())
@@ -136,7 +137,7 @@ import Testing
                 }
                 cache.insert(nil, name)
                 lookingIn.store(round, ordering: .releasing)
-                // Who looks has the name's part of the cache for himself.
+                // Wait until the other thread holds the shard of the name.
                 while cache.knows(name) && lookingIn.load(ordering: .acquiring) == round {}
                 if lookingIn.load(ordering: .acquiring) == round { interrupted.wrappingAdd(1, ordering: .relaxed) }
                 if round % 2 == 0 { cache.drop(NamePattern.everyName.observedNames) } else { cache.drop(name) }

@@ -4,7 +4,7 @@ import Testing
 @testable import NotifyCenter
 
 @Suite struct PostTableTests {
-    /// A table that `#expect` can look into: the macro copies what it looks at, which a table does not allow.
+    /// A table in a class: `#expect` copies its operands, and the table is not copyable.
     private final class Table {
         private var table = PostTable()
 
@@ -121,7 +121,7 @@ import Testing
         for step in 0..<40_000 {
             let isGrowing = step / 8_000 % 2 == 0
             let text = "name.\(Int.random(in: 0..<names, using: &random))"
-            // Without objects in the first part: then a change of a name drops this alone.
+            // Without objects in the first part, so that changing a name removes only its own entry.
             let object = step < 16_000 ? nil : [nil, nil, "x", "y"].randomElement(using: &random) ?? nil
             let (name, filter) = (NotificationName(unchecked: text), object.map { NotificationObject($0) })
             let key = Key(name: text, object: object)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NotifyCenter
 
-/// Which names that reach no observer a center caches.
+/// The caching of names without observers.
 @Suite struct UnobservedNameTests {
     private let center = LocalCenter()
 

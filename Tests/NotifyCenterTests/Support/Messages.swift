@@ -1,6 +1,6 @@
 @testable import NotifyCenter
 
-/// A message with a name of its own, about an order if it says which.
+/// A message with a declared name, and an object if it has an order.
 struct OrderPaid: NotificationMessage, Equatable {
     static let notificationName = NotificationName(literal: "orders.paid")
 
@@ -10,7 +10,7 @@ struct OrderPaid: NotificationMessage, Equatable {
     var notificationObject: NotificationObject? { order.map { NotificationObject($0) } }
 }
 
-/// Another type of message with the same name.
+/// Another message type with the same name.
 struct OrderPaidAbroad: NotificationMessage {
     static let notificationName = OrderPaid.notificationName
 

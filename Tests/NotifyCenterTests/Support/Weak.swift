@@ -1,4 +1,4 @@
-/// Tells whether something is still there, and does not keep it.
+/// A weak reference, to check whether an object was released.
 struct Weak<Value: AnyObject & Sendable>: Sendable {
     private(set) weak var value: Value?
 
@@ -7,5 +7,5 @@ struct Weak<Value: AnyObject & Sendable>: Sendable {
     var isGone: Bool { value == nil }
 }
 
-/// Something to be an owner, an object of posts, or what a closure captures.
+/// An object to use as an owner, as the object of a post, or as a capture.
 final class Thing: Sendable {}

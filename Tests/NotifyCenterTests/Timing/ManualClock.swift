@@ -1,6 +1,6 @@
 import NotifyCenter
 
-/// A clock that goes on when the test says so.
+/// A clock that a test advances.
 final class ManualClock: Clock {
     struct Instant: InstantProtocol {
         var offset: Duration
@@ -29,10 +29,10 @@ final class ManualClock: Clock {
 
     var now: Instant { Instant(offset: state.withLock { $0.now }) }
 
-    /// How many sleep.
+    /// The number of sleeping tasks.
     var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
-    /// Goes on, and wakes those whose time has come.
+    /// Advances to a time, and wakes the tasks whose deadline has been reached.
     func advance(to time: Duration) {
         let woken = state.withLock { state in
             state.now = max(state.now, time)
@@ -43,7 +43,7 @@ final class ManualClock: Clock {
         for continuation in woken { continuation.resume() }
     }
 
-    /// Waits until somebody sleeps until this time.
+    /// Waits until a task sleeps until this time.
     func isSlept(until deadline: Duration) async {
         await withCheckedContinuation { continuation in
             let isSlept = state.withLock { state in

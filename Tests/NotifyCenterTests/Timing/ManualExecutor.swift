@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Keeps jobs until the test says that a turn is over.
+/// An executor that runs its jobs when a test ends the turn.
 final class ManualExecutor: Sendable {
     private let jobs = Mutex<[@Sendable () -> Void]>([])
 
@@ -10,7 +10,7 @@ final class ManualExecutor: Sendable {
         { [self] job in jobs.withLock { $0.append(job) } }
     }
 
-    /// Runs what is there now, and not what comes meanwhile.
+    /// Runs the pending jobs, but not those that are added meanwhile.
     func endTurn() {
         let turn = jobs.withLock { jobs in
             defer { jobs = [] }

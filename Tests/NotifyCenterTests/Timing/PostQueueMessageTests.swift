@@ -46,7 +46,7 @@ import Testing
         #expect(queue.enqueueLatest(Progress(download: 1, percent: 1), per: \.download) == .queued)
         #expect(queue.enqueueLatest(Progress(download: 2, percent: 1), per: \.download) == .queued)
         #expect(queue.enqueueLatest(Progress(download: 1, percent: 2), per: \.download) == .coalesced)
-        // Another property is another key, also where the values are equal.
+        // Another property is another key, even if the values are equal.
         #expect(queue.enqueueLatest(Progress(download: 3, percent: 1), per: \.percent) == .queued)
         executor.endTurn()
         #expect(journal.take() == ["1: 2 %", "2: 1 %", "3: 1 %"])

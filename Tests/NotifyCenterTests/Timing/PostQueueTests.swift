@@ -385,7 +385,7 @@ import Testing
 
     private let kept = LateValue<ObservationToken>()
 
-    /// A way over other threads would let it pass.
+    /// With a hop over another thread, the task could run first.
     @Test @MainActor func `main-actor jobs enqueued later run after the posts`() async {
         let queue = PostQueue(center: center, actor: MainActor.shared)
         queue.enqueue(first)

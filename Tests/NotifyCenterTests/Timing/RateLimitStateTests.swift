@@ -4,7 +4,7 @@ import Testing
 @testable import NotifyCenter
 
 @Suite struct RateLimitStateTests {
-    /// A rate limit with its timer, over times and payloads that are numbers.
+    /// Runs a rate limit and its timer, with numbers as times and payloads.
     private struct Run {
         private var limit: RateLimitState
         private var wakeUp: Duration?
@@ -72,7 +72,7 @@ import Testing
             }
         }
 
-        /// Lets time pass without the timer, which is late or busy.
+        /// Advances the time without running the timer, as if it were late or busy.
         mutating func pass(_ time: Duration) { now += time }
 
         mutating func failTimer() {
@@ -286,7 +286,7 @@ import Testing
         run.post(1, at: 0)
         run.post(2, at: 10)
         run.failTimer()
-        // What waited has gone for what came at its time.
+        // The pending notification was replaced by the next one, which was delivered immediately.
         #expect(run.delivered == ["1 at 0"])
         run.post(3, at: 150)
         run.post(4, at: 160)
@@ -329,7 +329,7 @@ import Testing
         while next < times.count {
             let isLate = times[next] >= open
             let call = isLate ? times[next] : open
-            // What came in the interval before the call, or the one that is called at once.
+            // The notifications that arrived in the interval before the call, or the one that is delivered immediately.
             let end = isLate ? next + 1 : times[next...].firstIndex { $0 >= open } ?? times.count
             calls.append("\(latest ? end - 1 : next) at \(call)")
             next = end

@@ -2,9 +2,9 @@ import Testing
 
 @testable import NotifyCenter
 
-/// What a rate limit asks of a clock, and what it does with one that refuses.
+/// The calls of a rate limit to its clock, also to a clock that throws.
 @Suite(.timeLimit(.minutes(10))) struct RateLimitTests {
-    /// A clock that stands still and never lets anybody sleep.
+    /// A clock that does not advance, and whose sleeps throw.
     private final class RefusingClock: Clock {
         struct Refusal: Error {}
 
@@ -23,7 +23,7 @@ import Testing
     private let clock = RefusingClock()
     private let name = NotificationName(literal: "changed")
 
-    /// Swift's clocks stop the program beyond 292 years.
+    /// Swift's clocks trap at times beyond 292 years.
     @Test(arguments: [Duration.seconds(Int64.max), .seconds(300 * 365 * 86_400)])
     func `a clock is never asked to sleep beyond its range`(interval: Duration) async {
         let tokens = [

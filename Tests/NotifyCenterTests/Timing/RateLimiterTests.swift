@@ -408,7 +408,7 @@ import Testing
             deinit { goodbye() }
         }
         let token = observe(debounced)
-        // It comes back as it goes.
+        // Its deinitializer posts again.
         center.post(name, payload: Payload { [center, name] in center.post(name, payload: 3) })
         center.post(name, payload: 2)
         await isSlept(until: 100)
@@ -457,7 +457,7 @@ import Testing
             }
         }
         center.post(name, payload: "last")
-        // Timers that have not come to sleep yet begin when the time is over.
+        // Timers that do not sleep yet find that their deadline has passed.
         advance(to: 20_000)
         #expect(await calls.values(2) == ["changed last", "changed last"])
         for token in tokens { token.cancel() }
