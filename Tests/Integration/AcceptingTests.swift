@@ -7,7 +7,7 @@ import Testing
 import WireTestSupport
 
 extension IntegrationTests {
-    /// Connections that wait for the daemon, and a socket that does not give them to it.
+    /// Connections in the backlog of the listening socket, and errors of `accept`.
     @Suite struct AcceptingTests {
         private let folder: TemporaryFolder
 
@@ -72,7 +72,7 @@ extension IntegrationTests {
             #expect(waiting.count > 1)
         }
 
-        /// More than the event loop's own queue has room for, as far as the kernel allows.
+        /// More connections than fit in the event loop's own queue, within the limit of the kernel.
         private static let clients: Int = {
             let text = (try? String(contentsOfFile: "/proc/sys/net/core/somaxconn", encoding: .utf8)) ?? ""
             return min(Int(text.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 128, 500)
@@ -109,7 +109,7 @@ extension IntegrationTests {
             let path = try await run.ready()
             let client = try RawClient(path: path)
             try client.post("kept", durability: .stored)
-            // Each takes one call at least.
+            // Each connection causes at least one call of `accept`.
             let others = (0..<5).map { _ in try? RawSocket(connectingAtOnceTo: path) }
             #expect(try client.waitForEnd().contains { if case .closing = $0 { true } else { false } })
             #expect(try await run.process.waitForExit() == .status(1))
@@ -118,7 +118,7 @@ extension IntegrationTests {
             #expect(!FileAttributes.exists(path))
             #expect(others.count == 5)
 
-            // It ended in order.
+            // The daemon shut down cleanly.
             let again = try NotifydRun(
                 ["--socket", path, "--database", folder.file("n.db")], managerPath: folder.file("manager"))
             try await again.ready()
@@ -139,7 +139,7 @@ extension IntegrationTests {
 }
 
 extension Listener {
-    /// Connects clients until the queue takes no more.
+    /// Connects clients until the backlog is full.
     fileprivate func fill(_ path: String) throws -> [RawSocket] {
         var clients: [RawSocket] = []
         while true {
@@ -153,7 +153,7 @@ extension Listener {
 }
 
 extension RawSocket {
-    /// Connects, or fails where it would have to wait.
+    /// Connects, or throws if it would have to wait.
     fileprivate convenience init(connectingAtOnceTo path: String) throws {
         let descriptor = try Self.unconnected()
         try self.init(adopting: descriptor)

@@ -5,8 +5,8 @@ import TestSupport
 import Testing
 
 extension IntegrationTests {
-    /// Bytes that are no frames, or frames that are broken: an error with a code, the end of that connection, and nobody
-    /// else notices.
+    /// Bytes that are not frames, and malformed frames: the connection gets an error with a code and is closed, and
+    /// other connections are not affected.
     @Suite struct BrokenFrameTests {
         struct Case: CustomTestStringConvertible {
             var testDescription: String
@@ -78,7 +78,7 @@ extension IntegrationTests {
             let bystander = try Bystander(daemon)
             let client = RawClient(try RawSocket(path: daemon.socket))
             if it.isGreeted { try client.greet() }
-            // The daemon may have closed before it was all sent, and a ping that follows is not answered any more.
+            // The daemon may close the connection before all bytes are sent, and does not answer the ping that follows.
             _ = try? client.send(it.bytes)
             _ = try? client.send(Ping(request: 99))
             let events = try client.waitForEnd()
@@ -124,7 +124,7 @@ extension IntegrationTests {
                 if round % 2 == 0 { try client.greet() }
                 var bytes: [UInt8] = []
                 for _ in 0..<Int.random(in: 1...20, using: &random) {
-                    // Frames of a right length with any kind and any content reach deeper than noise alone.
+                    // Frames with a valid length and a random kind and body get further than random bytes.
                     let body = (0..<Int.random(in: 0...60, using: &random)).map { _ in
                         UInt8.random(in: 0...255, using: &random) & (round % 3 == 0 ? 3 : 255)
                     }

@@ -3,7 +3,7 @@ import SystemPackage
 import Testing
 
 extension IntegrationTests {
-    /// The harness itself: a test that trusts it must not wait for ever or signal a stranger.
+    /// Tests of the harness itself: waits are bounded, and a signal never reaches another process.
     @Suite struct ChildProcessTests {
         @Test func `output, errors and exit status are captured`() async throws {
             let process = try ChildProcess("sh", ["-c", "echo out; echo err >&2; cat; exit 3"], input: .text("in"))
@@ -28,11 +28,11 @@ extension IntegrationTests {
         }
 
         @Test func `a child process inherits no descriptors of the tests`() async throws {
-            // Both ends would go to a program that is started plainly.
+            // A child process that is started without precautions would inherit both ends.
             let pipe = Pipe()
             let process = try ChildProcess("ls", ["/proc/self/fd"])
             #expect(try await process.waitForExit() == .status(0))
-            // The fourth is the folder that it lists.
+            // The fourth descriptor is the directory that `ls` reads.
             let output = try await process.standardOutput.wait("the end") { $0.isAtEnd ? $0 : nil }
             #expect(output.lines == ["0", "1", "2", "3"])
             withExtendedLifetime(pipe) {}

@@ -5,10 +5,11 @@ import TestSupport
 import Testing
 
 extension IntegrationTests {
-    /// One client posts and another reads for as long as a daemon dies and returns, without either being started again.
+    /// One client posts and another reads while the daemon is killed and restarted several times. The clients are not
+    /// restarted.
     @Suite struct ClientKillTests {
         private static let rounds = 10
-        /// How many posts have their receipts before each kill, or else the rounds show nothing.
+        /// The number of receipts before each kill, so that each round has an effect.
         private static let leastPosts = 60
 
         @Test func `a durable reader receives every receipted post once and in order`() async throws {
@@ -32,7 +33,7 @@ extension IntegrationTests {
                 let posting = Task { try await Self.post(through: client, until: isOver, counting: receipts) }
                 for round in 1...Self.rounds {
                     try await Self.pause(.milliseconds(.random(in: 20...200, using: &random)))
-                    // A slow machine needs more than a moment.
+                    // A slow machine may need longer than the pause.
                     _ = try await receipts.wait("receipts") { $0 >= round * Self.leastPosts ? true : nil }
                     try await daemon.kill()
                     try await daemon.start()
@@ -58,7 +59,9 @@ extension IntegrationTests {
             print("client kill rounds: \(receipted.count) receipts, \(unknown) unknown, \(seen.count) read")
         }
 
-        /// Posts until told to stop, counting the receipts, and returns what became of each post.
+        /// Posts until `isOver` is set and counts the receipts.
+        ///
+        /// - Returns: The outcome of each post.
         private static func post(
             through client: NotifyClient, until isOver: Watched<Bool>, counting receipts: Watched<Int>
         ) async throws -> [NotifyClient.PostPipeline.Outcome] {
@@ -77,7 +80,9 @@ extension IntegrationTests {
             return try await outcomes
         }
 
-        /// Reads up to the last message and returns the sequences, in the order in which they came.
+        /// Reads up to the last message.
+        ///
+        /// - Returns: The sequences in the order of delivery.
         private static func read(_ subscription: NotifyClient.Subscription) async throws -> [UInt64] {
             var sequences: [UInt64] = []
             for try await case .message(let message) in subscription {
@@ -89,7 +94,7 @@ extension IntegrationTests {
             return sequences
         }
 
-        /// Lets the load go on for a moment: a kill is at a random time, and there is no event for that.
+        /// Keeps the load running for a while. A kill must come at a random time, for which there is no event.
         private static func pause(_ duration: Duration) async throws {
             let isOver = Watched(false)
             DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(duration / .nanoseconds(1)))) {

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 extension IntegrationTests {
-    /// The client library over daemons that go and come back.
+    /// The client library with daemons that are stopped and restarted.
     @Suite struct ClientReconnectTests {
         private func configuration(_ daemon: Daemon, wait: Duration = .seconds(300)) -> NotifyClient.Configuration {
             var configuration = NotifyClient.Configuration(socketPath: daemon.socket)
@@ -20,7 +20,7 @@ extension IntegrationTests {
             let daemon = try await Daemon.start()
             try await withNotifyClient(configuration: configuration(daemon)) { client in
                 try await client.post("before", "1", durability: .stored)
-                // It stands still, so that the post reaches its socket and no answer comes back.
+                // The daemon is suspended, so that the post reaches its socket and is not answered.
                 daemon.process.send(SIGSTOP)
                 try daemon.process.waitUntilStopped()
                 let post = Task { try await client.post("under.way", "2", durability: .stored) }
@@ -62,7 +62,7 @@ extension IntegrationTests {
                 }
                 for number in 0..<count {
                     try await pipeline.post(message.with(payload: Array("\(number)".utf8)))
-                    // Three times, while posts are under way.
+                    // Restarts the daemon three times while posts are in progress.
                     if number % 5000 == 4999, number < count - 1 {
                         #expect(try await daemon.stop() == .status(0))
                         try await daemon.start()
@@ -72,7 +72,7 @@ extension IntegrationTests {
                 let sequences = try await results.map { try $0.get().sequence }
                 #expect(sequences.count == count)
                 #expect(zip(sequences, sequences.dropFirst()).allSatisfy { $0 < $1 })
-                // Nothing was lost, and nothing was stored twice.
+                // No post was lost or stored twice.
                 #expect(try await client.statistics()["log_messages"] == UInt64(count))
             }
         }
@@ -89,7 +89,7 @@ extension IntegrationTests {
                 try #expect(await volatileEvents.next()?.text == "1")
 
                 try await daemon.kill()
-                // Through a daemon at another socket, so that it is posted while the client is away.
+                // Posted through a daemon at another socket, while the client is disconnected.
                 let socket = daemon.folder.file("other")
                 let other = try NotifydRun(
                     ["--socket", socket, "--database", daemon.database],
@@ -98,7 +98,7 @@ extension IntegrationTests {
                 try RawClient(path: socket).post("news.a", "2", durability: .stored)
                 try await other.stop()
                 try await daemon.start()
-                // The first was yielded and not acknowledged: it is not yielded again.
+                // The first message was delivered and not acknowledged. It is not delivered again.
                 try #expect(await durableEvents.next()?.text == "2")
                 guard case .gap(let gap) = try await volatileEvents.next() else {
                     Issue.record("the volatile subscription was not told of its gap")
@@ -118,7 +118,7 @@ extension IntegrationTests {
             try await withNotifyClient(configuration: configuration(daemon)) { client in
                 try await client.withSubscription(to: "a", as: .durable("mine")) { _ in }
                 for number in 1...5 { try await client.post("a", "\(number)") }
-                // Each goes away after one message, without and with acknowledging it.
+                // Each subscription ends after one message, with and without acknowledging it.
                 var seen: [String] = []
                 for round in 0..<4 {
                     try await client.withSubscription(to: "a", as: .durable("mine"), limit: 1) { subscription in
@@ -171,7 +171,7 @@ extension NotifyClient.Subscription.Event {
 }
 
 extension Daemon {
-    /// Waits until this process has sent it something that it has not read. It must stand still for this.
+    /// Waits until this process has unread bytes in its socket. The process must be suspended.
     fileprivate func waitForUnreadBytes(within limit: Duration = .seconds(300)) throws {
         let deadline = ContinuousClock.now + limit
         while ContinuousClock.now < deadline {

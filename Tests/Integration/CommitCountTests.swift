@@ -4,7 +4,7 @@ import NotifyWire
 import Testing
 
 extension IntegrationTests {
-    /// Storing is shared work: counted, not believed.
+    /// Posts share commits, as the daemon's counters show.
     @Suite struct CommitCountTests {
         @Test func `ten thousand stored posts share commits`() async throws {
             let daemon = try await Daemon.start()
@@ -34,9 +34,11 @@ extension IntegrationTests {
 }
 
 extension RawClient {
-    /// Posts so many messages as fast as the window allows, and returns the receipts as they came.
+    /// Posts `count` messages as fast as the post window allows.
+    ///
+    /// - Returns: The receipts in the order of arrival.
     func pipeline(_ count: Int, name: String, durability: Durability, payload: [UInt8] = []) throws -> [Receipt] {
-        // The window as shipped; posts beyond it would be refused.
+        // The default post window. Posts beyond it would be refused.
         let window = 8192
         let name = Array(name.utf8)
         var receipts: [Receipt] = []
@@ -48,7 +50,7 @@ extension RawClient {
                 sent += 1
             }
             if !posts.isEmpty { try send(posts) }
-            // At least half of what is out, so that the next go is worth it.
+            // Waits for at least half of the outstanding receipts, so that the next iteration sends many posts.
             for _ in 0..<max(1, (sent - receipts.count) / 2) {
                 receipts.append(
                     try wait("a receipt") { event in

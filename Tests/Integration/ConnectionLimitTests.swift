@@ -6,7 +6,7 @@ import Testing
 import WireTestSupport
 
 extension IntegrationTests {
-    /// Connections that only take up room.
+    /// Connections that only occupy resources.
     @Suite struct ConnectionLimitTests {
         @Test func `a slow greeting does not extend the greeting timeout`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_TIMEOUTS_GREETING_SECONDS": "3"])
@@ -14,7 +14,7 @@ extension IntegrationTests {
             let silent = RawClient(try RawSocket(path: daemon.socket))
             let dripping = RawClient(try RawSocket(path: daemon.socket))
             for byte in Hello(instance: .random()).encoded.dropLast(16) {
-                // On a slow machine the time may be over before the last byte.
+                // On a slow machine the timeout may elapse before the last byte.
                 guard (try? dripping.send([byte])) != nil else { break }
                 try bystander.expectUndisturbed()
             }
@@ -27,7 +27,7 @@ extension IntegrationTests {
                 #expect(error.isFatal)
             }
             try bystander.waitForOtherConnections(0)
-            // Who has greeted may be silent for as long as it likes.
+            // A connection that has greeted may stay silent without a limit.
             try bystander.expectUndisturbed()
         }
 
@@ -36,7 +36,7 @@ extension IntegrationTests {
             let bystander = try Bystander(daemon)
             let before = try daemon.descriptorCount
             try #require(raiseDescriptorLimit(to: 5000))
-            // With the bystander's two, as many as this user may have.
+            // With the bystander's two connections, this is the limit of the user.
             var idle: [RawClient] = []
             for _ in 0..<4094 { idle.append(try RawClient(daemon)) }
             try bystander.expectUndisturbed()
@@ -81,7 +81,7 @@ extension IntegrationTests {
                 let client = try RawClient(daemon)
                 try client.send(Array(most))
                 clients.append(client)
-                // Round trips on another connection: the daemon looks at sockets in turn.
+                // Round trips on another connection. The daemon reads sockets in turn, so it has read from this one.
                 try bystander.expectUndisturbed()
             }
             guard case .error(let error) = try clients[4].waitForEnd().first else {
@@ -132,7 +132,9 @@ extension IntegrationTests {
 }
 
 extension RawClient {
-    /// Sends a ping with descriptors beside it, and returns the request.
+    /// Sends a ping together with file descriptors.
+    ///
+    /// - Returns: The request.
     fileprivate func pingWithDescriptors(_ descriptors: [Int32]) throws -> UInt64 {
         let request = newRequest()
         var frame = Ping(request: request).encoded

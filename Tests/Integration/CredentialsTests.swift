@@ -6,7 +6,7 @@ import Testing
 import WireTestSupport
 
 extension IntegrationTests {
-    /// Who posted is what the kernel says, and some names are not everybody's.
+    /// The kernel identifies the poster, and some names are restricted to one user.
     @Suite struct CredentialsTests {
         @Test func `messages carry the uid, gid and pid of the process that connected`() async throws {
             let daemon = try await Daemon.start()
@@ -51,7 +51,7 @@ extension IntegrationTests {
             try bob.subscribe(">", as: 1)
             try bob.subscribe("*.1111.mail", as: 2, durable: "sly")
 
-            // Root and alice herself hear it; bob's wildcards do not.
+            // Root and alice receive it. Bob's wildcards do not match it.
             let receipt = try alice.post("user.1111.mail", "private")
             #expect((receipt.subscribers, receipt.stored) == (2, 1))
             try root.post("user.1111.mail", "from root")
@@ -62,7 +62,7 @@ extension IntegrationTests {
             expectRefusal(.forbidden) { try bob.post("user.1111.mail") }
             expectRefusal(.forbidden) { try bob.subscribe("user.1111.>", as: 3) }
             expectRefusal(.forbidden) { try bob.subscribe("user.1111.*", as: 3, durable: "spy") }
-            // No user's number, so root's alone.
+            // Not a valid user id, so only root may post under the name.
             for name in ["user.01111.mail", "user.root", "user.4294967296.a"] {
                 expectRefusal(.forbidden) { try alice.post(name) }
             }
@@ -78,7 +78,7 @@ extension IntegrationTests {
             let alice = try await OtherUser(1111).connect(to: daemon).client
             try alice.greet()
             try root.subscribe("a", durable: "inbox")
-            // The same name, but another's: neither held nor mismatched.
+            // The same durable name of another user: neither attached nor with other patterns.
             #expect(try alice.subscribe("b", durable: "inbox").isResumed == false)
             #expect(try alice.list().map(\.uid) == [1111])
             #expect(try root.list().map(\.uid).sorted() == [geteuid(), 1111].sorted())
@@ -109,7 +109,7 @@ extension IntegrationTests {
     }
 }
 
-/// Another user of the machine, who can connect.
+/// Another user of the machine, who may connect.
 struct OtherUser {
     var uid: UInt32
     var group: UInt32
@@ -119,7 +119,7 @@ struct OtherUser {
         self.group = group ?? uid
     }
 
-    /// A process of that user's connects the test's socket, so that it is the peer that the kernel names.
+    /// Connects a socket of the test from a process of the user, whom the kernel then reports as the peer.
     func connect(to daemon: Daemon) async throws -> (client: RawClient, pid: pid_t) {
         let descriptor = try RawSocket.unconnected()
         let script = "import socket, sys; socket.socket(fileno=0).connect(sys.argv[1])"

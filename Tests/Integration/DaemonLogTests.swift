@@ -3,9 +3,9 @@ import NotifyWire
 import Testing
 
 extension IntegrationTests {
-    /// What the daemon logs of its clients.
+    /// The daemon's log lines about its clients.
     @Suite struct DaemonLogTests {
-        /// The log of a daemon of the given level, to which a client makes one request of each kind.
+        /// Returns the log of a daemon with this log level, after a client has made one request of each kind.
         private func log(level: String) async throws -> [Substring] {
             let daemon = try await Daemon.start(["--log-level", level])
             let client = try RawClient(daemon)
@@ -22,7 +22,7 @@ extension IntegrationTests {
             return try await daemon.process.standardError.wait("the end of the log") { $0.isAtEnd ? $0.lines : nil }
         }
 
-        /// Of which client each line is, in the order of the keys.
+        /// The fields that identify the client of a line, in the order of the keys.
         private static let peer = ["pid=\(getpid())", "uid=\(geteuid())"]
 
         private static let events: [[String]] = [

@@ -4,7 +4,7 @@ import NotifyWire
 import Testing
 
 extension IntegrationTests {
-    /// A daemon that is told to go finishes what it took on, and says where it stopped.
+    /// A daemon that is terminated completes the accepted requests, and reports which was the last.
     @Suite struct DrainTests {
         @Test(arguments: [SIGTERM, SIGINT])
         func `posts received before a drain are committed and receipted`(signal: Int32) async throws {
@@ -32,7 +32,7 @@ extension IntegrationTests {
             #expect(try await daemon.process.waitForExit() == .status(0))
             #expect(!FileAttributes.exists(daemon.socket))
 
-            // And just those are in the log.
+            // The log contains exactly these messages.
             try await daemon.start()
             let after = try RawClient(daemon)
             try after.subscribe("load.>", durable: "reader", window: 16_384)
@@ -50,7 +50,7 @@ extension IntegrationTests {
             try busy.subscribe("a", as: 1)
             try busy.subscribe("a", as: 2, durable: "held")
             try busy.ping()
-            // One that has not greeted knows no frames yet, but is closed like the others.
+            // A connection that has not greeted gets no frames, but is closed like the others.
             let silent = RawClient(try RawSocket(path: daemon.socket))
             daemon.process.send(SIGTERM)
             #expect(try idle.waitForEnd() == [.closing(Closing(lastRequest: 0))])
@@ -102,7 +102,7 @@ extension IntegrationTests {
             try client.post("a", durability: .stored)
             daemon.process.send(SIGTERM)
             daemon.process.send(SIGINT)
-            // The daemon may be gone already; then there is nothing to send to.
+            // The daemon may have ended. Then the send fails.
             _ = try? client.send(post: "too.late", durability: .stored)
             _ = try client.waitForEnd()
             #expect(try await daemon.process.waitForExit() == .status(0))

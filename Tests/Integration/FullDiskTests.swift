@@ -5,7 +5,7 @@ import Testing
 import WireTestSupport
 
 extension IntegrationTests {
-    /// notifyd on a small disk of its own that fills.
+    /// notifyd on a small file system that becomes full.
     @Suite(.enabled(if: Requirements.canMount)) struct FullDiskTests {
         private let folder: TemporaryFolder
 
@@ -13,7 +13,7 @@ extension IntegrationTests {
             folder = try TemporaryFolder()
         }
 
-        /// Starts a daemon with its database on the disk, after `commands` there.
+        /// Starts a daemon with its database on this file system, after running `commands` there.
         private func start(_ commands: String) throws -> NotifydRun {
             let disk = folder.file("disk")
             mkdir(disk, 0o700)
@@ -25,7 +25,7 @@ extension IntegrationTests {
 
         private static let fill = "head -c 1M /dev/zero > filler 2>/dev/null"
 
-        /// The disk as the daemon sees it.
+        /// The path of a file on the disk, in the mount namespace of the daemon.
         private func file(_ name: String, of run: NotifydRun) -> String {
             "/proc/\(run.process.pid)/root\(folder.file("disk"))/\(name)"
         }
@@ -89,7 +89,8 @@ extension IntegrationTests {
             try await run.ready()
             let client = try RawClient(path: folder.file("n.sock"))
             try client.post("a", durability: .stored)
-            // It stays, as the database does not know the next sequence, and the disk ends with the daemon.
+            // The sequence mark remains, because the database does not contain the next sequence. The file system is
+            // removed with the daemon's namespace.
             var status = stat()
             #expect(stat(file("n.db", of: run), &status) == 0)
             let mark = try marks.subtracting(earlier).filter { $0.hasSuffix("-\(status.st_dev)-\(status.st_ino)") }

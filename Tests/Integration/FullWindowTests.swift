@@ -5,9 +5,9 @@ import TestSupport
 import Testing
 
 extension IntegrationTests {
-    /// Clients that do everything at once on one connection, at the full post window: nobody waits for ever.
+    /// Clients that post, read and acknowledge on one connection with a full post window. No client waits forever.
     @Suite struct FullWindowTests {
-        /// What one client got in the end.
+        /// The messages that one client received.
         private struct Outcome: Sendable {
             var receipts: [UInt64] = []
             var durable: [UInt64] = []
@@ -24,7 +24,8 @@ extension IntegrationTests {
             let posted = Set(outcomes.flatMap(\.receipts))
             #expect(posted.count == 2 * count)
             for outcome in outcomes {
-                // Each message once to the durable subscription, and delivered or counted to the volatile one.
+                // Each message is delivered once to the durable subscription, and is delivered to the volatile one or
+                // counted as dropped.
                 #expect(outcome.durable.count == 2 * count)
                 #expect(Set(outcome.durable) == posted)
                 #expect(zip(outcome.durable, outcome.durable.dropFirst()).allSatisfy { $0 < $1 })
@@ -72,7 +73,7 @@ extension IntegrationTests {
             #expect(try client.statistics()["log_messages"] == UInt64(receipts))
         }
 
-        /// Posts what the window allows, reads and acknowledges what comes, until all is there.
+        /// Posts as the window allows, and reads and acknowledges until all messages have arrived.
         private static func exchange(_ daemon: Daemon, as number: Int, count: Int, payload: [UInt8]) throws -> Outcome {
             let client = try RawClient(daemon)
             try client.subscribe("all.>", as: 1, durable: "client\(number)", from: .oldest)
@@ -101,7 +102,7 @@ extension IntegrationTests {
                 case let event: throw TimedOut(description: "client \(number) got \(event)")
                 }
             }
-            // Volatile ones come in the order of their sequences, too, but may trail the durable ones.
+            // Volatile messages also arrive in the order of their sequences, but possibly later than the durable ones.
             while outcome.volatile + outcome.missed + early.count < 2 * count {
                 switch try client.next() {
                 case .gap(let gap): outcome.missed += Int(gap.dropped)

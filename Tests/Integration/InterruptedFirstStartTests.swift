@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension IntegrationTests {
-    /// notifyd killed at each of the calls by which its first start changes files.
+    /// notifyd is killed at each system call by which its first start changes files.
     @Suite(.enabled(if: Requirements.canTrace)) struct InterruptedFirstStartTests {
         @Test(arguments: ["pwrite64", "fdatasync", "fsync", "ftruncate", "unlink", "fchmod"])
         func `the next start completes an interrupted first start`(call: String) async throws {
@@ -30,7 +30,7 @@ extension IntegrationTests {
             print("\(call): \(deaths) deaths")
         }
 
-        /// The start that created the file may have ended before the folder was flushed.
+        /// The start that created the file may have been killed before it flushed the folder.
         @Test func `the folder of an empty database is flushed`() async throws {
             let folder = try TemporaryFolder()
             _ = try folder.write("", to: "notifyd.db")
@@ -47,7 +47,7 @@ extension IntegrationTests {
             #expect(try #require(flush) < #require(write))
         }
 
-        /// Ends the daemon that runs under strace, and so strace.
+        /// Ends the daemon that runs under strace. strace then ends as well.
         private func stop(childOf run: NotifydRun) async throws {
             let pid = run.process.pid
             let children = try String(contentsOfFile: "/proc/\(pid)/task/\(pid)/children", encoding: .utf8)

@@ -6,10 +6,10 @@ import Testing
 import WireTestSupport
 
 extension IntegrationTests {
-    /// The daemon is killed again and again under load, and keeps what it promised each time.
+    /// The daemon is killed repeatedly under load. Its guarantees hold each time.
     @Suite struct KillRoundTests {
         private static let rounds = 24
-        /// How many a slow machine may need beyond that, until there was a load to speak of.
+        /// The maximum number of rounds, for machines on which the first rounds were too slow for enough load.
         private static let mostRounds = 200
 
         @Test func `receipted posts are neither lost, nor reordered, nor numbered twice`() async throws {
@@ -51,14 +51,14 @@ extension IntegrationTests {
             #expect(try await daemon.stop() == .status(0))
         }
 
-        /// A durable subscription from before the first message, which nobody holds while it is stormy.
+        /// Creates a durable subscription before the first message, which is detached during the load.
         private static func createArchive(_ daemon: Daemon) throws {
             let client = try RawClient(daemon)
             try client.subscribe("load.>", durable: "archive")
             try client.detach()
         }
 
-        /// Reads what the kills left over, up to a last message.
+        /// Reads the messages that remain after the kills, up to a last one.
         private static func readToTheEnd(_ daemon: Daemon, _ journal: DeliveryJournal) throws {
             let client = try RawClient(daemon)
             try client.subscribe("load.>", durable: "reader")
@@ -72,13 +72,15 @@ extension IntegrationTests {
             }
         }
 
-        /// Reads all that was ever stored, in one attachment. Returns the sequences.
+        /// Reads all stored messages in one attachment.
+        ///
+        /// - Returns: The sequences.
         private static func readArchive(_ daemon: Daemon, _ journal: DeliveryJournal) throws -> Set<UInt64> {
             let client = try RawClient(daemon)
             try client.subscribe("load.>", durable: "archive", window: 1024)
             var sequences: Set<UInt64> = []
             var last: UInt64 = 0
-            // Each poster's messages are stored in the order in which it posted them.
+            // The messages of each poster must be stored in the order of its posts.
             var lastOfPoster: [Substring: (round: Int, number: Int)] = [:]
             while true {
                 let message = try client.message()
@@ -101,7 +103,7 @@ extension IntegrationTests {
     }
 }
 
-/// What one client does in one round, until the daemon is gone.
+/// The load of one client in one round, until the daemon has ended.
 struct KillLoad {
     var daemon: Daemon
     var journal: DeliveryJournal
@@ -115,7 +117,7 @@ struct KillLoad {
         random = SeededGenerator(seed: seed)
     }
 
-    /// Posts as fast as receipts allow.
+    /// Posts as fast as receipts arrive.
     func post(_ name: String, _ durability: Durability, maximumBytes: Int) throws {
         var random = random
         guard let client = try connect() else { return }
@@ -146,12 +148,12 @@ struct KillLoad {
                 while outstanding.count > 500 { take(try client.next()) }
             }
         } catch  where isTheEnd(error) {
-            // Receipts that came before the end are as good as any.
+            // Receipts that arrived before the end of the connection are valid.
             for event in (try? client.waitForEnd()) ?? [] { take(event) }
         }
     }
 
-    /// Reads the durable subscription, and acknowledges some of what it reads.
+    /// Reads the durable subscription, and acknowledges some of the messages.
     func readDurably() throws {
         var random = random
         guard let client = try connect() else { return }
@@ -190,7 +192,7 @@ struct KillLoad {
         } catch  where isTheEnd(error) {}
     }
 
-    /// Nil where the daemon was killed before that.
+    /// Returns nil if the daemon was already killed.
     private func connect() throws -> RawClient? {
         do {
             return try RawClient(daemon)
@@ -199,7 +201,7 @@ struct KillLoad {
         }
     }
 
-    /// A kill shows as the end of the stream or as a failing call, and as nothing else.
+    /// Whether the error is the end of the stream or a failed system call, the only effects that a kill may have.
     private func isTheEnd(_ error: any Error) -> Bool {
         error is ConnectionEnded || error is Errno
     }

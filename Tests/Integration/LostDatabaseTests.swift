@@ -5,7 +5,7 @@ import Testing
 import WireTestSupport
 
 extension IntegrationTests {
-    /// The database is deleted or moved away while notifyd has it open.
+    /// The database is deleted or moved while notifyd has it open.
     @Suite struct LostDatabaseTests {
         private func move(_ daemon: Daemon, to suffix: String, from other: String = "") throws {
             for file in ["", "-wal"] {
@@ -47,7 +47,7 @@ extension IntegrationTests {
             #expect(try RawClient(daemon).statistics()["log_messages"] == 3)
         }
 
-        /// What became of each post, by its number.
+        /// The outcome of each post, by its number.
         private struct Outcomes: Sendable {
             var stored: [Int] = []
             var refused: [Int] = []
@@ -55,7 +55,7 @@ extension IntegrationTests {
             var hasEnded = false
         }
 
-        /// Posts one after another until told to end.
+        /// Posts messages one after another until it is stopped.
         private func post(to daemon: Daemon) throws -> Watched<Outcomes> {
             let outcomes = Watched(Outcomes())
             let socket = daemon.socket
@@ -120,7 +120,7 @@ extension IntegrationTests {
             _ = try await daemon.process.standardError.wait("the error in the log") { errors in
                 errors.text.contains("critical notifyd: the database '\(daemon.database)' was missing") ? true : nil
             }
-            // Health follows with the next commit.
+            // The next commit reports that the storage works again.
             _ = try await daemon.process.standardError.wait("storage to work") { errors in
                 errors.text.contains("storage works again") ? true : nil
             }

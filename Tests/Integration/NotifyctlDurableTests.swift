@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension IntegrationTests {
-    /// `notifyctl durable`, and durable subscriptions that are created in passing.
+    /// `notifyctl durable`, and durable subscriptions created by `notifyctl subscribe`.
     @Suite struct NotifyctlDurableTests {
         private let daemon: Daemon
         private let poster: RawClient
@@ -17,7 +17,7 @@ extension IntegrationTests {
             notifyctl = Notifyctl(daemon)
         }
 
-        /// What the next subscriber under a name prints first.
+        /// Returns the first message that the next subscriber of a durable name prints.
         private func first(_ name: String, _ patterns: String...) async throws -> [String: Any] {
             let process = try notifyctl.start(["subscribe"] + patterns + ["--durable", name, "-c", "1", "--json"])
             #expect(try await process.waitForExit() == .status(0))

@@ -85,7 +85,7 @@ extension IntegrationTests {
                 #expect(result.errors == "notifyctl: can't write to standard output: it is closed\n", "\(command)")
             }
             #expect(try reader.list().map(\.durableName) == ["reader"])
-            // There is nothing to print.
+            // `--quiet` prints nothing, so a closed output is no error.
             let quiet = try await notifyctl.shell("notifyctl post a.b y --quiet >&-")
             #expect(quiet.status == .status(0), "\(quiet.errors)")
             #expect(try reader.message().text == "y")
@@ -181,12 +181,12 @@ extension IntegrationTests {
             try process.write("1\n")
             #expect(try await process.waitForLines(1).count == 1)
             try await daemon.kill()
-            // A line that is sent before the loss is noticed fails alone: whether it was posted is not known.
+            // A line that is sent before notifyctl detects the lost connection fails alone: its outcome is unknown.
             _ = try await process.standardError.wait("the loss") {
                 $0.text.contains("disconnected from notifyd") ? $0 : nil
             }
             try process.write("2\n")
-            // It waits for the daemon as long as a post waits for a connection; not for more input.
+            // notifyctl waits for the daemon up to the connection timeout, and not for more input.
             #expect(try await process.waitForExit() == .status(69))
         }
 
@@ -204,7 +204,7 @@ extension IntegrationTests {
             #expect(after["commits", default: 0] - before["commits", default: 0] < 1000)
         }
 
-        // MARK: Wrong
+        // MARK: Errors
 
         private static let refused: [(arguments: [String], status: Int32)] = [
             ([], 64), (["a.b", "body", "--file", "/dev/null"], 64), (["a.b", "body", "--lines"], 64),

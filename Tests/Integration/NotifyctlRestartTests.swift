@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 extension IntegrationTests {
-    /// notifyctl over daemons that die, and a durable subscriber that dies itself.
+    /// notifyctl with daemons that are killed, and a durable subscriber that is killed itself.
     @Suite struct NotifyctlRestartTests {
         @Test func `subscribe reports the loss of the daemon and reconnects`() async throws {
             let daemon = try await Daemon.start()
@@ -62,7 +62,7 @@ extension IntegrationTests {
             try Self.check(printed, against: posted)
         }
 
-        /// Everything is there; what was seen for the first time came in order, and what was seen before is flagged.
+        /// Checks that all messages were printed: new ones in order, and repeated ones flagged.
         private static func check(_ printed: [(sequence: UInt64, isRepeat: Bool)], against posted: [UInt64]) throws {
             var seen: Set<UInt64> = []
             var firsts: [UInt64] = []
@@ -76,7 +76,7 @@ extension IntegrationTests {
             #expect(firsts == posted)
         }
 
-        /// What it printed before it was killed. A last line may be half written.
+        /// Returns the messages that the process printed before it was killed. The last line may be incomplete.
         private static func messages(of process: ChildProcess) async throws -> [(sequence: UInt64, isRepeat: Bool)] {
             let output = try await process.standardOutput.wait("the end of output") { $0.isAtEnd ? $0 : nil }
             return try output.text.split(separator: "\n").filter { $0.hasSuffix("}") }.map { line in

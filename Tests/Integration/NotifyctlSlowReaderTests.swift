@@ -5,14 +5,14 @@ import Testing
 extension IntegrationTests {
     /// `notifyctl subscribe` into a pipe that is read more slowly than messages are posted.
     @Suite struct NotifyctlSlowReaderTests {
-        /// A few stay in the tool and in the daemon; of many the daemon drops some, and counts them.
+        /// Few messages are buffered by notifyctl and the daemon. Of many, the daemon drops some and counts them.
         @Test(arguments: [(50_000, false), (200_000, true)])
         func `printed messages and reported drops add up to all posts`(count: Int, isDropping: Bool) async throws {
             let daemon = try await Daemon.start()
             let notifyctl = Notifyctl(daemon)
             let (gate, errors) = (daemon.folder.file("gate"), daemon.folder.file("errors"))
             mkfifo(gate, 0o600)
-            // Nothing is read before the gate is opened; then the numbers are counted until the last line.
+            // The reader waits for the gate, and then counts the numbers up to the last line.
             let reader = """
                 import sys
                 open(sys.argv[1]).read()

@@ -17,14 +17,14 @@ extension IntegrationTests {
             notifyctl = Notifyctl(daemon)
         }
 
-        /// Starts it, and returns once it is subscribed.
+        /// Starts notifyctl, and returns once it has subscribed.
         private func subscribe(_ arguments: String...) throws -> ChildProcess {
             let process = try notifyctl.start(["subscribe"] + arguments)
             try daemon.waitForSubscriptions(1)
             return process
         }
 
-        // MARK: What it prints
+        // MARK: Output
 
         @Test func `subscribe prints payloads as they arrive`() async throws {
             let process = try subscribe("a.*", "a.b")
@@ -106,13 +106,13 @@ extension IntegrationTests {
             #expect(text.hasSuffix("\t\(geteuid()) \(getegid()) \(getpid()) a o x y v w {false\n"), "\(text)")
         }
 
-        // MARK: How it ends
+        // MARK: Ending
 
         @Test func `a second signal ends subscribe immediately`() async throws {
             let process = try subscribe("a", "--durable", "mine")
             daemon.process.send(SIGSTOP)
             try daemon.process.waitUntilStopped()
-            // The first one has it wait for the daemon's confirmation.
+            // After the first signal, notifyctl waits for the daemon's confirmation.
             process.send(SIGINT)
             process.send(SIGTERM)
             let end = try await process.waitForExit()
@@ -143,7 +143,7 @@ extension IntegrationTests {
         @Test func `messages do not extend the timeout`() async throws {
             let began = ContinuousClock.now
             let process = try notifyctl.start(["subscribe", "a", "-t", "5"])
-            // Messages do not prolong it, or else this would go on for ever.
+            // Posts until it ends: messages must not extend the timeout.
             while !process.hasExited { try poster.post("a", "x") }
             #expect(try await process.waitForExit() == .status(124))
             #expect(ContinuousClock.now - began >= .seconds(5))
@@ -160,7 +160,7 @@ extension IntegrationTests {
 
         @Test(arguments: ["", "--durable mine"])
         func `subscribe ends silently as soon as its output pipe is closed`(durable: String) async throws {
-            // No message comes: it must notice by itself.
+            // No message arrives, so notifyctl must detect the closed pipe by itself.
             let result = try await notifyctl.shell("notifyctl subscribe a \(durable) | true")
             #expect(result.status == .status(0))
             #expect(result.errors == "")
@@ -220,7 +220,7 @@ extension IntegrationTests {
             #expect(output.text == "new\n")
         }
 
-        // MARK: Wrong
+        // MARK: Errors
 
         @Test func `each error has its exit status and one line`() async throws {
             let holder = try RawClient(daemon)

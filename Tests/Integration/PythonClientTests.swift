@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension IntegrationTests {
-    /// A client written from the protocol's document alone, in another language.
+    /// A client in another language, written from the protocol document alone.
     @Suite struct PythonClientTests {
         private static let folder = Programs.repository + "/Tests/Integration/PythonClient/"
 

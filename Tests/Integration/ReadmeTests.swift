@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension IntegrationTests {
-    /// What the README shows must go as written.
+    /// The examples in the README work as printed.
     @Suite struct ReadmeTests {
         private let readme: String
 
@@ -10,7 +10,7 @@ extension IntegrationTests {
             readme = try String(contentsOfFile: Programs.repository + "/README.md", encoding: .utf8)
         }
 
-        /// What is between the fences of the blocks in a language.
+        /// Returns the contents of the code blocks in a language.
         private func blocks(_ language: String) -> [String] {
             readme.components(separatedBy: "```\(language)\n").dropFirst().compactMap {
                 $0.components(separatedBy: "```\n").first

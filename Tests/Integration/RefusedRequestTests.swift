@@ -4,7 +4,7 @@ import NotifyWire
 import Testing
 
 extension IntegrationTests {
-    /// Requests that are whole but wrong: each is answered with its code, and the connection goes on.
+    /// Well-formed but invalid requests: each is answered with an error code, and the connection stays open.
     @Suite struct RefusedRequestTests {
         private static let longName = String(repeating: "n", count: 256)
 
@@ -133,7 +133,7 @@ extension IntegrationTests {
             #expect(ErrorCode(rawValue: try client.error().code) == .unknownSubscription)
             try client.send(Credit(subscription: 9, messages: 1))
             #expect(ErrorCode(rawValue: try client.error().code) == .unknownSubscription)
-            // A wrong acknowledgement takes nothing: what is right in it counts as little as the rest.
+            // An invalid acknowledgement is ignored as a whole, including its valid ranges.
             try client.ping()
             try client.acknowledge(7, (receipts[0].sequence, receipts[1].sequence))
             #expect(try (0..<2).map { _ in try client.message().text } == ["2", "3"])
@@ -143,7 +143,7 @@ extension IntegrationTests {
 }
 
 extension RawClient {
-    /// Posts parts that need not be right, and waits for the receipt.
+    /// Posts parts that may be invalid, and waits for the receipt.
     @discardableResult
     fileprivate func post(
         bytes name: [UInt8] = [0x61], object: [UInt8] = [], headers: [UInt8] = [], messageID: [UInt8] = [],

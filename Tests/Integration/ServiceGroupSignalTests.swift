@@ -4,11 +4,11 @@ import Testing
 import WireTestSupport
 
 extension IntegrationTests {
-    /// A program with a client and a consumer in a service group, as the signals of a service manager end it.
+    /// A program with a client and a consumer in a service group, ended by the signals of a service manager.
     @Suite struct ServiceGroupSignalTests {
-        /// Longer than any end takes, shorter than `never`.
+        /// Longer than any shutdown takes, and shorter than `never`.
         private static let bound = Duration.seconds(120)
-        /// A time limit that no test reaches.
+        /// A timeout that no test reaches, in milliseconds.
         private static let never = 3_600_000
 
         private let daemon: Daemon
@@ -21,7 +21,7 @@ extension IntegrationTests {
             try poster.detach()
         }
 
-        /// Starts the program; returns when its handler has the message.
+        /// Starts the program, and returns when its handler has received the message.
         private func start(
             _ handler: String, shutdown: Int = never, cancellation: Int = never
         ) async throws -> (process: ChildProcess, sequence: UInt64) {
@@ -33,7 +33,7 @@ extension IntegrationTests {
             return (process, sequence)
         }
 
-        /// The subscription once no client is attached to it.
+        /// Returns the subscription once no client is attached to it.
         private func subscription() throws -> ListEntry {
             while true {
                 let entry = try #require(try poster.list().first)
@@ -57,7 +57,7 @@ extension IntegrationTests {
 
         @Test func `a blocked handler is cancelled by the cancellation signal`() async throws {
             let (process, sequence) = try await start("waits")
-            // The group reacts to the first alone.
+            // The group handles only the first signal.
             process.send(SIGTERM)
             process.send(SIGTERM)
             process.send(SIGINT)
@@ -69,7 +69,7 @@ extension IntegrationTests {
             let (process, sequence) = try await start("hangs", shutdown: 100, cancellation: 100)
             process.send(SIGTERM)
             let exit = try await process.waitForExit(within: Self.bound)
-            // How `fatalError` ends a process depends on the processor.
+            // The signal of `fatalError` depends on the processor.
             #expect(exit == .signal(SIGILL) || exit == .signal(SIGTRAP))
             expectText(process.standardError.current.text, "Cancellation took longer")
             #expect(try subscription().cursor < sequence)

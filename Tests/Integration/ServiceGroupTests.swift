@@ -11,7 +11,7 @@ extension IntegrationTests {
     @Suite struct ServiceGroupTests {
         private final class Consumer: Service {
             let client: NotifyClient
-            /// Sequences that were processed; each is acknowledged.
+            /// The processed sequences. Each was acknowledged.
             let processed = Mutex<[UInt64]>([])
             private let reached: AsyncStream<Void>.Continuation
             private let goal: Int
@@ -33,7 +33,9 @@ extension IntegrationTests {
             }
         }
 
-        /// Runs a group until so many messages were processed, shuts it down and returns the sequences.
+        /// Runs a group until `count` messages were processed, and shuts it down.
+        ///
+        /// - Returns: The sequences.
         private func process(_ count: Int, _ daemon: Daemon, clientIsFirst: Bool) async throws -> [UInt64] {
             let client = NotifyClient(configuration: .init(socketPath: daemon.socket))
             let (reached, continuation) = AsyncStream.makeStream(of: Void.self)
@@ -57,7 +59,8 @@ extension IntegrationTests {
             var processed: [UInt64] = []
             for clientIsFirst in [true, false, true, false] {
                 processed += try await process(20, daemon, clientIsFirst: clientIsFirst)
-                // Each message once, across the groups: what was processed is acknowledged, and committed.
+                // Each message was processed once across the groups: every processed message is acknowledged, and the
+                // acknowledgement is committed.
                 #expect(processed == Array(sequences.prefix(processed.count)))
                 try await withNotifyClient(configuration: .init(socketPath: daemon.socket)) { client in
                     let kept = try await client.durableSubscriptions().first { $0.name == "d" }

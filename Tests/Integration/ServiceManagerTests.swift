@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 extension IntegrationTests {
-    /// notifyd under a service manager: it says how it is, is fed a socket, and ends when told.
+    /// notifyd under a service manager: status notifications, watchdog, socket activation, and termination.
     @Suite struct ServiceManagerTests {
         private let folder: TemporaryFolder
 
@@ -31,7 +31,8 @@ extension IntegrationTests {
             }
             daemon.process.send(SIGSTOP)
             try daemon.process.waitUntilStopped()
-            // What was on its way has arrived once the daemon stands still, as datagrams do not linger.
+            // All datagrams sent before the daemon was suspended have arrived: Unix datagrams are delivered
+            // immediately.
             let fed = daemon.manager.messages.current.count
             daemon.process.send(SIGCONT)
             _ = try await daemon.manager.messages.wait("more of it") { $0.count > fed ? true : nil }
@@ -45,7 +46,7 @@ extension IntegrationTests {
         }
 
         @Test func `a passed socket is served and not removed`() async throws {
-            // As systemd does: the socket listens first, and clients wait in it until there is somebody to serve them.
+            // As with systemd, the socket listens before the daemon starts, and early clients wait in its backlog.
             let path = folder.file("passed.sock")
             let listener = try Listener(path: path)
             let early = RawClient(try RawSocket(path: path))

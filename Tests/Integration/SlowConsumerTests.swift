@@ -5,12 +5,12 @@ import TestSupport
 import Testing
 
 extension IntegrationTests {
-    /// A consumer of the client library that is slower than messages arrive.
+    /// A consumer of the client library that is slower than the messages arrive.
     @Suite struct SlowConsumerTests {
         private static let count = 200_000
         private static let buffered = 1000
 
-        /// A daemon that keeps so many bytes for a connection that is not read.
+        /// Starts a daemon with this outbox limit in bytes per connection.
         private func start(outboxBytes: Int) async throws -> Daemon {
             let folder = try TemporaryFolder()
             let file = folder.file("notifyd.yaml")
@@ -19,7 +19,7 @@ extension IntegrationTests {
             return try await Daemon.start(["--config", file], folder: folder)
         }
 
-        /// Subscribes and takes nothing while all messages are posted and receipted; then `body` consumes.
+        /// Subscribes without consuming while all messages are posted and receipted, then runs `body`, which consumes.
         private func consume(
             outboxBytes: Int, _ whenFull: NotifyClient.FullBufferPolicy,
             _ body: (NotifyClient.Subscription, NotifyClient) async throws -> Void
@@ -47,13 +47,13 @@ extension IntegrationTests {
             #expect(try await accepted == Self.count)
         }
 
-        /// Reads until all messages are either delivered or in a gap.
+        /// Reads until every message was delivered or reported in a gap.
         private func read(_ subscription: NotifyClient.Subscription) async throws -> (delivered: Int, missed: Int) {
             var (delivered, missed) = (0, 0)
             for try await batch in subscription.batches {
                 missed += batch.gaps.reduce(0) { $0 + Int($1.missed ?? 0) }
                 for message in batch.messages {
-                    // In order, and none twice.
+                    // In order, and without repetitions.
                     #expect(message.text == "\(delivered + missed)")
                     delivered += 1
                 }
@@ -84,7 +84,7 @@ extension IntegrationTests {
 
         @Test func `messages dropped by a subscriber are counted by the daemon`() async throws {
             let statistics = try await consume(outboxBytes: 256 << 20, .dropOldest) { subscription, client in
-                // The answer comes behind all messages.
+                // The pong arrives after all messages.
                 try await client.ping()
                 let (delivered, missed) = try await read(subscription)
                 #expect(delivered == Self.buffered && missed == Self.count - Self.buffered)

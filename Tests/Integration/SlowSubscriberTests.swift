@@ -4,7 +4,7 @@ import NotifyWire
 import Testing
 
 extension IntegrationTests {
-    /// Subscribers that do not read: nobody waits for them, and what they miss is told or kept.
+    /// Subscribers that do not read. They delay no other client, and their messages are stored, or reported in gaps.
     @Suite struct SlowSubscriberTests {
         private let payload = String(repeating: "x", count: 50_000)
 
@@ -28,7 +28,7 @@ extension IntegrationTests {
                     delivered.append(message.sequence)
                     last = message.sequence
                 case .gap(let gap):
-                    // It stands where the missing ones would have stood, and counts exactly those.
+                    // The gap is at the position of the dropped messages, and counts exactly these.
                     #expect(gap.range.first > last && gap.range.first <= gap.range.last)
                     let range = gap.range.first...gap.range.last
                     #expect(gap.dropped == UInt64(sequences.count { range.contains($0) }))
@@ -43,7 +43,7 @@ extension IntegrationTests {
             let statistics = try bystander.statistics()
             #expect(statistics["dropped"] == missed)
             #expect(statistics["gaps", default: 0] >= 1)
-            // And from here on it is as good as any other.
+            // The subscriber receives later messages as usual.
             let receipt = try poster.post("flood", "after")
             #expect(try deaf.message().sequence == receipt.sequence)
         }
@@ -98,7 +98,7 @@ extension IntegrationTests {
             let deaf = try RawClient(daemon)
             try deaf.subscribe("flood", durable: "deaf")
             let poster = try RawClient(daemon)
-            // More than the ring at the log's tail holds.
+            // More messages than the ring of the log's tail holds.
             let sequences = try (0..<500).map { _ in try poster.post("flood", payload).sequence }
             try bystander.expectUndisturbed()
             for sequence in sequences {
@@ -121,7 +121,7 @@ extension IntegrationTests {
                 while seen.count < expected { seen.append(try client.message().sequence) }
                 try client.ping()
                 #expect(client.isQuiet)
-                // One place is freed, and then all.
+                // Frees one message of the window first, and then all.
                 try client.acknowledge(through: expected == 3 ? seen[0] : seen[expected - 1])
             }
             #expect(seen == sequences)
@@ -139,7 +139,7 @@ extension IntegrationTests {
             try client.send(Credit(subscription: 5, messages: 3))
             seen += try (0..<3).map { _ in try client.message().sequence }
             try client.acknowledge(5, through: seen[4])
-            // What credit did not cover was never handed over, so that it is nobody's redelivery.
+            // Messages beyond the credit were never sent, so they are not redeliveries later.
             try client.detach(5)
             #expect(client.isQuiet)
             let next = try RawClient(daemon)

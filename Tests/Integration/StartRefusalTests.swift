@@ -7,7 +7,7 @@ import Testing
 import WireTestSupport
 
 extension IntegrationTests {
-    /// A start that cannot be: one line that says what is wrong and what to do, status 1, and nothing is touched.
+    /// Starts that fail: one line that describes the problem and its solution, status 1, and no files changed.
     @Suite struct StartRefusalTests {
         private let folder: TemporaryFolder
 
@@ -81,7 +81,7 @@ extension IntegrationTests {
             let daemon = try await Daemon.start()
             try RawClient(daemon).post("kept", durability: .stored)
             #expect(try await daemon.stop() == .status(0))
-            // The version is the big-endian integer at offset 60 of a SQLite file.
+            // The schema version is a big-endian integer at offset 60 of a SQLite file.
             let before = try patch(daemon.database, offset: 60, with: [0, 0, 0, 99])
             let message = try await refusal(database: daemon.database)
             #expect(message.contains("'\(daemon.database)' was written by a newer notifyd (schema 99"))
@@ -91,7 +91,7 @@ extension IntegrationTests {
         @Test func `a database of another application is refused`() async throws {
             let daemon = try await Daemon.start()
             #expect(try await daemon.stop() == .status(0))
-            // The application's id stands at offset 68.
+            // The application id is at offset 68.
             let before = try patch(daemon.database, offset: 68, with: [1, 2, 3, 4])
             let message = try await refusal(database: daemon.database)
             #expect(message.contains("is another program's database"))
@@ -129,7 +129,8 @@ extension IntegrationTests {
 
         @Test(.enabled(if: Requirements.canSwitchUser))
         func `folders without write permission are refused`() async throws {
-            // The service manager's socket stands in it, too, so it can be passed but not written.
+            // The folder also contains the service manager's socket, so other users must be able to search it, but not
+            // to write to it.
             chmod(folder.path, 0o755)
             let other = try TemporaryFolder()
             chmod(other.path, 0o1777)
@@ -175,7 +176,7 @@ extension IntegrationTests {
             #expect(!message.contains("directory"))
         }
 
-        // MARK: What other users may change
+        // MARK: Files writable by other users
 
         @Test(.enabled(if: Requirements.isRoot), arguments: ["n.sock.lock", "n.db.lock", "n.db", "n.db-wal"])
         func `root refuses a file of another user`(name: String) async throws {
@@ -237,7 +238,7 @@ extension IntegrationTests {
         func `an invalid configuration file is refused`(text: String, line: Int, parts: [String]) async throws {
             let path = folder.file("n.yaml")
             try text.write(toFile: path, atomically: false, encoding: .utf8)
-            // Options that overrule what is wrong do not excuse it.
+            // The file is refused even if options override its invalid values.
             let message = try await refusal(["--config", path])
             #expect(message.hasPrefix("\(path):\(line): "))
             for part in parts { #expect(message.contains(part)) }
@@ -260,7 +261,7 @@ extension IntegrationTests {
     }
 }
 
-/// A listening socket that is no notifyd's.
+/// A listening socket of another program.
 final class Listener {
     let descriptor: Int32
 
@@ -274,6 +275,6 @@ final class Listener {
         close(descriptor)
     }
 
-    /// A socket to try a connection with. It is not closed, and goes with the test's process.
+    /// Returns a socket for trying a connection. It stays open until the test process ends.
     func probe() throws -> Int32 { try RawSocket.unconnected() }
 }

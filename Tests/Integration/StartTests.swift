@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 extension IntegrationTests {
-    /// What notifyd finds and leaves when it starts.
+    /// The files that notifyd finds and leaves when it starts.
     @Suite struct StartTests {
         private let folder: TemporaryFolder
 
@@ -24,7 +24,7 @@ extension IntegrationTests {
 
         @Test func `a stale socket without a lock is replaced`() async throws {
             let gone = try Listener(path: folder.file("socket"))
-            // Closing is not enough where a program that another test just starts still has a copy of the descriptor.
+            // Closing does not suffice if another test has just started a program that has a copy of the descriptor.
             shutdown(gone.descriptor, Int32(SHUT_RDWR))
             #expect(FileAttributes(folder.file("socket"))?.kind == S_IFSOCK)
             let daemon = try await Daemon.start(folder: folder)
@@ -40,7 +40,7 @@ extension IntegrationTests {
             }
             var winners: [NotifydRun] = []
             for run in runs {
-                // Those refused end; the one that wins never does by itself.
+                // Refused daemons exit, the one that wins keeps running.
                 if (try? await run.ready()) != nil { winners.append(run) }
             }
             #expect(winners.count == 1)
@@ -105,7 +105,7 @@ extension IntegrationTests {
                 [], environment: ["HOME": folder.path], launcher: ["unshare", "--mount", "sh", "-c", mount, "sh"],
                 managerPath: folder.file("manager"))
             #expect(try await run.ready() == "/run/notifyd/notifyd.sock")
-            // Its mounts are its own, and can be looked at through its process.
+            // The daemon has its own mount namespace, which is accessible through its process.
             let root = "/proc/\(run.process.pid)/root"
             #expect(FileAttributes(root + "/run/notifyd")?.permissions == 0o755)
             #expect(FileAttributes(root + "/run/notifyd/notifyd.sock")?.permissions == 0o666)
@@ -136,7 +136,7 @@ extension IntegrationTests {
             chmod(manager.path, 0o755)
             let run = try NotifydRun(
                 [], environment: environment, launcher: Requirements.asUser(uid), managerPath: manager.file("m"))
-            // Without a runtime folder of the user's own there is one of its own making.
+            // Without a runtime folder of the user, the daemon creates its own folder.
             let socketDirectory = runtime.map(folder.file) ?? "/tmp/notifyd-\(uid)"
             let socket = try await run.ready()
             #expect(socket == socketDirectory + "/notifyd.sock")

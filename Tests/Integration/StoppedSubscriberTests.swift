@@ -4,7 +4,7 @@ import NotifyWire
 import Testing
 
 extension IntegrationTests {
-    /// A durable subscriber that stands still while the world goes on costs a position, not memory.
+    /// A durable subscriber that is suspended while messages are posted costs a position in the log, not memory.
     @Suite struct StoppedSubscriberTests {
         private static let count = 1_000_000
         private static let limit = 64 << 20
@@ -36,7 +36,7 @@ extension IntegrationTests {
                 proportional = max(proportional, try daemon.proportionalBytes - proportionalBefore)
             }
             let stopped = try poster.statistics()
-            // Each call ends with one of its own.
+            // Each call posts one more message at its end.
             #expect(stopped["stored"] == UInt64(all + 21))
             #expect(!subscriber.hasExited)
 
@@ -48,7 +48,7 @@ extension IntegrationTests {
             #expect(resident < Self.limit)
             #expect(proportional < Self.limit)
 
-            // It read pages to catch up, and reads none any more now that it has.
+            // The subscriber reads pages to catch up, and none after that.
             let caughtUp = try poster.statistics()
             #expect(caughtUp["pages_read", default: 0] > before["pages_read", default: 0])
             try flood.post(1, through: poster)
@@ -62,7 +62,7 @@ extension IntegrationTests {
     }
 }
 
-/// Numbered messages, as fast as they can be made: one frame is written once, and its numbers are replaced.
+/// Posts numbered messages as fast as possible: the frames are encoded once, and only their numbers are replaced.
 struct Flood {
     private var block: [UInt8] = []
     private let frameSize: Int
@@ -78,7 +78,7 @@ struct Flood {
         for _ in 0..<Self.framesPerBlock { block += frame }
     }
 
-    /// Posts so many without receipts, and returns when the daemon has processed and stored them.
+    /// Posts `count` messages without receipts, and returns when the daemon has stored them.
     mutating func post(_ count: Int, through client: RawClient) throws {
         var left = count
         while left > 0 {
@@ -88,7 +88,7 @@ struct Flood {
             try client.send(frames == Self.framesPerBlock ? block : Array(block[..<(frames * frameSize)]))
             left -= frames
         }
-        // Commits are made in order, so this receipt stands for all.
+        // Commits are ordered, so this receipt covers all earlier messages.
         try client.post("flood.end", durability: .stored)
     }
 

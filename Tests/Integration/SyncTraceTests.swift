@@ -5,13 +5,13 @@ import TestSupport
 import Testing
 
 extension IntegrationTests {
-    /// What `synced` costs, as the kernel saw it.
+    /// The system calls of `synced` posts.
     @Suite(.enabled(if: Requirements.canTrace)) struct SyncTraceTests {
-        /// A call that matters here, in the order in which they ended.
+        /// The traced system calls, in the order in which they returned.
         private enum Call: Equatable {
             /// The write-ahead log was flushed to disk.
             case sync
-            /// So many bytes went to a client.
+            /// This number of bytes was sent to a client.
             case answer(Int)
         }
 
@@ -65,7 +65,7 @@ extension IntegrationTests {
         @Test func `stored posts do not wait for the disk`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
-            // The sequences for these are reserved, and flushed, by now.
+            // The sequences of later posts are reserved, and the reservation is flushed.
             try client.post("quick", durability: .stored)
             let before = try client.statistics()
             #expect(try client.pipeline(1000, name: "quick", durability: .stored).count == 1000)
@@ -74,7 +74,7 @@ extension IntegrationTests {
             #expect(after["syncs"] == before["syncs"])
         }
 
-        /// Runs `body`, which has the answers it asked for when it returns, while strace looks at the daemon.
+        /// Traces the daemon with strace while `body` runs. `body` must have all its answers when it returns.
         private func trace(_ daemon: Daemon, by client: RawClient, _ body: () throws -> Void) async throws -> [Call] {
             let strace = try ChildProcess(
                 "strace",
@@ -82,13 +82,14 @@ extension IntegrationTests {
                     "-f", "-y", "-p", "\(daemon.process.pid)", "-o", "/dev/stderr", "-e",
                     "trace=fsync,fdatasync,write,writev,sendto,sendmsg",
                 ])
-            // One line for each thread, so the first means that it looks at all of them: it stops them for that.
+            // strace prints one line per thread, and stops all threads before the first, so from then on it traces all
+            // of them.
             _ = try await strace.standardError.wait("strace to attach") {
                 $0.text.contains("attached") ? true : nil
             }
             try body()
-            // A client has an answer before strace has printed the call that sent it. The daemon sends answers from one
-            // thread, so that all others are printed when the pong is.
+            // A client may get an answer before strace has printed the call that sent it. The daemon sends from one
+            // thread, so all earlier calls are printed when the pong is.
             try client.ping()
             let calls = try await strace.standardError.wait("strace to print the pong") {
                 let calls = Self.calls(in: $0.text)
@@ -99,8 +100,8 @@ extension IntegrationTests {
             return Array(calls)
         }
 
-        /// Reads lines such as `123 fdatasync(9</tmp/notifyd.db-wal>) = 0`. A call during which another thread's is
-        /// traced stands in two: the first names the file, the second, of the same thread, has the result.
+        /// Parses lines such as `123 fdatasync(9</tmp/notifyd.db-wal>) = 0`. A call that is interrupted by one of
+        /// another thread has two lines: the first has the file, and the second, of the same thread, the result.
         private static func calls(in text: String) -> [Call] {
             var unfinished: [Substring: Substring] = [:]
             return text.split(separator: "\n").compactMap { line in

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension IntegrationTests {
-    /// What a subscriber is told after the daemon was killed and started again.
+    /// The gap that a subscriber gets after the daemon was killed and restarted.
     @Suite struct UncleanStartTests {
         @Test func `the gap after a kill equals the number of posts`() async throws {
             let daemon = try await Daemon.start()

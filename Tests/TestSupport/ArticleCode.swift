@@ -1,20 +1,22 @@
 import Foundation
 
-/// The Swift code that an article shows, and the code of a test that is to be the same.
+/// The Swift code that an article shows, and the compiled code of a test that must be equal.
 package enum ArticleCode {
-    /// The blocks of Swift code in an article, a path within the repository.
+    /// Returns the blocks of Swift code in an article.
+    ///
+    /// - Parameter article: A path within the repository.
     package static func shown(in article: String) throws -> [[String]] {
         let here = URL(filePath: #filePath)
         let repository = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         return try blocks(of: repository.appending(path: article), from: "```swift", to: "```")
     }
 
-    /// The code between `// snippet` and `// end` in a source file, each time they occur.
+    /// Returns the blocks of code between `// snippet` and `// end` in a source file.
     package static func compiled(in file: String = #filePath) throws -> [[String]] {
         try blocks(of: URL(filePath: file), from: "// snippet", to: "// end")
     }
 
-    /// The lines between two marks, without the first one's indentation.
+    /// Returns the lines between two marks, without the indentation of the first line.
     private static func blocks(of file: URL, from start: String, to end: String) throws -> [[String]] {
         var blocks: [[String]] = []
         var indentation: Int?

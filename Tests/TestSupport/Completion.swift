@@ -1,9 +1,9 @@
-/// Waits for what a function passes to its completion handler, which is called once.
+/// Returns the value that a function passes to its completion handler, which is called once.
 package func completion<Value: Sendable>(
     of start: (_ completion: @escaping @Sendable (Value) -> Void) -> Void
 ) async -> Value {
-    // The value does not pass through the continuation: the thread sanitizer would not see its order if the handler is
-    // called before the task suspends.
+    // The value is not passed through the continuation: if the handler is called before the task suspends, the thread
+    // sanitizer does not detect the ordering.
     let later = LateValue<Value>()
     await withCheckedContinuation { continuation in
         start {

@@ -1,8 +1,8 @@
 package import Foundation
 
-/// A folder for one test, removed with everything in it at the end of the object's life.
+/// A folder for one test, removed with its contents when this object is released.
 ///
-/// Its path is short: the path of a Unix socket in it may have 107 bytes.
+/// Its path is short, because the path of a Unix socket is limited to 107 bytes.
 package final class TemporaryFolder: Sendable {
     package let path: String
 
@@ -17,8 +17,8 @@ package final class TemporaryFolder: Sendable {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// Removes the shared memory that a daemon left that was killed: its name ends with the device and inode of the database, or
-    /// of the folder where there was no room for one.
+    /// Removes the sequence marks in shared memory that a killed daemon has left. Their names end with the device and
+    /// inode of the database, or of the folder if the database could not be created.
     private func removeSequenceMarks() {
         let sharedMemory = "/dev/shm/"
         let manager = FileManager.default

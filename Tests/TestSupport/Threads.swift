@@ -2,9 +2,9 @@ import Foundation
 import NotifyCenter
 import Synchronization
 
-/// Runs `body` on as many threads, which begin together, and returns their results in the order of their numbers.
+/// Runs `body` on `count` threads that begin together, and returns their results in the order of the threads.
 ///
-/// The threads are not those of tasks, of which there may be a single one: `body` may block, for a bounded time.
+/// These are not threads of the task executor, of which there may be only one: `body` may block for a bounded time.
 ///
 /// - Parameter body: Receives the number of its thread, from 0.
 /// - Throws: The error of the lowest thread that threw one, after all threads have ended.
@@ -25,7 +25,7 @@ package func onThreads<Value: Sendable, Failure: Error>(
     return try results.map { (result) throws(Failure) in try result.get() }
 }
 
-/// The threads of one call: how many have begun, and what those that have ended returned.
+/// The state of one call: the number of threads that have begun, and the results of those that have ended.
 private final class Threads<Value: Sendable>: Sendable {
     private let count: Int
     private let begun = Atomic(0)
@@ -35,13 +35,15 @@ private final class Threads<Value: Sendable>: Sendable {
         self.count = count
     }
 
-    /// Returns when every thread has called it. The wait is active: waking a thread would take longer than many a body.
+    /// Returns once every thread has called it. Spins, because waking a thread would take longer than most bodies.
     func waitForAll() {
         begun.wrappingAdd(1, ordering: .acquiringAndReleasing)
         while begun.load(ordering: .acquiring) < count { sched_yield() }
     }
 
-    /// Adds a result. Returns all of them if it is the last.
+    /// Adds a result.
+    ///
+    /// - Returns: All results if this is the last one, otherwise nil.
     func finish(_ number: Int, _ result: Value) -> [Value]? {
         results.withLock { results in
             results[number] = result

@@ -1,10 +1,10 @@
 package import NIOCore
 package import NotifyWire
 
-/// Received bytes, taken out frame by frame. The beginning of a frame is kept until its rest is appended.
+/// Reads frames from received bytes. An incomplete frame is kept until its rest is appended.
 package struct FrameReader {
     private var unread = PartialFrame()
-    /// Whether all bytes were taken out.
+    /// Whether all bytes were read.
     package private(set) var isEmpty = true
 
     package init() {}
@@ -17,7 +17,7 @@ package struct FrameReader {
         keep(unread.join(received))
     }
 
-    /// Takes out the next frame, if all of it is there.
+    /// Reads the next frame, or returns nil if it is incomplete.
     package mutating func next<Result>(_ body: (FrameDecoder.Frame) throws -> Result) throws -> Result? {
         var bytes = unread.join(ByteBuffer())
         defer { keep(bytes) }

@@ -2,14 +2,14 @@ import NIOCore
 package import NotifyWire
 
 extension ControlFrame {
-    /// The whole frame as it goes out.
+    /// The encoded frame.
     package var encoded: [UInt8] {
         var buffer = ByteBuffer()
         write(to: &buffer)
         return Array(buffer.readableBytesView)
     }
 
-    /// Reads one whole frame, which must be of this kind.
+    /// Decodes one complete frame, which must be of this kind.
     package static func decode(_ bytes: [UInt8]) throws -> Self {
         try withFrame(bytes) { try Self($0) }
     }
@@ -19,7 +19,7 @@ package struct NoFrame: Error {
     package init() {}
 }
 
-/// Finds the one frame that `bytes` are and hands it out.
+/// Calls `body` with the only frame in `bytes`.
 package func withFrame<Result>(_ bytes: [UInt8], _ body: (FrameDecoder.Frame) throws -> Result) throws -> Result {
     try bytes.withUnsafeBytes { bytes in
         guard let frame = try FrameDecoder(maximumBodyBytes: 1 << 26).next(in: bytes), frame.size == bytes.count else {
@@ -29,13 +29,13 @@ package func withFrame<Result>(_ bytes: [UInt8], _ body: (FrameDecoder.Frame) th
     }
 }
 
-/// A frame of any kind around `body`. A `length` other than the body's makes it a broken one.
+/// Returns a frame of any kind with this body. A `length` other than the body's makes it invalid.
 package func rawFrame(_ kind: UInt8, flags: UInt8 = 0, length: UInt32? = nil, _ body: [UInt8] = []) -> [UInt8] {
     let length = length ?? UInt32(body.count)
     return (0..<4).map { UInt8(truncatingIfNeeded: length >> (8 * $0)) } + [kind, flags, 0, 0] + body
 }
 
-/// A whole post frame.
+/// Returns a complete post frame.
 package func postFrame(
     _ request: UInt64, name: [UInt8], object: [UInt8] = [], messageID: [UInt8] = [], headers: [UInt8] = [],
     payload: [UInt8] = [], _ durability: Durability = .automatic, receipt: Bool = true
@@ -47,7 +47,7 @@ package func postFrame(
     return Array(buffer.readableBytesView)
 }
 
-/// Calls `body` with message parts that point at copies of what is given.
+/// Calls `body` with message parts that point to copies of the arguments.
 package func withParts<Result>(
     name: [UInt8], object: [UInt8] = [], messageID: [UInt8] = [], headers: [UInt8] = [], payload: [UInt8] = [],
     _ body: (MessageParts) throws -> Result
@@ -67,7 +67,7 @@ package func withParts<Result>(
     }
 }
 
-/// Calls `body` with message parts that point at copies of what is given.
+/// Calls `body` with message parts that point to copies of the arguments.
 package func withParts<Result>(
     name: String = "a.b", object: String = "", messageID: String = "", headers: [UInt8] = [], payload: [UInt8] = [],
     _ body: (MessageParts) throws -> Result

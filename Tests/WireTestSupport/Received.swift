@@ -1,7 +1,7 @@
 package import NIOCore
 package import NotifyWire
 
-/// A frame that the daemon sent. Run headers are not among them: they become part of the messages that follow.
+/// A frame from the daemon. Run headers are merged into the messages that follow them.
 package enum Received: Equatable, Sendable {
     case welcome(Welcome)
     case receipt(Receipt)
@@ -18,7 +18,7 @@ package enum Received: Equatable, Sendable {
     case error(ErrorFrame)
     case closing(Closing)
 
-    /// Reads any frame but deliveries and run headers.
+    /// Decodes any frame except deliveries and run headers.
     fileprivate init(_ kind: FrameKind, _ frame: FrameDecoder.Frame) throws {
         switch kind {
         case .welcome: self = .welcome(try Welcome(frame))
@@ -46,7 +46,7 @@ package struct ReceivedMessage: Equatable, Sendable {
     package var object: String
     package var headers: [UInt8]
     package var payload: [UInt8]
-    /// The durable subscription whose run it is in; 0 for the connection's volatile ones.
+    /// The durable subscription of the run that contains the message; 0 for volatile subscriptions.
     package var subscription: UInt32
     package var isRedelivery: Bool
 
@@ -71,10 +71,10 @@ package struct ReceivedError: Error, CustomStringConvertible {
     package var description: String
 }
 
-/// Reads what the daemon sends on one connection, and checks that runs are complete.
+/// Reads the frames of one connection, and checks that runs are complete.
 package struct ReceivedReader {
     private var frames = FrameReader()
-    /// The run whose messages follow; its count is of those that are still to come.
+    /// The current run, with the number of messages that are still missing.
     private var run: Run?
 
     package init() {}
@@ -86,9 +86,9 @@ package struct ReceivedReader {
 
     package mutating func append(_ received: ByteBuffer) { frames.append(received) }
 
-    /// The next frame, if all of it is there.
+    /// Returns the next frame, or nil if it is incomplete.
     ///
-    /// - Throws: `WireError` for a frame that cannot be decoded, `ReceivedError` for one that must not come here.
+    /// - Throws: `WireError` for a frame that cannot be decoded, `ReceivedError` for one that is not allowed here.
     package mutating func next() throws -> Received? {
         var run = run
         defer { self.run = run }
@@ -98,7 +98,7 @@ package struct ReceivedReader {
         return nil
     }
 
-    /// Reads one frame; nil for a run header.
+    /// Decodes one frame; returns nil for a run header.
     private static func read(_ frame: FrameDecoder.Frame, _ run: inout Run?) throws -> Received? {
         guard let kind = FrameKind(rawValue: frame.kind) else {
             throw ReceivedError(description: "the daemon sent a frame of the unknown kind \(frame.kind)")
@@ -119,7 +119,7 @@ package struct ReceivedReader {
             return .message(message)
         default:
             let received = try Received(kind, frame)
-            // A fatal error may end a connection anywhere.
+            // A fatal error may end a connection within a run.
             if case .error(let error) = received, error.isFatal { return received }
             try checkOutside(run, kind)
             return received

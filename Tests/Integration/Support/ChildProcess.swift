@@ -3,22 +3,22 @@ import NotifySystem
 import Synchronization
 import SystemPackage
 
-/// Another program, started for a test: what it writes can be waited for, and it is gone when the test is.
+/// A program started for a test. Its output can be awaited, and it is killed when the test ends.
 final class ChildProcess: Sendable {
     enum Exit: Equatable, Sendable {
         case status(Int32)
         case signal(Int32)
     }
 
-    /// What it wrote to one of its outputs so far.
+    /// The bytes that the program has written to one of its outputs so far.
     struct Output: Sendable, CustomStringConvertible {
         var bytes: [UInt8] = []
-        /// Newlines in `bytes`, counted as they come so that waiting for many is cheap.
+        /// The number of newlines in `bytes`, counted on arrival so that waiting for many lines is cheap.
         var lineCount = 0
         var isAtEnd = false
 
         var text: String { String(decoding: bytes, as: UTF8.self) }
-        /// Whole lines; a last one without a newline counts once the output has ended.
+        /// The complete lines, and after the end of the output an unterminated last line.
         var lines: [Substring] {
             var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
             if !isAtEnd || lines.last?.isEmpty == true { lines.removeLast() }
@@ -31,9 +31,9 @@ final class ChildProcess: Sendable {
         case none
         case text(String)
         case file(String)
-        /// The child's copy of it; the test's own stays open.
+        /// A descriptor that is duplicated for the child. The test keeps its own.
         case descriptor(Int32)
-        /// Kept open until `closeInput`.
+        /// A pipe that is open until `closeInput`.
         case pipe
     }
 
@@ -43,11 +43,11 @@ final class ChildProcess: Sendable {
     private let exit = Watched<Exit?>(nil)
     private let inputPipe: Mutex<Int32?>
 
-    /// Starts `path`. The environment is the test's own with `environment` on top; nil takes a variable away.
+    /// Starts `path`. `environment` is merged into the test's own environment; nil removes a variable.
     init(
         _ path: String, _ arguments: [String], environment: [String: String?] = [:], input: Input = .none
     ) throws {
-        // One at a time: between a pipe and its close-on-exec mark, another child would inherit the pipe.
+        // One at a time: another child must not inherit a pipe between its creation and its close-on-exec flag.
         let (pid, output, errors, inputWrite) = try Self.spawning.withLock { _ in
             let output = try Pipe()
             let errors = try Pipe()
@@ -71,11 +71,12 @@ final class ChildProcess: Sendable {
         closeInput()
     }
 
-    // MARK: What tests do
+    // MARK: Using
 
-    /// Sends a signal, unless the program has ended already.
+    /// Sends a signal, unless the program has ended.
     func send(_ signal: Int32) {
-        // Under the lock the process is either not reaped yet or known to be gone, so no stranger gets the signal.
+        // Under the lock, the process is either not reaped yet or known to have ended, so its id can't belong to
+        // another process.
         exit.update { exit in
             if exit == nil { kill(pid, signal) }
         }
@@ -92,12 +93,12 @@ final class ChildProcess: Sendable {
 
     var hasExited: Bool { exit.current != nil }
 
-    /// Waits for that many lines of standard output and returns all there are.
+    /// Waits for `count` lines of standard output, and returns all lines.
     func waitForLines(_ count: Int, within limit: Duration = .seconds(300)) async throws -> [Substring] {
         try await standardOutput.wait("\(count) lines", within: limit) { $0.lineCount >= count ? $0 : nil }.lines
     }
 
-    /// Writes to its standard input, which must have been opened as `.pipe`. May block until it is read.
+    /// Writes to the standard input, which must be a `.pipe`. May block until the program reads.
     func write(_ text: String) throws {
         guard let descriptor = inputPipe.withLock({ $0 }) else { return }
         var rest = Array(text.utf8)[...]
@@ -115,7 +116,7 @@ final class ChildProcess: Sendable {
         }
     }
 
-    // MARK: How it is done
+    // MARK: Starting
 
     private static let spawning = Mutex(())
 
@@ -159,7 +160,7 @@ final class ChildProcess: Sendable {
         }
         try closeOthers(&actions)
 
-        // Libraries in the test's process ignore SIGPIPE; a program started from a shell does not begin so.
+        // Restores SIGPIPE, which libraries in the test process ignore, to the state of a program started by a shell.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -183,11 +184,12 @@ final class ChildProcess: Sendable {
         return pid
     }
 
-    /// What the tests' process has open stays its own. Not all of it is marked: Foundation marks neither its pipes nor the
-    /// sockets that tell it of the end of a child, and would wait for the end of this one, too.
+    /// Closes the descriptors of the test process in the child. Some have no close-on-exec flag: Foundation sets it
+    /// neither on its pipes nor on the sockets by which it detects the end of a child, and would also wait for the end
+    /// of this one.
     private static func closeOthers(_ actions: inout posix_spawn_file_actions_t) throws {
         typealias CloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
-        // Swift sees nothing of what the header keeps for GNU's own programs.
+        // Swift does not import declarations that the header restricts to GNU sources.
         guard let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else { throw Errno.noFunction }
         let code = unsafeBitCast(symbol, to: CloseFrom.self)(&actions, 3)
         guard code == 0 else { throw Errno(rawValue: code) }
@@ -220,7 +222,7 @@ final class ChildProcess: Sendable {
 
     private func feed(_ text: String) {
         Thread.detachNewThread { [self] in
-            // A program that does not read to the end is no failure of the test's.
+            // A program that ends before it has read everything is not a failure of the test.
             try? write(text)
             closeInput()
         }

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// A real notifyd with a folder, a socket and a database of its own. It is ready when `start` returns.
+/// A notifyd process with its own folder, socket and database. It is ready when `start` returns.
 final class Daemon: Sendable {
     let folder: TemporaryFolder
     let socket: String
@@ -39,7 +39,7 @@ final class Daemon: Sendable {
         return manager
     }
 
-    /// Starts it, also again after it ended, and waits until it says that it is ready.
+    /// Starts the daemon, or restarts it after it has ended, and waits until it is ready.
     func start(within limit: Duration = .seconds(300)) async throws {
         let run = try NotifydRun(
             ["--socket", socket, "--database", database] + options, environment: environment,
@@ -48,30 +48,30 @@ final class Daemon: Sendable {
         try await run.ready(within: limit)
     }
 
-    /// SIGKILL, and waits until it is gone.
+    /// Kills the daemon with SIGKILL, and waits until it has ended.
     func kill() async throws {
         process.send(SIGKILL)
         try await process.waitForExit()
     }
 
-    /// SIGTERM, and waits for the status it exits with.
+    /// Terminates the daemon with SIGTERM, and returns its exit status.
     @discardableResult
     func stop(within limit: Duration = .seconds(300)) async throws -> ChildProcess.Exit {
         process.send(SIGTERM)
         return try await process.waitForExit(within: limit)
     }
 
-    /// What the surroundings of the test could otherwise tell the programs.
+    /// Unsets the variables of the environment that would affect the programs.
     static let clean: [String: String?] = [
         "NOTIFYD_SOCKET": nil, "NOTIFYD_DATABASE": nil, "NOTIFYD_CONFIG": nil, "NOTIFYD_LOG_LEVEL": nil,
         "LISTEN_FDS": nil, "LISTEN_PID": nil, "LISTEN_FDNAMES": nil, "WATCHDOG_USEC": nil, "WATCHDOG_PID": nil,
     ]
 }
 
-// MARK: - What the kernel says about it
+// MARK: - Process state
 
 extension Daemon {
-    /// Resident memory in bytes.
+    /// The resident memory in bytes.
     var residentBytes: Int {
         get throws {
             let fields = try String(contentsOfFile: "/proc/\(process.pid)/statm", encoding: .utf8).split(separator: " ")
@@ -79,22 +79,22 @@ extension Daemon {
         }
     }
 
-    /// Descriptors open in it.
+    /// The number of open file descriptors.
     var descriptorCount: Int {
         get throws { try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.pid)/fd").count }
     }
 
-    /// Time that it has used processors for, in the kernel's ticks.
+    /// The used processor time, in clock ticks of the kernel.
     var processorTicks: Int {
         get throws {
             let text = try String(contentsOfFile: "/proc/\(process.pid)/stat", encoding: .utf8)
-            // The program's name, in parentheses, may hold spaces. What follows it begins with the third field.
+            // The program's name, in parentheses, may contain spaces. The third field follows it.
             let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
             return (Int(fields[12]) ?? 0) + (Int(fields[13]) ?? 0)
         }
     }
 
-    /// Memory that is its own, with its share of what it has in common with others, in bytes.
+    /// The proportional set size in bytes: private memory, and a share of the memory shared with other processes.
     var proportionalBytes: Int {
         get throws {
             let text = try String(contentsOfFile: "/proc/\(process.pid)/smaps_rollup", encoding: .utf8)
@@ -106,12 +106,12 @@ extension Daemon {
 }
 
 extension ChildProcess {
-    /// After SIGSTOP: waits until it stands still. The signal has no effect to wait for, so the kernel is asked.
+    /// Waits until the process is suspended after SIGSTOP. There is no event for this, so this polls the kernel.
     func waitUntilStopped(within limit: Duration = .seconds(300)) throws {
         let deadline = ContinuousClock.now + limit
         while ContinuousClock.now < deadline {
             let text = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
-            // The state follows the program's name, which stands in parentheses and may hold any character.
+            // The state follows the program's name, which is in parentheses and may contain any character.
             if text[(text.lastIndex(of: ")") ?? text.startIndex)...].dropFirst(2).hasPrefix("T") { return }
             sched_yield()
         }

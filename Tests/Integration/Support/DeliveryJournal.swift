@@ -2,7 +2,7 @@ import WireTestSupport
 import NotifyWire
 import Synchronization
 
-/// A record of the receipts and deliveries of all clients over several runs of a daemon, and of the guarantees that they violate.
+/// A record of the receipts and deliveries of all clients over several runs of a daemon, and of violated guarantees.
 final class DeliveryJournal: Sendable {
     fileprivate struct State {
         var textOfSequence: [UInt64: String] = [:]

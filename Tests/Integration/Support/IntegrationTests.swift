@@ -1,5 +1,5 @@
 import Testing
 
-/// Tests with real programs over real sockets. Two cores do not carry many daemons at once, so they run one by one:
-/// every suite of this folder is nested in this one.
+/// Tests with real programs and sockets. All suites of this folder are nested in this one and run serially, because two
+/// cores can't run many daemons at once.
 @Suite(.serialized) enum IntegrationTests {}

@@ -16,9 +16,9 @@ extension Notifyctl {
         return Result(status: status, output: output.text, errors: errors.text)
     }
 
-    /// Runs commands whose output is read by a program that has ended before they begin, and prints the status of the last.
+    /// Runs commands whose output has no reader, and prints the status of the last one.
     func shellWithoutReader(_ commands: String) async throws -> Result {
-        // Opening the pipe waits for its reader, and that has gone once the end of its marker can be read.
+        // Opening the pipe waits for its reader. The reader has ended once the end of the marker can be read.
         try await shell(
             """
             folder=$(mktemp -d); trap 'rm -r "$folder"' EXIT
@@ -39,7 +39,7 @@ extension Notifyctl.Result {
 }
 
 extension Daemon {
-    /// Waits until so many subscriptions are live. Each look is a round trip.
+    /// Waits until this number of subscriptions exists. Polls by round trips.
     func waitForSubscriptions(_ wanted: UInt64, within limit: Duration = .seconds(300)) throws {
         let client = try RawClient(self)
         let deadline = ContinuousClock.now + limit

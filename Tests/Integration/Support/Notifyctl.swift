@@ -1,6 +1,6 @@
-/// notifyctl as a person at a shell would run it.
+/// Runs notifyctl as from a shell.
 struct Notifyctl: Sendable {
-    /// The daemon's socket; without one, notifyctl looks for itself.
+    /// The daemon's socket; nil for the default of notifyctl.
     var socket: String?
     var environment: [String: String?] = [:]
 
@@ -20,7 +20,7 @@ struct Notifyctl: Sendable {
         var lines: [Substring] { output.split(separator: "\n") }
     }
 
-    /// Runs to its end.
+    /// Runs notifyctl and waits for its end.
     func run(
         _ arguments: String..., input: ChildProcess.Input = .none, within limit: Duration = .seconds(300)
     ) async throws -> Result {
@@ -31,7 +31,7 @@ struct Notifyctl: Sendable {
         return Result(status: status, output: output.text, errors: errors.text)
     }
 
-    /// Starts it and leaves it running.
+    /// Starts notifyctl without waiting for its end.
     func start(_ arguments: [String], input: ChildProcess.Input = .none) throws -> ChildProcess {
         try ChildProcess(
             Programs.notifyctl, arguments,

@@ -1,17 +1,17 @@
 import Foundation
 import Testing
 
-/// notifyd started with just these arguments, for tests of its start: it may well be refused.
+/// A run of notifyd with given arguments, for tests of its start, which may be refused.
 struct NotifydRun: Sendable {
     let process: ChildProcess
     let manager: ServiceManager
 
-    /// Executes the daemon with what was standard input as the descriptor that a service manager passes.
+    /// A launcher that passes its standard input to the daemon as the socket of a service manager.
     static let passingSocket = ["sh", "-c", "LISTEN_FDS=1 LISTEN_PID=$$ exec \"$@\" 3<&0 </dev/null", "sh"]
 
     /// - Parameters:
-    ///   - launcher: a program with arguments that ends in executing the daemon.
-    ///   - managerPath: where the service manager's socket goes.
+    ///   - launcher: A program with arguments that executes the daemon.
+    ///   - managerPath: The path of the service manager's socket.
     init(
         _ arguments: [String], environment: [String: String?] = [:], launcher: [String] = [], managerPath: String,
         input: ChildProcess.Input = .none
@@ -24,7 +24,7 @@ struct NotifydRun: Sendable {
             input: input)
     }
 
-    /// Waits until clients can connect and returns the path where they do. An early end is a failure at once.
+    /// Waits until clients can connect, and returns the path of the socket. Throws if the daemon ends before.
     @discardableResult
     func ready(within limit: Duration = .seconds(300)) async throws -> String {
         let outcome = Watched<Bool?>(nil)
@@ -49,7 +49,8 @@ struct NotifydRun: Sendable {
         }
     }
 
-    /// Waits until it has ended with status 1 and one line on standard error, and returns that line's message.
+    /// Waits until the daemon has ended with status 1 and one line on standard error, and returns the message of that
+    /// line.
     func refusal(sourceLocation: SourceLocation = #_sourceLocation) async throws -> String {
         let exit = try await process.waitForExit()
         #expect(exit == .status(1), sourceLocation: sourceLocation)

@@ -11,7 +11,7 @@ struct Refused: Error, CustomStringConvertible {
 extension RawClient {
     // MARK: Posting
 
-    /// Sends a post and returns its request.
+    /// Sends a post, and returns its request.
     @discardableResult
     func send(
         post name: String, _ payload: String = "", object: String = "", durability: Durability = .automatic,
@@ -69,12 +69,12 @@ extension RawClient {
             Acknowledge(subscription: number, ranges: ranges.map { SequenceRange(first: $0.0, last: $0.1) }))
     }
 
-    /// Acknowledges everything handed over up to a sequence.
+    /// Acknowledges all delivered messages up to a sequence.
     func acknowledge(_ number: UInt32 = 1, through sequence: UInt64) throws {
         try acknowledge(number, (1, sequence))
     }
 
-    // MARK: Looking
+    // MARK: Inspecting
 
     func message(_ what: String = "a message", within limit: Duration = patience) throws -> ReceivedMessage {
         try wait(what, within: limit) { if case .message(let message) = $0 { message } else { nil } }
@@ -114,18 +114,18 @@ extension RawClient {
         }
     }
 
-    /// The error that the daemon sends next, to whatever it belongs.
+    /// Returns the next error from the daemon, for any request or none.
     func error(_ what: String = "an error") throws -> ErrorFrame {
         try wait(what) { if case .error(let error) = $0 { error } else { nil } }
     }
 
-    /// Waits for what answers the request; throws `Refused` where that is an error.
+    /// Waits for the answer to a request. Throws `Refused` if it is an error.
     private func answer<Found>(to request: UInt64, _ what: String, _ find: (Received) -> Found?) throws -> Found {
         try wait("\(what) to request \(request)") { event in
             if case .error(let error) = event, error.request == request || error.isFatal {
                 throw Refused(frame: error)
             }
-            // Requests of one connection differ, and a test waits for one kind at a time.
+            // The requests of one connection are unique, and a test waits for one kind of answer at a time.
             guard event.request == request else { return nil }
             return find(event)
         }

@@ -5,14 +5,14 @@ import NotifyWire
 /// The daemon has closed the connection.
 struct ConnectionEnded: Error {}
 
-/// A client without a mind of its own: it sends what a test says, in the order it says, and hands over what comes.
+/// A client without state machine: it sends exactly what a test requests, and returns the received frames.
 ///
-/// For one thread. Every wait is bounded, and blocks the thread.
+/// Must be used by one thread. Every wait is bounded, and blocks the thread.
 final class RawClient {
     let socket: RawSocket
     private var reader = ReceivedReader()
     private var hasEnded = false
-    /// Taken off the socket while a test waited for something else.
+    /// Frames that were read while a test waited for another one.
     private var waiting: [Received] = []
     private(set) var lastRequest: UInt64 = 0
 
@@ -47,20 +47,20 @@ final class RawClient {
         return lastRequest
     }
 
-    /// Takes so many request numbers, and returns the first.
+    /// Reserves `count` request numbers, and returns the first.
     func newRequests(_ count: Int) -> UInt64 {
         lastRequest += UInt64(count)
         return lastRequest - UInt64(count) + 1
     }
 
-    // MARK: Out
+    // MARK: Sending
 
     func send(_ frame: some ControlFrame, within limit: Duration = patience) throws {
         try send(frame.encoded, within: limit)
     }
 
-    /// Sends bytes. What arrives meanwhile is kept unless `readingMeanwhile` is off; then it stays in the socket, and
-    /// this may end in `TimedOut` where the daemon will not read on.
+    /// Sends bytes. Frames that arrive meanwhile are kept, unless `readingMeanwhile` is false: then they stay in the
+    /// socket, and this throws `TimedOut` if the daemon stops reading.
     func send(_ bytes: [UInt8], readingMeanwhile: Bool = true, within limit: Duration = patience) throws {
         let deadline = ContinuousClock.now + limit
         var sent = 0
@@ -74,18 +74,18 @@ final class RawClient {
         }
     }
 
-    // MARK: In
+    // MARK: Receiving
 
-    /// Whether nothing has come that no test has looked at. A round trip before makes this sure.
+    /// Whether no unread frame has arrived. Conclusive only after a round trip.
     var isQuiet: Bool { waiting.isEmpty && reader.isEmpty }
 
-    /// The next event; throws `ConnectionEnded` where there is none any more.
+    /// Returns the next event. Throws `ConnectionEnded` if there are no more.
     func next(within limit: Duration = patience, _ what: String = "a frame") throws -> Received {
         if !waiting.isEmpty { return waiting.removeFirst() }
         return try nextFromSocket(until: ContinuousClock.now + limit, what)
     }
 
-    /// The first event for which `find` gives something. Others keep their place for later.
+    /// Waits for the first event for which `find` returns a value. Other events are kept in order.
     func wait<Found>(
         _ what: String, within limit: Duration = patience, for find: (Received) throws -> Found?
     ) throws -> Found {
@@ -102,7 +102,7 @@ final class RawClient {
         }
     }
 
-    /// Waits until the daemon closes the connection, and returns what it still sent.
+    /// Waits until the daemon closes the connection, and returns the remaining events.
     func waitForEnd(within limit: Duration = patience) throws -> [Received] {
         var events = waiting
         waiting = []

@@ -2,7 +2,7 @@ import Foundation
 import NotifySystem
 import SystemPackage
 
-/// A connected Unix socket whose every wait is bounded. It knows bytes, and no protocol.
+/// A connected Unix socket for bytes. Every wait is bounded.
 final class RawSocket {
     let descriptor: Int32
 
@@ -16,7 +16,7 @@ final class RawSocket {
         try setNonBlocking()
     }
 
-    /// Takes over a socket that somebody else connected.
+    /// Takes ownership of a connected socket.
     init(adopting descriptor: Int32) throws {
         self.descriptor = descriptor
         try setNonBlocking()
@@ -32,7 +32,7 @@ final class RawSocket {
         return descriptor
     }
 
-    /// The `errno` of connecting, 0 where it went well.
+    /// Connects the socket, and returns the `errno`; 0 for success.
     static func connect(_ descriptor: Int32, to path: String) -> Int32 {
         withAddress(path) { Foundation.connect(descriptor, $0, $1) == 0 ? 0 : errno }
     }
@@ -55,7 +55,7 @@ final class RawSocket {
         }
     }
 
-    /// Writes what the socket takes now and returns how much that was; 0 where it is full.
+    /// Writes as many bytes as the socket accepts, and returns their number; 0 if it is full.
     func write(_ bytes: UnsafeRawBufferPointer) throws -> Int {
         let count = Foundation.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
         if count >= 0 { return count }
@@ -63,7 +63,7 @@ final class RawSocket {
         return 0
     }
 
-    /// Appends what has arrived to `buffer`. Returns false at the end of the stream; a reset is one, too.
+    /// Appends the received bytes to `buffer`. Returns false at the end of the stream, or after a reset.
     func read(into buffer: inout [UInt8]) throws -> Bool {
         try withUnsafeTemporaryAllocation(byteCount: 1 << 18, alignment: 16) { chunk in
             let count = recv(descriptor, chunk.baseAddress, chunk.count, 0)
@@ -73,7 +73,7 @@ final class RawSocket {
         }
     }
 
-    /// Waits until the socket is ready for one of `events`, which are `poll`'s.
+    /// Waits until the socket is ready for one of the `poll` events.
     func wait(for events: Int32, until deadline: ContinuousClock.Instant, _ what: () -> String) throws {
         while true {
             let left = deadline - ContinuousClock.now

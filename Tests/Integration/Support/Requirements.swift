@@ -14,8 +14,8 @@ enum Requirements {
     /// Whether strace is installed and may trace a child process.
     static let canTrace = succeeds("strace", ["-e", "trace=none", "-o", "/dev/null", "true"])
 
-    /// The launcher of a program that runs as that user. It may read what root may, as the programs under test can lie
-    /// in a folder of root's, and write what its user may.
+    /// Returns a launcher that runs a program as another user. The program may read all files, because the build folder
+    /// may be accessible only to root, but writes only as the user.
     static func asUser(_ uid: UInt32, group: UInt32? = nil) -> [String] {
         [
             "setpriv", "--reuid=\(uid)", "--regid=\(group ?? uid)", "--clear-groups",

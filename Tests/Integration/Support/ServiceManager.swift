@@ -2,10 +2,10 @@ import Foundation
 import NotifySystem
 import SystemPackage
 
-/// Stands in for systemd: the datagram socket that `NOTIFY_SOCKET` names.
+/// A replacement for systemd: the datagram socket in `NOTIFY_SOCKET`.
 final class ServiceManager: Sendable {
     let path: String
-    /// Every assignment received, in order: `READY=1`, `STATUS=…`.
+    /// All received assignments in order, such as `READY=1` and `STATUS=…`.
     let messages = Watched<[String]>([])
     private let descriptor: Int32
 
@@ -23,7 +23,7 @@ final class ServiceManager: Sendable {
             }
         }
         guard bound == 0 else { throw Errno.last }
-        // A daemon that runs as somebody else must reach it, too.
+        // A daemon of another user must be able to write to it.
         chmod(path, 0o666)
         Thread.detachNewThread { [descriptor, messages] in
             var buffer = [UInt8](repeating: 0, count: 4096)

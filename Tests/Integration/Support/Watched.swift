@@ -1,12 +1,12 @@
 import Dispatch
 import Synchronization
 
-/// A wait that lasted too long, and what was there instead.
+/// A wait that timed out, with the state at that time.
 struct TimedOut: Error, CustomStringConvertible {
     var description: String
 }
 
-/// State that other threads change, and that a test can wait for without polling.
+/// State that is changed by other threads, and can be awaited without polling.
 final class Watched<State: Sendable>: Sendable {
     private struct Content {
         var state: State

@@ -216,7 +216,7 @@ private struct Check<Center: ConformingCenter> {
                 center.end(handle)
                 isDone.signal()
             }
-            // Only where a lock is held does it take so long.
+            // The wait times out only if a lock is held.
             journal.note(isDone.wait(timeout: .now() + 300) == .success ? "free" : "locked")
         }
         #expect(try posting("a") == ["b", "free"])
