@@ -61,7 +61,7 @@ import Testing
     }
 }
 
-// MARK: - Shared ones
+// MARK: - Shared broadcasters
 
 extension BroadcasterTests {
     @Test func `a shared broadcaster is released with its center`() {

@@ -3,7 +3,7 @@ import NotifyCenter
 import TestSupport
 import Testing
 
-/// Where broadcasters and receivers are: everywhere, on an actor, or where they were made.
+/// Broadcasters and receivers that are sendable, isolated to an actor, or confined to an isolation domain.
 @Suite struct IsolationTests {
     private let journal = Journal()
 

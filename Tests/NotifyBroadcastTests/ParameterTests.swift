@@ -3,7 +3,7 @@ import NotifyBroadcast
 import TestSupport
 import Testing
 
-/// What is handed on, and under which names.
+/// Forwarding of parameters, with various labels, names and types.
 @Suite struct ParameterTests {
     private final class Taker: Parameters {
         let journal: Journal

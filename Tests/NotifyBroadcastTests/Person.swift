@@ -1,6 +1,6 @@
 import TestSupport
 
-/// Receives for two protocols that share a method.
+/// A receiver of two protocols that have a method in common.
 final class Person: UserEvents, ShopEvents {
     let name: String
     let journal: Journal

@@ -2,9 +2,9 @@ public import NotifyBroadcast
 import TestSupport
 import Testing
 
-// A broadcaster is where its protocol is, and seen by whoever sees that.
+// Broadcasters have the scope and the access level of their protocol.
 
-/// For all modules.
+/// A public protocol.
 @Broadcast(codable) public protocol PublicEvents: AnyObject, Sendable {
     func happened()
     @Optional func perhaps(_ number: Int)
@@ -25,15 +25,15 @@ import Testing
     @Optional func perhaps(_ number: Int)
 }
 
-/// For all modules, some day.
+/// A public protocol that is not available yet.
 @available(macOS 99, *) @Broadcast(codable) public protocol FutureEvents: AnyObject, Sendable {
     func happened()
     @Optional func perhaps(_ number: Int)
 }
 
-/// Has protocols inside.
+/// A type with nested protocols.
 public enum Space {
-    /// For all modules.
+    /// A nested public protocol.
     @Broadcast(codable) public protocol Events: AnyObject, Sendable {
         func happened()
         @Optional func perhaps(_ number: Int)

@@ -34,13 +34,13 @@ final class Screen: PlayerDelegate {
     }
 }
 
-/// Cannot be held weakly.
+/// A value type, which can't be held weakly.
 struct Value: PlayerDelegate {
     func didStart(_ track: String) {}
     func mayStop() throws -> Bool { true }
 }
 
-/// A delegate that passes each call on to others.
+/// A delegate that forwards each call to other delegates.
 final class PlayerDelegates: PlayerDelegate {
     let delegates = MulticastDelegate<any PlayerDelegate>()
 

@@ -14,7 +14,7 @@ public import NotifyBroadcast
     func changed(_ value: [String: [Int?]], then body: () -> Void)
 }
 
-/// Each way to combine, and each kind of requirement.
+/// All combination rules, and all kinds of requirements.
 @Broadcast protocol Questions: AnyObject, Sendable {
     @Combined(.collect) func titles() -> [String]
     @Combined(.first) func color(of item: Int) -> String?
@@ -54,13 +54,13 @@ public import NotifyBroadcast
     func didLoad() async
 }
 
-/// Bound to an actor, but for one method.
+/// Isolated to an actor, except for one method.
 @MainActor @Broadcast protocol WindowEvents: AnyObject, Sendable {
     func didTap(_ place: Int)
     nonisolated func didClose()
 }
 
-/// Bound to no actor, but for one method.
+/// Not isolated to an actor, except for one method.
 @Broadcast protocol MixedEvents: AnyObject, Sendable {
     func happened()
     @MainActor func showed(_ place: Int)
@@ -74,12 +74,12 @@ public import NotifyBroadcast
     func printed(_ pages: Int)
 }
 
-/// Actors can receive what is asynchronous.
+/// Asynchronous methods, which an actor can receive.
 @Broadcast protocol SlowEvents: AnyObject, Sendable {
     func happened(_ number: Int) async
 }
 
-/// Words of the language, and names that the broadcaster's own code uses.
+/// Keywords, and names that the generated code uses.
 @Broadcast(codable) protocol WordEvents: AnyObject, Sendable {
     func `default`(in: Int, `let`: Int, `inout`: Int, self: Int)
     func `init`(call: Int, name: Int, name_: Int, encoder: Int, decoder: Int)
@@ -98,7 +98,7 @@ public import NotifyBroadcast
             ])  // of it
 }
 
-/// Neither Sendable nor bound.
+/// Neither `Sendable` nor isolated to an actor.
 @Broadcast protocol LocalEvents: AnyObject {
     func happened() async
 }
@@ -109,7 +109,7 @@ public import NotifyBroadcast
     func closed() throws
 }
 
-/// A name for a type, and a label that occurs twice.
+/// A type alias, and a label that occurs twice.
 @Broadcast(codable) public protocol PlaceEvents: AnyObject, Sendable {
     typealias Place = [String: Int]
     func moved(to place: Place, to other: Place?)

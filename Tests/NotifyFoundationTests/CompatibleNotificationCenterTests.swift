@@ -4,7 +4,7 @@ import NotifyFoundation
 import TestSupport
 import Testing
 
-/// What the from-scratch notification center got wrong, and what Foundation documents.
+/// The documented behaviour of Foundation's center, and tests that faults of a from-scratch center do not occur.
 @Suite struct CompatibleNotificationCenterTests {
     private final class Thing: Sendable {}
 
@@ -158,7 +158,7 @@ import Testing
         func note(_ notification: Notification) { journal.note("plain \(notification.userInfo?["n"] ?? "-")") }
     }
 
-    /// Only what is not isolated may be called on the threads of posters.
+    /// An isolated observer, of which only nonisolated members may be called on the threads of posters.
     @MainActor private final class Isolated {
         nonisolated let journal: Journal
 
@@ -201,7 +201,7 @@ import Testing
             removal.value?()
             _ = center.addObserver(forName: name, object: nil, queue: nil) { _ in journal.note("added") }
         }
-        // Only ever handed to the center, which takes tokens on any thread.
+        // Safe: only passed to the center, which accepts tokens on any thread.
         nonisolated(unsafe) let removed = observe("removed", name)
         removal.value = { [center] in center.removeObserver(removed) }
         let last = center.addObserver(forName: name, object: nil, queue: nil) { [journal] _ in journal.note("last") }

@@ -4,12 +4,13 @@ import NotifyFoundation
 import TestSupport
 import Testing
 
-/// What Foundation documents of its notification queue. Each test runs the run loop of a thread of its own.
+/// The documented behaviour of Foundation's notification queue. Each test runs the run loop of a thread of its own.
 @Suite struct CompatibleNotificationQueueTests {
     private static let here = NSNotification.Name("here")
     private static let there = NSNotification.Name("there")
 
-    /// What is posted, on a thread that enqueues and then runs its run loop until nothing is left for it to do.
+    /// Returns the notifications that are posted on a thread that enqueues and then runs its run loop until no work is
+    /// left.
     private func posted(
         mode: RunLoop.Mode = .default,
         sourceLocation: SourceLocation = #_sourceLocation,
@@ -31,9 +32,9 @@ import Testing
         return journal.take()
     }
 
-    /// Runs the run loop until nothing is left for it to do.
+    /// Runs the run loop until no work is left.
     private func run(in mode: RunLoop.Mode) {
-        // It does not look whether anything is left before it has been woken once.
+        // The run loop checks for remaining work only after it has been woken once.
         RunLoop.current.add(Timer(fire: Date(), interval: 0, repeats: false) { _ in }, forMode: mode)
         while RunLoop.current.run(mode: mode, before: .distantFuture) {}
     }
@@ -79,7 +80,7 @@ import Testing
         #expect(notes == ["here 1", "other mode", "here -", "here 2", "default mode", "loop"])
     }
 
-    /// What is posted now for each of several lists of modes, where the run loop runs in a mode and where it does not run.
+    /// Enqueues for each of several lists of modes, both while the run loop runs in a mode and while it does not run.
     private func postedNow(
         _ enqueue: @escaping @Sendable (_ label: String, _ modes: [RunLoop.Mode]?) -> Void
     ) {
@@ -294,7 +295,7 @@ import Testing
     func `a run loop about to sleep posts new notifications`(style: CompatibleNotificationQueue.PostingStyle) {
         let notes = posted { queue, _ in
             nonisolated(unsafe) let queue = queue
-            // A loop that has nothing else to do runs this and sleeps.
+            // A run loop without other work runs this block and then sleeps.
             RunLoop.current.perform { queue.enqueue(Notification(name: Self.here), postingStyle: style) }
             while RunLoop.current.run(mode: .default, before: .distantFuture) {}
         }
@@ -352,7 +353,7 @@ import Testing
         #expect(notes.filter { $0.hasPrefix("here") } == ["here busy"])
     }
 
-    /// Does something as it goes.
+    /// Runs a closure when it is released.
     private final class AtEnd {
         private let body: () -> Void
 
@@ -365,7 +366,7 @@ import Testing
         }
     }
 
-    /// A value that does something whenever it is looked at. All are equal.
+    /// A value that runs a closure whenever it is compared or hashed. All are equal.
     private struct Busy: Hashable, CustomStringConvertible {
         private let body: () -> Void
 
@@ -388,7 +389,7 @@ import Testing
     @Test func `each thread has its own default queue`() {
         let queues = LateValue<[ObjectIdentifier]>()
         let done = DispatchSemaphore(value: 0)
-        // Kept, so that no other one can be made at its address.
+        // Retained, so that no other queue can be created at its address.
         let mine = CompatibleNotificationQueue.default
         Thread.detachNewThread {
             queues.value = [

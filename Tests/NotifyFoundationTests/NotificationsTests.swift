@@ -115,7 +115,8 @@ import Testing
         #expect(center.center.observationCount == 0)
     }
 
-    /// What waits is there at once: nothing else comes in between on the reader's actor.
+    /// A buffered notification is returned without suspension, so that no other task runs on the reader's actor
+    /// meanwhile.
     @Test @MainActor func `an iterator reads on its reader's actor`() async {
         var iterator = center.notifications(named: name).makeAsyncIterator()
         post(0..<1)

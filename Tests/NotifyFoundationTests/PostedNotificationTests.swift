@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    // MARK: There
+    // MARK: In the underlying center
 
     @Test func `observers of the underlying center get the name and the Sendable userInfo values`() throws {
         let token = try center.center.observe("name") { [journal] notification in
@@ -64,7 +64,7 @@ import Testing
         center.removeObserver(token)
     }
 
-    // MARK: And back
+    // MARK: From the underlying center
 
     @Test func `posts of the underlying center keep their object and payload`() throws {
         let token = observe(nil)

@@ -5,14 +5,14 @@ import NotifyFoundation
 import TestSupport
 import Testing
 
-/// Observers that run on an operation queue: they have run when `post` returns, and nobody waits for himself, also not
-/// through others whom a post waits for.
+/// Observers that run on an operation queue. They have run when `post` returns, and posts that wait for each other's
+/// queues do not deadlock.
 @Suite final class QueueObserverTests {
     private let center = CompatibleNotificationCenter()
     private let journal = Journal()
     private let name = NSNotification.Name("name")
 
-    /// Blocks that post hold the center.
+    /// Breaks the reference cycles of blocks that post and so retain the center.
     deinit {
         center.center.removeAllObservations()
     }
@@ -101,7 +101,7 @@ import Testing
         let (first, second) = (serialQueue(), serialQueue())
         let back = NSNotification.Name("back")
         let isOver = LateValue<Bool>()
-        // Not for blocking: there may be one thread for this and for the task.
+        // A stream and not a semaphore: there may be only one thread for this test and the task.
         let (posts, done) = AsyncStream<Void>.makeStream()
         observe(name, on: second) { [center] _ in
             Task {
@@ -145,7 +145,7 @@ import Testing
             poster.addOperation { center.post(name: name, object: nil) }
             poster.waitUntilAllOperationsAreFinished()
         }
-        // The queue itself lets go of its operation a little later.
+        // The queue releases its operation a little later.
         let deadline = Date(timeIntervalSinceNow: 300)
         while queue != nil && Date() < deadline { sched_yield() }
         #expect(queue == nil)
@@ -170,7 +170,7 @@ import Testing
         #expect(journal.take() == [])
     }
 
-    /// Tells when an operation has been added.
+    /// A queue that signals each added operation.
     private final class ReportingQueue: OperationQueue, @unchecked Sendable {
         let additions = DispatchSemaphore(value: 0)
 
@@ -184,7 +184,7 @@ import Testing
     func `a block removed while it waits for its queue is not called`(isRemovedBeneath: Bool) {
         let queue = ReportingQueue()
         queue.isSuspended = true
-        // Only ever handed to the center, which takes tokens on any thread.
+        // Safe: only passed to the center, which accepts tokens on any thread.
         nonisolated(unsafe) let token = center.addObserver(forName: name, object: nil, queue: queue) { [journal] _ in
             journal.note("called")
         }

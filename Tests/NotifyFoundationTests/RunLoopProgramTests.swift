@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Runs `RunLoopProgram`: the tests have no run loop of the main thread, nor the heap for themselves.
+/// Runs `RunLoopProgram`, because the test process does not run the main run loop and shares its heap between tests.
 @Suite struct RunLoopProgramTests {
     @Test(arguments: ["main", "thread"])
     func `ten thousand notifications wake the run loop and leak no memory`(thread: String) throws {
@@ -17,12 +17,12 @@ import Testing
         if ended.wait(timeout: .now() + 300) == .timedOut { kill(program.processIdentifier, SIGKILL) }
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         #expect(program.terminationStatus == 0)
-        // The heap grows in steps of 132 KiB. A timer for each of the last 9,000 times would be some megabytes.
+        // The heap grows in steps of 132 KiB. One timer for each of the last 9,000 uses would take several megabytes.
         let growth = try #require(Int(text.trimmingCharacters(in: .whitespacesAndNewlines)))
         #expect(growth < 300_000)
     }
 
-    /// Where the tests are, and so the program.
+    /// The folder of the test executable, which also contains the program.
     private static func folder() throws -> URL {
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         return URL(filePath: tests).deletingLastPathComponent()

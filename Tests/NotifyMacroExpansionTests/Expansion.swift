@@ -13,7 +13,7 @@ private let macros: [String: MacroSpec] = [
     "Topic": MacroSpec(type: MarkerMacro.self),
 ]
 
-/// Expands a source and compares what comes of it.
+/// Expands a source and compares the result, its diagnostics and its fix-its.
 func expect(
     _ source: String, expandsTo expanded: String, diagnostics: [DiagnosticSpec] = [], fixed: String? = nil,
     applying fixIts: [String]? = nil, at location: Testing.SourceLocation = #_sourceLocation
@@ -23,7 +23,7 @@ func expect(
         fixedSource: fixed, failureHandler: { Issue.record(Comment(rawValue: $0.message), sourceLocation: location) })
 }
 
-/// What is written beside a protocol, without what is the same for every one.
+/// Returns a source with its macros expanded.
 func expansion(of source: String) -> String {
     let file = Parser.parse(source: source)
     let context = BasicMacroExpansionContext(sourceFiles: [file: .init(moduleName: "M", fullFilePath: "M.swift")])
@@ -36,7 +36,7 @@ func expansion(of source: String) -> String {
     return expanded.description
 }
 
-/// Something the macro refuses: what it says, and what its fix-it makes of the source.
+/// A source that the macro rejects, with the expected diagnostic and the result of its fix-it.
 struct Refusal: CustomTestStringConvertible, Sendable {
     let source: String
     let message: String
@@ -54,7 +54,7 @@ struct Refusal: CustomTestStringConvertible, Sendable {
         self.fixed = fixed
     }
 
-    /// A protocol with one requirement, whose message is on line 2.
+    /// A protocol with one requirement, on line 2, which has the diagnostic.
     init(
         member: String, _ message: String, column: Int, codable: Bool = false, fix: String? = nil, fixed: String? = nil
     ) {
@@ -73,7 +73,7 @@ struct Refusal: CustomTestStringConvertible, Sendable {
             fixed: fixed, at: location)
     }
 
-    /// What is left of the source when nothing is made of its attributes.
+    /// Returns the source without macro attributes, as it is when they expand to nothing.
     static func withoutMacros(_ source: String) -> String {
         source.replacing(#/@(Broadcast|Combined|Optional|Topic)(\([^()]*(\([^()]*\)[^()]*)*\))?\s+/#, with: "")
     }

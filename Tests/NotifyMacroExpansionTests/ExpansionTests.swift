@@ -2,7 +2,7 @@ import SwiftDiagnostics
 import SwiftSyntaxMacrosGenericTestSupport
 import Testing
 
-/// What the macro writes.
+/// The expansion of the macro.
 @Suite struct ExpansionTests {
     @Test func `a public protocol expands to a public broadcaster`() {
         let source = """
@@ -125,7 +125,7 @@ import Testing
         #expect(expanded.contains(dispatch), "\(expanded)")
     }
 
-    /// Below `internal` members have the level of their type without saying so.
+    /// Members of less visible types than `package` have the access level of their type by default.
     @Test(arguments: [
         ("public ", "public "), ("package ", "package "), ("fileprivate ", ""), ("private ", ""), ("internal ", ""),
         ("", ""),

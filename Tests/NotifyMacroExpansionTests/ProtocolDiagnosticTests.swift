@@ -1,7 +1,7 @@
 import SwiftSyntaxMacrosGenericTestSupport
 import Testing
 
-/// What the macro says of protocols that cannot be broadcast.
+/// The diagnostics of protocols that can't be broadcast.
 @Suite struct ProtocolDiagnosticTests {
     private static let inherited = "a broadcast protocol can only inherit from 'AnyObject' and 'Sendable';"
 

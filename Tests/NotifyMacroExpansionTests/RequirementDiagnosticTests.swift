@@ -1,7 +1,7 @@
 import SwiftSyntaxMacrosGenericTestSupport
 import Testing
 
-/// What the macro says of requirements that cannot be broadcast.
+/// The diagnostics of requirements that can't be broadcast.
 @Suite struct RequirementDiagnosticTests {
     @Test(arguments: [
         Refusal(

@@ -1,8 +1,8 @@
 import Testing
 
-/// What the macro writes for each kind of requirement.
+/// The expansion of each kind of requirement.
 @Suite struct RequirementExpansionTests {
-    /// The lines of a member, four spaces in, as they stand in the broadcaster.
+    /// Checks the lines of a member, which are indented by four spaces in the broadcaster.
     private func expect(
         _ requirement: String, becomes member: String, at location: Testing.SourceLocation = #_sourceLocation
     ) {
@@ -11,7 +11,7 @@ import Testing
         #expect(expanded.contains("\n\(lines)\n"), "\(expanded)", sourceLocation: location)
     }
 
-    /// A method or accessor whose body is a loop over the receivers.
+    /// Returns a method or accessor whose body is a loop over the receivers.
     private func loop(_ head: String, _ body: String, of name: String = "f") -> String {
         "\(head) {\n    for receiver in receivers[PMethods.\(name)] {\n        \(body)\n    }\n}"
     }

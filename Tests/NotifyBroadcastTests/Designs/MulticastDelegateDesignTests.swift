@@ -3,12 +3,12 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What `MulticastDelegate<T>` had and has, and what was wrong with it.
+/// The features of a conventional `MulticastDelegate<T>`, and tests that its faults do not occur.
 @Suite struct MulticastDelegateDesignTests {
     private let journal = Journal()
     private let delegates = MulticastDelegate<any PlayerDelegate>()
 
-    // MARK: What it had
+    // MARK: Features
 
     @Test func `delegates are called in order of addition`() {
         let screens = ["a", "b", "c"].map { Screen($0, journal) }
@@ -94,7 +94,7 @@ import Testing
         #expect(try delegates.reduce(true) { try $0 && $1.mayStop() })
         for screen in screens { delegates += screen }
         #expect(try delegates.reduce(true) { try $0 && $1.mayStop() } == false)
-        // '&&' asks nobody after the one that said no.
+        // '&&' does not evaluate its second operand once a delegate has returned false.
         #expect(journal.take() == ["a: stop?", "b: stop?"])
         #expect(try delegates.map { try $0.mayStop() } == [true, false, true])
         #expect(delegates.contains { ($0 as? Screen)?.name == "c" })
@@ -115,7 +115,7 @@ import Testing
     }
 }
 
-/// Equal to every other.
+/// A class whose instances are all equal.
 private final class Twin: Hashable {
     static func == (one: Twin, other: Twin) -> Bool { true }
     func hash(into hasher: inout Hasher) {}
@@ -123,7 +123,7 @@ private final class Twin: Hashable {
 
 // MARK: - Fault: a struct passed as a delegate vanished at once
 
-/// What cannot be held weakly, also where its type does not show it.
+/// Values that can't be held weakly, including some whose static type does not show it.
 private enum Impostor: String, Codable, CaseIterable {
     case value, boxedValue, boxInBox, optionalObject, hashableBox, closure, type
 
@@ -190,11 +190,11 @@ private final class Free: Plain {
 }
 
 extension MulticastDelegateDesignTests {
-    /// A conformance that is bound to the main actor does not hold elsewhere, so the cast to the protocol fails there.
+    /// Outside the main actor, the cast to a protocol fails if the conformance is isolated to the main actor.
     @Test func `a delegate that can't be cast does not end the iteration`() async {
         let free = Free()
         let identity = ObjectIdentifier(free)
-        // Shared against the compiler's advice: that is the situation. Nothing is changed while the detached task runs.
+        // Shared unsafely on purpose, to reach this case. Nothing is mutated while the detached task runs.
         nonisolated(unsafe) let delegates = MulticastDelegate<any Plain>()
         let bound = await MainActor.run {
             let bound = Bound()
@@ -251,7 +251,7 @@ extension MulticastDelegateDesignTests {
             }
         }
         #expect(journal.take().count == 2 * 2 * rounds)
-        // Nothing is left of those that came and went, and order is as it was.
+        // All delegates added by the threads have been removed, and the order of the others is unchanged.
         #expect(delegates.map { ($0 as? Screen)?.name } == ["a", "b"])
         #expect(delegates.count == 2)
     }

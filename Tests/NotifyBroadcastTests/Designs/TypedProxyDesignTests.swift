@@ -4,12 +4,12 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What a typed proxy had, and what was wrong with it.
+/// The features of a typed proxy, and tests that its faults do not occur.
 @Suite struct TypedProxyDesignTests {
     private let journal = Journal()
     private let events = UserEventsBroadcaster()
 
-    // MARK: What it had
+    // MARK: Features
 
     @Test func `a post is a method call that every receiver gets in order of registration`() {
         let people = ["a", "b", "c"].map { Person($0, journal) }

@@ -11,7 +11,7 @@ import Testing
     private let other = Event()
     private let calls = AsyncStream<String>.makeStream()
 
-    /// The next calls, sorted: their order is not defined.
+    /// Returns the next calls, sorted because their order is not defined.
     private func nextCalls(_ count: Int) async -> [String] {
         var notes: [String] = []
         var iterator = calls.stream.makeAsyncIterator()
@@ -21,7 +21,7 @@ import Testing
 
     @Test func `each call of an observer runs in its own task`() async {
         let gates = AsyncStream<Void>.makeStream()
-        // The first call goes on until the second has begun.
+        // The first call does not return before the second has begun.
         let token = center.addObserver(of: Event.self, for: .didEnd) { [calls] message in
             if message.seconds == 1 {
                 for await _ in gates.stream { break }

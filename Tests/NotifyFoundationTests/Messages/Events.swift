@@ -1,7 +1,7 @@
 import Foundation
 import NotifyFoundation
 
-// The messages that the tests post, written as for Foundation: `NotificationCenter` is the typealias of the article.
+// The messages that the tests post, declared as for Foundation: `NotificationCenter` is the type alias of the article.
 
 final class Event: Sendable {}
 

@@ -4,7 +4,7 @@ import NotifyFoundation
 import TestSupport
 import Testing
 
-/// Messages and notifications of one name: each reaches the observers of the other kind.
+/// Messages and notifications of the same name, which reach each other's observers.
 @Suite @MainActor struct MessageNotificationTests {
     private let center = NotificationCenter()
     private let journal = Journal()
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    // MARK: - A message is posted
+    // MARK: - Posted messages
 
     @Test func `observers of notifications get the notification made by the message`() {
         observeNotifications(EventDidMove.name)
@@ -64,7 +64,7 @@ import Testing
         withExtendedLifetime(token) {}
     }
 
-    /// Another type of the same name.
+    /// Another type of message with the same name.
     private struct Move: NotificationCenter.MainActorMessage {
         typealias Subject = Event
         static var name: Notification.Name { EventDidMove.name }
@@ -96,7 +96,7 @@ import Testing
         #expect(journal.take() == [])
     }
 
-    // MARK: - A notification is posted
+    // MARK: - Posted notifications
 
     @Test func `observers of messages get the message made of the notification`() {
         let tokens = [
@@ -135,7 +135,7 @@ import Testing
         await onThreads(1) { [center, event] _ in
             for row in 1...2 { center.post(name: EventDidMove.name, object: event, userInfo: ["row": row]) }
         }
-        // What comes after these calls in the main actor's queue.
+        // This task runs on the main actor after the calls.
         await Task.detached { @MainActor in }.value
         #expect(journal.take() == ["row 1", "row 2"])
         withExtendedLifetime(token) {}
@@ -148,7 +148,7 @@ import Testing
             center.post(name: EventDidMove.name, object: event, userInfo: ["row": 1])
             isPosted.signal()
         }
-        // Occupies the main actor.
+        // Blocks the main actor, so that the call stays pending.
         #expect(isPosted.wait(timeout: .now() + 300) == .success)
         center.removeObserver(token)
         await Task.detached { @MainActor in }.value

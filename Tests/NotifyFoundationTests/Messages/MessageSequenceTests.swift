@@ -51,7 +51,7 @@ import Testing
             read.continuation.finish()
         }
         var readings = read.stream.makeAsyncIterator()
-        // The reader may not have begun to observe.
+        // Posts repeatedly, because the reader may not observe yet.
         var number = 0
         let poster = Task {
             while !Task.isCancelled {
