@@ -103,7 +103,7 @@ extension IntegrationTests {
             defer { for name in mark { unlink("/dev/shm/" + name) } }
             #expect(try await run.stop() == .status(0))
             let errors = try await run.process.standardError.wait("the end of the log") { $0.isAtEnd ? $0.text : nil }
-            expectText(errors, "could not be closed in order")
+            expectText(errors, "could not be closed cleanly")
             expectText(errors, "notice notifyd: stopped")
         }
     }
