@@ -4,7 +4,8 @@ import Testing
 
 @testable import NotifyClient
 
-/// The acknowledgement state against sets: a daemon with other members, lost frames, redeliveries in any order, and resets.
+/// The acknowledgement state against sets: a daemon with other members, lost frames, redeliveries in any order, and
+/// resets.
 @Suite struct AcknowledgementModelTests {
     private struct Model {
         static let window = 16
@@ -68,7 +69,8 @@ import Testing
             _ = state.acknowledge(sequence, epoch: state.epoch)
         }
 
-        /// Each sequence in a range was handed over on this attachment and acknowledged, so that the daemon loses nothing.
+        /// Each sequence in a range was handed over on this attachment and acknowledged, so that the daemon loses
+        /// nothing.
         private mutating func send(reaches: Bool) {
             for range in state.takePending() {
                 for sequence in range.first...range.last {

@@ -112,7 +112,8 @@ import Testing
         let seen = try await one.drain()
         #expect(seen.sequences == [1, 2])
         #expect(seen.gaps.map(\.reason) == [.recreated])
-        // The consumer finishes with a message that it got before: that says nothing about the delivery after the reset.
+        // The consumer finishes with a message that it got before: that says nothing about the delivery after the
+        // reset.
         earlier.acknowledge(1)
         #expect(try acknowledged(harness).isEmpty)
         try harness.acknowledge(one, 2)

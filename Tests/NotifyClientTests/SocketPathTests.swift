@@ -60,7 +60,8 @@ import Testing
             let own = (path as NSString).deletingLastPathComponent
             try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: own)
             #expect(try search([:], folder).path(explicit: nil) == path)
-            // Seen by another user, the folder belongs to somebody else. Root's is trusted by all, so this needs another.
+            // Seen by another user, the folder belongs to somebody else. Root's is trusted by all, so this needs
+            // another.
             if getuid() == 0 { try #require(chown(own, 12345, 0) == 0) }
             let other = getuid() == 0 ? getuid() : getuid() + 1
             try FileManager.default.moveItem(atPath: own, toPath: "\(folder)/notifyd-\(other)x")

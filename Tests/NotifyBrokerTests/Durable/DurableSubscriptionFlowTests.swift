@@ -191,7 +191,8 @@ struct DurableSubscriptionFlowTests {
         }
     }
 
-    /// A larger window left more ranges than a smaller one may add: what is handed over can be acknowledged all the same.
+    /// A larger window left more ranges than a smaller one may add: what is handed over can be acknowledged all the
+    /// same.
     @Test func `ranges of an earlier attachment do not block the next one`() throws {
         let left = (1...2000).map { SequenceRange(first: UInt64($0) * 2 + 11, last: UInt64($0) * 2 + 11) }
         var durable = DurableSubscription.attachedForTest(seenThrough: 10_000, acknowledged: left, window: 4)

@@ -9,8 +9,8 @@ extension FakeDaemon {
         var payload: String
     }
 
-    /// Runs a test with a client whose first subscription is sent a gap of `gap` messages, if any, then `deliveries` with
-    /// the sequences that follow.
+    /// Runs a test with a client whose first subscription is sent a gap of `gap` messages, if any, then `deliveries`
+    /// with the sequences that follow.
     ///
     /// - Returns: The sequences that were acknowledged.
     @discardableResult

@@ -10,8 +10,8 @@ import WireTestSupport
 
 /// The daemon's side of the wire, spoken by the test itself: it sees every frame and says what it likes.
 ///
-/// Greetings, pings and detachings are answered at once and without the test's doing, on the event loop: the client gives
-/// up waiting for those, and a test's task may have to wait long for its turn.
+/// Greetings, pings and detachings are answered at once and without the test's doing, on the event loop: the client
+/// gives up waiting for those, and a test's task may have to wait long for its turn.
 final class FakeDaemon: Sendable {
     let path: String
     private let folder: String
