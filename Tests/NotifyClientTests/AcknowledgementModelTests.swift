@@ -4,8 +4,8 @@ import Testing
 
 @testable import NotifyClient
 
-/// The acknowledgement state against sets: a daemon with other members, lost frames, redeliveries in any order, and
-/// resets.
+/// Compares the acknowledgement state with sets. The daemon has other members, loses frames, redelivers in any order,
+/// and resets.
 @Suite struct AcknowledgementModelTests {
     private struct Model {
         static let window = 16
@@ -15,9 +15,9 @@ import Testing
         var generation: UInt64 = 1
         /// The highest sequence posted.
         var posted: UInt64 = 0
-        /// Messages that are not done with in the daemon.
+        /// The unfinished messages in the daemon.
         var log: Set<UInt64> = []
-        /// Of those, handed over to this client on this attachment.
+        /// Those that were delivered to this client in this attachment.
         var handedOver: Set<UInt64> = []
         /// Delivered to the consumer and not acknowledged.
         var outstanding: Set<UInt64> = []
@@ -39,14 +39,14 @@ import Testing
             }
         }
 
-        /// A new message goes to this client, or first to another member.
+        /// Posts a message that is delivered to this client, or to another member first.
         private mutating func postAndMaybeDeliver() {
             posted += UInt64.random(in: 1...3, using: &random)
             log.insert(posted)
             if Bool.random(using: &random) { deliver(posted) }
         }
 
-        /// What this client was handed before, or what another member failed to process.
+        /// Redelivers a message that was delivered to this client before, or that another member did not acknowledge.
         private mutating func deliverAgain() {
             guard let sequence = log.sorted().randomElement(using: &random) else { return }
             deliver(sequence)
@@ -69,8 +69,8 @@ import Testing
             _ = state.acknowledge(sequence, epoch: state.epoch)
         }
 
-        /// Each sequence in a range was handed over on this attachment and acknowledged, so that the daemon loses
-        /// nothing.
+        /// Sends ranges. Each sequence in them must have been delivered in this attachment and acknowledged, or the
+        /// daemon would lose messages.
         private mutating func send(reaches: Bool) {
             for range in state.takePending() {
                 for sequence in range.first...range.last {
@@ -100,7 +100,7 @@ import Testing
             #expect(state.attached(cursor: cursor, generation: generation, isResumed: true) == false)
         }
 
-        /// The cursor goes back to the beginning of what is kept.
+        /// Moves the cursor back to the first retained message.
         private mutating func reset() {
             let kept = posted > 40 ? posted - 40 : 1
             log.formUnion(acknowledged.filter { $0 >= kept })

@@ -11,7 +11,7 @@ import Testing
         return state
     }
 
-    /// A state in its second attachment.
+    /// Returns a state in its second attachment.
     private func reattached(
         _ state: AcknowledgementState, cursor: UInt64 = 0, generation: UInt64 = 1
     ) -> AcknowledgementState {
@@ -41,7 +41,7 @@ import Testing
         var state = attached([3, 7, 20])
         for sequence: UInt64 in [3, 7, 20] { _ = state.acknowledge(sequence, epoch: 0) }
         #expect(state.takePending() == ranges((3, 3), (7, 7), (20, 20)))
-        // The missing ones may have gone to another member of the group, and come here when that one fails.
+        // The missing messages may have been delivered to another member, and are redelivered here if that one fails.
         #expect(state.delivered(5) == .new)
         #expect(state.takePending() == [])
         #expect(state.acknowledge(5, epoch: 0) == true)
@@ -56,7 +56,7 @@ import Testing
         #expect(state.takePending() == ranges((2, 2), (4, 4)))
     }
 
-    // MARK: Every state of a message × every event
+    // MARK: Every state of a message with every event
 
     enum MessageState: CaseIterable {
         case unknown, belowOthers, outstanding, acknowledged, acknowledgedAndSent
@@ -64,7 +64,7 @@ import Testing
             closed
     }
 
-    /// A state in which message 5 is in the given one; 1 and 9 surround it where a message was handed over.
+    /// Returns a state in which message 5 has the given state, between messages 1 and 9 if it was delivered.
     private func state(_ message: MessageState) -> AcknowledgementState {
         switch message {
         case .unknown: return attached([1])
@@ -110,7 +110,7 @@ import Testing
             case .acknowledged, .acknowledgedAndSent, .carriedOverAcknowledged, .sentBeforeReconnect: .acknowledged
             }
         #expect(state.delivered(5) == expected)
-        // A second delivery changes nothing.
+        // A repeated delivery does not change the state.
         #expect(state.delivered(5) == (expected == .new ? .duplicate : expected))
         #expect(state.takePending() == (expected == .acknowledged ? ranges((5, 5)) : []))
     }
@@ -200,7 +200,7 @@ import Testing
     @Test func `beyond the limit the lowest acknowledgements are forgotten`() {
         let count = UInt64(AcknowledgementState.maximumUnconfirmedRanges)
         var state = attached()
-        // Every other sequence, so that no two join.
+        // Every other sequence, so that no two ranges join.
         for number in 0...count {
             #expect(state.delivered(2 * number + 2) == .new)
             _ = state.acknowledge(2 * number + 2, epoch: 0)

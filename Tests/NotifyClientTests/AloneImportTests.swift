@@ -1,8 +1,8 @@
-// Nothing but the client: what a program needs no other import for.
+// NotifyClient is the only import: a program needs no other.
 import NotifyClient
 import Testing
 
-/// The interface of a program that imports NotifyClient alone, with member import visibility, in every isolation.
+/// Uses the interface from a program that imports only NotifyClient, with member import visibility, in every isolation.
 @Suite(.timeLimit(.minutes(10))) struct AloneImportTests {
     private static let deliveries: [FakeDaemon.Delivery] = [
         .init(name: "orders.created", payload: "1"), .init(name: "orders.paid", payload: "2"),
@@ -55,7 +55,7 @@ import Testing
         #expect(await actor.lines == ["gap", "orders.created", "orders.paid"])
     }
 
-    /// Not Sendable: only the isolation it was made in may use it.
+    /// Not `Sendable`, so only its own isolation may use it.
     private final class Log {
         var lines: [String] = []
     }

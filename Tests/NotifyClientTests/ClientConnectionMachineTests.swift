@@ -2,7 +2,7 @@ import Testing
 
 @testable import NotifyClient
 
-/// Every state meets every event, also those that come late or twice.
+/// Every state with every event, also late and repeated ones.
 @Suite struct ClientConnectionMachineTests {
     enum StateName: CaseIterable {
         case idle, connecting, greeting, ready, leaving, waiting, draining, closingToRetry, closingToStop, stopped
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// Brings the event, and says what the machine answers.
+    /// Applies the event, and returns a description of the result.
     @discardableResult
     private func apply(_ event: Event, to machine: inout ClientConnectionMachine, now: Duration) -> String {
         switch event {
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    /// What each state answers, in the order of `Event.allCases`, at 100 seconds: every deadline has passed then.
+    /// The results of each state, in the order of `Event.allCases`, at 100 seconds, when every deadline has passed.
     private static let answers: [StateName: [String]] = [
         .idle: ["connect", "close", "none", "none", "-", "-", "none", "-", "none", "none", "end", "none"],
         .connecting: [
@@ -119,7 +119,7 @@ import Testing
     func `stopping always ends`(state: StateName) throws {
         var machine = machine(in: state)
         _ = machine.stop(deadline: Self.settings.closingTimeout)
-        // Whatever the channel does, or does not do before the deadline:
+        // The channel may report events or none before the deadline.
         _ = machine.timeReached(.seconds(1000))
         _ = machine.disconnected(nil, now: .seconds(1000), jitter: 0)
         #expect(machine.stopped != nil)

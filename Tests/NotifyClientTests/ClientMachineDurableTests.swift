@@ -112,8 +112,7 @@ import Testing
         let seen = try await one.drain()
         #expect(seen.sequences == [1, 2])
         #expect(seen.gaps.map(\.reason) == [.recreated])
-        // The consumer finishes with a message that it got before: that says nothing about the delivery after the
-        // reset.
+        // An acknowledgement of a delivery before the reset does not apply to the delivery after it.
         earlier.acknowledge(1)
         #expect(try acknowledged(harness).isEmpty)
         try harness.acknowledge(one, 2)
@@ -129,7 +128,7 @@ import Testing
         #expect(try harness.read().isEmpty)
         harness.receive { $0.writeRun(first.number, [1]) }
         #expect(try await first.drain().sequences == [1])
-        // Another name is another subscription, and so is the same one after it was left.
+        // Another name is another subscription, and so is the same name after it was detached.
         _ = try harness.subscribed([">"], .durable("e"))
         _ = harness.leave(first)
         _ = try harness.read()
@@ -149,7 +148,7 @@ import Testing
         let one = try harness.subscribed([">"], durable())
         harness.receive { $0.writeRun(one.number, [1, 3]) }
         try harness.acknowledge(one, 1, 3)
-        // Message 2 went to another member first, and is on its way here before the acknowledgements arrive there.
+        // Message 2 was delivered to another member first, and is delivered here before the acknowledgements arrive.
         #expect(try acknowledged(harness) == [.init(first: 1, last: 1), .init(first: 3, last: 3)])
         harness.receive { $0.writeRun(one.number, [2], isRedelivery: true) }
         #expect(try await one.drain().sequences == [1, 3, 2])
@@ -245,7 +244,7 @@ import Testing
         try harness.acknowledge(one, 1, 2)
         try harness.reconnect()
         #expect(try harness.acceptSubscriptions(after: 0, isResumed: true).map(\.credit) == [0])
-        // One is lent to see the first repeat, passed on to see the second, and then not returned.
+        // One credit is lent for the first repetition, passed on for the second, and then not returned.
         var frames = try harness.read()
         #expect(frames.map(\.kind) == [.credit])
         harness.receive { $0.writeRun(one.number, [1], isRedelivery: true) }

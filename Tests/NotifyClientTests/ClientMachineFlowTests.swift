@@ -21,7 +21,7 @@ import Testing
         return taken.sequences
     }
 
-    // MARK: Holding back
+    // MARK: Back-pressure
 
     @Test func `a full buffer pauses reading until it is half empty`() async throws {
         let harness = try MachineHarness.ready()

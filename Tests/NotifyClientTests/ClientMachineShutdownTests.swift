@@ -13,7 +13,7 @@ import Testing
         return (Outcome(slot: service), Outcome(slot: end))
     }
 
-    /// Whether a slot was answered, without waiting for it. The first answer counts, so asking once settles it.
+    /// The outcome of a slot, read without waiting. The first answer counts, so reading it answers an open slot.
     private struct Outcome {
         let slot: ReplySlot<Void>
         var isAnswered: Bool { !slot.answer(.success(())) }

@@ -11,7 +11,7 @@ import Testing
         var kind: NotifyClient.SubscriptionKind { self == .volatile ? .volatile() : .durable("d") }
     }
 
-    /// What a consumer sees: sequences, negative for messages of a snapshot, and 0 for a gap.
+    /// Returns what a consumer receives: sequences, negative ones for messages of a snapshot, and 0 for a gap.
     private func taken(_ subscription: MachineHarness.Subscribed) async throws -> [Int] {
         subscription.buffer.put(.end(nil))
         var seen: [Int] = []

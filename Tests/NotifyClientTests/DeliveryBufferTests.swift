@@ -104,7 +104,7 @@ import Testing
             return try await buffer.next()
         }
         #expect(try await early.value.isEmpty)
-        // The next consumer is not disturbed.
+        // The next consumer is not affected.
         buffer.put(.batch(batch([1])))
         #expect(try await buffer.next().sequences == [1])
     }

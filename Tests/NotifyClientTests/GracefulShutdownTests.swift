@@ -5,7 +5,7 @@ import Testing
 
 @testable import NotifyClient
 
-/// A client and a service that consumes one of its subscriptions, in a real service group.
+/// A client, and a service that consumes one of its subscriptions, in a service group.
 @Suite(.timeLimit(.minutes(10))) struct GracefulShutdownTests {
     enum Order: CaseIterable { case clientFirst, consumerFirst }
     enum Form: CaseIterable { case scoped, batches, closure, withoutLeaving }
@@ -72,7 +72,7 @@ import Testing
             connection.send { $0.writeRun(number, [1]) }
             #expect(try await seen.next() == "1")
             connection.send { $0.writeRun(number, [2, 3]) }
-            // The pong comes behind the deliveries.
+            // The pong arrives after the deliveries.
             try await client.ping()
             try await connection.expectPing()
 

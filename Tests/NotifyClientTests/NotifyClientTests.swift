@@ -7,7 +7,7 @@ import Testing
 
 @testable import NotifyClient
 
-/// The client over a real socket, with the test for a daemon.
+/// The client over a real socket. The test acts as the daemon.
 @Suite(.timeLimit(.minutes(10))) struct NotifyClientTests {
     @Test func `a post arrives with all its parts, and its receipt is returned`() async throws {
         try await FakeDaemon.run { daemon in
@@ -365,7 +365,7 @@ import Testing
                     return connection
                 }()
                 let subscription = try await client.subscribe(to: [">"], as: .volatile(bufferedMessages: 100))
-                // The receipt comes after 20 MB that the consumer does not take.
+                // The receipt follows 20 MB of messages that the consumer does not take.
                 try await client.post("a.b")
                 let connection = try await served
                 var iterator = subscription.makeAsyncIterator()
@@ -399,7 +399,7 @@ import Testing
                             for sequence in start..<start + 100 { buffer.writeDelivery(sequence, payload: payload) }
                         }
                     }
-                    // Sent, and left, while nothing is read from the connection.
+                    // Sent, and the subscription was detached, while the client did not read from the connection.
                     #expect(try await connection.expectPost().text == "held back")
                     try await connection.expectDetach()
                 }()
@@ -434,7 +434,7 @@ import Testing
                 let connection = try await accepted
                 try await connection.acceptSubscription()
                 _ = try await subscribing.value
-                // Nobody holds the subscription from here on.
+                // The client does not hold the subscription from here on.
                 try await connection.expectDetach()
             }
         }

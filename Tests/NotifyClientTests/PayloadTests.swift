@@ -4,13 +4,13 @@ import Testing
 
 @testable import NotifyClient
 
-/// What a payload can be made of, and what can be made of a payload.
+/// The types that a payload can be created from and converted to.
 @Suite(.timeLimit(.minutes(10))) struct PayloadTests {
     private struct Order: Codable, Equatable {
         var number: Int
     }
 
-    /// Sends with a client, and gives the payloads that arrived.
+    /// Sends with a client, and returns the payloads that arrived.
     private func arrivals(
         _ count: Int, of sending: (NotifyClient) async throws -> Void
     ) async throws -> [[UInt8]] {

@@ -14,7 +14,7 @@ import Testing
         try await body(folder)
     }
 
-    /// Makes a socket and returns its path.
+    /// Creates a socket, and returns its path.
     private func makeSocket(_ path: String, mode: Int = 0o700) throws -> String {
         let folder = (path as NSString).deletingLastPathComponent
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -60,8 +60,8 @@ import Testing
             let own = (path as NSString).deletingLastPathComponent
             try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: own)
             #expect(try search([:], folder).path(explicit: nil) == path)
-            // Seen by another user, the folder belongs to somebody else. Root's is trusted by all, so this needs
-            // another.
+            // The search is for a user who does not own the folder. Folders of root are trusted, so as root the owner
+            // changes first.
             if getuid() == 0 { try #require(chown(own, 12345, 0) == 0) }
             let other = getuid() == 0 ? getuid() : getuid() + 1
             try FileManager.default.moveItem(atPath: own, toPath: "\(folder)/notifyd-\(other)x")

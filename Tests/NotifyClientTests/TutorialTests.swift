@@ -6,8 +6,8 @@ import TestSupport
 import Testing
 import UnixSignals
 
-/// The code of the first tutorial, compiled as it is used: most of it within `withNotifyClient`. A test compares it
-/// with what the article shows.
+/// The code of the first tutorial, compiled as it is printed, most of it within `withNotifyClient`. A test compares it
+/// with the article.
 @Suite struct TutorialTests {
     private func bill(_ order: Order) async throws {}
 

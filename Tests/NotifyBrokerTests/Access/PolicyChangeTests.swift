@@ -6,10 +6,10 @@ import Testing
 
 @testable import NotifyBroker
 
-/// A policy that replaces another: nothing that was decided before is used again.
+/// The replacement of a policy: decisions made before it are not reused.
 ///
-/// The rules are the default's under every generation, so what may be received changes here with the identity that a
-/// subscription was attached with, and what is counted is that decisions are made anew.
+/// Every generation has the default rules. So the tests change the identity that a subscription is attached with to
+/// change which messages it may receive, and count decisions to show that they are made again.
 struct PolicyChangeTests {
     @Test func `a policy change invalidates resolutions`() {
         let host = TestHost()
@@ -76,7 +76,7 @@ struct PolicyChangeTests {
         #expect(client.takeMessages().count == 3)
     }
 
-    /// What a durable subscription of another user's names does not receive, it passes for good.
+    /// A durable subscription skips messages under another user's names permanently.
     @Test func `a durable subscription passes stored messages that it may not receive`() {
         for ringBytes in [0, 1 << 20] {
             var configuration = BrokerConfiguration()

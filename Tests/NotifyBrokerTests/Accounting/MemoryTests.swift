@@ -6,7 +6,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// What clients can make the daemon hold is charged, and bounded.
+/// Memory that the daemon holds for clients is charged and bounded.
 struct MemoryTests {
     private func configuration(memory: Int) -> BrokerConfiguration {
         var configuration = BrokerConfiguration()
@@ -69,7 +69,7 @@ struct MemoryTests {
         #expect(ledger.readLimit(of: 2) == 256 << 10, "others are not concerned")
     }
 
-    // MARK: Subscribers that are stopped
+    // MARK: Subscribers that do not read
 
     @Test func `a stopped durable subscriber costs less than a megabyte`() {
         let host = TestHost()
@@ -94,7 +94,7 @@ struct MemoryTests {
         let (poster, stopped) = (host.connect(uid: 1), host.connect(uid: 2))
         stopped.subscribe(1, ["a"])
         host.run()
-        // One write is taken, and then waits.
+        // The socket accepts one write, and then blocks.
         stopped.room = 1
         poster.post("a", payload: [UInt8](repeating: 1, count: 100_000), .volatile)
         host.run()
@@ -110,7 +110,7 @@ struct MemoryTests {
         let (poster, slow) = (host.connect(uid: 1), host.connect(uid: 2))
         slow.subscribe(1, ["a"])
         host.run()
-        // Whenever the socket has room, it is filled again at once.
+        // The socket is filled again whenever it has room.
         for _ in 0..<20 {
             slow.room = 50_000
             slow.send(StatisticsRequest(request: slow.nextRequest()))
@@ -187,12 +187,12 @@ struct MemoryTests {
         #expect(!errors.isEmpty)
         #expect(errors.allSatisfy { $0.message.contains("limits.memory_bytes is 2097152") && !$0.isFatal })
         #expect(host.core.broker.ledger.totalBytes < 1 << 20)
-        // Others have room.
+        // Other users have room.
         let other = host.connect(uid: 5)
         other.subscribe(1, ["a.*"])
         host.run()
         #expect(other.takeErrors() == [])
-        // What is given back can be had again.
+        // Released resources are available again.
         host.closed(client)
         let next = host.connect()
         next.subscribe(1, ["a.*"])

@@ -4,9 +4,9 @@ import NotifyLog
 import NotifyWire
 import Testing
 
-/// Windows, credit, acknowledgements and where durable messages are read from.
+/// Windows, credit, acknowledgements, and the sources of durable messages.
 struct DurableFlowTests {
-    /// A subscriber to `a` under the name inbox, with what came so far taken.
+    /// Returns a client that is subscribed to `a` under the durable name `inbox`, without unread frames.
     private func subscriber(
         _ host: TestHost, window: UInt32 = 0, credit: UInt32 = Subscribe.unlimitedCredit
     ) -> Client {
@@ -99,7 +99,7 @@ struct DurableFlowTests {
         #expect((host.store.subscription(named: "inbox")?.progress.cursor ?? 0) >= sequence)
     }
 
-    /// The loop must not be woken again and again while the store is at work on another batch.
+    /// The event loop must not be woken repeatedly while the store works on another batch.
     @Test func `no deadline is set while a batch is in flight`() {
         let host = TestHost()
         let client = subscriber(host)

@@ -5,7 +5,7 @@ import NotifyLog
 import NotifyWire
 import Testing
 
-/// Creating, attaching, taking over, leaving, removing.
+/// Creating, attaching, taking over, detaching and removing durable subscriptions.
 struct DurableHoldTests {
     private func code(_ code: ErrorCode) -> [UInt16] { [code.rawValue] }
 
@@ -231,7 +231,7 @@ struct DurableHoldTests {
             ])
     }
 
-    // MARK: Leaving
+    // MARK: Detaching
 
     @Test func `detaching is confirmed once its acknowledgements are committed`() {
         let host = TestHost()
@@ -334,7 +334,7 @@ struct DurableHoldTests {
         #expect(host.store.subscriptions.keys.sorted() == [DurableID(2)], "under an id of its own")
     }
 
-    /// Progress that went along with a removal that failed is still to be persisted.
+    /// Progress whose batch failed together with a removal must still be persisted.
     @Test func `progress committed with a failed removal is persisted later`() {
         let host = TestHost()
         let client = host.connect()

@@ -5,7 +5,7 @@ import NotifyWire
 import Testing
 import WireTestSupport
 
-/// What one client asks must cost the daemon, and so everybody else, no more than that client could have sent.
+/// The cost of a client's requests to the daemon, and so to other clients, is bounded by the bytes that it sends.
 struct HostileClientTests {
     @Test func `listing resumes as its answers are read`() throws {
         var configuration = BrokerConfiguration()
@@ -72,7 +72,7 @@ struct HostileClientTests {
         let posters = (0..<100).map { _ in host.connect() }
         posters[0].post("a", .stored)
         host.tick()
-        // The store does nothing from here on.
+        // From here on, the store completes no request.
         for poster in posters[1...] { poster.post("a", payload: [UInt8](repeating: 0, count: 500), .stored) }
         for _ in 0..<3 { host.tick() }
         let refused = posters.flatMap { $0.takeErrors() }

@@ -164,7 +164,7 @@ struct OverflowTests {
         #expect(received.contains { if case .gap = $0 { true } else { false } })
     }
 
-    // MARK: Held back
+    // MARK: Back-pressure
 
     @Test func `reading from a connection pauses while its answers are unread`() {
         let host = host { $0.answerBytesPerConnection = 1000 }

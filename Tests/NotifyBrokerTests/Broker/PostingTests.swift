@@ -158,7 +158,7 @@ struct PostingTests {
         #expect(!client.isClosed)
     }
 
-    /// What a name reaches may be known already; what is wrong with the rest of a post is seen all the same.
+    /// The resolution of the name may be cached. The other parts of a post must be checked nevertheless.
     @Test func `posts under a resolved name are validated fully`() {
         let host = TestHost()
         let (root, client) = (host.connect(uid: 0), host.connect(uid: 1000))

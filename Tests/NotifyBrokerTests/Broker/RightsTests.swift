@@ -4,7 +4,7 @@ import NotifyLog
 import NotifyWire
 import Testing
 
-/// `notifyd.` is the daemon's own; `user.<uid>.` belongs to that user and to root, on every path.
+/// Names under `notifyd.` are reserved for the daemon; names under `user.<uid>.` belong to that user and to root.
 struct RightsTests {
     @Test(
         arguments: [
@@ -39,7 +39,7 @@ struct RightsTests {
         #expect(host.counter("durable_subscriptions") == (isAllowed ? 1 : 0))
     }
 
-    /// Live, from the ring and from pages.
+    /// For live messages, and for messages from the ring and from pages.
     @Test func `wildcards do not match names of other users`() {
         for ring in [0, 1 << 20] {
             var configuration = BrokerConfiguration()

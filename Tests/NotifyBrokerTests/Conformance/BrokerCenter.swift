@@ -5,9 +5,9 @@ import NotifyWire
 import TestSupport
 import Testing
 
-/// The broker as a center: each observation is a subscription of a client of its own, and one more client posts.
+/// The broker as a center: each observation is a subscription of a separate client, and one more client posts.
 ///
-/// The order in which connections are written to is unspecified: observers are called in the order of their
+/// The broker writes to connections in an unspecified order, so observers are called in the order of their
 /// subscriptions.
 final class BrokerCenter: ConformingCenter {
     typealias Body = @Sendable (String, String?) -> Void
@@ -32,7 +32,7 @@ final class BrokerCenter: ConformingCenter {
 
     init(isDurable: Bool) { self.isDurable = isDurable }
 
-    /// What the broker's own center holds.
+    /// The number of registrations in the broker.
     var observationCount: Int { state.withLock { $0.host.registrationCount } }
 
     func observe(_ patterns: [NamePattern], object: String?, priority: Int32, using body: @escaping Body) -> Int {
@@ -91,6 +91,6 @@ final class BrokerCenter: ConformingCenter {
         for (body, message) in calls { body(message.name, message.object.isEmpty ? nil : message.object) }
     }
 
-    /// A subscription without a name is volatile.
+    /// An empty name makes the subscription volatile.
     private func durableName(_ number: Int) -> String { isDurable ? "subscription-\(number)" : "" }
 }

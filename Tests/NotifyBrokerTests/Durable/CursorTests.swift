@@ -4,7 +4,7 @@ import Testing
 
 @testable import NotifyBroker
 
-/// Several members share one cursor.
+/// One cursor that is shared by several members.
 struct CursorTests {
     private let one = MemberID(rawValue: 1)
     private let two = MemberID(rawValue: 2)

@@ -3,7 +3,7 @@ import NotifyLog
 import NotifyWire
 import Testing
 
-/// Handing over, acknowledging, coming again.
+/// Delivery, acknowledgement and redelivery.
 struct DurableSubscriptionFlowTests {
     private func ranges(_ ranges: ClosedRange<UInt64>...) -> [SequenceRange] {
         ranges.map { SequenceRange(first: $0.lowerBound, last: $0.upperBound) }
@@ -60,7 +60,7 @@ struct DurableSubscriptionFlowTests {
         #expect(durable.progress.cursor == sequence - 1)
     }
 
-    // MARK: Acknowledging
+    // MARK: Acknowledgements
 
     @Test func `the cursor follows messages acknowledged in order`() throws {
         var durable = DurableSubscription.attachedForTest(window: 10)
@@ -110,7 +110,7 @@ struct DurableSubscriptionFlowTests {
         #expect(durable.room == 3)
     }
 
-    // MARK: Coming again
+    // MARK: Redelivery
 
     @Test func `unacknowledged messages are redelivered and marked`() throws {
         var durable = DurableSubscription.attachedForTest()
@@ -160,7 +160,7 @@ struct DurableSubscriptionFlowTests {
         #expect(durable.progress.cursor == 11)
     }
 
-    /// The log refuses ranges that overlap: a start with such would fail.
+    /// The log refuses overlapping ranges: a later start would fail with them.
     @Test func `persisted ranges ascend, disjoint, above the cursor`() throws {
         for isFirstOpen in [false, true] {
             var durable = DurableSubscription.attachedForTest(
@@ -191,8 +191,8 @@ struct DurableSubscriptionFlowTests {
         }
     }
 
-    /// A larger window left more ranges than a smaller one may add: what is handed over can be acknowledged all the
-    /// same.
+    /// An attachment with a larger window may leave more ranges than the current one may add. Delivered messages can be
+    /// acknowledged nevertheless.
     @Test func `ranges of an earlier attachment do not block the next one`() throws {
         let left = (1...2000).map { SequenceRange(first: UInt64($0) * 2 + 11, last: UInt64($0) * 2 + 11) }
         var durable = DurableSubscription.attachedForTest(seenThrough: 10_000, acknowledged: left, window: 4)

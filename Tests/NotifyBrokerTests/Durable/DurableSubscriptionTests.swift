@@ -4,7 +4,7 @@ import NotifyLog
 import NotifyWire
 import Testing
 
-/// Holding, leaving, taking over, removing: every state and every event.
+/// Attaching, detaching, taking over and removing: every state with every event.
 struct DurableSubscriptionTests {
     @Test func `a free subscription can be attached`() {
         let durable = DurableSubscription.make()
@@ -110,7 +110,7 @@ struct DurableSubscriptionTests {
     }
 }
 
-/// The states that a durable subscription can be in, each with cursor 10.
+/// The states of a durable subscription, each with cursor 10.
 enum DurableState: CaseIterable {
     case detached, attaching, attached, removing
 
@@ -143,7 +143,7 @@ extension IdentityID {
 }
 
 extension ConnectionID {
-    /// Not the one of `Attachment.test`.
+    /// Another connection than that of `Attachment.test`.
     static let another = ConnectionID(index: 1, generation: 0)
 }
 
@@ -166,7 +166,7 @@ extension DurableSubscription {
             owner: .test)
     }
 
-    /// One whose attachment is committed.
+    /// A subscription whose attachment is committed.
     static func attachedForTest(
         cursor: UInt64 = 10, seenThrough: UInt64 = 10, acknowledged: [SequenceRange] = [], window: Int = 4,
         credit: UInt32 = Subscribe.unlimitedCredit

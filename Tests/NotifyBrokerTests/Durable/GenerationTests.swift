@@ -6,7 +6,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// The generation by which clients tell whether what they remember of deliveries still holds.
+/// The generation, which tells clients whether their record of deliveries is still valid.
 struct GenerationTests {
     private func attach(_ host: TestHost) -> (client: Client, generation: UInt64?) {
         let client = host.connect()

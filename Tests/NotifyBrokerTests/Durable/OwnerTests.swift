@@ -5,7 +5,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// The identity that the log keeps with a durable subscription.
+/// The identity that the log stores with a durable subscription.
 struct OwnerTests {
     private func attach(_ host: TestHost, groups: [UInt32], instance: InstanceID = .one) -> Client {
         let client = host.connect(groups: groups, instance: instance)
@@ -13,7 +13,7 @@ struct OwnerTests {
         return client
     }
 
-    /// The groups that the log has, and those that the broker decides with.
+    /// Returns the groups in the log, and those that the broker uses for decisions.
     private func groups(_ host: TestHost) -> [[UInt32]?] {
         let inMemory = host.durable("inbox").map { host.core.broker.access.identity($0.owner).groups }
         return [host.store.subscription(named: "inbox")?.owner.groups, inMemory]

@@ -11,7 +11,7 @@ struct BlockWriterTests {
         }
     }
 
-    /// Buffers are reused in turn; one that is still referenced must not change.
+    /// Buffers are reused in turn. A buffer that is still referenced must not change.
     @Test func `a cut buffer does not change`() {
         var writer = BlockWriter()
         var held: [(sequence: UInt64, bytes: ByteBuffer)] = []
@@ -19,7 +19,7 @@ struct BlockWriterTests {
             append(sequence, to: &writer, size: 100)
             let bytes = writer.seal()
             #expect(writer.buffer.readableBytes == 0)
-            // Some are let go of at once, some are kept.
+            // Some buffers are released immediately, and some are kept.
             if sequence % 3 != 0 { held.append((sequence, bytes)) }
         }
         for (sequence, bytes) in held {

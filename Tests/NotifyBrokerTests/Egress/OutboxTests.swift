@@ -6,7 +6,7 @@ import NotifyWire
 import Testing
 
 struct OutboxTests {
-    /// Frames of volatile messages in one source, as a tick's writer would leave them.
+    /// A source with frames of volatile messages, as written in one tick.
     private struct Source {
         var buffer = ByteBuffer()
 
@@ -29,7 +29,7 @@ struct OutboxTests {
         received.compactMap { if case .message(let message) = $0 { message.sequence } else { nil } }
     }
 
-    /// Messages that lie back to back in source 2, for subscription 9.
+    /// Adjacent messages in source 2, for subscription 9.
     private static func run(_ places: [(start: Int, end: Int)], isRedelivery: Bool) -> OpenRun {
         let destination = OpenRun.Destination(
             connection: ConnectionSlot(0), subscription: 9, isRedelivery: isRedelivery)
@@ -48,7 +48,7 @@ struct OutboxTests {
         outbox.appendOwn { Pong(request: request).write(to: &$0) }
     }
 
-    /// One tick with one volatile message for each sequence.
+    /// Writes one volatile message for each sequence, in one tick.
     private static func tick(_ outbox: inout Outbox, _ sequences: [UInt64], name: String = "a", size: Int = 0) {
         var source = Source()
         for sequence in sequences {
@@ -161,7 +161,7 @@ struct OutboxTests {
             outboxes[index].settle(isBlocked: false, in: blocks)
         }
         #expect(blocks.byteCount == source.buffer.storageCapacity)
-        // The host takes it, and its socket does not.
+        // The host takes the bytes, and its socket does not accept them.
         _ = outboxes[0].next()
         outboxes[0].settle(isBlocked: true, in: blocks)
         #expect(outboxes[0].droppableBytes == 0)
@@ -257,7 +257,7 @@ struct OutboxTests {
         #expect(outbox.waitingBytes == 0)
     }
 
-    /// No message may come after the answer that its subscription has ended.
+    /// No message may follow the answer that its subscription has ended.
     @Test func `keeping the latest moves no message past an answer`() {
         var outbox = Outbox()
         Self.tick(&outbox, [1, 2], name: "a")
@@ -310,6 +310,6 @@ extension Received {
 }
 
 extension Outbox {
-    /// Charged for everything that stayed behind.
+    /// The charged bytes of all messages and answers that were not taken.
     fileprivate var waitingBytes: Int { droppableBytes + reliableBytes }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NotifyBroker
 
-/// Every state and every event.
+/// Every state with every event.
 struct LogReaderTests {
     enum State: CaseIterable {
         case behind, paging, live

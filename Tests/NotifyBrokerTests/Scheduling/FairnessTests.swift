@@ -5,13 +5,13 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// Load from some clients delays others by no more than a few turns of the loop.
+/// The load of some clients delays others by a few turns of the event loop at most.
 struct FairnessTests {
     private func frames(_ count: Int, _ frame: (UInt64) -> [UInt8]) -> [UInt8] {
         (1...UInt64(count)).flatMap(frame)
     }
 
-    /// How many turns pass before the client's ping is answered.
+    /// Returns the number of turns until the client's ping is answered.
     private func turnsUntilPong(_ client: Client, _ host: TestHost) -> Int {
         client.ping()
         for turn in 1...1_000 {
@@ -72,7 +72,7 @@ struct FairnessTests {
         let part = postFrame(
             1, name: Array("a".utf8), payload: [UInt8](repeating: 0, count: 500_000), .volatile, receipt: false)
         for client in slow { client.send(Array(part.dropLast())) }
-        // What waits of the busy connection counts, too.
+        // The pending bytes of the busy connection are charged as well.
         #expect(slow.map { host.isClosing($0) } == [false, true, true, true])
     }
 
@@ -94,7 +94,7 @@ struct FairnessTests {
         attacker.detach(1)
         for number in 0..<100 { poster.post("\(start).n\(number)", .stored) }
         host.run()
-        // Whatever was resolved is resolved again: all combinations of two tokens match each of the names.
+        // Cached names are resolved again. All combinations of two tokens match each of the names.
         for number in 0..<16 as Range<UInt32> {
             let patterns = (0..<64 as Range<UInt32>).map { low in
                 (0..<10).map { (number << 6 | low) >> $0 & 1 == 0 ? "a" : "*" }.joined(separator: ".") + ".*"
@@ -143,7 +143,7 @@ struct FairnessTests {
     @Test func `patterns that match the same name are refused before they cost time`() throws {
         let host = TestHost()
         let (attacker, innocent) = (host.connect(uid: 1000), host.connect(uid: 2000))
-        // All combinations of two tokens in 14 places match a name of a's.
+        // All combinations of two tokens at 14 positions match one name of tokens `a`.
         for number in 0..<256 as Range<UInt32> {
             let patterns = (0..<64 as Range<UInt32>).map { low in
                 (0..<14).map { (number << 6 | low) >> $0 & 1 == 0 ? "a" : "*" }.joined(separator: ".")
@@ -203,7 +203,7 @@ struct FairnessTests {
 }
 
 extension TestHost {
-    /// The units of work that processing what is sent takes.
+    /// Returns the units of work for processing the frames that `send` sends.
     fileprivate func work(of client: Client, _ send: () -> Void) -> Int {
         let before = core.broker.scheduler.spent
         send()

@@ -53,7 +53,7 @@ struct ReferenceModel {
         }
     }
 
-    /// Checks that nothing was missed, once all is quiet.
+    /// Checks that no message is missing, after all work is done.
     mutating func checkComplete(_ store: FakeStore) {
         for record in store.subscriptions.values {
             let begin = store.firstCursors[record.id] ?? 0
@@ -67,7 +67,7 @@ struct ReferenceModel {
     }
 }
 
-/// What a subscription selects, within the rights of its user under the default policy.
+/// The messages that a subscription selects, within the rights of its user under the default policy.
 struct Selection {
     var filter: SubscriptionFilter
     var uid: UInt32

@@ -4,44 +4,44 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// A client that checks everything it is given against what it knows.
+/// A client that checks every frame against its record of earlier ones.
 final class SimulatedClient {
-    /// A durable subscription that it holds, as far as it knows.
+    /// A durable subscription that the client holds according to its record.
     struct Hold {
         var id: DurableID
         var filter: Selection
         var window: Int
         var creditLeft: UInt64?
         var last: UInt64
-        /// Delivered and not acknowledged.
+        /// Delivered messages that are not acknowledged.
         var open: [UInt64] = []
     }
 
-    /// A subscription that was asked for.
+    /// A requested subscription.
     struct Wish {
         var number: UInt32
         var filter: Selection
-        /// What is asked of a durable one; the id is the broker's.
+        /// The parameters of a durable subscription, with the broker's id.
         var durable: (id: DurableID, window: Int, credit: UInt32)?
     }
 
     let client: Client
     let uid: UInt32
     let overflow: OverflowPolicy
-    /// Volatile subscriptions that the broker has taken in, and those that were confirmed.
+    /// Volatile subscriptions that the broker has accepted, and those that it has confirmed.
     var taken: [UInt32: Selection] = [:]
     private var confirmed: [UInt32: Selection] = [:]
-    /// Asked for, by request.
+    /// Requested subscriptions, by request.
     var asked: [UInt64: Wish] = [:]
     var holds: [UInt32: Hold] = [:]
-    /// Posts that wait for an answer, by request: sequence, and whether they are for the log.
+    /// Posts without an answer, by request: sequence, number of subscribers, and durability.
     var unanswered: [UInt64: (sequence: UInt64, subscribers: UInt32, durability: Durability)] = [:]
-    /// Volatile messages that it must be given or told of, in order.
+    /// Volatile messages that must be delivered or reported in a gap, in order.
     var expected: [UInt64] = []
     private var nextExpected = 0
     private var lastVolatile: UInt64 = 0
     private var missedCount: UInt64 = 0
-    /// Told of in gaps since the last message, where those stand in place.
+    /// The number of messages reported in gaps: since the last message if the oldest are dropped, otherwise in total.
     private var gapCount: UInt64 = 0
     private(set) var isClosing = false
 
@@ -51,7 +51,9 @@ final class SimulatedClient {
         self.overflow = overflow
     }
 
-    /// Reads what came. `isHeld` says whether the broker still takes this client for the holder of a subscription.
+    /// Reads the received frames.
+    ///
+    /// - Parameter isHeld: Whether the broker considers this client the holder of a subscription.
     func read(
         _ model: inout ReferenceModel, _ store: FakeStore, _ happened: inout Simulation.Happened,
         isHeld: (UInt32) -> Bool
@@ -117,7 +119,7 @@ final class SimulatedClient {
         }
     }
 
-    /// Everything that was sent has come: what is missing must have been told.
+    /// Checks that all volatile messages were delivered or reported, after everything sent has been read.
     func checkVolatileIsComplete(_ model: inout ReferenceModel) {
         let missing = missedCount + UInt64(expected.count - nextExpected)
         let told = overflow == .dropOldest ? gapCount + missedCount : gapCount
@@ -138,7 +140,7 @@ final class SimulatedClient {
         if sequence <= hold.last { model.fail("\(sequence) after \(hold.last) in one attachment") }
         if !model.matches(sequence, hold.filter) { model.fail("\(sequence) does not match \(hold.filter)") }
         if sequence > model.reportedThrough { model.fail("\(sequence) is handed over before its commit") }
-        // What was on its way when the hold ended may come after another holder had it.
+        // Messages sent before the client lost the subscription may arrive after another client has held it.
         if !message.isRedelivery, isHeld(message.subscription), model.delivered[hold.id]?.contains(sequence) ?? false {
             model.fail("\(sequence) was handed over before, and is not marked as a repeat")
         }
@@ -165,10 +167,10 @@ final class SimulatedClient {
         }
     }
 
-    /// Acknowledges through the connection, and records it in the model.
+    /// Acknowledges in the broker, and records it in the model.
     func acknowledge(_ number: UInt32, _ ranges: [ClosedRange<UInt64>], _ model: inout ReferenceModel) {
         guard var hold = holds[number] else { return }
-        // An acknowledgement acts only on what this client was handed.
+        // An acknowledgement applies only to messages delivered to this client.
         model.acknowledged[hold.id, default: []].formUnion(
             hold.open.filter { sequence in ranges.contains { $0.contains(sequence) } })
         hold.open.removeAll { sequence in ranges.contains { $0.contains(sequence) } }
@@ -220,7 +222,7 @@ final class SimulatedClient {
     private func readError(_ error: ErrorFrame, _ model: inout ReferenceModel) {
         unanswered[error.request] = nil
         asked[error.request] = nil
-        // Taken over, or left without the log knowing it yet.
+        // Taken over, or detached before the log recorded it.
         if error.subscription != 0 { holds[error.subscription] = nil }
         if error.code == ErrorCode.notDelivered.rawValue { model.fail("refused: \(error.message)") }
         if error.isFatal, error.code != ErrorCode.tooSlow.rawValue { model.fail("fatal: \(error.message)") }

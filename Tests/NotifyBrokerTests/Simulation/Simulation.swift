@@ -5,7 +5,7 @@ import NotifyLog
 import NotifyWire
 import TestSupport
 
-/// A broker among clients, a store and a clock that all do what chance says, with every limit small.
+/// A broker with clients, a store and a clock that act randomly, and with small limits.
 final class Simulation {
     private static let names = ["a.x", "a.y", "b.x", "b.y.z", "user.1000.q", "user.2000.q"]
     private static let objects = ["", "", "o", "p"]
@@ -24,7 +24,7 @@ final class Simulation {
     private var nextSubscription: UInt32 = 1
     private var nextPost: UInt64 = 1
     private let instances: [InstanceID]
-    /// Done by the store, and not told to the broker yet.
+    /// Completed requests of the store that have not been reported to the broker.
     private var outcomes: [FakeStore.Outcome] = []
     private(set) var trace: [String] = []
     private(set) var happened = Happened()
@@ -52,7 +52,7 @@ final class Simulation {
         return configuration
     }
 
-    /// How often what is to be tried did happen.
+    /// The number of occurrences of each situation that the simulation must cover.
     struct Happened {
         var crashes = 0
         var stops = 0
@@ -83,7 +83,7 @@ final class Simulation {
 
     // MARK: Running
 
-    /// Goes `steps` steps, then lets everything come to rest. Stops at the first violation.
+    /// Runs `steps` steps, then completes all work. Stops at the first violation.
     func run(steps: Int) {
         for _ in 0..<steps {
             step()
@@ -136,7 +136,7 @@ final class Simulation {
 
     private func any(_ isWanted: (SimulatedClient) -> Bool = { _ in true }) -> SimulatedClient? {
         clients.filter {
-            // What a connection that is held back sends is processed later.
+            // The requests of a paused connection are processed later.
             $0.client.isRead && !$0.client.isClosed && !host.isClosing($0.client)
                 && host.connection($0.client).pauses.isEmpty && isWanted($0)
         }
@@ -195,7 +195,7 @@ final class Simulation {
         let post = ReferenceModel.Posted(name: Array(name.utf8), object: Array(object.utf8), number: number)
         let before = host.lastSequence
         let wantsReceipt = random.chance(60)
-        // The broker takes it at once, so that what it reaches is known from who was subscribed just before.
+        // The broker accepts the post immediately, so the subscriptions before it determine its recipients.
         let request = client.client.nextRequest()
         let reached = clients.map { other in
             other.client.isClosed || host.isClosing(other.client)
@@ -296,7 +296,7 @@ final class Simulation {
         case 0: ranges = [0...(hold.open.randomElement(using: &random) ?? 0)]
         case 1: ranges = hold.open.shuffled(using: &random).prefix(3).map { $0...$0 }
         case 2:
-            // Sequences that were never handed over, or to an earlier attachment, do not count.
+            // Sequences that were not delivered in this attachment are ignored.
             guard let last = hold.open.randomElement(using: &random) else { return }
             ranges = [UInt64.random(in: 0...last, using: &random)...last]
         default:
@@ -370,7 +370,7 @@ final class Simulation {
         model.check(store)
     }
 
-    /// Stops in order and starts again.
+    /// Stops the broker cleanly and starts it again.
     private func stop() {
         note("stop")
         happened.stops += 1
@@ -394,9 +394,10 @@ final class Simulation {
         start()
     }
 
-    // MARK: Rest
+    // MARK: Completion
 
-    /// Every socket takes what comes, the store works, everything is acknowledged: all must be delivered.
+    /// Completes all work: every socket accepts its output, the store completes its requests, and every message is
+    /// acknowledged. Then all messages must have been delivered.
     private func settleDown() {
         note("settle down")
         for client in clients { client.client.makeRoom() }
@@ -455,7 +456,7 @@ final class Simulation {
         model.fail("nothing comes to rest")
     }
 
-    /// All leave: whatever was charged to anybody must have been given back.
+    /// Disconnects all clients. All charges must have been released.
     private func leave() {
         note("leave")
         for client in clients {

@@ -1,13 +1,13 @@
 import Glibc
 import Testing
 
-/// Broker, store, sockets and clients under chance: what is promised must hold whatever happens.
+/// Random runs of broker, store, sockets and clients. The guarantees must hold in every run.
 struct SimulationTests {
     private static let stepsPerSeed = 600
 
-    /// How many seeds a slow machine tries beyond that, until everything that is to be tried has happened.
+    /// The number of seeds after which the search ends, even if not every situation has occurred.
     private static let enoughSeeds: UInt64 = 100
-    /// How long new seeds are tried; `SIMULATION_SECONDS` for longer searches.
+    /// The time in seconds for new seeds. Set `SIMULATION_SECONDS` for longer searches.
     private static let seconds = getenv("SIMULATION_SECONDS").flatMap { Int(String(cString: $0)) } ?? 10
 
     @Test func `random operations keep the broker's guarantees`() {
@@ -25,7 +25,7 @@ struct SimulationTests {
         #expect(happened.isEverything, "something that is to be tried never happened: \(happened)")
     }
 
-    /// Seeds that showed something once.
+    /// Seeds that have found defects.
     @Test(arguments: [682_662_232, 2_820_438_955])
     func `seeds of earlier failures pass`(_ seed: UInt64) {
         var happened = Simulation.Happened()

@@ -69,7 +69,7 @@ struct SubscriberTests {
             }
         }
         #expect(refused > 800)
-        // Removing what was refused takes up to 176 for each, with 11 nodes; looking at all nodes would take 40,000.
+        // Removing a refused subscription costs up to 176 units, with 11 nodes. Visiting all nodes would cost 40,000.
         let needed = subscriptions.work - work
         #expect(needed < refused * 200)
     }
@@ -94,13 +94,13 @@ struct SubscriberTests {
         #expect(reached.count == 1)
         let needed = subscriptions.work - work
         #expect(needed <= 1_000)
-        // Another user is not concerned, and patterns that exclude each other are not limited.
+        // Another user is not affected, and patterns that exclude each other are not limited.
         var other: UInt64?
         for number in 0..<2000 as Range<Int> {
             let filter = SubscriptionFilter(patterns: [try NamePattern("device.\(number).*.state")])
             _ = try subscriptions.addVolatile(filter, to: ConnectionSlot(2), registration: &other, uid: 2)
         }
-        // What was removed makes room.
+        // A removal makes room.
         subscriptions.remove(try #require(registration), uid: 1)
         registration = nil
         _ = try subscriptions.addVolatile(

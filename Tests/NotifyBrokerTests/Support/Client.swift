@@ -3,17 +3,17 @@ import NIOCore
 import NotifyWire
 import WireTestSupport
 
-/// A peer: what it sends, how much its socket takes, and what came out of it.
+/// A client: the frames that it sends, the room in its socket, and the frames that it received.
 final class Client: OutputSink {
     let id: ConnectionID
     private unowned let host: TestHost
     private var reader = OutputReader()
     private(set) var inbox: [Received] = []
-    /// Bytes that its socket still takes. One write may go over it, as with a real one.
+    /// The number of bytes that the socket still accepts. One write may exceed it, as with a real socket.
     var room = Int.max
     var isClosed = false
     private(set) var isRead = true
-    /// What was sent and not used up yet.
+    /// Sent bytes that the broker has not consumed.
     private var unread: [UInt8] = []
     private var lastRequest: UInt64 = 0
 
@@ -32,23 +32,23 @@ final class Client: OutputSink {
         inbox += reader.read(bytes)
     }
 
-    /// Takes what came since it was last taken.
+    /// Returns the frames received since the last call.
     func take() -> [Received] {
         defer { inbox = [] }
         return inbox
     }
 
-    /// Takes what came, as messages; whatever else came is lost.
+    /// Returns the messages received since the last call. Other frames are dropped.
     func takeMessages() -> [ReceivedMessage] {
         take().compactMap { if case .message(let message) = $0 { message } else { nil } }
     }
 
-    /// Takes what came, as errors; whatever else came is lost.
+    /// Returns the errors received since the last call. Other frames are dropped.
     func takeErrors() -> [ErrorFrame] {
         take().compactMap { if case .error(let error) = $0 { error } else { nil } }
     }
 
-    /// The socket takes more bytes from now on.
+    /// Makes the socket accept more bytes.
     func makeRoom(_ bytes: Int = .max) {
         room = bytes
         host.connectionWritable(self)
@@ -70,7 +70,7 @@ final class Client: OutputSink {
         unread.removeFirst(host.received(unread, from: id))
     }
 
-    /// It is its turn to have the rest of what it sent processed.
+    /// Processes the rest of the sent bytes. Called when the scheduler selects this client.
     func continueSending() {
         unread.removeFirst(host.received(unread, from: id))
     }
@@ -141,6 +141,6 @@ final class Client: OutputSink {
 }
 
 extension InstanceID {
-    /// Another one each time.
+    /// Returns a new random id.
     static func next() -> InstanceID { .random() }
 }

@@ -7,7 +7,7 @@ func stamp(_ sequence: UInt64) -> Stamp {
     Stamp(sequence: sequence, timeMicroseconds: 0, uid: 0, gid: 0, pid: 0)
 }
 
-/// One deliver frame.
+/// Returns one deliver frame.
 func deliverFrame(_ sequence: UInt64, name: String = "a", object: String = "", size: Int = 0) -> ByteBuffer {
     var buffer = ByteBuffer()
     withParts(name: name, object: object, payload: Array(repeating: 7, count: size)) {
@@ -16,7 +16,7 @@ func deliverFrame(_ sequence: UInt64, name: String = "a", object: String = "", s
     return buffer
 }
 
-/// A block of the log with a message for each sequence.
+/// Returns a block of the log with one message for each sequence.
 func logBlock(_ sequences: [UInt64], name: String = "a", size: Int = 0) -> LogBlock {
     var block = LogBlock()
     for sequence in sequences {

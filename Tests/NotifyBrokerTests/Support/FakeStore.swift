@@ -3,8 +3,8 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// A log in memory with the store's contract: one thing after another, and outcomes in that order. It acts only when
-/// told to, fails when told to, and notes where the broker breaks what the log relies on.
+/// A log in memory with the contract of the store: requests complete one at a time, in order. It works only when a test
+/// calls it, fails on request, and records violations of the contract by the broker.
 final class FakeStore {
     struct Message {
         var sequence: UInt64
@@ -23,7 +23,7 @@ final class FakeStore {
         case page(Page)
     }
 
-    /// What would be on disk.
+    /// The messages on disk.
     private(set) var messages: [Message] = []
     private(set) var subscriptions: [DurableID: DurableRecord] = [:]
     private(set) var mark: UInt64 = 1
@@ -34,9 +34,9 @@ final class FakeStore {
     private(set) var statistics = StoreStatistics()
     private(set) var batches: [CommitBatch] = []
     private(set) var violations: [String] = []
-    /// Every message up to here was flushed.
+    /// The highest sequence that was flushed.
     private(set) var syncedThrough: UInt64 = 0
-    /// Where each subscription began.
+    /// The initial cursor of each subscription.
     private(set) var firstCursors: [DurableID: UInt64] = [:]
     var pageRows = 1000
     var pageBytes = 256 << 10
@@ -45,9 +45,9 @@ final class FakeStore {
 
     func subscription(named name: String) -> DurableRecord? { subscriptions.values.first { $0.name == name } }
 
-    // MARK: Starts and stops
+    // MARK: Opening and closing
 
-    /// Opens the log anew, after a crash or, where `close` came before, a clean stop.
+    /// Opens the log again, after a crash, or after a clean stop if `close` was called.
     func recovered() -> RecoveredLog {
         jobs = []
         defer { cleanNextSequence = nil }
@@ -62,14 +62,14 @@ final class FakeStore {
         mark = max(mark, nextSequence)
     }
 
-    // MARK: Work
+    // MARK: Requests
 
     func add(_ job: Job) {
         if case .commit(let batch) = job { batches.append(batch) }
         jobs.append(job)
     }
 
-    /// Does the oldest job, or fails at it.
+    /// Completes the oldest request, or fails it.
     func perform(failingWith failure: StorageFailure? = nil) -> Outcome? {
         switch jobs.isEmpty ? nil : jobs.removeFirst() {
         case .commit(let batch):

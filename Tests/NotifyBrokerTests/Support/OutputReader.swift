@@ -2,7 +2,7 @@ import NIOCore
 import Testing
 import WireTestSupport
 
-/// Reads what the broker wrote to a connection, which are complete frames, and records what violates the protocol.
+/// Reads the complete frames that the broker wrote to a connection, and records violations of the protocol.
 struct OutputReader {
     private var reader = ReceivedReader()
 

@@ -12,19 +12,19 @@ final class TestHost: BrokerHost {
     let store: FakeStore
     private(set) var now: BrokerTime
     private(set) var clients: [ConnectionID: Client] = [:]
-    /// What health changes reported, in order.
+    /// The reported changes of storage health, in order.
     private(set) var healthChanges: [String?] = []
     private(set) var isDrained = false
-    /// What was reported for the log.
+    /// The events that were reported for logging.
     var events: [BrokerEvent] = []
-    /// The broker asked for another tick.
+    /// Whether the broker requested another tick.
     private(set) var wantsTick = false
-    /// Sequences below this may have become visible.
+    /// The sequence below which sequences may have become visible.
     private(set) var usedBelow: UInt64 = 0
-    /// Called from within each flush.
+    /// Called during each flush.
     var onFlush: (ConnectionID) -> Void = { _ in }
 
-    /// Starts a broker over what the store holds, and has it reserve its first sequences.
+    /// Starts a broker with the content of the store, and reserves its first sequences.
     init(
         _ configuration: BrokerConfiguration = BrokerConfiguration(), policy: AccessPolicy = AccessPolicy(),
         store: FakeStore = FakeStore(), at start: Duration = .zero, isReady: Bool = true
@@ -69,7 +69,7 @@ final class TestHost: BrokerHost {
 
     func flushed(_ client: Client) { onFlush(client.id) }
 
-    /// The peer is gone.
+    /// Closes the client's connection.
     func closed(_ client: Client) {
         client.isClosed = true
         clients[client.id] = nil
@@ -86,7 +86,7 @@ final class TestHost: BrokerHost {
         if !store.violations.isEmpty { Issue.record("\(store.violations)") }
     }
 
-    /// Ticks, and lets the store work, until there is nothing left to do.
+    /// Alternates ticks and requests of the store until there is no more work.
     func run() {
         for _ in 0..<100_000 {
             tick()
@@ -96,7 +96,7 @@ final class TestHost: BrokerHost {
         Issue.record("the broker does not come to rest")
     }
 
-    /// Ticks until the broker asks for no more, with the store at rest.
+    /// Runs ticks until the broker requests no more. The store does nothing.
     func runTicks() {
         for _ in 0..<10_000 {
             tick()
@@ -105,7 +105,7 @@ final class TestHost: BrokerHost {
         Issue.record("the broker does not come to rest")
     }
 
-    /// Lets the store do its oldest job, and reports the outcome. Returns false where it has none.
+    /// Completes the oldest request of the store and reports the outcome. Returns false if there is none.
     @discardableResult
     func work(failingWith failure: StorageFailure? = nil) -> Bool {
         guard let outcome = store.perform(failingWith: failure) else { return false }
@@ -120,7 +120,7 @@ final class TestHost: BrokerHost {
         }
     }
 
-    /// Time goes by, and the broker is woken at its deadline.
+    /// Advances the time, and wakes the broker at its deadlines.
     func advance(_ duration: Duration) {
         now.monotonic += duration
         now.wallMicroseconds += UInt64(duration / .microseconds(1))
@@ -137,7 +137,7 @@ final class TestHost: BrokerHost {
 
     func continueReceiving(_ id: ConnectionID) { clients[id]?.continueSending() }
 
-    // `advance` asks the broker itself.
+    // `advance` uses the broker's own deadline.
     func wake(at deadline: Duration) {}
 
     func perform(_ action: BrokerAction) {
@@ -180,12 +180,13 @@ final class TestHost: BrokerHost {
     func amount(of resource: Ledger.Resource, _ uid: UInt32) -> Int {
         core.broker.ledger.amount(of: resource, uid: uid)
     }
-    /// Whether the user holds nothing but the names that it stored messages under, which stay.
+    /// Whether the user is charged only for the names of its stored messages, which remain.
     func holdsNothing(_ uid: UInt32) -> Bool {
         Ledger.Resource.allCases.allSatisfy { $0 == .nameBytes || amount(of: $0, uid) == 0 }
     }
 
-    /// What the user's durable subscriptions hold of a resource; nil for the names of stored messages.
+    /// Returns the amount of a resource that is charged for the user's durable subscriptions; nil for the names of
+    /// stored messages.
     func heldByDurables(_ resource: Ledger.Resource, _ uid: UInt32) -> Int? {
         let own = durables.filter { $0.uid == uid }
         return switch resource {
@@ -203,12 +204,12 @@ final class TestHost: BrokerHost {
         core.broker.durables.slot(of: DurableKey(uid: uid, name: name)).map { core.broker.durables[$0] }
     }
 
-    /// The reader of an attached durable subscription.
+    /// Returns the reader of an attached durable subscription.
     func reader(_ name: String, uid: UInt32 = 1000) -> LogReader? {
         durable(name, uid: uid)?.reader.map { core.broker.readers[$0] }
     }
 
-    /// A counter as a client sees it.
+    /// Returns a counter of the statistics that clients get.
     func counter(_ name: String) -> UInt64? {
         core.broker.counters(now: now).first { $0.name == name }?.value
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NotifyBroker
 
-/// Hosts call back while they flush: a write that fails closes its connection at once.
+/// Hosts call the broker during a flush: a failed write closes its connection immediately.
 struct TickTests {
     @Test func `a flush may close its own connection`() {
         let host = TestHost()
@@ -32,7 +32,7 @@ struct TickTests {
         host.onFlush = { [unowned host] id in
             guard id == readers[0].id, replacement == nil else { return }
             for reader in readers[1...] { host.closed(reader) }
-            // Takes the slot of one that was just closed, within the same tick.
+            // Reuses the slot of a connection that was closed in the same tick.
             replacement = host.connect(Peer(identity: .init(uid: 1000, gid: 1000), pid: 1), greeting: nil)
         }
         poster.post("a", .stored)

@@ -9,10 +9,10 @@ extension FakeDaemon {
         var payload: String
     }
 
-    /// Runs a test with a client whose first subscription is sent a gap of `gap` messages, if any, then `deliveries`
-    /// with the sequences that follow.
+    /// Runs a test with a client whose first subscription gets a gap of `gap` messages, if any, and then `deliveries`
+    /// with the sequences after it.
     ///
-    /// - Returns: The sequences that were acknowledged.
+    /// - Returns: The acknowledged sequences.
     @discardableResult
     static func deliver(
         _ deliveries: [Delivery], gap: UInt64 = 0, isolation: isolated (any Actor)? = #isolation,

@@ -8,10 +8,10 @@ import WireTestSupport
 
 @testable import NotifyClient
 
-/// The daemon's side of the wire, spoken by the test itself: it sees every frame and says what it likes.
+/// A test's replacement for the daemon: the test receives every frame, and sends any answer.
 ///
-/// Greetings, pings and detachings are answered at once and without the test's doing, on the event loop: the client
-/// gives up waiting for those, and a test's task may have to wait long for its turn.
+/// Greetings, pings and detach requests are answered immediately on the event loop, without the test: the client's
+/// waits for these answers time out, and a test's task may be delayed.
 final class FakeDaemon: Sendable {
     let path: String
     private let folder: String
@@ -19,7 +19,7 @@ final class FakeDaemon: Sendable {
     private let connections = Inbox<FakeConnection>()
     private let server = Lock<(any Channel)?>(nil)
 
-    /// Runs a test with a fake daemon that listens on a fresh socket, and cleans up.
+    /// Runs a test with a fake daemon that listens on a new socket, and removes it afterwards.
     static func run<Result>(
         isolation: isolated (any Actor)? = #isolation, listening: Bool = true, postWindow: UInt32 = 1024,
         _ body: (FakeDaemon) async throws -> Result
@@ -60,7 +60,7 @@ final class FakeDaemon: Sendable {
         server.withLock { $0 = channel }
     }
 
-    /// The next client that connects.
+    /// Returns the next connection of a client.
     func accept() async throws -> FakeConnection { try await connections.next() }
 
     func stopListening() async throws {
@@ -76,7 +76,7 @@ final class FakeDaemon: Sendable {
     }
 }
 
-/// A client's connection, seen from the daemon.
+/// The daemon's side of a client's connection.
 final class FakeConnection: Sendable {
     struct Received: Sendable {
         var kind: FrameKind
@@ -126,7 +126,8 @@ final class FakeConnection: Sendable {
     private let frames = Inbox<Received?>()
     private let drops = Lock<UInt64>(0)
 
-    /// Messages that the client reported as dropped. Such reports come at any time, and are no frames to expect.
+    /// The number of messages that the client reported as dropped. These reports may come at any time, and are not
+    /// expected as frames.
     var reportedDrops: UInt64 { drops.withLock { $0 } }
 
     init(_ channel: any Channel) {
@@ -135,7 +136,7 @@ final class FakeConnection: Sendable {
 
     // MARK: Receiving
 
-    /// The next frame; nil once the client has closed the connection.
+    /// Returns the next frame, or nil after the client has closed the connection.
     func next() async throws -> Received? { try await frames.next() }
 
     func expect<Frame: ControlFrame>(_ type: Frame.Type = Frame.self) async throws -> Frame {
@@ -169,7 +170,7 @@ final class FakeConnection: Sendable {
         try await channel.close()
     }
 
-    // MARK: Conversations
+    // MARK: Exchanges
 
     static func welcome(to hello: Hello, postWindow: UInt32 = 1024, version: UInt16 = 1) -> Welcome {
         Welcome(
@@ -178,7 +179,7 @@ final class FakeConnection: Sendable {
             clientInstance: hello.instance, daemonVersion: "fake")
     }
 
-    /// Answers the next subscribe.
+    /// Answers the next subscribe frame.
     @discardableResult
     func acceptSubscription(after sequence: UInt64 = 0, isResumed: Bool = false) async throws -> Subscribe {
         let subscribe: Subscribe = try await expect()
@@ -253,7 +254,7 @@ final class FakeConnection: Sendable {
     }
 }
 
-/// Things that come one after another, each to be waited for.
+/// A sequence of elements that arrive one by one, and can be awaited.
 final class Inbox<Element: Sendable>: Sendable {
     private struct State {
         var elements: [Element] = []
@@ -273,7 +274,7 @@ final class Inbox<Element: Sendable>: Sendable {
 
     func all() -> [Element] { state.withLock(\.elements) }
 
-    /// The next one. Suites bound the wait with a time limit, which cancels it.
+    /// Waits for the next element. Suites bound the wait by a time limit, which cancels it.
     func next() async throws -> Element {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in

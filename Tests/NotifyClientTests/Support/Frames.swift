@@ -4,7 +4,7 @@ import NotifyWire
 @testable import NotifyClient
 
 extension ByteBuffer {
-    /// Appends a delivery as the daemon would.
+    /// Appends a deliver frame.
     mutating func writeDelivery(
         _ sequence: UInt64, _ name: String = "a.b", object: String = "", headers: [UInt8] = [], payload: String = ""
     ) {
@@ -33,14 +33,14 @@ extension ByteBuffer {
 }
 
 extension ByteBuffer {
-    /// Appends a part of a snapshot.
+    /// Appends one part of a snapshot.
     mutating func writeSnapshot(_ subscription: UInt32, _ sequences: [UInt64], isLast: Bool = false) {
         Snapshot(subscription: subscription, count: UInt32(sequences.count), isLast: isLast).write(to: &self)
         for sequence in sequences { writeDelivery(sequence, payload: "\(sequence)") }
     }
 }
 
-/// A batch of messages as a read would leave it.
+/// Returns a batch of messages, as from one read.
 func batch(_ sequences: [UInt64], payload: String = "") -> MessageBatch {
     var buffer = ByteBuffer()
     var entries: [MessageBatch.Entry] = []
@@ -60,15 +60,15 @@ extension DeliveryBuffer.Taken {
 }
 
 extension NotifyClient.Configuration {
-    /// For a clock that the test turns.
+    /// For a manual clock.
     static var manual: Self {
         var configuration = Self(socketPath: "/nowhere")
         configuration.backoff = .init(initial: .milliseconds(1), maximum: .milliseconds(10))
         return configuration
     }
 
-    /// For a real socket and the real clock: no wait of the client's runs out before the suite's time limit,
-    /// however late a test's tasks get their turn.
+    /// For a real socket and the real clock: no timeout of the client elapses before the suite's time limit, however
+    /// long a test's tasks are delayed.
     static func test(_ path: String) -> Self {
         var configuration = manual
         configuration.socketPath = path

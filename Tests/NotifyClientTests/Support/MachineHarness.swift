@@ -6,7 +6,7 @@ import WireTestSupport
 
 @testable import NotifyClient
 
-/// A machine with a clock that the test turns, and the frames it writes.
+/// A machine with a manual clock, and the frames that it writes.
 final class MachineHarness {
     private var machine: ClientMachine
     private var unread = FrameReader()
@@ -20,7 +20,7 @@ final class MachineHarness {
         machine = ClientMachine(configuration, instance: InstanceID(high: 1, low: 2))
     }
 
-    /// A machine that is connected and greeted.
+    /// Returns a machine that is connected and greeted.
     static func ready(
         postWindow: UInt32 = 8,
         _ configuration: NotifyClient.Configuration = .manual
@@ -45,7 +45,7 @@ final class MachineHarness {
         unread = FrameReader()
     }
 
-    /// Loses the connection and gets another one, at the earliest time.
+    /// Disconnects, and connects again at the earliest time.
     func reconnect(postWindow: UInt32 = 8) throws {
         disconnect()
         advance(by: .seconds(1))
@@ -73,7 +73,7 @@ final class MachineHarness {
         return result
     }
 
-    /// As the core does when a buffer calls back, also after its consumer has taken something.
+    /// Reports changed buffers, as the core does when a buffer calls back.
     func reportChangedBuffers() {
         let changed = changedBuffers.takeAll()
         for buffer in changed { process { [now] machine, _ in machine.bufferChanged(buffer, now: now) } }
@@ -82,7 +82,7 @@ final class MachineHarness {
     var readsConnection: Bool { machine.readsConnection }
     var hasOutgoing: Bool { machine.hasOutgoing }
 
-    /// Bytes come, in one read.
+    /// Receives bytes in one read.
     @discardableResult
     func receive(_ body: (inout ByteBuffer) throws -> Void) rethrows -> Int {
         var buffer = ByteBuffer()
@@ -116,7 +116,7 @@ final class MachineHarness {
         var ledger: AcknowledgementLedger?
         var openWaiter: ReplySlot<Void>
 
-        /// Everything there is to take now.
+        /// Takes everything that is available now.
         func drain() async throws -> (sequences: [UInt64], gaps: [NotifyClient.Gap], texts: [String]) {
             buffer.put(.gap(.init(reason: .recreated, missed: 0, sequences: nil)))
             var result: (sequences: [UInt64], gaps: [NotifyClient.Gap], texts: [String]) = ([], [], [])
@@ -145,7 +145,7 @@ final class MachineHarness {
         return Subscribed(number: number, buffer: buffer, ledger: ledger, openWaiter: openWaiter)
     }
 
-    /// Subscribes, and answers for the daemon.
+    /// Subscribes, and answers as the daemon.
     func subscribed(
         _ patterns: [String], _ kind: NotifyClient.SubscriptionKind = .volatile(), object: String? = nil,
         limit: Int? = nil, after sequence: UInt64 = 0
@@ -155,7 +155,7 @@ final class MachineHarness {
         return subscription
     }
 
-    /// Answers all subscribe frames that are unread.
+    /// Answers all unread subscribe frames.
     func acceptSubscriptions(
         after sequence: UInt64 = 0, generation: UInt64 = 0, isResumed: Bool = false, hasSnapshot: Bool = false
     ) throws -> [Subscribe] {
@@ -188,9 +188,9 @@ final class MachineHarness {
         process { [now] in $0.stop(now: now, &$1) }
     }
 
-    // MARK: What it wrote
+    // MARK: Written frames
 
-    /// The frames written since the last call.
+    /// Returns the frames written since the last call.
     func read() throws -> [FakeConnection.Received] {
         repeat {
             unread.append(process { $0.takeOutgoing(&$1) })
@@ -220,7 +220,7 @@ private final class ChangedBuffers: Sendable {
 }
 
 extension ReplySlot {
-    /// The code of the error that was answered; nil for success.
+    /// Waits for the answer, and returns the code of its error; nil for success.
     func code() async -> NotifyError.Code? {
         do {
             _ = try await wait()
