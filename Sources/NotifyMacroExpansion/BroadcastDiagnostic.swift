@@ -75,7 +75,8 @@ extension BroadcastDiagnostic {
         case .unknownForm(let form): "unknown form '\(form)'; expected 'codable'"
         case .notClassBound(let name): "'\(name)' must inherit from 'AnyObject' because its receivers are held weakly"
         case .inherited(let name):
-            "a broadcast protocol can only inherit from 'AnyObject' and 'Sendable'; the requirements of '\(name)' are not visible to '@Broadcast'"
+            "a broadcast protocol can only inherit from 'AnyObject' and 'Sendable'; "
+                + "the requirements of '\(name)' are not visible to '@Broadcast'"
         case .constrained: "a protocol with a 'where' clause cannot be broadcast"
         case .primaryAssociatedType, .associatedType: associatedTypeMessage
         case .selfType: "'Self' cannot be broadcast; it is a different type for each receiver"

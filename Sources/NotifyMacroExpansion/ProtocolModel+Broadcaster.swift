@@ -13,19 +13,19 @@ extension ProtocolModel {
 
                 \(access)nonisolated init() {}
 
-                /// The number of receivers that exist.
+                /// The number of registered receivers that still exist.
                 \(access)var receiverCount: Swift.Int {
                     receivers.count
                 }
 
-                /// Registers a receiver, which is held weakly, for all methods or for some.
+                /// Registers a receiver, which is held weakly, for the given methods, by default for all.
                 \(access)func register(_ receiver: any \(name), for methods: \(methodSetName) = .init(rawValue: \(all))) {
                     receivers.add(receiver, for: methods) { [weak receiver] in
                         receiver
                     }
                 }
 
-                /// Ends a receiver's registration for all methods or for some.
+                /// Unregisters a receiver from the given methods, by default from all.
                 \(access)func unregister(_ receiver: any \(name), for methods: \(methodSetName) = .init(rawValue: .max)) {
                     receivers.remove(receiver, for: methods)
                 }\(members.map { "\n\n\(indented($0))" }.joined())
@@ -43,7 +43,7 @@ extension ProtocolModel {
             """
         }
         return """
-            /// Methods of `\(name)`, to register receivers for.
+            /// A set of methods of `\(name)`, to register receivers for.
             \(attributes)\(level)nonisolated struct \(methodSetName): Swift.OptionSet, Swift.Sendable {
                 \(access)let rawValue: Swift.UInt64
 

@@ -24,19 +24,19 @@ import Testing
                     public nonisolated init() {
                     }
 
-                    /// The number of receivers that exist.
+                    /// The number of registered receivers that still exist.
                     public var receiverCount: Swift.Int {
                         receivers.count
                     }
 
-                    /// Registers a receiver, which is held weakly, for all methods or for some.
+                    /// Registers a receiver, which is held weakly, for the given methods, by default for all.
                     public func register(_ receiver: any P, for methods: PMethods = .init(rawValue: 0x1)) {
                         receivers.add(receiver, for: methods) { [weak receiver] in
                             receiver
                         }
                     }
 
-                    /// Ends a receiver's registration for all methods or for some.
+                    /// Unregisters a receiver from the given methods, by default from all.
                     public func unregister(_ receiver: any P, for methods: PMethods = .init(rawValue: .max)) {
                         receivers.remove(receiver, for: methods)
                     }
@@ -48,7 +48,7 @@ import Testing
                     }
                 }
 
-                /// Methods of `P`, to register receivers for.
+                /// A set of methods of `P`, to register receivers for.
                 public nonisolated struct PMethods: Swift.OptionSet, Swift.Sendable {
                     public let rawValue: Swift.UInt64
 
