@@ -84,7 +84,7 @@ extension IntegrationTests {
             let events = try client.waitForEnd()
             #expect(events.count == 1)
             guard case .error(let error) = events.first else {
-                Issue.record("answered with \(events)")
+                Issue.record("unexpected answer: \(events)")
                 return
             }
             #expect(ErrorCode(rawValue: error.code) == it.code)

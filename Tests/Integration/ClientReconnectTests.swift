@@ -101,7 +101,7 @@ extension IntegrationTests {
                 // The first message was delivered and not acknowledged. It is not delivered again.
                 try #expect(await durableEvents.next()?.text == "2")
                 guard case .gap(let gap) = try await volatileEvents.next() else {
-                    Issue.record("the volatile subscription was not told of its gap")
+                    Issue.record("the volatile subscription got no gap")
                     return
                 }
                 #expect(gap.reason == .reconnected)

@@ -20,7 +20,7 @@ extension IntegrationTests {
             }
             for client in [silent, dripping] {
                 guard case .error(let error) = try client.waitForEnd().first else {
-                    Issue.record("it was not told why")
+                    Issue.record("the connection was closed without an error")
                     continue
                 }
                 #expect(ErrorCode(rawValue: error.code) == .greetingTimeout)
@@ -44,7 +44,7 @@ extension IntegrationTests {
 
             let refused = RawClient(try RawSocket(path: daemon.socket))
             guard case .error(let error) = try refused.waitForEnd().first else {
-                Issue.record("one too many was let in")
+                Issue.record("a connection above the limit was accepted")
                 return
             }
             #expect(ErrorCode(rawValue: error.code) == .limitReached)
@@ -85,7 +85,7 @@ extension IntegrationTests {
                 try bystander.expectUndisturbed()
             }
             guard case .error(let error) = try clients[4].waitForEnd().first else {
-                Issue.record("the last one was let go on")
+                Issue.record("the last connection was not closed")
                 return
             }
             #expect(ErrorCode(rawValue: error.code) == .limitReached)

@@ -90,7 +90,7 @@ extension IntegrationTests {
             #expect(ContinuousClock.now - began >= .seconds(1))
             #expect(!FileAttributes.exists(daemon.socket))
             guard case .closing = try poster.waitForEnd().last else {
-                Issue.record("the client that reads was not told")
+                Issue.record("the reading client got no closing frame")
                 return
             }
             withExtendedLifetime(deaf) {}

@@ -66,7 +66,7 @@ extension IntegrationTests {
                 switch try client.next() {
                 case .receipt: receipts += 1
                 case .error(let error): #expect(ErrorCode(rawValue: error.code) == .postWindowExceeded)
-                case let event: Issue.record("got \(event)")
+                case let event: Issue.record("unexpected event: \(event)")
                 }
             }
             #expect(receipts >= 10)

@@ -88,7 +88,7 @@ extension IntegrationTests {
                 if message.sequence <= last {
                     journal.reportViolation("archived \(message.sequence) came after \(last)")
                 }
-                if message.isRedelivery { journal.reportViolation("archived \(message.sequence) is flagged") }
+                if message.isRedelivery { journal.reportViolation("archived \(message.sequence) is a redelivery") }
                 last = message.sequence
                 sequences.insert(last)
                 if sequences.count % 256 == 0 { try client.acknowledge(through: last) }
@@ -127,10 +127,10 @@ struct KillLoad {
             switch event {
             case .receipt(let receipt):
                 guard let text = outstanding.removeValue(forKey: receipt.request) else {
-                    return journal.reportViolation("a receipt for request \(receipt.request), which waits for none")
+                    return journal.reportViolation("a receipt for request \(receipt.request), which is not pending")
                 }
                 journal.received(receipt, for: text)
-            default: journal.reportViolation("a poster got \(event)")
+            default: journal.reportViolation("a poster received \(event)")
             }
         }
         do {
@@ -186,7 +186,7 @@ struct KillLoad {
                     }
                     last = message.sequence
                 case .gap(let gap): last = gap.range.last
-                case let event: journal.reportViolation("a volatile reader got \(event)")
+                case let event: journal.reportViolation("a volatile reader received \(event)")
                 }
             }
         } catch  where isTheEnd(error) {}

@@ -182,7 +182,7 @@ extension IntegrationTests {
             #expect(try await process.waitForLines(1).count == 1)
             try await daemon.kill()
             // A line that is sent before notifyctl detects the lost connection fails alone: its outcome is unknown.
-            _ = try await process.standardError.wait("the loss") {
+            _ = try await process.standardError.wait("the disconnection") {
                 $0.text.contains("disconnected from notifyd") ? $0 : nil
             }
             try process.write("2\n")

@@ -14,11 +14,11 @@ extension IntegrationTests {
             try RawClient(daemon).post("a", "1")
             #expect(try await process.waitForLines(1) == ["1"])
             try await daemon.kill()
-            _ = try await process.standardError.wait("a remark that it is gone") { $0.lineCount > 0 ? true : nil }
+            _ = try await process.standardError.wait("the disconnection") { $0.lineCount > 0 ? true : nil }
             #expect(!process.hasExited)
             try await daemon.start()
             try daemon.waitForSubscriptions(1)
-            _ = try await process.standardError.wait("a remark that it is back") { $0.lineCount > 1 ? true : nil }
+            _ = try await process.standardError.wait("the reconnection") { $0.lineCount > 1 ? true : nil }
             try RawClient(daemon).post("a", "2")
             #expect(try await process.waitForLines(2) == ["1", "2"])
         }

@@ -26,7 +26,7 @@ extension IntegrationTests {
 
         @Test func `watchdog notifications are sent while the daemon works`() async throws {
             let daemon = try await Daemon.start(environment: ["WATCHDOG_USEC": "100000"])
-            _ = try await daemon.manager.messages.wait("the watchdog's food") { messages in
+            _ = try await daemon.manager.messages.wait("watchdog notifications") { messages in
                 messages.count { $0 == "WATCHDOG=1" } >= 5 ? true : nil
             }
             daemon.process.send(SIGSTOP)
@@ -35,7 +35,7 @@ extension IntegrationTests {
             // immediately.
             let fed = daemon.manager.messages.current.count
             daemon.process.send(SIGCONT)
-            _ = try await daemon.manager.messages.wait("more of it") { $0.count > fed ? true : nil }
+            _ = try await daemon.manager.messages.wait("another watchdog notification") { $0.count > fed ? true : nil }
         }
 
         @Test func `no watchdog notifications are sent without a watchdog`() async throws {

@@ -35,7 +35,7 @@ extension IntegrationTests {
                     #expect(!delivered.contains { range.contains($0) })
                     missed += gap.dropped
                     last = gap.range.last
-                case let event: Issue.record("got \(event)")
+                case let event: Issue.record("unexpected event: \(event)")
                 }
             }
             #expect(missed > 0)
@@ -69,7 +69,7 @@ extension IntegrationTests {
                     got[message.name] = message.sequence
                     seen += 1
                 case .gap(let gap): seen += gap.dropped
-                case let event: Issue.record("got \(event)")
+                case let event: Issue.record("unexpected event: \(event)")
                 }
             }
             #expect(seen == count)
@@ -85,7 +85,7 @@ extension IntegrationTests {
             for _ in 0..<200 { try poster.post("flood", payload) }
             try bystander.expectUndisturbed()
             guard case .error(let error) = try deaf.waitForEnd().last else {
-                Issue.record("it was not told why")
+                Issue.record("the connection was closed without an error")
                 return
             }
             #expect(ErrorCode(rawValue: error.code) == .tooSlow)

@@ -76,7 +76,7 @@ import Testing
         try harness.acknowledge(one, 2)
         let frames = try harness.acceptSubscriptions(after: 0, isResumed: true)
         #expect(frames.map(\.durableName) == ["d"])
-        #expect(try acknowledged(harness).isEmpty, "the daemon would not know what is meant")
+        #expect(try acknowledged(harness).isEmpty, "the daemon could not resolve the acknowledgement")
         harness.receive { $0.writeRun(one.number, [1, 2, 3], isRedelivery: true) }
         #expect(try acknowledged(harness) == [.init(first: 1, last: 2)])
         harness.receive { $0.writeRun(one.number, [4]) }
@@ -226,7 +226,7 @@ import Testing
         #expect(try harness.acceptSubscriptions(after: 0, isResumed: true).map(\.credit) == [1])
         harness.receive { $0.writeRun(one.number, [1], isRedelivery: true) }
         var credits = try harness.read().filter { $0.kind == .credit }.map { try $0.read(Credit.self).messages }
-        #expect(credits == [1], "a repeat gives its credit back")
+        #expect(credits == [1], "a repetition returns its credit")
         harness.receive { $0.writeRun(one.number, [2], isRedelivery: true) }
         credits = try harness.read().filter { $0.kind == .credit }.map { try $0.read(Credit.self).messages }
         #expect(credits == [1])

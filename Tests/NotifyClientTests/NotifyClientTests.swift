@@ -110,7 +110,7 @@ import Testing
                 }
                 var iterator = try await subscription.makeAsyncIterator()
                 guard case .message(let message)? = try await iterator.next() else {
-                    Issue.record("no message came")
+                    Issue.record("no message was delivered")
                     return
                 }
                 #expect(message.sequence == 5 && message.name == "orders.created" && message.object == "shop")
@@ -196,12 +196,12 @@ import Testing
                 try await second.acceptSubscription(after: 9)
                 second.send { $0.writeDelivery(10) }
                 guard case .gap(let gap)? = try await iterator.next() else {
-                    Issue.record("no gap was told")
+                    Issue.record("no gap was reported")
                     return
                 }
                 #expect(gap == .init(reason: .reconnected, missed: 5, isUpperBound: true, sequences: 5...9))
                 guard case .message(let message)? = try await iterator.next() else {
-                    Issue.record("no message came")
+                    Issue.record("no message was delivered")
                     return
                 }
                 #expect(message.sequence == 10)
@@ -370,13 +370,13 @@ import Testing
                 let connection = try await served
                 var iterator = subscription.makeAsyncIterator()
                 guard case .gap(let gap)? = try await iterator.next() else {
-                    Issue.record("no gap was told")
+                    Issue.record("no gap was reported")
                     return
                 }
                 #expect(gap == .init(reason: .consumerTooSlow, missed: 19_900, sequences: 1...19_900))
                 #expect(subscription.droppedCount == 19_900)
                 guard case .message(let message)? = try await iterator.next() else {
-                    Issue.record("no message came")
+                    Issue.record("no message was delivered")
                     return
                 }
                 #expect(message.sequence == 19_901)
@@ -408,7 +408,7 @@ import Testing
                 let other = try await client.subscribe(to: ["none"])
                 var iterator = subscription.makeAsyncIterator()
                 guard case .message(let first)? = try await iterator.next() else {
-                    Issue.record("no message came")
+                    Issue.record("no message was delivered")
                     return
                 }
                 #expect(first.sequence == 1)
@@ -417,7 +417,7 @@ import Testing
                 try await served
                 for sequence in 2...count {
                     guard case .message(let message)? = try await iterator.next(), message.sequence == sequence else {
-                        Issue.record("message \(sequence) did not come")
+                        Issue.record("message \(sequence) was not delivered")
                         return
                     }
                 }

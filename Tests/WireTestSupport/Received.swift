@@ -107,7 +107,7 @@ package struct ReceivedReader {
         case .run, .redelivery:
             try checkOutside(run, kind)
             let started = try Run(frame)
-            if started.count == 0 { throw ReceivedError(description: "an empty run") }
+            if started.count == 0 { throw ReceivedError(description: "the daemon sent an empty run") }
             run = started
             return nil
         case .deliver:

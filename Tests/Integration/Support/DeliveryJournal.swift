@@ -51,7 +51,7 @@ final class DeliveryJournal: Sendable {
             if message.sequence <= last { state.violations.append("\(message.sequence) came after \(last)") }
             guard !state.seen.insert(message.sequence).inserted else { return }
             state.repeats += 1
-            if !message.isRedelivery { state.violations.append("\(message.sequence) came again without a flag") }
+            if !message.isRedelivery { state.violations.append("\(message.sequence) was redelivered unmarked") }
         }
     }
 

@@ -40,7 +40,7 @@ final class RawSocket {
     static func withAddress<Result>(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
-        precondition(path.utf8.count < MemoryLayout.size(ofValue: address.sun_path), "the path of a socket is short")
+        precondition(path.utf8.count < MemoryLayout.size(ofValue: address.sun_path), "the path exceeds 107 bytes")
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
         return withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {

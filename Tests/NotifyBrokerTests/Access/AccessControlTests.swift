@@ -18,7 +18,7 @@ struct IdentityTableTests {
         table.release(second)
         #expect(table.count == 1)
         let next = table.retain(Identity(uid: 9, gid: 9))
-        #expect(next == first, "the place is used again")
+        #expect(next == first, "the slot is reused")
         #expect(table[next].uid == 9 && table[other].groups == [4])
     }
 }

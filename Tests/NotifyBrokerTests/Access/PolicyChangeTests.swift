@@ -66,7 +66,7 @@ struct PolicyChangeTests {
         host.core.broker.policyChanged(to: AccessPolicy(generation: 1))
         host.work()
         host.tick()
-        #expect(client.takeMessages() == [], "the page was read under other rights")
+        #expect(client.takeMessages() == [], "the page was read with earlier rights")
         guard case .page(let again)? = host.store.jobs.first else {
             Issue.record("the page was not requested again")
             return

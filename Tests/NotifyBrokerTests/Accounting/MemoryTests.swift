@@ -19,7 +19,7 @@ struct MemoryTests {
     @Test func `a user may hold half of the memory that others leave`() throws {
         var ledger = Ledger(configuration(memory: 1_000_000))
         #expect(ledger.room(of: 7) == 475_000)
-        #expect(ledger.room(of: 0) == 1_000_000, "root may have it all")
+        #expect(ledger.room(of: 0) == 1_000_000, "root has no limit below the total")
         ledger.change(.answerBytes, by: 475_000, uid: 7)
         #expect(ledger.room(of: 7) == 0)
         #expect(ledger.room(of: 8) == 237_500)
@@ -27,7 +27,7 @@ struct MemoryTests {
         #expect(error?.code == .limitReached)
         #expect(error?.message.contains("limits.memory_bytes is 1000000") == true)
         ledger.change(.answerBytes, by: 237_500, uid: 8)
-        #expect(ledger.room(of: 7) < 0, "what others hold is missing")
+        #expect(ledger.room(of: 7) < 0, "the bytes of other users reduce the room")
         #expect(ledger.room(of: 0) == 287_500)
     }
 
@@ -66,7 +66,7 @@ struct MemoryTests {
         ledger.change(.receivedBytes, by: 9 << 20, uid: 1)
         #expect(ledger.readLimit(of: 1) == 1 << 10)
         ledger.change(.connections, by: 1, uid: 2)
-        #expect(ledger.readLimit(of: 2) == 256 << 10, "others are not concerned")
+        #expect(ledger.readLimit(of: 2) == 256 << 10, "other users are not affected")
     }
 
     // MARK: Subscribers that do not read
@@ -167,7 +167,7 @@ struct MemoryTests {
             host.run()
         }
         let ledger = host.core.broker.ledger
-        #expect((1 << 20..<8 << 20).contains(ledger.bytes(of: 2)), "what waits for one of them is at most 4 MiB")
+        #expect((1 << 20..<8 << 20).contains(ledger.bytes(of: 2)), "at most 4 MiB are pending for each")
         #expect(host.amount(of: .outboxBytes, 2) > 60 << 20)
         for reader in stopped { reader.makeRoom() }
         host.run()

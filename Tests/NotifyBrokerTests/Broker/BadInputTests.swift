@@ -137,7 +137,7 @@ struct BadInputTests {
         #expect(second.takeErrors().map(\.code) == (over > 0 ? [ErrorCode.limitReached.rawValue] : []))
         first.send(Array(frame[6000...]))
         host.run()
-        #expect(host.amount(of: .receivedBytes, 1000) == (over > 0 ? 0 : 4000 + over), "given back")
+        #expect(host.amount(of: .receivedBytes, 1000) == (over > 0 ? 0 : 4000 + over), "the charge is released")
         #expect(first.take().count == 1)
     }
 }

@@ -27,7 +27,7 @@ struct DrainTests {
         #expect(received.last == .closing(Closing(lastRequest: 3)))
         let receipts = received.compactMap { if case .receipt(let receipt) = $0 { receipt.request } else { nil } }
         #expect(receipts == [2, 3])
-        #expect(received.count == 3, "what came afterwards was not processed: \(received)")
+        #expect(received.count == 3, "later requests were not processed: \(received)")
         #expect(idle.take() == [.closing(Closing(lastRequest: 0))])
         #expect(silent.take() == [.closing(Closing(lastRequest: 0))])
         #expect(host.store.messages.count == 2)
@@ -102,7 +102,7 @@ struct DrainTests {
         #expect(!host.isDrained)
         host.work()
         host.tick()
-        #expect(!host.isDrained, "progress goes with one more batch")
+        #expect(!host.isDrained, "progress is committed in another batch")
         host.work()
         host.tick()
         #expect(host.isDrained)

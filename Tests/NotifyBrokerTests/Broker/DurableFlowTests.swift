@@ -65,7 +65,7 @@ struct DurableFlowTests {
         client.send(Credit(subscription: 1, messages: 3))
         host.run()
         #expect(client.takeMessages().count == 3)
-        #expect(host.store.statistics.pagesRead == 0, "the ring has it all")
+        #expect(host.store.statistics.pagesRead == 0, "the ring holds all messages")
     }
 
     @Test func `acknowledgements are persisted within 50 ms`() {
@@ -80,7 +80,7 @@ struct DurableFlowTests {
         host.advance(.milliseconds(30))
         client.acknowledge(1, sequences[1]...sequences[1])
         host.run()
-        #expect(host.nextDeadline == .milliseconds(50), "later ones do not put it off")
+        #expect(host.nextDeadline == .milliseconds(50), "later acknowledgements do not defer it")
         #expect(host.store.batches.count == batches)
         host.advance(.milliseconds(20))
         host.run()
@@ -110,7 +110,7 @@ struct DurableFlowTests {
         host.tick()
         client.acknowledge(1, sequence...sequence)
         host.tick()
-        #expect(host.nextDeadline == .seconds(11), "only the store's silence is waited for")
+        #expect(host.nextDeadline == .seconds(11), "the deadline is the store's time limit")
         host.advance(.seconds(1))
         #expect(host.nextDeadline == .seconds(11))
         host.work()
@@ -223,7 +223,7 @@ struct DurableFlowTests {
         host.work()
         host.tick()
         guard case .page? = host.store.jobs.last, let old = host.store.perform() else {
-            Issue.record("no page was asked for")
+            Issue.record("no page was requested")
             return
         }
         host.closed(second)
@@ -234,7 +234,7 @@ struct DurableFlowTests {
         host.run()
         let messages = third.takeMessages()
         #expect(messages.map(\.sequence) == host.store.messages.map(\.sequence))
-        #expect(messages.map(\.isRedelivery) == [false, false, false], "none was handed over")
+        #expect(messages.map(\.isRedelivery) == [false, false, false], "none was delivered before")
         #expect(second.takeMessages().isEmpty)
     }
 
@@ -261,7 +261,7 @@ struct DurableFlowTests {
             host.tick()
             #expect(host.store.jobs.count { if case .page = $0 { true } else { false } } <= 1)
         }
-        #expect(clients.map { $0.takeMessages().count } == [2, 2, 2, 2, 2], "all got on by one page")
+        #expect(clients.map { $0.takeMessages().count } == [2, 2, 2, 2, 2], "each reader has progressed by one page")
         host.run()
         #expect(clients.allSatisfy { $0.takeMessages().count == 8 })
     }

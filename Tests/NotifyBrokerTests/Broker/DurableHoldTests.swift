@@ -137,7 +137,7 @@ struct DurableHoldTests {
         first.acknowledge(1, 0...message.sequence)
         first.send(Credit(subscription: 1, messages: 1))
         host.run()
-        #expect(first.takeErrors().map(\.code) == [60, 60], "a late acknowledgement does no harm")
+        #expect(first.takeErrors().map(\.code) == [60, 60], "a late acknowledgement has no effect")
         first.post("a")
         host.run()
         #expect(second.takeMessages().map(\.subscription) == [9])
@@ -154,7 +154,7 @@ struct DurableHoldTests {
         second.subscribe(2, ["a"], durable: "inbox")
         second.detach(2)
         host.run()
-        #expect(first.takeErrors().map(\.request) == [1], "taken over before it was there")
+        #expect(first.takeErrors().map(\.request) == [1], "taken over before the attachment was committed")
         #expect(
             second.take() == [
                 .subscribed(Subscribed(request: 1, subscription: 2, sequence: 0, generation: 1 << 32, isResumed: true)),
@@ -331,7 +331,7 @@ struct DurableHoldTests {
         #expect(host.store.messages.isEmpty, "no durable subscription is left to store it for")
         client.subscribe(2, ["z"], durable: "inbox")
         host.run()
-        #expect(host.store.subscriptions.keys.sorted() == [DurableID(2)], "under an id of its own")
+        #expect(host.store.subscriptions.keys.sorted() == [DurableID(2)], "under a new id")
     }
 
     /// Progress whose batch failed together with a removal must still be persisted.

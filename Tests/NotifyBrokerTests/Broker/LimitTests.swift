@@ -28,7 +28,7 @@ struct LimitTests {
         #expect(errors.first?.message.contains("3 connections") == true)
         #expect(refused.isClosed)
         host.closed(clients[1])
-        #expect(host.connect().isClosed == false, "given back")
+        #expect(host.connect().isClosed == false, "the charge is released")
         if isPerUser { #expect(host.connect(uid: 2000).isClosed == false) }
     }
 
@@ -62,7 +62,7 @@ struct LimitTests {
         for number in 1...(20 - UInt32(refused.count)) { client.detach(number) }
         client.subscribe(30, ["*.a.b"])
         host.run()
-        #expect(codes(client).isEmpty, "given back")
+        #expect(codes(client).isEmpty, "the charge is released")
     }
 
     @Test func `the memory of removed subscriptions is reused`() {
@@ -119,7 +119,7 @@ struct LimitTests {
         client.subscribe(4, ["a"], durable: "three")
         client.remove("one")
         host.run()
-        #expect(codes(client) == [41], "one that is left counts until it is removed")
+        #expect(codes(client) == [41], "a detached subscription counts until it is removed")
         client.subscribe(4, ["a"], durable: "three")
         host.run()
         #expect(codes(client).isEmpty)

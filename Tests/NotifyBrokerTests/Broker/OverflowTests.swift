@@ -181,10 +181,10 @@ struct OverflowTests {
         host.run()
         client.makeRoom(600)
         host.run()
-        #expect(client.isRead, "half of it is read")
+        #expect(client.isRead, "half of the answers are read")
         client.makeRoom()
         host.run()
-        #expect(client.take().count == sent + 1, "what was sent meanwhile is answered too")
+        #expect(client.take().count == sent + 1, "requests sent meanwhile are answered too")
         #expect(!client.isClosed)
     }
 
@@ -200,7 +200,7 @@ struct OverflowTests {
         #expect(sent < 50)
         other.post("a", .volatile)
         host.tick()
-        #expect(other.take().count == 1, "volatile traffic flows on")
+        #expect(other.take().count == 1, "volatile messages are still delivered")
         host.work()
         #expect(!poster.isRead)
         host.tick()

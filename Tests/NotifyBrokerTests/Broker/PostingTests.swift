@@ -85,7 +85,7 @@ struct PostingTests {
             poster.post("a", .stored)
             host.tick()
         }
-        #expect(host.store.batches.count == before + 1, "one is at work")
+        #expect(host.store.batches.count == before + 1, "one batch is in flight")
         host.run()
         #expect(host.store.batches.count == before + 2)
         #expect(receipts(poster).count == 100)
@@ -114,13 +114,13 @@ struct PostingTests {
         poster.post("a", .stored)
         host.run()
         #expect(poster.takeErrors().map(\.code) == [80])
-        #expect(watcher.takeMessages().isEmpty, "refused before it is delivered while storage is known to fail")
+        #expect(watcher.takeMessages().isEmpty, "refused before delivery while storage is failing")
         host.advance(.seconds(1))
         host.run()
         poster.post("a", .stored)
         host.run()
         #expect(receipts(poster).map(\.request) == [4])
-        #expect(watcher.takeMessages().filter { $0.subscription == 1 }.count == 1, "only what was stored")
+        #expect(watcher.takeMessages().filter { $0.subscription == 1 }.count == 1, "only the stored message")
     }
 
     // MARK: Refusals
@@ -193,7 +193,7 @@ struct PostingTests {
         #expect(receipts(client).count == window)
         for _ in 0..<window { client.post("a", .stored) }
         host.run()
-        #expect(receipts(client).count == window, "the window is free again")
+        #expect(receipts(client).count == window, "the window is available again")
     }
 
     @Test func `a failed batch frees the window`() {

@@ -35,7 +35,7 @@ struct RecoveryTests {
         #expect(left.allSatisfy { !$0.isRedelivery }, "none was delivered before")
         next.post("a")
         host.run()
-        #expect(next.takeMessages().allSatisfy { !$0.isRedelivery }, "new ones were not seen")
+        #expect(next.takeMessages().allSatisfy { !$0.isRedelivery }, "new messages are not marked")
     }
 
     @Test func `a message delivered before a crash can be acknowledged once redelivered`() {

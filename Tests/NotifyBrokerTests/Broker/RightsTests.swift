@@ -58,7 +58,7 @@ struct RightsTests {
             host.run()
             let receipt = owner.inbox.compactMap { if case .receipt(let receipt) = $0 { receipt } else { nil } }.first
             #expect(receipt?.request == request)
-            #expect(receipt?.subscribers == 2 && receipt?.stored == 4, "only those who may receive are counted")
+            #expect(receipt?.subscribers == 2 && receipt?.stored == 4, "only permitted subscribers are counted")
             let live = all.map { $0.takeMessages().map(\.subscription).sorted() }
             #expect(live == [[0, 2, 3], [], [0, 2, 3]])
             for client in all { host.closed(client) }

@@ -37,7 +37,7 @@ struct StatisticsTests {
         #expect(counters["subscriptions"] == 2)
         #expect(counters["durable_subscriptions"] == 1)
         #expect(counters["messages_in"] == 4)
-        #expect(counters["delivered"] == 9, "three volatile, three durable, three again")
+        #expect(counters["delivered"] == 9, "three volatile, three durable and three redelivered")
         #expect(counters["stored"] == 3)
         #expect(counters["redelivered"] == 3)
         #expect(counters["log_messages"] == 3)

@@ -17,7 +17,7 @@ struct StorageHealthTests {
         #expect(host.healthChanges == ["the disk is full"])
         client.post("a", .volatile)
         host.run()
-        #expect(client.take().contains { if case .receipt = $0 { true } else { false } }, "volatile traffic flows on")
+        #expect(client.take().contains { if case .receipt = $0 { true } else { false } }, "volatile posts succeed")
         host.advance(.seconds(1))
         host.work(failingWith: .broken)
         host.tick()
@@ -58,13 +58,13 @@ struct StorageHealthTests {
         #expect(host.healthChanges.isEmpty)
         host.advance(.milliseconds(1))
         #expect(host.healthChanges.count == 1 && host.healthChanges[0] != nil)
-        #expect(host.nextDeadline == nil, "nothing can be done but wait")
+        #expect(host.nextDeadline == nil, "the broker only waits for the store")
         client.post("a", .volatile)
         host.tick()
         #expect(client.take().count == 1)
         host.run()
         #expect(host.healthChanges.count == 2 && host.healthChanges[1] == nil)
-        #expect(client.take().count == 1, "the post was stored after all")
+        #expect(client.take().count == 1, "the post was stored")
     }
 
     @Test func `a page without an answer is a problem`() {

@@ -73,7 +73,7 @@ struct CommitPipelineTests {
         #expect(pipeline.persistedThrough == 5)
         let second = try #require(begin(&pipeline))
         #expect(second.id != first.id)
-        #expect(finish(&pipeline, first) == nil, "an outcome that came before")
+        #expect(finish(&pipeline, first) == nil, "a repeated outcome")
         #expect(finish(&pipeline, second)?.lastSequence == 6)
         #expect(pipeline.isIdle)
     }
@@ -101,7 +101,7 @@ struct CommitPipelineTests {
         var pipeline = try ready()
         #expect(append(5, to: &pipeline, size: 10) == false)
         #expect(append(6, to: &pipeline, size: 400) == true)
-        #expect(append(7, to: &pipeline, size: 100) == false, "it is held already")
+        #expect(append(7, to: &pipeline, size: 100) == false, "it is already held")
         #expect(pipeline.takePausedConnections() == [ConnectionSlot(0)])
         #expect(pipeline.takePausedConnections() == [])
     }
@@ -119,7 +119,7 @@ struct CommitPipelineTests {
         let batch = try #require(begin(&pipeline))
         #expect(finish(&pipeline, batch, fails: true) != nil)
         #expect(pipeline.storageFailed(.broken, now: .zero) == true)
-        #expect(pipeline.storageFailed(.broken, now: .zero) == false, "no news")
+        #expect(pipeline.storageFailed(.broken, now: .zero) == false, "the failure was already reported")
         #expect(begin(&pipeline) == nil)
         let retry = try #require(begin(&pipeline, at: configuration.storageRetryDelay))
         #expect(retry.reserveBelow != nil)

@@ -54,7 +54,7 @@ struct DurableSubscriptionsTests {
         #expect(!durables.hasUnsavedProgress)
         _ = durables.remove(slots[0])
         durables.progressFailed(taken.slots)
-        #expect(durables.takeProgress().slots == [slots[1]], "a removed one has nothing to persist")
+        #expect(durables.takeProgress().slots == [slots[1]], "a removed subscription has nothing to persist")
     }
 
     @Test func `attached subscriptions are counted`() {

@@ -91,7 +91,7 @@ struct EgressTests {
         #expect(egress.takeTouched { connections.id(in: $0) } == [])
         egress.touch(slot)
         connections.remove(slot)
-        #expect(egress.takeTouched { connections.id(in: $0) } == [], "it was closed since")
+        #expect(egress.takeTouched { connections.id(in: $0) } == [], "it was closed in the meantime")
     }
 
     @Test func `discarded frames are not sent`() throws {

@@ -231,7 +231,7 @@ struct OutboxTests {
         let received = Self.read(&outbox)
         #expect(received.first == .gap(Gap(dropped: dropped, range: SequenceRange(first: 1, last: dropped))))
         #expect(Self.sequences(received) == Array((dropped + 1)...100))
-        #expect(dropped < 80, "the newest that fit are kept")
+        #expect(dropped < 80, "the newest messages that fit are kept")
     }
 
     @Test func `without any room all messages are dropped`() {
@@ -285,7 +285,7 @@ struct OutboxTests {
         #expect(outbox.keepLatest() == 1)
         let rest = outbox.next().map { reader.read($0) } ?? []
         guard case .message(let message)? = rest.first else {
-            Issue.record("something came between a run and its message: \(rest)")
+            Issue.record("a frame between a run and its message: \(rest)")
             return
         }
         #expect(message.sequence == 50 && message.subscription == 9)
@@ -300,7 +300,7 @@ struct OutboxTests {
         outbox.removeAll()
         #expect(outbox.isEmpty)
         #expect(outbox.waitingBytes == 0)
-        #expect(outbox.isTouched, "it is still on the list of those to flush")
+        #expect(outbox.isTouched, "it is still on the list of connections to flush")
         #expect(outbox.next() == nil)
     }
 }

@@ -87,7 +87,7 @@ struct LogReadersTests {
         let second = open(&readers)
         #expect(first.slot == second.slot && first != second)
         #expect(!readers.contains(first))
-        #expect(readers.nextForPage() == nil, "the queued one is closed")
+        #expect(readers.nextForPage() == nil, "the queued reader is closed")
         #expect(readers.pageArrived(first, rights: 0) == false)
     }
 

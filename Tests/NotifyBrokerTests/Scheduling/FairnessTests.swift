@@ -39,7 +39,7 @@ struct FairnessTests {
         #expect(turns <= 2)
         host.run()
         #expect(attackers.allSatisfy { $0.isRead })
-        #expect(attackers.allSatisfy { $0.take().count == 1_000 }, "everything is answered in the end")
+        #expect(attackers.allSatisfy { $0.take().count == 1_000 }, "every request is answered")
     }
 
     @Test func `reading pauses for a user ahead of others, also within a frame`() {

@@ -91,7 +91,7 @@ final class SimulatedClient {
         check(message, model: &model)
         if sequence <= lastVolatile { model.fail("volatile \(sequence) after \(lastVolatile)") }
         if !confirmed.values.contains(where: { model.matches(sequence, $0) }) {
-            model.fail("volatile \(sequence) is for no subscription")
+            model.fail("volatile \(sequence) matches no subscription")
         }
         lastVolatile = sequence
         var skipped: UInt64 = 0
@@ -106,7 +106,7 @@ final class SimulatedClient {
         }
         missedCount += skipped
         if overflow == .dropOldest, skipped != gapCount {
-            model.fail("\(skipped) messages are missing before \(sequence), the gap says \(gapCount)")
+            model.fail("\(skipped) messages are missing before \(sequence), the gap reports \(gapCount)")
         }
         if overflow == .dropOldest { gapCount = 0 }
     }
@@ -115,7 +115,7 @@ final class SimulatedClient {
         gapCount += gap.dropped
         if gap.dropped == 0 || gap.range.first > gap.range.last { model.fail("an empty gap: \(gap)") }
         for end in [gap.range.first, gap.range.last] where !expected.contains(end) {
-            model.fail("the gap \(gap) ends at a message that was not missed")
+            model.fail("the gap \(gap) ends at a message that was not expected")
         }
     }
 
@@ -123,7 +123,7 @@ final class SimulatedClient {
     func checkVolatileIsComplete(_ model: inout ReferenceModel) {
         let missing = missedCount + UInt64(expected.count - nextExpected)
         let told = overflow == .dropOldest ? gapCount + missedCount : gapCount
-        if missing != told { model.fail("\(missing) volatile messages are missing, gaps say \(told) (\(overflow))") }
+        if missing != told { model.fail("\(missing) volatile messages are missing, gaps report \(told) (\(overflow))") }
     }
 
     // MARK: Durable
@@ -139,17 +139,17 @@ final class SimulatedClient {
         }
         if sequence <= hold.last { model.fail("\(sequence) after \(hold.last) in one attachment") }
         if !model.matches(sequence, hold.filter) { model.fail("\(sequence) does not match \(hold.filter)") }
-        if sequence > model.reportedThrough { model.fail("\(sequence) is handed over before its commit") }
+        if sequence > model.reportedThrough { model.fail("\(sequence) was delivered before its commit") }
         // Messages sent before the client lost the subscription may arrive after another client has held it.
         if !message.isRedelivery, isHeld(message.subscription), model.delivered[hold.id]?.contains(sequence) ?? false {
-            model.fail("\(sequence) was handed over before, and is not marked as a repeat")
+            model.fail("\(sequence) was delivered before, and is not marked as a redelivery")
         }
         model.delivered[hold.id, default: []].insert(sequence)
         hold.last = sequence
         hold.open.append(sequence)
         if hold.open.count > hold.window { model.fail("\(hold.open.count) in flight, the window is \(hold.window)") }
         if let credit = hold.creditLeft {
-            if credit == 0 { model.fail("\(sequence) is handed over without credit") }
+            if credit == 0 { model.fail("\(sequence) was delivered without credit") }
             hold.creditLeft = credit &- 1
         }
         holds[message.subscription] = hold
@@ -163,7 +163,7 @@ final class SimulatedClient {
         }
         let number = message.payload.prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         if number != post.number || Array(message.name.utf8) != post.name || Array(message.object.utf8) != post.object {
-            model.fail("\(sequence) is another message than what was posted")
+            model.fail("\(sequence) differs from the posted message")
         }
     }
 
@@ -185,7 +185,7 @@ final class SimulatedClient {
 
     private func readReceipt(_ receipt: Receipt, _ model: inout ReferenceModel, _ store: FakeStore) {
         guard let post = unanswered.removeValue(forKey: receipt.request) else {
-            model.fail("a receipt for request \(receipt.request), which waits for none")
+            model.fail("a receipt for request \(receipt.request), which has no pending post")
             return
         }
         if receipt.sequence != post.sequence { model.fail("receipt \(receipt) for sequence \(post.sequence)") }
@@ -205,14 +205,14 @@ final class SimulatedClient {
 
     private func readSubscribed(_ subscribed: Subscribed, _ model: inout ReferenceModel, _ store: FakeStore) {
         guard let wish = asked.removeValue(forKey: subscribed.request) else {
-            model.fail("\(subscribed) was not asked for")
+            model.fail("\(subscribed) was not requested")
             return
         }
         guard let durable = wish.durable else {
             confirmed[wish.number] = wish.filter
             return
         }
-        if store.firstCursors[durable.id] == nil { model.fail("\(subscribed), but the log never had it") }
+        if store.firstCursors[durable.id] == nil { model.fail("\(subscribed), but the log does not contain it") }
         holds[wish.number] = Hold(
             id: durable.id, filter: wish.filter, window: durable.window,
             creditLeft: durable.credit == Subscribe.unlimitedCredit ? nil : UInt64(durable.credit),

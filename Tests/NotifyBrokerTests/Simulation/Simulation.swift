@@ -209,7 +209,7 @@ final class Simulation {
             "post \(client.client.id) \(name) '\(object)' \(durability) \(sequence > before ? "\(sequence)" : "refused")"
         )
         guard sequence > before else { return }
-        if sequence != before + 1 { model.fail("one post took \(sequence - before) sequences") }
+        if sequence != before + 1 { model.fail("one post used \(sequence - before) sequences") }
         model.accepted(post, as: sequence)
         for (other, count) in zip(clients, reached) where count > 0 { other.expected.append(sequence) }
         if wantsReceipt { client.unanswered[request] = (sequence, UInt32(reached.count { $0 > 0 }), durability) }
@@ -385,10 +385,10 @@ final class Simulation {
         tick()
         if !host.isDrained { model.fail("the drain does not end") }
         for client in receivers where !client.isClosing && !client.client.isClosed {
-            model.fail("\(client.client.id) was not told that the daemon goes")
+            model.fail("\(client.client.id) got no closing frame")
         }
         for client in receivers where !client.client.isClosed && !(client.unanswered.isEmpty && client.asked.isEmpty) {
-            model.fail("\(client.client.id) was left without answers: \(client.unanswered) \(client.asked)")
+            model.fail("\(client.client.id) got no answers: \(client.unanswered) \(client.asked)")
         }
         store.close(nextSequence: host.nextSequence)
         start()
@@ -417,7 +417,7 @@ final class Simulation {
         for client in clients {
             client.checkVolatileIsComplete(&model)
             if !client.unanswered.isEmpty || !client.asked.isEmpty {
-                model.fail("\(client.client.id) waits for answers: \(client.unanswered) \(client.asked)")
+                model.fail("\(client.client.id) got no answers: \(client.unanswered) \(client.asked)")
             }
         }
         for durable in host.durables {
@@ -453,7 +453,7 @@ final class Simulation {
             }
             guard isBusy, violations.isEmpty else { return }
         }
-        model.fail("nothing comes to rest")
+        model.fail("the work does not end")
     }
 
     /// Disconnects all clients. All charges must have been released.
@@ -464,7 +464,7 @@ final class Simulation {
         }
         comeToRest()
         for record in store.subscriptions.values {
-            if record.progress.isAttached { model.fail("'\(record.name)' is still held") }
+            if record.progress.isAttached { model.fail("'\(record.name)' is still attached") }
             if !record.progress.acknowledged.isEmpty { model.fail("'\(record.name)' has \(record.progress)") }
             let last = store.messages.last { $0.isFor(record) }?.sequence ?? 0
             if record.progress.cursor < last { model.fail("'\(record.name)' stays at \(record.progress.cursor)") }
@@ -474,10 +474,10 @@ final class Simulation {
             for resource in Ledger.Resource.allCases {
                 let amount = host.amount(of: resource, uid)
                 let held = host.heldByDurables(resource, uid) ?? amount
-                if amount != held { model.fail("user \(uid) is charged \(amount) and not \(held) for \(resource)") }
+                if amount != held { model.fail("user \(uid) is charged \(amount) instead of \(held) for \(resource)") }
             }
         }
-        if host.connectionCount != 0 { model.fail("connections are left") }
-        if host.volatileSubscriptionCount != 0 { model.fail("volatile subscriptions are left") }
+        if host.connectionCount != 0 { model.fail("connections remain") }
+        if host.volatileSubscriptionCount != 0 { model.fail("volatile subscriptions remain") }
     }
 }

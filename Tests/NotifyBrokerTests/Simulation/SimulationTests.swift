@@ -22,7 +22,7 @@ struct SimulationTests {
             seed += 1
         } while clock.now < end || (!happened.isEverything && seed - first < Self.enoughSeeds)
         print("simulation: \(seed - first) seeds: \(happened)")
-        #expect(happened.isEverything, "something that is to be tried never happened: \(happened)")
+        #expect(happened.isEverything, "a situation to cover did not occur: \(happened)")
     }
 
     /// Seeds that have found defects.

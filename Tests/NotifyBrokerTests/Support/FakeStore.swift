@@ -104,13 +104,13 @@ final class FakeStore {
         if entry.sequence >= mark { violations.append("\(entry.sequence) is not below the mark \(mark)") }
         let start = block.frames.readerIndex + Int(entry.offset)
         guard let frame = block.frames.getBytes(at: start, length: Int(entry.length)) else {
-            violations.append("an entry reaches past its block")
+            violations.append("an entry extends beyond its block")
             return
         }
         frame.withUnsafeBytes { bytes in
             let body = UnsafeRawBufferPointer(rebasing: bytes[FrameHeader.size...])
             guard let message = try? Delivery(reading: body), message.stamp.sequence == entry.sequence else {
-                violations.append("an entry points at another message")
+                violations.append("an entry points to another message")
                 return
             }
             messages.append(
@@ -123,21 +123,21 @@ final class FakeStore {
     private func apply(_ change: DurableChange) {
         switch change {
         case .create(let record):
-            if subscriptions[record.id] != nil { violations.append("subscription \(record.id) is there already") }
-            if record.id < nextSubscriptionID { violations.append("id \(record.id) is used again") }
+            if subscriptions[record.id] != nil { violations.append("subscription \(record.id) already exists") }
+            if record.id < nextSubscriptionID { violations.append("id \(record.id) is reused") }
             check(record.progress)
             subscriptions[record.id] = record
             firstCursors[record.id] = record.progress.cursor
             nextSubscriptionID = max(nextSubscriptionID, DurableID(record.id.rawValue + 1))
         case .update(let id, let progress):
-            if subscriptions[id] == nil { violations.append("update of \(id), which is not there") }
+            if subscriptions[id] == nil { violations.append("update of \(id), which does not exist") }
             if let before = subscriptions[id]?.progress.cursor, before > progress.cursor {
-                violations.append("the cursor of \(id) goes back from \(before) to \(progress.cursor)")
+                violations.append("the cursor of \(id) decreases from \(before) to \(progress.cursor)")
             }
             check(progress)
             subscriptions[id]?.progress = progress
         case .setOwner(let id, let owner):
-            if subscriptions[id]?.owner.uid != owner.uid { violations.append("\(id) goes to another user") }
+            if subscriptions[id]?.owner.uid != owner.uid { violations.append("\(id) changes its user") }
             subscriptions[id]?.owner = owner
         case .remove(let id):
             subscriptions[id] = nil

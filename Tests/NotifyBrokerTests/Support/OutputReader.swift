@@ -12,7 +12,7 @@ struct OutputReader {
         do {
             while let next = try reader.next() { received.append(next) }
         } catch {
-            Issue.record("the broker sent a broken frame: \(error)")
+            Issue.record("the broker sent a malformed frame: \(error)")
         }
         #expect(reader.isEmpty, "output ends in the middle of a frame")
         return received

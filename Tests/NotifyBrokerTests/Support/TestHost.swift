@@ -93,7 +93,7 @@ final class TestHost: BrokerHost {
             if wantsTick || work() { continue }
             return
         }
-        Issue.record("the broker does not come to rest")
+        Issue.record("the broker does not finish its work")
     }
 
     /// Runs ticks until the broker requests no more. The store does nothing.
@@ -102,7 +102,7 @@ final class TestHost: BrokerHost {
             tick()
             guard wantsTick else { return }
         }
-        Issue.record("the broker does not come to rest")
+        Issue.record("the broker does not finish its work")
     }
 
     /// Completes the oldest request of the store and reports the outcome. Returns false if there is none.
@@ -157,7 +157,7 @@ final class TestHost: BrokerHost {
     }
 
     func sequencesUsed(below next: UInt64) {
-        if next < usedBelow { Issue.record("sequences go back from \(usedBelow) to \(next)") }
+        if next < usedBelow { Issue.record("sequences decrease from \(usedBelow) to \(next)") }
         usedBelow = next
     }
 

@@ -40,7 +40,7 @@ import Testing
         for value in 0..<2 { _ = mailbox.put(value) }
         for (index, post) in posts.enumerated() {
             guard case .waiting = mailbox.put(2 + index, for: post, mayWait: { true }) else {
-                Issue.record("does not wait")
+                Issue.record("the post does not wait")
                 return
             }
         }
@@ -80,7 +80,7 @@ import Testing
             var mailbox = Mailbox<Int>(buffering)
             for value in 0..<3 {
                 _ = mailbox.put(value, for: WaitingPost()) {
-                    Issue.record("asked")
+                    Issue.record("the mailbox asked whether the post may wait")
                     return true
                 }
             }
@@ -99,7 +99,7 @@ import Testing
         var full = Mailbox<Int>(.wait(limit: 1), acceptsOne: true)
         for value in 0..<2 {
             _ = full.put(value, for: WaitingPost()) {
-                Issue.record("asked")
+                Issue.record("the mailbox asked whether the post may wait")
                 return true
             }
         }

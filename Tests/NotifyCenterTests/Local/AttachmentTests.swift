@@ -17,7 +17,7 @@ import Testing
         let center = LocalCenter()
         let first = center.attachment(Attached.self) { Attached("first") }
         let second = center.attachment(Attached.self) {
-            Issue.record("made again")
+            Issue.record("the attachment was created again")
             return Attached("second")
         }
         #expect(first === second)

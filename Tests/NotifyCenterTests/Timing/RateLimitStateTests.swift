@@ -37,7 +37,7 @@ import Testing
             case .deliver: deliver(note(payload))
             case .nothing: break
             case .startTimer:
-                #expect(wakeUp == nil, "one timer at most")
+                #expect(wakeUp == nil, "at most one timer runs")
                 wakeUp = now
                 runTimer()
             }
@@ -144,7 +144,7 @@ import Testing
         _ = limit.arrived(note, at: .milliseconds(50))
         _ = limit.arrived(note, at: .milliseconds(40))
         guard case .sleep(let due) = limit.timerIsDue(at: .milliseconds(50)) else {
-            Issue.record("it has to sleep")
+            Issue.record("the timer does not sleep")
             return
         }
         #expect(due == .milliseconds(150))

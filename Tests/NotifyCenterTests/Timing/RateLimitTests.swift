@@ -39,7 +39,7 @@ import Testing
 
     @Test func `the next notification restarts a timer that the clock refused`() async {
         let token = center.observe(name, options: .debounced(for: .milliseconds(100), clock: clock)) { _ in
-            Issue.record("the time has not come")
+            Issue.record("called before the time")
         }
         #expect(
             await eventually {
