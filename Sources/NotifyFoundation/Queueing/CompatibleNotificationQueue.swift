@@ -70,8 +70,8 @@ extension CompatibleNotificationQueue {
     ///     run loop is running in a mode that is not one of `modes`: then it is discarded.
     ///   - coalesceMask: The properties to compare. Pending notifications that are equal in all of them are dequeued.
     ///     With `[]` none are dequeued.
-    ///   - modes: The modes of the run loop in which to post, or nil for the default mode. `.common` stands for the
-    ///     default mode and the modes that were added to the common modes.
+    ///   - modes: The modes of the run loop in which to post, or nil for the default mode. Except with `now`, `.common`
+    ///     stands for the default mode and the modes that were added to the common modes.
     public func enqueue(
         _ notification: Notification, postingStyle: PostingStyle, coalesceMask: NotificationCoalescing,
         forModes modes: [RunLoop.Mode]?
@@ -81,7 +81,9 @@ extension CompatibleNotificationQueue {
         dequeue(like: pending, in: coalesceMask)
         switch postingStyle {
         case .now:
-            if modes.accept(RunLoop.current.currentMode) { center.post(notification) }
+            // As with Foundation, the common modes do not stand for the current one here.
+            let current = RunLoop.current.currentMode
+            if current.map(modes.contains) ?? true { center.post(notification) }
         case .asap:
             soon.append(pending, modes: modes)
             for mode in modes { schedulePosts(soonIn: mode) }
@@ -148,10 +150,9 @@ extension CompatibleNotificationQueue {
 }
 
 extension [RunLoop.Mode] {
-    /// Whether these modes include the current mode. True if the run loop is not running. Foundation has no API to read
-    /// the common modes; the default mode is always one of them.
-    func accept(_ mode: RunLoop.Mode?) -> Bool {
-        guard let mode else { return true }
-        return contains(mode) || mode == .default && contains(.common)
+    /// Whether these modes include the mode. Foundation has no API to read the common modes; the default mode is always
+    /// one of them.
+    func accept(_ mode: RunLoop.Mode) -> Bool {
+        contains(mode) || mode == .default && contains(.common)
     }
 }
