@@ -78,7 +78,7 @@ extension IntegrationTests {
             let alice = try await OtherUser(1111).connect(to: daemon).client
             try alice.greet()
             try root.subscribe("a", durable: "inbox")
-            // The same durable name of another user: neither attached nor with other patterns.
+            // The same durable name of another user is another subscription, so it is not resumed.
             #expect(try alice.subscribe("b", durable: "inbox").isResumed == false)
             #expect(try alice.list().map(\.uid) == [1111])
             #expect(try root.list().map(\.uid).sorted() == [geteuid(), 1111].sorted())

@@ -31,7 +31,7 @@ public struct Buffering: Sendable, Hashable {
         Buffering(.dropNewest, limit: limit)
     }
 
-    /// Makes ``LocalCenter/postWaiting(_:object:payload:retaining:)-(NotificationName,_,_,_)`` wait for space when the
+    /// Makes ``LocalCenter/postWaiting(_:object:payload:retaining:)-(NotificationName,_,_,_)`` wait for room when the
     /// buffer is full. Other posts do not wait: their notifications are dropped.
     public static func wait(limit: Int = defaultLimit) -> Buffering {
         Buffering(.wait, limit: limit)

@@ -2,14 +2,17 @@ extension LocalCenter {
     /// Posts a notification, and waits until every observer and reader with ``Buffering/wait(limit:)`` has buffered it.
     /// Otherwise this behaves like ``post(_:object:payload:)-(NotificationName,_,_)``.
     ///
-    /// Observers that run on the poster's thread are called before the wait, and a full buffer delays only the poster.
-    /// The post does not wait until the other observers have run.
+    /// Observers on the poster's thread are called before the wait. A full buffer delays only the poster. The post does
+    /// not wait until buffered observers have run.
     ///
-    /// If the task is cancelled, the post returns soon; notifications without room are dropped and counted. They are
-    /// also dropped where a wait could never end: a post by an observer, or by a task that it started, does not wait
-    /// for room in the buffer of this observer, nor of one that itself waits for this one; and a post by the reader of
-    /// a sequence between two reads does not wait for room in this sequence. Readers that post to each other's full
-    /// sequences wait for each other until one of them is cancelled.
+    /// If the task is cancelled, the post returns soon. Notifications that are not buffered by then are dropped and
+    /// counted. The same applies where a wait could never end:
+    ///
+    /// - A post in the call of an observer, or in a task that this call creates, does not wait for room in the buffer
+    ///   of this observer, or of one that itself waits for this one.
+    /// - A post by the reader of a sequence between two reads does not wait for room in this sequence.
+    ///
+    /// Readers that post to each other's full sequences wait for each other until one of them is cancelled.
     ///
     /// - Parameters:
     ///   - name: The name of the notification.
@@ -24,7 +27,7 @@ extension LocalCenter {
         await postWaiting(LocalNotification(name: name, object: object, payload: payload), retaining: count)
     }
 
-    /// Checks the name, posts a notification and waits for space. See
+    /// Checks the name, posts a notification and waits for room. See
     /// ``postWaiting(_:object:payload:retaining:)-(NotificationName,_,_,_)``.
     ///
     /// - Throws: ``NameError`` if the name is not valid.
@@ -34,14 +37,14 @@ extension LocalCenter {
         await postWaiting(try NotificationName(name), object: object, payload: payload, retaining: count)
     }
 
-    /// Posts a message and waits for space. See ``postWaiting(_:object:payload:retaining:)-(NotificationName,_,_,_)``.
+    /// Posts a message and waits for room. See ``postWaiting(_:object:payload:retaining:)-(NotificationName,_,_,_)``.
     nonisolated(nonsending) public func postWaiting<Message: NotificationMessage>(
         _ message: Message, object: NotificationObject? = nil, retaining count: Int = 0
     ) async {
         await postWaiting(LocalNotification(message, object: object), retaining: count)
     }
 
-    /// Posts a notification and waits for space. See
+    /// Posts a notification and waits for room. See
     /// ``postWaiting(_:object:payload:retaining:)-(NotificationName,_,_,_)``.
     nonisolated(nonsending) public func postWaiting(_ notification: LocalNotification, retaining count: Int = 0) async {
         let post = WaitingPost()

@@ -15,7 +15,7 @@ struct Mailbox<Element: Sendable>: Sendable {
         case replaced(Element)
         /// Not stored, because the mailbox is full or closed.
         case refused
-        /// The post waits for space.
+        /// The post waits for room.
         case waiting
     }
 

@@ -13,8 +13,8 @@ final class WaitingPost: Sendable {
     /// The observer whose call posts, if any. It takes nothing from its mailbox during the wait.
     private let poster = ObserverMailbox.current
 
-    /// Starts waiting for room in a queue, unless that would be a deadlock because the queue's observer waits for the
-    /// posting one. Called under the queue's lock.
+    /// Makes the post wait for room in a queue, unless that could deadlock, because the observer of the queue waits for
+    /// the posting observer. Called under the lock of the queue.
     ///
     /// - Returns: Whether the post waits.
     func mayWait(in queue: any PostWaiter) -> Bool {

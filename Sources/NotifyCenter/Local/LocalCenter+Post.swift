@@ -1,9 +1,9 @@
 extension LocalCenter {
-    /// Posts a notification to every matching observer. Returns after the last call on this thread.
+    /// Posts a notification to every matching observer. Returns after the last call on the poster's thread.
     ///
     /// - Parameters:
     ///   - name: The name of the notification.
-    ///   - object: The object that it concerns. Observers with an object filter are called only if it is their object.
+    ///   - object: The object that it concerns. Observers that filter by object match only if their object is equal.
     ///   - payload: Passed to the observers unchanged.
     public func post(
         _ name: NotificationName, object: NotificationObject? = nil, payload: (any Sendable)? = nil
@@ -21,7 +21,7 @@ extension LocalCenter {
         }
     }
 
-    /// Posts a notification to every matching observer.
+    /// Checks the name and posts a notification. See ``post(_:object:payload:)-(NotificationName,_,_)``.
     ///
     /// - Throws: ``NameError`` if the name is not valid.
     public func post(
@@ -30,22 +30,23 @@ extension LocalCenter {
         post(try NotificationName(name), object: object, payload: payload)
     }
 
-    /// Posts a notification to every matching observer. Returns after the last call on this thread.
+    /// Posts a notification to every matching observer. Returns after the last call on the poster's thread.
     public func post(_ notification: LocalNotification) {
         guard canTakeFastPath else { return postSlowPath(notification) }
         observers(of: notification.name, object: notification.object)?.deliver(notification, in: self)
     }
 
-    /// Posts a message to the observers of its type or name. Returns after the last call on this thread.
+    /// Posts a message to the observers of its type or name. Returns after the last call on the poster's thread.
     public func post<Message: NotificationMessage>(_ message: Message) {
         post(Message.notificationName, object: message.notificationObject, message: message)
     }
 
-    /// Posts a message as ``post(_:)-(Message)`` does, with another object than the message's.
+    /// Posts a message with another object than its ``NotificationMessage/notificationObject``. See
+    /// ``post(_:)-(Message)``.
     ///
     /// - Parameters:
     ///   - message: The message.
-    ///   - object: The object that it concerns. Observers with an object filter are called only if it is their object.
+    ///   - object: The object that it concerns. Observers that filter by object match only if their object is equal.
     public func post<Message: NotificationMessage>(_ message: Message, object: NotificationObject) {
         post(Message.notificationName, object: object, message: message)
     }
@@ -89,12 +90,12 @@ extension LocalCenter {
             let limit = Self.cacheLimit + state.core.nameCount
             return (list, cache.insert(list, for: name, object: object?.key, limit: limit))
         }
-        // Released outside the lock: the captures of a closure may call the center in their deinitializers.
+        // Released outside the lock: deinitializers of a closure's captures may call the center.
         withExtendedLifetime(dropped) {}
         return list
     }
 
-    /// The slow path of a post: interceptors and the hook for unobserved posts run.
+    /// The slow path of a post: runs interceptors and the hook for unobserved posts.
     @inline(never)
     func postSlowPath(_ notification: LocalNotification) {
         intercepted(notification) { notification in

@@ -147,7 +147,7 @@ extension LocalCenter {
             return state.remove(slot, cache: cache, &dropped)
         }
         observer?.end()
-        // Released outside the lock: the captures of a closure may call the center in their deinitializers.
+        // Released outside the lock: deinitializers of a closure's captures may call the center.
         withExtendedLifetime((observer, dropped)) {}
     }
 
@@ -155,24 +155,25 @@ extension LocalCenter {
         end(observer.registration, slot: observer.slot)
     }
 
-    /// Ends the observations of an owner. No call begins after this returns; a call that has begun on another thread
-    /// may still be running.
+    /// Ends the observations of an owner. No call begins after this returns. A call in progress on another thread
+    /// continues.
     ///
     /// - Parameters:
     ///   - owner: The owner of the observations.
-    ///   - object: If not nil, ends only the observations with this object filter.
+    ///   - object: If not nil, only observations of an equal object end.
     public func removeObservations(of owner: some AnyObject, object: NotificationObject? = nil) {
         removeObservations(of: owner, observing: nil, object: object)
     }
 
-    /// Ends the observations of these names of an owner. No call begins after this returns; a call that has begun on
-    /// another thread may still be running.
+    /// Ends the observations of an owner that were made with these names. No call begins after this returns. A call in
+    /// progress on another thread continues.
     ///
     /// - Parameters:
     ///   - owner: The owner of the observations.
-    ///   - names: The names as they were registered; a pattern selects only observations of the same pattern.
-    ///   - object: If not nil, ends only the observations with this object filter.
-    /// - Throws: ``NameError`` if the names are strings and break a rule; nothing otherwise.
+    ///   - names: The names of the observations. A pattern matches only observations of an equal pattern.
+    ///   - object: If not nil, only observations of an equal object end.
+    /// - Throws: ``NameError`` if a string is not a valid name or pattern. Names and patterns that are already checked
+    ///   never throw.
     public func removeObservations<Names: NotificationNames>(
         of owner: some AnyObject, names: Names, object: NotificationObject? = nil
     ) throws(Names.Failure) {
@@ -195,8 +196,9 @@ extension LocalCenter {
         for observer in all { end(observer) }
     }
 
-    /// Ends the observations of released owners and instances. A post ends those that it reaches; this ends the others.
-    /// It runs after as many additions as there were observations at the last run.
+    /// Ends the observations whose owner or instance was released. Such an observation also ends with the next post to
+    /// it; this removes those without posts. Runs after as many additions as there were observations at the last run,
+    /// so that its cost per addition is constant.
     func endOrphans() {
         let candidates = state.withLock { state in
             state.additionsUntilPruning = max(Self.smallestPruningInterval, state.core.registrationCount)

@@ -2,8 +2,9 @@ import Synchronization
 
 /// A notification center within one process.
 ///
-/// Observers register for names, patterns of names or types of messages. By default a post calls them on the poster's
-/// thread before `post` returns, in order of priority, then of registration.
+/// Observers register for names, for patterns of names, or for types of messages. By default a post calls them on the
+/// poster's thread before it returns, those of higher priority first, and those of equal priority in order of
+/// registration.
 ///
 /// ```swift
 /// let center = LocalCenter()
@@ -13,9 +14,9 @@ import Synchronization
 /// try center.post("orders.created")
 /// ```
 ///
-/// All members may be called on any thread, also by an observer that is being called. No lock is held while observers
-/// run, and posts of different names do not wait for each other. A post does not call observers that are added after it
-/// began or end before it reaches them.
+/// All members may be called on any thread, also by an observer during a call. No lock is held while observers run, and
+/// posts of different names do not wait for each other. A post does not call observers that are added after it began,
+/// or that end before it reaches them.
 public final class LocalCenter: Sendable {
     /// The center that all parts of a program share.
     public static let `default` = LocalCenter()
@@ -60,7 +61,7 @@ extension LocalCenter {
         var attachments: [ObjectIdentifier: any AnyObject & Sendable] = [:]
     }
 
-    /// The scope of a key: a key is unique among the observations of one owner.
+    /// A key in its scope: the observations of one owner, or those without owner.
     struct ObservationKey: Hashable {
         var owner: ObjectIdentifier?
         var key: String

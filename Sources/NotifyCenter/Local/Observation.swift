@@ -1,4 +1,4 @@
-/// A registered observation, which can be paused and ended. Releasing this value does not end it.
+/// A handle to an observation, by which it can be paused and ended. Releasing the handle does not end the observation.
 public struct Observation: Sendable {
     let center: LocalCenter
     /// Not a reference to the observer: its captures are released when it ends, even if this value still exists.
@@ -6,7 +6,7 @@ public struct Observation: Sendable {
     let slot: Int32
 
     /// Ends the observation and drops its buffered notifications. No call begins after this returns, not even for posts
-    /// in progress; a call that has begun on another thread may still be running. Ending it again does nothing.
+    /// in progress. A call in progress on another thread continues. Does nothing if the observation has already ended.
     public func cancel() {
         center.end(registration, slot: slot)
     }
@@ -22,8 +22,8 @@ public struct Observation: Sendable {
         observer?.setPaused(false)
     }
 
-    /// Whether it has not ended; also true while it is paused. The observation of a released owner ends at the next
-    /// post that reaches it, or when the center removes such observations.
+    /// Whether the observation has not ended. A paused observation is active. The observation of a released owner ends
+    /// with the next post to it, or when the center removes such observations.
     public var isActive: Bool { observer != nil }
 
     /// The number of notifications dropped because the observer's buffer was full; 0 without a buffer.

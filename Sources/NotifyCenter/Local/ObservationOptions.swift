@@ -28,12 +28,15 @@ public struct ObservationOptions: Sendable {
         return options
     }
 
-    /// Replaces an earlier observation with the same key and the same owner, or none. The replacement is atomic: no
-    /// post reaches both observations or neither. A post that began before still calls the earlier observation, even if
-    /// that is cancelled meanwhile, unless it is buffered or rate-limited; its pending notifications are dropped.
+    /// Replaces the earlier observation with the same key and the same owner, or with the same key and no owner if this
+    /// observation has none.
     ///
-    /// The keys of observations without an owner share one namespace in the center, so use unique ones such as
-    /// `"com.example.feed.progress"`.
+    /// The replacement is atomic: no post reaches both observations or neither. A post in progress still calls the
+    /// earlier observer, even if that observation is cancelled meanwhile, unless it is buffered or rate-limited.
+    /// Notifications that are pending for the earlier observer are dropped.
+    ///
+    /// Observations without owner share their keys across the center, so use a key that is unique in the program, such
+    /// as `"com.example.feed.progress"`.
     public static func key(_ key: String) -> ObservationOptions {
         var options = ObservationOptions()
         options.key = key
@@ -86,7 +89,8 @@ extension ObservationOptions {
 }
 
 extension ObservationOptions: ExpressibleByArrayLiteral {
-    /// Combines options. The last of two values for the same option applies.
+    /// Combines options. Of several priorities, keys or rate limits the last applies, and of several limits of retained
+    /// notifications the smallest. Filters must all accept.
     public init(arrayLiteral elements: ObservationOptions...) {
         for element in elements {
             statedPriority = element.statedPriority ?? statedPriority

@@ -196,8 +196,8 @@ extension Observer {
         }
     }
 
-    /// Calls `body` with the owner, if any, if the observer may be called now. Ends the observer if this is its last
-    /// call, or if its owner or observed instance was released.
+    /// Calls `body` with the owner, if there is one, unless the state or the options forbid a call. Ends the observer
+    /// if this is its last call, or if its owner or observed instance was released.
     ///
     /// - Parameter notification: Evaluated for filters, and for rate-limited observers, which may be called with it
     ///   later.

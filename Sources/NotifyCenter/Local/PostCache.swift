@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A cache of the observers of each name, so that a post does not take the center's lock.
+/// A cache of the observers of each name, so that most posts do not take the center's lock.
 ///
 /// Names are distributed over shards. A shard is locked by one thread at a time, for the duration of a look-up; no
 /// thread blocks on it. A thread that finds a shard locked resolves the name in the center, which is slower and always

@@ -12,7 +12,7 @@ struct Receiver: Sendable {
     var queue: (any ObserverQueue)?
 }
 
-/// A buffer in which a post can wait for space.
+/// A buffer in which a post can wait for room.
 protocol PostWaiter: AnyObject, Sendable {
     /// Called when the post stops waiting. Its elements that are not in the buffer are dropped.
     func withdraw(_ post: WaitingPost)

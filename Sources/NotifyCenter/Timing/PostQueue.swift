@@ -1,9 +1,9 @@
 /// A queue that posts at the end of an executor's current turn, and can coalesce equal notifications.
 ///
-/// Enqueued notifications wait for the end of the current turn of an executor, such as the main queue, and are posted
-/// there, first in, first out. ``enqueue(_:object:_:)`` posts every message. ``enqueueLatest(_:object:_:)`` replaces a
-/// pending message of the same type, so that many changes within one turn reach the observers once, with the last
-/// contents; ``enqueueLatest(_:per:object:_:)`` does so for messages that are equal in one property:
+/// Enqueued notifications are pending until the end of the current turn of an executor, such as the main queue, and are
+/// posted there in FIFO order. ``enqueue(_:object:_:)`` posts every message. ``enqueueLatest(_:object:_:)`` replaces a
+/// pending message of the same type, so that observers get only the last of many changes within one turn.
+/// ``enqueueLatest(_:per:object:_:)`` replaces a pending message that has an equal property:
 ///
 /// ```swift
 /// let queue = PostQueue(center: center) { DispatchQueue.main.async(execute: $0) }
@@ -14,13 +14,14 @@
 /// }
 /// ```
 ///
-/// The queue passes the executor one job for each turn with pending notifications. Notifications that are enqueued
-/// while that job posts are posted in the next turn. Pending notifications, with payload and object, are retained, and
-/// are posted even if the queue is released. Several queues may post to one center. All members may be called on any
-/// thread, also by observers, but not by the `==` and `hash(into:)` of a value that is an object or a key: see
-/// ``NotificationObject/init(value:)``.
+/// The queue schedules one job on the executor for each turn with pending notifications. Notifications that are
+/// enqueued while the job posts are posted in the next turn. Pending notifications are held with their payloads and
+/// objects, and are posted even if the queue is released. Several queues may post to one center.
 ///
-/// Notifications that are enqueued by name are coalesced on request, as Foundation's `NotificationQueue` does: see
+/// All members may be called on any thread, also by observers, but not by the `==` and `hash(into:)` of a value that is
+/// an object or a key: see ``NotificationObject/init(value:)``.
+///
+/// Notifications enqueued by name can be coalesced by the rules of Foundation's `NotificationQueue`: see
 /// ``enqueue(_:_:coalescing:keeping:)``.
 public final class PostQueue: Sendable {
     /// A closure that schedules a job and returns before the job runs: `{ DispatchQueue.main.async(execute: $0) }`.
@@ -35,7 +36,7 @@ public final class PostQueue: Sendable {
         /// At the end of the current turn of the executor.
         case soon
 
-        /// In a turn in which the queue has no more urgent notifications.
+        /// In a turn without pending notifications of a more urgent style.
         case whenIdle
     }
 

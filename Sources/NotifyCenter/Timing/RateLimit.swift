@@ -21,12 +21,13 @@ extension ObservationOptions {
     /// let token = try center.observe("editor.changed", options: .debounced(for: .milliseconds(200))) { save($0) }
     /// ```
     ///
-    /// The observer is called in a background task, or through its buffer if it has one. All notifications that match
-    /// the observation, whatever their names and objects, form one burst; those posted while it is paused do not count.
-    /// While the pauses between posts are shorter than the interval, nothing is delivered.
+    /// The observer is called by a background task. If it does not run on the poster's thread, the notification is
+    /// added to its buffer instead. All notifications that match the observation form one burst, whatever their names
+    /// and objects. Those posted while it is paused do not count. While the time between posts is shorter than the
+    /// interval, nothing is delivered.
     ///
-    /// A pending notification is dropped when the observation ends, or its owner or center is released. It is delivered
-    /// if the observation is paused after the post.
+    /// A pending notification is dropped if the observation ends, or if its owner or center is released. It is kept if
+    /// the observation is paused, because it was posted before.
     ///
     /// - Parameters:
     ///   - interval: The time without posts. With zero or less, the observer is called as soon as possible.
@@ -45,13 +46,14 @@ extension ObservationOptions {
     /// let token = try center.observe("progress", options: .throttled(for: .milliseconds(100))) { show($0) }
     /// ```
     ///
-    /// An interval begins with a call. If nothing was posted in it, the next notification is again delivered at once,
-    /// on the poster's thread. At the end of an interval the observer is called in a background task. Both go through
-    /// the observer's buffer if it has one. All notifications that match the observation, whatever their names and
-    /// objects, share the interval; those posted while it is paused do not count.
+    /// An interval begins with each call. If nothing is posted during it, the next notification is again delivered
+    /// immediately, on the poster's thread. Calls at the end of an interval are made by a background task. If the
+    /// observer does not run on the poster's thread, notifications are added to its buffer instead. All notifications
+    /// that match the observation share the interval, whatever their names and objects. Those posted while it is paused
+    /// do not count.
     ///
-    /// A pending notification is dropped when the observation ends, or its owner or center is released. It is delivered
-    /// if the observation is paused after the post.
+    /// A pending notification is dropped if the observation ends, or if its owner or center is released. It is kept if
+    /// the observation is paused, because it was posted before.
     ///
     /// - Parameters:
     ///   - interval: The minimum time between two calls. With zero or less, every notification is delivered at once.

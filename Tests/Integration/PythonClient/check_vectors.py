@@ -1,4 +1,4 @@
-"""Checks the client's encoding and decoding against the document's vectors: check_vectors.py vectors.json"""
+"""Compares the client's encoding and decoding with the test vectors of the protocol: check_vectors.py vectors.json"""
 import json
 import struct
 import sys
@@ -11,7 +11,7 @@ def pairs(headers):
 
 
 def encode(kind, f):
-    """What a client sends."""
+    """Encodes the frame of a vector that a client sends."""
     if kind == "hello":
         body = struct.pack("<4sHHB3x", b"NTFY", f["lowestVersion"], f["highestVersion"], f["overflow"])
         return client.frame(0x01, body + bytes.fromhex(f["instance"]))
@@ -50,7 +50,7 @@ def fields(names, layout, body):
 
 
 def decode(kind, flags, body):
-    """What a client receives."""
+    """Decodes the frame of a vector that a client receives."""
     if kind == "welcome":
         f = fields("version uid gid pid maximumPayload postWindow maximumWindow maximumSubscriptions", "<H2x7I", body)
         return f | {"daemonInstance": body[32:48].hex(), "clientInstance": body[48:64].hex(),

@@ -1,7 +1,7 @@
 """Subscribes durably and checks every message: counting_subscriber.py SOCKET DURABLE PATTERN COUNT...
 
-Each payload begins with the message's number, from 0. Says when it has COUNT messages, and ends with an error on the
-first one that is missing, repeated or out of order.
+Each payload begins with the number of the message, from 0. Prints a line at each COUNT, and exits with an error on the
+first message that is missing, repeated or out of order.
 """
 import struct
 import sys

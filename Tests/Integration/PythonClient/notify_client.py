@@ -1,7 +1,7 @@
-"""A client for notifyd in Python's standard library alone, written from the protocol's document.
+"""A client for notifyd that uses only Python's standard library, written from the protocol document.
 
-It shows how little a client needs: one socket, one loop that reads frames, nothing that runs by itself. It is not
-thread-safe and does not reconnect.
+A minimal client: one socket, one loop that reads frames, and no background threads. It is not thread-safe and does not
+reconnect.
 """
 import os
 import socket
@@ -66,7 +66,7 @@ def decode_deliver(body, subscription=None, redelivered=False):
 
 
 class Client:
-    """One connection. Requests return their answers; what comes meanwhile waits for `receive`."""
+    """One connection. Requests return their answers; messages that arrive meanwhile are kept for `receive`."""
 
     def __init__(self, path, instance=None, timeout=30):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -98,7 +98,7 @@ class Client:
         self.ask(0x48, frame(0x08, struct.pack("<Q", self.next())))
 
     def receive(self):
-        """The next message or gap."""
+        """Returns the next message or gap."""
         while not self.messages:
             self.read()
         return self.messages.popleft()
@@ -125,7 +125,7 @@ class Client:
         return data
 
     def read(self):
-        """Reads one frame, keeps what is a message, raises what is an error."""
+        """Reads one frame. Keeps a message, and raises an error frame as an exception."""
         length, kind, flags, _ = struct.unpack("<IBBH", self.exactly(8))
         body = self.exactly(length)
         if kind == 0x50:

@@ -1,4 +1,4 @@
-"""Tries the client against a running daemon: try_client.py SOCKET"""
+"""Tests the client with a running daemon: try_client.py SOCKET"""
 import sys
 
 from notify_client import AUTOMATIC, STORED, SYNCED, UNLIMITED, VOLATILE, Client, Refused
@@ -17,7 +17,7 @@ def refusal(call, *arguments, **options):
 poster, reader = Client(path), Client(path)
 poster.ping()
 
-# Volatile: the poster's receipt counts the subscriber, who gets every part of the message.
+# Volatile: the receipt counts the subscriber, which receives every part of the message.
 since = reader.subscribe(1, ["tour.*", "tour.>"])
 receipt = poster.post("tour.a", "grüße".encode(), object="ob", headers=[("key", "wört")], durability=VOLATILE)
 assert (receipt.subscribers, receipt.stored, receipt.durability) == (1, 0, VOLATILE) and receipt.sequence > since
@@ -30,7 +30,7 @@ assert reader.receive().name == "tour.b"
 reader.detach(1)
 assert poster.post("tour.c").subscribers == 0
 
-# Durable: posted while nobody is attached, delivered in order, acknowledged, and not delivered again.
+# Durable: posted while no client is attached, delivered in order, acknowledged, and not delivered again.
 reader.subscribe(2, ["mail.>"], durable="box")
 assert refusal(poster.subscribe, 1, ["mail.>"], durable="box").code == 63
 reader.detach(2)
@@ -51,7 +51,7 @@ assert reader.subscribe(2, ["mail.>"], durable="box", credit=1) == got[1].sequen
 message = reader.receive()
 assert (message.sequence, message.redelivered) == (got[2].sequence, True)
 
-# The same client takes its own place over; the earlier connection is told.
+# A second connection of the same client takes over the subscription; the first one is notified.
 again = Client(path, instance=reader.instance)
 again.subscribe(9, ["mail.>"], durable="box", credit=UNLIMITED)
 assert refusal(reader.receive).code == 64
@@ -60,7 +60,7 @@ again.acknowledge(9, (got[2].sequence, got[3].sequence))
 again.detach(9)
 again.remove("box")
 
-# What is wrong is refused with its code, and the connection goes on.
+# Invalid requests are refused with an error code, and the connection stays open.
 assert refusal(poster.post, "a..b").code == 20
 assert refusal(poster.post, "notifyd.x").code == 40
 assert refusal(poster.post, "a", b"x" * (poster.welcome[4] + 1)).code == 26

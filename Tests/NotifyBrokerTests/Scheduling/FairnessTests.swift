@@ -94,7 +94,7 @@ struct FairnessTests {
         attacker.detach(1)
         for number in 0..<100 { poster.post("\(start).n\(number)", .stored) }
         host.run()
-        // Cached names are resolved again. All combinations of two tokens match each of the names.
+        // Cached names are resolved again. All combinations of `a` and `*` match each of the names.
         for number in 0..<16 as Range<UInt32> {
             let patterns = (0..<64 as Range<UInt32>).map { low in
                 (0..<10).map { (number << 6 | low) >> $0 & 1 == 0 ? "a" : "*" }.joined(separator: ".") + ".*"
@@ -143,7 +143,7 @@ struct FairnessTests {
     @Test func `patterns that match the same name are refused before they cost time`() throws {
         let host = TestHost()
         let (attacker, innocent) = (host.connect(uid: 1000), host.connect(uid: 2000))
-        // All combinations of two tokens at 14 positions match one name of tokens `a`.
+        // All combinations of `a` and `*` at 14 positions match the name of 14 tokens `a`.
         for number in 0..<256 as Range<UInt32> {
             let patterns = (0..<64 as Range<UInt32>).map { low in
                 (0..<14).map { (number << 6 | low) >> $0 & 1 == 0 ? "a" : "*" }.joined(separator: ".")

@@ -9,7 +9,7 @@ import Testing
     private let journal = Journal()
     private let name = NotificationName(literal: "orders.paid")
 
-    /// Its methods are passed without a call, as members of the type.
+    /// An owner whose methods are called by observations.
     private final class Controller: Sendable {
         let journal: Journal
         let label: String
