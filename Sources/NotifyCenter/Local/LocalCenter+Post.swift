@@ -41,8 +41,7 @@ extension LocalCenter {
         post(Message.notificationName, object: message.notificationObject, message: message)
     }
 
-    /// Posts a message with another object than its ``NotificationMessage/notificationObject``. See
-    /// ``post(_:)-(Message)``.
+    /// Posts a message with another object than its own. See ``post(_:)-(Message)``.
     ///
     /// - Parameters:
     ///   - message: The message.
