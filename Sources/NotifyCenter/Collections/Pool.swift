@@ -60,11 +60,13 @@ struct Pool<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
         return index
     }
 
+    @inline(__always)
     mutating func remove(_ index: Int32) {
         vacant.append(index)
         if vacant.count == extent { removeAll() }
     }
 
+    @inline(never)
     mutating func removeAll() {
         memory?.deallocate()
         memory = nil

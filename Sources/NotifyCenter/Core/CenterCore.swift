@@ -20,23 +20,12 @@ package struct CenterCore: ~Copyable, Sendable {
     /// The largest capacity, in registrations, that `gathered` keeps between uses. A larger buffer is released.
     private static let retainedCapacity = 1_024
 
-    /// A reference to the index of a scope, because an array can't hold noncopyable values.
-    ///
-    /// `@unchecked Sendable`: only this core, which is noncopyable, refers to it, so no two threads access it at once.
-    private final class Scope: @unchecked Sendable {
-        var index: RegistrationIndex
-
-        init(_ index: consuming RegistrationIndex) {
-            self.index = index
-        }
-    }
-
     private let hash: KeyedHash
     private let cacheBytes: Int
     private var maximumCacheBytes = Int.max
     private let reservedFirstToken: String?
     /// The scopes by number. Scope 0 always exists.
-    private var scopes: ContiguousArray<Scope> = []
+    private var scopes = ScopeTable()
     private var lastSerial: UInt64 = 0
     private var cache = ResolutionCache()
     /// A reusable buffer. If the same registrations are already cached for another name, resolving does not allocate.
@@ -71,21 +60,20 @@ package struct CenterCore: ~Copyable, Sendable {
     private mutating func makeScope(_ scope: Int) {
         while scopes.count <= scope {
             scopes.append(
-                Scope(
-                    RegistrationIndex(
-                        hash: hash, reservedFirstToken: reservedFirstToken, measuresOverlap: maximumOverlap < .max)))
+                RegistrationIndex(
+                    hash: hash, reservedFirstToken: reservedFirstToken, measuresOverlap: maximumOverlap < .max))
         }
     }
 
     package private(set) var registrationCount = 0
 
     /// The memory of the registrations of a scope, in bytes.
-    package func byteCount(ofScope scope: Int) -> Int { scope < scopes.count ? scopes[scope].index.byteCount : 0 }
+    package func byteCount(ofScope scope: Int) -> Int { scope < scopes.count ? scopes[scope].byteCount : 0 }
 
     /// The part of ``byteCount(ofScope:)`` that ended registrations left vacant, in bytes. New registrations reuse it
     /// before more memory is allocated.
     package func vacantByteCount(ofScope scope: Int) -> Int {
-        scope < scopes.count ? scopes[scope].index.vacantByteCount : 0
+        scope < scopes.count ? scopes[scope].vacantByteCount : 0
     }
 
     /// The number of names, or pairs of name and object, whose resolution is cached.
@@ -98,7 +86,7 @@ package struct CenterCore: ~Copyable, Sendable {
     /// The number of values stored for all registrations, 0 if there are none.
     var footprint: Int {
         var sum = 0
-        for scope in 0..<scopes.count { sum += scopes[scope].index.footprint }
+        for scope in 0..<scopes.count { sum += scopes[scope].footprint }
         return sum
     }
 }
@@ -121,7 +109,7 @@ extension CenterCore {
         makeScope(scope)
         lastSerial += 1
         registrationCount += 1
-        return scopes[scope].index.insert(priority: priority, slot: slot, serial: lastSerial)
+        return scopes[scope].insert(priority: priority, slot: slot, serial: lastSerial)
     }
 
     /// Adds a registration for one name. The name is not validated and may be any string.
@@ -166,11 +154,12 @@ extension CenterCore {
     ///
     /// - Returns: False if it has already ended.
     package mutating func remove(_ id: UInt64, scope: Int = 0) -> Bool {
-        guard scopes[scope].index.contains(id) else { return false }
-        while unlinkOne(of: id, scope) {}
+        // One access to the index. The closure reads its bytes and changes only the cache, which is a different field.
+        let isRemoved = scopes[scope].remove(id) { cache.invalidate($0, object: $1, hash: hash) }
+        guard isRemoved else { return false }
         removalCount += 1
         registrationCount -= 1
-        return scopes[scope].index.remove(id)
+        return true
     }
 
     /// Ends a registration, and removes a limited number of its links, because a registration may have any number of
@@ -179,14 +168,14 @@ extension CenterCore {
     /// - Parameter links: The most links to remove.
     /// - Returns: The remaining links, for ``remove(_:of:)``, or nil if none remain.
     package mutating func end(_ id: UInt64, removing links: Int, scope: Int) -> EndedRegistration? {
-        guard scopes[scope].index.contains(id) else { return nil }
+        guard scopes[scope].contains(id) else { return nil }
         removalCount += 1
         registrationCount -= 1
         for _ in 0..<links where !unlinkOne(of: id, scope) {
-            _ = scopes[scope].index.remove(id)
+            _ = scopes[scope].remove(id) { _, _ in }
             return nil
         }
-        guard let record = scopes[scope].index.end(id) else { return nil }
+        guard let record = scopes[scope].end(id) else { return nil }
         // Cheaper than finding the entries that each remaining pattern matches.
         cache.removeAll()
         return EndedRegistration(record: record, scope: scope)
@@ -196,27 +185,27 @@ extension CenterCore {
     ///
     /// - Returns: Whether no links remain. If so, `ended` must not be used again.
     package mutating func remove(_ links: Int, of ended: EndedRegistration) -> Bool {
-        let nodes = scopes[ended.scope].index.nodeCount
-        let isWhole = scopes[ended.scope].index.remove(links, ofEnded: ended.record)
+        let nodes = scopes[ended.scope].nodeCount
+        let isWhole = scopes[ended.scope].remove(links, ofEnded: ended.record)
         countRemoval(of: links, nodesBefore: nodes, ended.scope)
         return isWhole
     }
 
     /// Whether a registration has not ended.
     package func contains(_ id: UInt64, scope: Int = 0) -> Bool {
-        scopes[scope].index.contains(id)
+        scopes[scope].contains(id)
     }
 
     private mutating func link(
         _ id: UInt64, to subject: RegistrationIndex.Subject, object: UnsafeRawBufferPointer?
     ) {
-        scopes[0].index.link(id, to: subject, object: object)
+        scopes[0].link(id, to: subject, object: object)
         cache.invalidate(subject, object: object, hash: hash)
     }
 
     private mutating func unlinkOne(of id: UInt64, _ scope: Int) -> Bool {
         // The closure reads bytes of the index and changes only the cache, which is a different field.
-        scopes[scope].index.unlinkOne(of: id) { subject, object in cache.invalidate(subject, object: object, hash: hash)
+        scopes[scope].unlinkOne(of: id) { subject, object in cache.invalidate(subject, object: object, hash: hash)
         }
     }
 }
@@ -249,9 +238,9 @@ extension CenterCore {
             } else {
                 link(id, to: patterns, object: nil, scope)
             }
-        if isLimited, scopes[scope].index.overlap > maximumOverlap {
-            work &+= scopes[scope].index.tightenOverlap()
-            if scopes[scope].index.overlap > maximumOverlap {
+        if isLimited, scopes[scope].overlap > maximumOverlap {
+            work &+= scopes[scope].tightenOverlap()
+            if scopes[scope].overlap > maximumOverlap {
                 unsubscribe(links, scope: scope)
                 throw OverlapError()
             }
@@ -261,17 +250,17 @@ extension CenterCore {
 
     /// Ends a subscription of a registered subscriber.
     package mutating func unsubscribe(_ links: [SubscriptionLink], scope: Int) {
-        let nodes = scopes[scope].index.nodeCount
+        let nodes = scopes[scope].nodeCount
         for link in links {
             // The closure reads bytes of the index and changes only the cache, which is a different field.
-            scopes[scope].index.unlink(shared: link.number) { cache.invalidate($0, object: $1, hash: hash) }
+            scopes[scope].unlink(shared: link.number) { cache.invalidate($0, object: $1, hash: hash) }
         }
         countRemoval(of: links.count, nodesBefore: nodes, scope)
     }
 
     /// Adds the work of removing links, and of removing the nodes that became empty.
     private mutating func countRemoval(of links: Int, nodesBefore: Int, _ scope: Int) {
-        work &+= NameTrie.work(ofNodes: nodesBefore - scopes[scope].index.nodeCount + links)
+        work &+= NameTrie.work(ofNodes: nodesBefore - scopes[scope].nodeCount + links)
     }
 
     private mutating func link(
@@ -289,7 +278,7 @@ extension CenterCore {
     private mutating func linkShared(
         _ id: UInt64, to subject: RegistrationIndex.Subject, object: UnsafeRawBufferPointer?, _ scope: Int
     ) -> SubscriptionLink? {
-        guard let (link, isNew) = scopes[scope].index.linkShared(id, to: subject, object: object) else { return nil }
+        guard let (link, isNew) = scopes[scope].linkShared(id, to: subject, object: object) else { return nil }
         if isNew { cache.invalidate(subject, object: object, hash: hash) }
         return SubscriptionLink(number: link)
     }
@@ -385,14 +374,14 @@ extension CenterCore {
         name: UnsafeRawBufferPointer, nameHash: UInt64, object: UnsafeRawBufferPointer?
     ) {
         for scope in 0..<scopes.count {
-            work &+= scopes[scope].index.gather(name: name, nameHash: nameHash, object: object, into: &gathered)
+            work &+= scopes[scope].gather(name: name, nameHash: nameHash, object: object, into: &gathered)
         }
     }
 
     /// The number of names with registrations for exactly this name.
     var nameCount: Int {
         var sum = 0
-        for scope in 0..<scopes.count { sum += scopes[scope].index.nameCount }
+        for scope in 0..<scopes.count { sum += scopes[scope].nameCount }
         return sum
     }
 

@@ -130,6 +130,13 @@ extension RegistrationIndex {
         of id: UInt64, _ body: (Subject, _ object: UnsafeRawBufferPointer?) -> Void
     ) -> Bool {
         guard let record = record(of: id) else { return false }
+        return unlinkOne(ofRecord: record, body)
+    }
+
+    @inline(__always)
+    private mutating func unlinkOne(
+        ofRecord record: Int32, _ body: (Subject, _ object: UnsafeRawBufferPointer?) -> Void
+    ) -> Bool {
         let link = records[record].firstLink
         guard link >= 0 else { return false }
         withSubject(of: links[link].list, body)
@@ -149,6 +156,8 @@ extension RegistrationIndex {
         remove(link: link)
     }
 
+    // Inlined: a nonmutating method that is not inlined is passed a copy of all fields.
+    @inline(__always)
     private func withSubject(of number: Int32, _ body: (Subject, _ object: UnsafeRawBufferPointer?) -> Void) {
         let list = lists[number]
         let place = places[list.place]
@@ -184,9 +193,13 @@ extension RegistrationIndex {
         return true
     }
 
-    /// Removes the record of a registration without links.
-    mutating func remove(_ id: UInt64) -> Bool {
+    /// Removes a registration and all its links.
+    ///
+    /// - Parameter body: Called before each link is removed, as in ``unlinkOne(of:_:)``.
+    /// - Returns: False if it has already ended.
+    mutating func remove(_ id: UInt64, _ body: (Subject, _ object: UnsafeRawBufferPointer?) -> Void) -> Bool {
         guard let record = record(of: id) else { return false }
+        while unlinkOne(ofRecord: record, body) {}
         records[record].registration = .none
         records.remove(record)
         return true
