@@ -221,8 +221,8 @@ let package = Package(
     ]
 )
 
-// A part of the package: ONLY="NotifyBroker NotifyStore" keeps those targets, their tests and what they need, and
-// IN_PROCESS_ONLY=1 the libraries for use within one process, and of the dependencies those that these have.
+// Builds part of the package: ONLY="NotifyBroker NotifyStore" keeps these targets, their tests and their dependencies;
+// IN_PROCESS_ONLY=1 keeps the in-process libraries and their dependencies.
 var only = (Context.environment["ONLY"] ?? "").split(separator: " ").map(String.init)
 let isInProcessOnly = Context.environment["IN_PROCESS_ONLY"] != nil
 if isInProcessOnly {
@@ -268,7 +268,7 @@ for target in package.targets where target.type != .system {
     if Context.environment["CI"] != nil {
         settings.append(.treatAllWarnings(as: .error))
     }
-    // Checks for accesses that overlap took a tenth of the instructions for a post. Debug builds, which tests use, have them.
+    // Exclusivity checks at run time took a tenth of the instructions of a post. Debug builds, which tests use, have them.
     if ["NotifyBroker", "NotifyServer"].contains(target.name) {
         settings.append(.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)))
     }

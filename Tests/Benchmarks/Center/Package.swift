@@ -4,7 +4,7 @@ import PackageDescription
 let center = Target.Dependency.product(name: "NotifyCenter", package: "notifyd")
 let foundation = Target.Dependency.product(name: "NotifyFoundation", package: "notifyd")
 
-/// The name that the compiler knows the project by: that of its folder. Targets that take it may use `package` declarations.
+/// The package name of the project for the compiler. Targets that are compiled with it may use `package` declarations.
 let folder = Context.packageDirectory.split(separator: "/").dropLast(3).last ?? "notifyd"
 let project = String(folder.lowercased().map { $0.isLetter || $0.isNumber ? $0 : "_" })
 let asProject: [SwiftSetting] = [

@@ -79,7 +79,7 @@ static bool post(struct poster *p, struct load *load, long done) {
     }
 }
 
-// How many messages every subscriber has, with a receipt if receipts are asked for.
+// How many messages every subscriber has, with a receipt if receipts are requested.
 static long finished(struct connection *connections, struct load *load) {
     long least = load->messages;
     for (long i = 0; i < load->subscribers; i++)

@@ -87,7 +87,7 @@ static void expect(const char *at, char kind) {
 }
 
 static void keep_id(struct reader *r, const char *at, size_t size) {
-    if (r->ids == AT_ONCE || size > BULK_BYTES) fail("more messages than asked for");
+    if (r->ids == AT_ONCE || size > BULK_BYTES) fail("more messages than requested");
     memcpy(r->id + r->id_bytes, at, size);
     r->id_bytes += size;
     r->ids++;

@@ -1,5 +1,5 @@
-// A program that links this allocates through it: what a program defines comes before what the C library does. It works
-// with glibc, which offers its own functions under second names.
+// Interposes malloc in programs that link this: the program's definitions take precedence over those of the C library.
+// Needs glibc, whose own functions are also available under other names.
 #include "MallocCounter.h"
 #include <errno.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@ final class CoreNames {
     private let names: [[UInt8]]
     private var next = 0
 
-    /// Resolves each name once, so that the cache is full if they are more than fit.
+    /// Resolves each name once. The cache is full afterwards if not all names fit.
     init(_ count: Int) throws {
         names = (0..<count).map { Array("orders.\($0 % 7).created.\($0)".utf8) }
         for (slot, pattern) in ["orders.3.>", "*.5.created.*", ">"].enumerated() {
@@ -15,7 +15,7 @@ final class CoreNames {
         for _ in names { post() }
     }
 
-    /// Whether names are more than the cache holds.
+    /// Whether not all names fit the cache.
     var isFull: Bool { core.cachedResolutionCount < names.count }
 
     func post() {

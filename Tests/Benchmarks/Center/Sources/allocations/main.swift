@@ -1,4 +1,4 @@
-// Counts what a post allocates, which is to be nothing, and fails if there is anything.
+// Counts the allocations of a post, and fails if there are any.
 //
 //   allocations               every case
 //   allocations CASE POSTS    one case alone, for a profiler that counts instructions
@@ -23,7 +23,7 @@ struct Large: NotificationMessage {
 var tokens: [ObservationToken] = []
 var owners: [Owner] = []
 
-/// A center with so many observers. Nobody knows here what their closures do, so they may be empty.
+/// A center with this number of observers. Their closures are empty, which the compiler cannot see here.
 @MainActor
 func center(_ count: Int, object: NotificationObject? = nil) -> LocalCenter {
     let center = LocalCenter()
@@ -58,7 +58,7 @@ func coreNames(_ count: Int) -> CoreNames {
     }
 }
 
-/// Titles and what a post is there, made when its turn comes.
+/// The cases: a title, and a function that makes the post.
 let cases: [(title: String, prepare: @MainActor () -> () -> Void)] = [
     (
         "nobody",
@@ -146,7 +146,7 @@ let cases: [(title: String, prepare: @MainActor () -> () -> Void)] = [
     ),
 ]
 
-/// How often the thread allocated during so many posts, after the first ones.
+/// The number of allocations during this number of posts, after a warm-up.
 func allocations(of post: () -> Void, posts: Int) -> UInt {
     for _ in 0..<100 { post() }
     let before = allocation_count()

@@ -1,14 +1,14 @@
 import Foundation
 import NotifyFoundation
 
-/// The center with Foundation's API, against Foundation's own.
+/// `CompatibleNotificationCenter` compared with Foundation's `NotificationCenter`.
 func compatibleCases() -> [Case] {
     [
         plainPost(to: 0, atLeast: 1), plainPost(to: 1, atLeast: 2), plainPost(to: 1_000, atLeast: 4),
         Case("post under a new name, CompatibleNotificationCenter", .atLeast(1)) {
             let centers = Centers()
             let compatible = CompatibleNotificationCenter()
-            // Observations that only tokens of Foundation's kind stand for stay when these go.
+            // Releasing these tokens does not end their observations, as with Foundation.
             _ = (compatible.observe(centers.tally), centers.foundationObserve())
             let names = NewNames()
             return (
@@ -63,12 +63,12 @@ extension CompatibleNotificationCenter {
     }
 }
 
-/// Names that no center has seen before.
+/// Names that were not used with any center before.
 private final class NewNames {
     private static let count = 20_000
     private var last = 0
 
-    /// What one post under each of so many new names costs.
+    /// The cost of a post under a new name.
     func posts(_ post: @escaping (Notification.Name) -> Void) -> Contender {
         return {
             let names = (0..<Self.count).map { Notification.Name("orders.created.in.region.\(self.last + $0)") }

@@ -1,7 +1,7 @@
 import Foundation
 import NotifyCenter
 
-/// How costs grow with what else there is.
+/// How the cost of a post grows with the number of names and patterns.
 func growingCases() -> [Case] {
     [
         Case("post, 10 to 100000 names, against a dictionary", .atMost(2)) { try growth(to: 100_000) },
@@ -10,7 +10,7 @@ func growingCases() -> [Case] {
     ]
 }
 
-/// How many times as long each post takes with many names as with ten, and the same for looking names up.
+/// The cost of a post with many names divided by that with ten, compared with the same ratio of dictionary look-ups.
 private func growth(to count: Int) throws -> (Contender, Contender) {
     let few = try names(10)
     let many = try names(count)
@@ -40,7 +40,7 @@ private func each(_ names: [NotificationName], _ count: Int, _ body: (Notificati
     }
 }
 
-/// Names in no order of which a cache could make use.
+/// Names in random order, so that processor caches do not profit from the order.
 private func names(_ count: Int) throws -> [NotificationName] {
     try (0..<count).map { try NotificationName("orders.\($0 % 7).created.\($0)") }.shuffled()
 }

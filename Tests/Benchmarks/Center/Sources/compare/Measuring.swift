@@ -1,20 +1,20 @@
 import Foundation
 
-/// Something that does the work once and says what it cost.
+/// Does the work once and returns its cost in nanoseconds.
 typealias Contender = () -> Double
 
-/// Two contenders for the same work, and what is asked of their ratio.
+/// A comparison of two implementations of the same work, and the required ratio.
 struct Case {
     enum Budget {
-        /// The other one costs at least so many times as much as ours.
+        /// The other one's cost divided by ours is at least this.
         case atLeast(Double)
-        /// Ours costs at most so many times as much as the other one.
+        /// Our cost divided by the other one's is at most this.
         case atMost(Double)
     }
 
     let title: String
     let budget: Budget
-    /// Makes the contenders, ours first, when their turn comes: what they hold goes before the next case.
+    /// Makes the contenders, ours first, when the case begins. They are released before the next case.
     let prepare: () throws -> (Contender, Contender)
 
     init(_ title: String, _ budget: Budget, prepare: @escaping () throws -> (Contender, Contender)) {
@@ -25,7 +25,7 @@ struct Case {
 }
 
 extension Case {
-    /// What several rounds gave. The least is what it costs when nobody disturbs, the median what it usually costs.
+    /// The results of several rounds. The minimum is the cost without disturbance by other processes.
     private struct Sample {
         var figures: [Double] = []
 
@@ -34,11 +34,12 @@ extension Case {
     }
 
     static func printTitles() {
-        print("\("".padded(to: 65)) ours: least, median   other: least, median   ratio: least, median   asked for")
+        print("\("".padded(to: 65)) ours: least, median   other: least, median   ratio: least, median   required")
     }
 
-    /// Lets the contenders work in turns, so that a disturbance meets both; prints a line and answers whether the ratio of
-    /// the least figures is what is asked for.
+    /// Runs the contenders in turns, so that a disturbance affects both, and prints a line.
+    ///
+    /// - Returns: Whether the ratio of the minima is as required.
     func run(rounds: Int) throws -> Bool {
         let (ours, other) = try prepare()
         var ourSample = Sample()
@@ -86,14 +87,14 @@ extension String {
 
 // MARK: - Clocks
 
-/// Nanoseconds that this thread ran. What else the machine does is not in it.
+/// The CPU time of this thread in nanoseconds, which excludes other threads and processes.
 func processorTime(_ body: () -> Void) -> Double {
     let start = nanoseconds(CLOCK_THREAD_CPUTIME_ID)
     body()
     return nanoseconds(CLOCK_THREAD_CPUTIME_ID) - start
 }
 
-/// Nanoseconds that went by.
+/// The elapsed time in nanoseconds.
 func time(_ body: () -> Void) -> Double {
     let start = nanoseconds(CLOCK_MONOTONIC)
     body()
@@ -106,9 +107,9 @@ private func nanoseconds(_ clock: clockid_t) -> Double {
     return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
 }
 
-// MARK: - What observers do
+// MARK: - Observers
 
-/// Counts calls. One thread counts at a time.
+/// Counts calls. Not thread-safe.
 final class Tally: @unchecked Sendable {
     private let memory = UnsafeMutablePointer<Int>.allocate(capacity: 1)
 

@@ -22,7 +22,7 @@ struct FoundationPaid: NotificationCenter.MainActorMessage {
     let order: Int
 }
 
-/// Foundation's center beside ours, both as they are after many additions and removals, if that is asked for.
+/// Foundation's center and ours, both after `churn` additions and removals.
 struct Centers {
     let ours = LocalCenter()
     let foundations = NotificationCenter()
@@ -48,7 +48,7 @@ struct Centers {
         foundations.addObserver(forName: .created, object: object, queue: nil) { [tally] _ in tally.add() }
     }
 
-    /// What one of so many posts costs, each of which has to reach so many observers. What keeps them observing is held.
+    /// The cost of a post that must reach this number of observers. Keeps their tokens.
     func posts(_ count: Int, to observers: Int = 1, holding tokens: [Any], _ post: @escaping (Int) -> Void) -> Contender
     {
         return {
@@ -75,7 +75,7 @@ func postingCases(churn: Int) -> [Case] {
         Case("post to 1 that asks for a text\(suffix)", .atLeast(5)) {
             let centers = Centers(churn: churn)
             let text: NotificationObject = "order 17"
-            // Foundation compares addresses, so its text has to be an object that stays the same.
+            // Foundation compares objects by address, so the text is one object throughout.
             let foundationText = NSString("order 17")
             return (
                 centers.posts(100_000, holding: [centers.observe(object: text)]) { count in
@@ -129,7 +129,7 @@ private func typedPost(_ centers: Centers) -> (Contender, Contender) {
     )
 }
 
-/// Foundation's typed messages that are delivered while the poster waits are those of the main actor.
+/// Of Foundation's typed messages, those of the main actor are delivered synchronously.
 func foundationTypedPosts(_ centers: Centers) -> Contender {
     let tally = centers.tally
     let token = MainActor.assumeIsolated {
@@ -144,7 +144,7 @@ func foundationTypedPosts(_ centers: Centers) -> Contender {
     }
 }
 
-/// As little as one can do who holds others weakly: look whether each is there, and call.
+/// The least work with weak references: load each, and call it.
 private struct WeakReceiver {
     weak var owner: Instance?
     let call: (Instance, LocalNotification) throws -> Void

@@ -1,7 +1,7 @@
 import Foundation
 import NotifyCenter
 
-/// What it costs to begin and to end an observation.
+/// The cost of beginning and of ending an observation.
 func registeringCases() -> [Case] {
     [1, 1_000].flatMap { count in
         let names = (0..<count).map { "orders.created.in.region.\($0)" }

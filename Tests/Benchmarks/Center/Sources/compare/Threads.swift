@@ -2,7 +2,7 @@ import Foundation
 import NotifyCenter
 import Synchronization
 
-/// What two threads that post different names achieve, against one.
+/// The throughput of two threads that post different names, compared with one thread.
 func threadCases() -> [Case] {
     [
         Case("posts of two threads, against one", .atLeast(1.7)) {
@@ -14,7 +14,7 @@ func threadCases() -> [Case] {
                 { posting([names[0]], to: [center]) }
             )
         },
-        // Two threads that have nothing in common: where this misses as well, the machine has not two cores to give.
+        // Two threads without shared state: if this ratio is missed too, the machine does not provide two full cores.
         Case("the same with a center for each thread", .atLeast(1.7)) {
             let centers = [LocalCenter(), LocalCenter()]
             let names = try namesOfTwoThreads()
@@ -27,7 +27,7 @@ func threadCases() -> [Case] {
     ]
 }
 
-/// Eight names for each of two threads, which share no cache line: whether small pieces of memory do is up to chance.
+/// Eight names for each of two threads. Names of different threads share no cache line.
 private func namesOfTwoThreads() throws -> [[NotificationName]] {
     try (0..<2).map { thread in
         let padding = UnsafeMutableRawPointer.allocate(byteCount: 256, alignment: 16)
@@ -36,7 +36,7 @@ private func namesOfTwoThreads() throws -> [[NotificationName]] {
     }
 }
 
-/// Nanoseconds for each post, while one thread for each of the lists posts its names again and again.
+/// The elapsed nanoseconds per post, with one thread for each list that posts its names repeatedly.
 private func posting(_ names: [[NotificationName]], to centers: [LocalCenter]) -> Double {
     let posts = 400_000
     let gate = Gate(threads: names.count)
@@ -53,7 +53,7 @@ private func posting(_ names: [[NotificationName]], to centers: [LocalCenter]) -
     return time { done.wait() } / Double(posts * names.count)
 }
 
-/// Where threads wait for each other, and the one who measures for them all, so that they begin together.
+/// A barrier: the threads and the measuring thread begin together.
 private final class Gate: Sendable {
     private let missing: Atomic<Int>
 
@@ -61,7 +61,7 @@ private final class Gate: Sendable {
 
     func pass() {
         missing.wrappingSubtract(1, ordering: .acquiringAndReleasing)
-        // The threads may be more than the processors.
+        // There may be more threads than processors.
         while missing.load(ordering: .acquiring) > 0 { sched_yield() }
     }
 }

@@ -1,6 +1,6 @@
-// Compares LocalCenter with Foundation's NotificationCenter at the same work, and fails if a ratio is not what is asked for.
+// Compares LocalCenter with Foundation's NotificationCenter at the same work, and fails if a ratio is not as required.
 //
-//   compare [ROUNDS [TEXT]]: with a text, only the cases that have it in their title.
+//   compare [ROUNDS [TEXT]]: with a text, only the cases whose title contains it.
 import Foundation
 
 let arguments = CommandLine.arguments.dropFirst()
@@ -19,6 +19,6 @@ for scene in cases where text.map({ scene.title.contains($0) }) ?? true {
     if try !scene.run(rounds: rounds) { missed += 1 }
 }
 if missed > 0 {
-    print("\n\(missed) not as asked for")
+    print("\n\(missed) not as required")
     exit(1)
 }

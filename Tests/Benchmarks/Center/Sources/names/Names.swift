@@ -4,7 +4,7 @@ struct Names {
     private let bytes: [UInt8]
     private let ends: [Int]
 
-    /// As many names in no order of which a cache could make use.
+    /// This number of names in random order, so that processor caches do not profit from the order.
     init(_ count: Int) {
         var random = SplitMix(state: 42)
         strings = (0..<count).map { "orders.\($0 % 7).created.\($0)" }.shuffled(using: &random)
@@ -33,7 +33,7 @@ struct Names {
     }
 }
 
-/// The same numbers in every run.
+/// A generator with the same numbers in every run.
 struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Prints nanoseconds of this thread for each post: the least of several rounds, in which all names come at least once.
+/// Prints the CPU nanoseconds of a post: the minimum of several rounds, each with every name at least once.
 func printTable(counts: [Int]) {
     print("Nanoseconds for each post, in brackets as a multiple of the first line's.\n")
     print("names".padded(10) + Workload.all.map { $0.title.padded(20) }.joined())
@@ -25,7 +25,7 @@ extension String {
     }
 }
 
-/// Nanoseconds that this thread ran. What else the machine does is not in it.
+/// The CPU time of this thread in nanoseconds, which excludes other threads and processes.
 private func processorTime(_ body: () -> Void) -> Double {
     func now() -> Double {
         var time = timespec()

@@ -1,6 +1,6 @@
 import NotifyCenter
 
-/// A way to use names.
+/// A use of names that is measured.
 struct Workload: Sendable {
     let title: String
     /// Makes a closure that posts a number of times.
@@ -13,9 +13,9 @@ struct Workload: Sendable {
     }
 
     static let all = [
-        // What is asked of a center is measured by this.
+        // The baseline that a center is compared with.
         Workload(title: "dictionary") { names in
-            // Keys of their own, in another order: a name that arrives is not the one that was kept.
+            // Copies in another order, because the name of a received post is not the stored one.
             var random = SplitMix(state: 43)
             let values = Dictionary(
                 uniqueKeysWithValues: names.strings.shuffled(using: &random).map {
@@ -51,7 +51,7 @@ struct Workload: Sendable {
     ]
 }
 
-/// A core in a place of its own, as in the daemon's broker.
+/// A core in an object, as in the daemon's broker.
 private final class CoreBox {
     private var core: CenterCore
     private var reached = 0

@@ -1,4 +1,4 @@
-// Measures what a post costs the core of a center as the number of names grows.
+// Measures the cost of a post in the core of a center for growing numbers of names.
 //
 //   names                        Prints a table of times, beside the same look-ups in a dictionary.
 //   names CASE NAMES POSTS       Posts without measuring, for tools that count instructions.

@@ -1,4 +1,4 @@
 #pragma once
 
-/// How often the calling thread has allocated memory.
+/// The number of allocations by the calling thread.
 unsigned long allocation_count(void);
