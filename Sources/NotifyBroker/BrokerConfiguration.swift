@@ -3,20 +3,21 @@ import NotifyWire
 /// Limits and timeouts of the broker. Sizes are in bytes.
 package struct BrokerConfiguration: Sendable, Equatable {
     package var maximumPayloadBytes = Limits.defaultPayloadBytes
-    /// The most posts of one connection that may wait for a receipt.
+    /// The maximum number of posts per connection that await a receipt.
     package var postWindow = 8192
     package var greetingTimeout = Duration.seconds(10)
-    /// How long a connection that is being closed may take to read the final error.
+    /// The time limit for the peer of a closing connection to read the final error.
     package var closingTimeout = Duration.seconds(2)
-    /// The longest time that acknowledged progress waits to be persisted with a batch.
+    /// The maximum delay before acknowledged progress is persisted with a batch.
     package var acknowledgementDelay = Duration.milliseconds(50)
-    /// The delay after which a failed commit is retried, if no request causes one earlier.
+    /// The delay before a failed commit is retried. A request that needs a commit causes an earlier retry.
     package var storageRetryDelay = Duration.seconds(1)
 
-    /// The window of durable subscriptions that do not request one: the most unacknowledged messages.
+    /// The window of durable subscriptions that do not request one: the maximum number of unacknowledged messages.
     package var defaultWindow = Limits.defaultWindow
 
-    /// The memory of all users together. Each user may hold at most half of what the others leave.
+    /// The memory of all users together. A user other than root may hold at most half of the memory that the others
+    /// leave free.
     package var memoryBytes = 1 << 30
 
     /// Connections of all users together. Each needs a file descriptor, so the process's hard limit of descriptors
@@ -26,25 +27,26 @@ package struct BrokerConfiguration: Sendable, Equatable {
     package var subscriptionsPerConnection = 4096
     package var subscriptionsPerUser = 100_000
     package var durableSubscriptionsPerUser = 10_000
-    /// The memory of a user's subscriptions in the center. A table that grows is copied at once, which at this size
-    /// takes about 50 ms.
+    /// The memory of a user's subscriptions in the center. A growing table is copied in one step, which takes about 50
+    /// ms at this size.
     package var subscriptionBytesPerUser = 64 << 20
-    /// The most work that resolving one name against a user's patterns may take: 1 for each registration visited, 16
-    /// for each node of the trie.
+    /// The maximum work of resolving one name against a user's patterns: 1 for each registration visited, 16 for each
+    /// node of the trie.
     package var patternOverlapPerUser = 65_536
-    /// Distinct names under which a user's posts were stored since the daemon started. Names stay in the log.
+    /// Distinct names under which a user's posts were stored since the daemon started. Limited because names stay in the
+    /// log.
     package var namesPerUser = 1_048_576
     /// Volatile messages waiting for one connection, before its overflow policy applies.
     package var outboxBytesPerConnection = 4 << 20
-    /// The same for all of a user's connections together.
+    /// Volatile messages waiting for all of a user's connections together.
     package var outboxBytesPerUser = 64 << 20
     /// Answers and durable messages waiting for one connection. Above this, its requests are not processed.
     package var answerBytesPerConnection = 512 << 10
-    /// Durable messages are added to a connection's outbox only while less than this waits there.
+    /// Durable messages are added to a connection's outbox only while fewer bytes than this wait in it.
     package var durableOutboxBytes = 256 << 10
     /// Unprocessed bytes received on all of a user's connections. Checked when an incomplete frame grows.
     package var receivedBytesPerUser = 64 << 20
-    /// Messages waiting for the store. Above this, connections that post stored messages are not read from.
+    /// Messages waiting for the store. Above this, reading from connections that post stored messages is paused.
     package var pendingLogBytes = 32 << 20
     /// Committed messages kept in memory, encoded, for log readers near the tail.
     package var tailRingBytes = 16 << 20

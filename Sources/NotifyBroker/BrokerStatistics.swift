@@ -7,11 +7,11 @@ struct BrokerStatistics {
     var delivered: UInt64 = 0
     var stored: UInt64 = 0
     var redelivered: UInt64 = 0
-    /// Dropped from outboxes.
+    /// Messages dropped from outboxes.
     var dropped: UInt64 = 0
-    /// Dropped from clients' buffers, as reported by the clients.
+    /// Messages dropped from clients' buffers, as reported by the clients.
     var droppedByClients: UInt64 = 0
-    /// Times that an outbox overflowed and messages were dropped.
+    /// The number of times an outbox overflowed and messages were dropped.
     var gaps: UInt64 = 0
     var store = StoreStatistics()
 }
@@ -43,7 +43,7 @@ extension Broker {
         return figures.map { StatisticsReport.Counter(name: $0.0, value: $0.1) }
     }
 
-    /// The most users in one report; more would not be readable.
+    /// The maximum number of users in one report. More would not be readable.
     private static let reportedUsers = 1_000
 
     /// The usage and the limits of every limited resource: in total, and for each of `users`.

@@ -2,7 +2,7 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// The only place that checks rights: the policy, and the interned identities that it applies to.
+/// Decides what each identity may do: the access policy, and the interned identities that it applies to.
 struct AccessControl {
     private(set) var policy: AccessPolicy
     private var identities = IdentityTable()
@@ -13,8 +13,8 @@ struct AccessControl {
 
     // MARK: Identities
 
-    /// Interns an identity for a connection, a durable subscription or a pending attachment, which must release it when
-    /// it ends.
+    /// Interns the identity of a connection, a durable subscription or a pending attachment. The caller must release it
+    /// when that ends.
     mutating func retain(_ identity: Identity) -> IdentityID { identities.retain(identity) }
     mutating func retain(_ id: IdentityID) { identities.retain(id) }
     mutating func release(_ id: IdentityID) { identities.release(id) }
@@ -48,7 +48,7 @@ struct AccessControl {
 
     func mayManage(uid: UInt32, _ id: IdentityID) -> Bool { policy.mayManage(uid: uid, identities[id]) }
 
-    /// - Throws: `forbidden` if the identity may not manage what belongs to `uid`.
+    /// - Throws: `forbidden` if the identity may not manage the durable subscriptions of `uid`.
     func checkManage(uid: UInt32, _ id: IdentityID) throws(WireError) {
         guard mayManage(uid: uid, id) else {
             throw WireError(
@@ -61,9 +61,9 @@ struct AccessControl {
         ReadAccess(policy: policy, identity: identities[id])
     }
 
-    /// Replaces the policy. Decisions cached elsewhere carry the generation of the policy they were made under.
+    /// Replaces the policy. Cached decisions record the generation of their policy, and are not used with another.
     mutating func policyChanged(to policy: AccessPolicy) {
-        precondition(policy.generation > self.policy.generation, "policies have rising generations")
+        precondition(policy.generation > self.policy.generation, "the generation of a new policy must be higher")
         self.policy = policy
     }
 }

@@ -1,19 +1,19 @@
 import NotifyWire
 
-/// The distinct names under which each user's posts were stored, as hashes. Names stay in the log, so their number is
-/// limited.
+/// The hashes of the distinct names under which each user's posts were stored. Their number is limited, because names
+/// stay in the log.
 struct StoredNames {
     private let limit: Int
     private var hashes: [UInt32: Set<Int>] = [:]
     /// The last name recorded: most posts have the same name as the one before.
     private var latest: (uid: UInt32, hash: Int)?
 
-    /// - Parameter limit: The most names per user.
+    /// - Parameter limit: The maximum number of names per user.
     init(limit: Int) {
         self.limit = limit
     }
 
-    /// The memory of a name here and in the log's table, besides its own bytes.
+    /// The memory overhead of a name, here and in the log's table of names.
     private static let bytesPerName = 96
 
     /// Records that `uid` stores a message under `name`.

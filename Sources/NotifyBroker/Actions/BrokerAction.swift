@@ -10,11 +10,11 @@ package enum BrokerAction: Sendable {
     /// Pause reading from the connection until `resumeReading`.
     case pauseReading(ConnectionID)
     case resumeReading(ConnectionID)
-    /// Storage failed (the reason, for users) or works again (nil).
+    /// Storage failed or works again. `problem` describes the failure for users; nil if storage works again.
     case storageHealthChanged(problem: String?)
-    /// Work is left: call `runTick` soon, after pending events.
+    /// Call `runTick` after the events that are pending: work remains.
     case scheduleTick
-    /// An event for the daemon's log, at the detail set in `Broker.logDetail`.
+    /// Write an event to the daemon's log. Which events are reported depends on `Broker.logDetail`.
     case log(BrokerEvent)
     /// Draining is complete: everything is committed, and every connection has `closing` in its outbox.
     case drained
