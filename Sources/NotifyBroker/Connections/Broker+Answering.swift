@@ -2,7 +2,8 @@ import NotifyWire
 
 /// Answers and refusals.
 extension Broker {
-    /// Sends an answer. Nothing follows the error that ends a connection, not even an outcome that is known only later.
+    /// Sends an answer, unless the connection is closing: nothing follows its final error, not even the outcome of a
+    /// request received earlier.
     mutating func answer(_ slot: ConnectionSlot, _ frame: some ControlFrame) {
         guard !connections[slot].session.isClosing else { return }
         egress.append(frame, to: slot)
@@ -13,7 +14,7 @@ extension Broker {
         egress.append(receipt: receipt, to: slot)
     }
 
-    /// Answers with an error that keeps the connection open.
+    /// Answers a request with an error. The connection stays open.
     mutating func refuse(
         _ slot: ConnectionSlot, request: UInt64, _ error: WireError, subscription: UInt32 = 0, detail: UInt64 = 0
     ) {
@@ -28,8 +29,8 @@ extension Broker {
                 message: error.message))
     }
 
-    /// Answers an invalid request with an error. After a malformed frame the stream can't be trusted: the connection is
-    /// closed.
+    /// Answers an invalid request with an error, and closes the connection if the frame is malformed, because the
+    /// frames after it can't be trusted.
     mutating func reject(_ slot: ConnectionSlot, request: UInt64, _ error: WireError, now: BrokerTime) {
         if error.code == .malformedFrame {
             fail(slot, error, now: now)
@@ -49,7 +50,7 @@ extension Broker {
         connections.failed(slot, closingDeadline: now.monotonic + configuration.closingTimeout)
     }
 
-    /// Whether the connection closes once everything taken from its outbox is written.
+    /// Whether the host must close the connection once everything taken from its outbox is written.
     package func isClosing(_ id: ConnectionID) -> Bool {
         connections.contains(id) && connections[id.slot].session.isClosing
     }

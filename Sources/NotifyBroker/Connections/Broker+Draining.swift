@@ -2,8 +2,8 @@ import NotifyWire
 
 /// Draining: the orderly stop of the daemon.
 extension Broker {
-    /// Begins draining: frames that arrive from now on are ignored, everything accepted so far is committed, and every
-    /// client is sent `closing`. The action `drained` follows.
+    /// Begins draining: ignores frames that arrive later, commits everything accepted so far, and then sends `closing`
+    /// to every client. The action `drained` reports the end.
     package mutating func drainRequested() {
         guard connections.drain == .notBegun else { return }
         connections.drainBegan()

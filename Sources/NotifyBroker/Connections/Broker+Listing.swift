@@ -10,7 +10,7 @@ struct Listing {
 }
 
 extension Broker {
-    /// Begins to answer a list. The connection's later requests wait until it is complete.
+    /// Begins to answer a list request. Later requests of the connection wait until the list is complete.
     mutating func list(_ list: ListRequest, _ slot: ConnectionSlot) {
         let identity = connections[slot].identity
         scheduler.spend(durables.count)
@@ -20,7 +20,7 @@ extension Broker {
         continueList(slot)
     }
 
-    /// Continues a list, until the connection's slice of work is used up or too many answers wait for the peer.
+    /// Sends entries of a list until the connection's slice of work is used up or too many answers are unread.
     @inline(__always)
     mutating func continueList(_ slot: ConnectionSlot) {
         while connections[slot].listing != nil, scheduler.hasWorkLeft, connections[slot].pauses.isEmpty {
@@ -29,7 +29,7 @@ extension Broker {
         }
     }
 
-    /// Answers the next entry, or the end of the list.
+    /// Sends the next entry, or the end of the list.
     private mutating func listNext(_ slot: ConnectionSlot) {
         guard let request = connections[slot].listing?.request else { return }
         scheduler.spend(FairScheduler.Cost.listEntry)
@@ -38,7 +38,7 @@ extension Broker {
             answer(slot, ListEnd(request: request))
             return
         }
-        // It may have been removed since the list began.
+        // The subscription may have been removed since the list began.
         if let durable = durables.slot(of: id) { answer(slot, listEntry(durable, request: request)) }
     }
 

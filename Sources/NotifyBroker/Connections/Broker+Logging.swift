@@ -4,7 +4,7 @@ import NotifyWire
 
 /// Events for the daemon's log.
 extension Broker {
-    /// The detail at which events are reported as `log` actions.
+    /// The level of detail up to which events are reported as `log` actions.
     package var logDetail: LogDetail {
         get { actions.logDetail }
         set { actions.logDetail = newValue }

@@ -3,14 +3,13 @@ import NotifyWire
 
 /// Connections and the frames received on them.
 extension Broker {
-    /// The memory of an idle connection, here and in the host.
+    /// The memory of an idle connection, in the broker and in the host.
     private static let connectionBytes = 6 << 10
     private static let unchargedReceivedBytes = 1 << 10
-    /// The number of posts after which the size of unread answers is checked. After other requests it is checked each
-    /// time.
+    /// The number of posts after which the size of unread answers is checked. It is checked after every other request.
     private static let framesPerCheck = 16
 
-    /// Must be called when a peer has connected. If a limit is exceeded, the connection is sent an error and closed.
+    /// Opens a connection for a peer that has connected. If a limit is exceeded, the connection fails with an error.
     package mutating func connectionOpened(_ peer: Peer, now: BrokerTime) -> ConnectionID {
         let uid = peer.identity.uid
         let id = connections.open(
@@ -31,7 +30,7 @@ extension Broker {
             try ledger.checkRoom(for: 0, uid: uid)
             guard connections.drain != .notBegun else { return id }
             connections.drainBegan(for: id.slot)
-            // Until everything is committed, `closing` waits: all connections are sent it together.
+            // While commits are pending, `finishDrain` sends `closing` to this connection with the others.
             if connections.drain == .done { answer(id.slot, Closing(lastRequest: 0)) }
         } catch {
             fail(id.slot, error, now: now)
@@ -39,17 +38,19 @@ extension Broker {
         return id
     }
 
-    /// Must be called when a connection is closed by the peer or the host. Volatile subscriptions end; durable ones are
-    /// detached.
+    /// Removes a connection that the peer or the host has closed. Ends its volatile subscriptions and detaches its
+    /// durable ones.
     package mutating func connectionClosed(_ id: ConnectionID) {
         guard connections.contains(id) else { return }
         removeConnection(id.slot)
     }
 
-    /// Processes received bytes, on arrival or in the connection's turn. Returns how many were used: the host passes
-    /// the rest again, with what follows it or in the connection's next turn. `bytes` is not kept.
+    /// Processes received bytes, on arrival or in the connection's turn. Does not keep `bytes`.
     ///
-    /// The only place that decodes frames of a connection.
+    /// Frames of a connection are decoded only here.
+    ///
+    /// - Returns: The number of bytes used. The host passes the others again, followed by those that arrive later, or
+    ///   in the connection's next turn.
     package mutating func bytesReceived(
         _ bytes: UnsafeRawBufferPointer, from id: ConnectionID, now: BrokerTime
     ) -> Int {
@@ -67,7 +68,7 @@ extension Broker {
         }
     }
 
-    /// Processes frames while the turn has work left, and queues the connection if there are more.
+    /// Processes frames until the slice is used up, and queues the connection if frames remain.
     private mutating func process(
         _ bytes: UnsafeRawBufferPointer, from slot: ConnectionSlot, now: BrokerTime
     ) throws(WireError) -> Int {
@@ -91,7 +92,7 @@ extension Broker {
             used += frame.size
             scheduler.spend(FairScheduler.Cost.frame + frame.size >> FairScheduler.Cost.bytesShift)
             frameReceived(frame, from: slot, now: now)
-            // A hello, which raises the limit on frames, is the first frame processed.
+            // Only the first frame can be a hello, which raises the maximum size of frames.
             if count == 0 { decoder = self.decoder(for: slot) }
             count &+= 1
             if count.isMultiple(of: Self.framesPerCheck) { pauseIfAnswersUnread(slot) }
@@ -100,8 +101,8 @@ extension Broker {
         guard !connections[slot].session.isClosing else { return bytes.count }
         pauseIfAnswersUnread(slot)
         let next = try decoder.next(in: bytes.slice(from: used))
-        // A connection is queued with an incomplete frame alone, too, if the slice was empty: reading takes time as
-        // well.
+        // If the slice was empty, the connection is queued even without a complete frame, because reading has a cost,
+        // too.
         endTurn(of: slot, hasMore: next != nil || connections[slot].listing != nil || scheduler.isSliceEmpty)
         return used
     }
@@ -120,13 +121,13 @@ extension Broker {
     }
 
     private mutating func chargeReceived(_ rest: UnsafeRawBufferPointer, to slot: ConnectionSlot) throws(WireError) {
-        // The memory charged for every connection covers short incomplete frames.
+        // Short incomplete frames are covered by `connectionBytes`.
         let change = connections[slot].charge(receivedBytes: rest.count > Self.unchargedReceivedBytes ? rest.count : 0)
         guard change != 0 else { return }
         let uid = connections[slot].uid
         ledger.change(.receivedBytes, by: change, uid: uid)
         guard change > 0 else { return }
-        // While complete frames wait for their turn, the connection is not read from, so the limits need no check.
+        // While complete frames wait for the connection's turn, reading is paused, so the limits need no check.
         if connections[slot].turn != .none, try decoder(for: slot).next(in: rest) != nil { return }
         try ledger.check(.receivedBytes, uid: uid)
         try ledger.checkRoom(for: 0, uid: uid)

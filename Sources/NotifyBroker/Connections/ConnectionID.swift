@@ -14,7 +14,7 @@ package struct ConnectionSlot: Hashable, Comparable, Sendable {
     package static func < (left: ConnectionSlot, right: ConnectionSlot) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// Identifies a connection. A later one in the same slot has another generation.
+/// Identifies a connection. A later connection in the same slot has a different generation.
 package struct ConnectionID: Hashable, Sendable {
     package let slot: ConnectionSlot
     package let generation: UInt32

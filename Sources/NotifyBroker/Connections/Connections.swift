@@ -9,7 +9,7 @@ struct Connections {
     }
 
     private var table = SlotTable<ConnectionID, Connection>()
-    /// Connections that have a deadline.
+    /// Connections that may have a deadline.
     private var timed: Set<ConnectionSlot> = []
     /// A lower bound of all deadlines. Cached: scanning every tick would let idle connections degrade all others.
     private var earliestDeadline: Duration?
@@ -24,7 +24,7 @@ struct Connections {
     /// The connection in a slot; nil if there is none.
     func id(in slot: ConnectionSlot) -> ConnectionID? { table.isUsed(slot.index) ? self[slot].id : nil }
 
-    /// A connection in use.
+    /// The connection in a slot that is in use.
     subscript(slot: ConnectionSlot) -> Connection {
         @inline(__always) _read { yield table[slot.index] }
         @inline(__always) _modify { yield &table[slot.index] }
@@ -52,7 +52,7 @@ struct Connections {
         timed.remove(slot)
     }
 
-    /// Notes that a final error was sent: the connection is closed once it is read, or at the deadline.
+    /// Records that a final error was sent. The connection is closed once the error is written, or at the deadline.
     mutating func failed(_ slot: ConnectionSlot, closingDeadline: Duration) {
         self[slot].session.failed(closingDeadline: closingDeadline)
         watchDeadline(of: slot)
@@ -63,9 +63,9 @@ struct Connections {
         timed.remove(slot)
     }
 
-    /// Notes the number of a received request.
+    /// Records the number of a received request.
     ///
-    /// - Throws: `invalidArgument` if the number does not ascend.
+    /// - Throws: `invalidArgument` if the number is not higher than all before.
     @inline(__always)
     mutating func requestReceived(_ request: UInt64, from slot: ConnectionSlot) throws(WireError) {
         try table.update(slot.index) { (connection) throws(WireError) in
@@ -73,7 +73,7 @@ struct Connections {
         }
     }
 
-    /// Puts a connection that is opened while the daemon drains into the draining state: its frames are ignored.
+    /// Begins draining for a connection that is opened while the daemon drains. Its frames are ignored.
     mutating func drainBegan(for slot: ConnectionSlot) {
         self[slot].session.drainBegan()
     }
@@ -111,14 +111,18 @@ struct Connections {
         return pauses.isEmpty
     }
 
-    /// Adds a reason not to read from the connection. Returns whether reading must be paused now.
+    /// Adds a reason to pause reading from the connection.
+    ///
+    /// - Returns: Whether it is the first reason, so that the host must pause reading now.
     mutating func pause(_ slot: ConnectionSlot, _ reason: Connection.Pauses) -> Bool {
         let wasRead = self[slot].pauses.isEmpty
         self[slot].pauses.insert(reason)
         return wasRead
     }
 
-    /// Removes a reason. Returns whether reading must be resumed now.
+    /// Removes a reason to pause reading.
+    ///
+    /// - Returns: Whether it was the last reason, so that the host must resume reading now.
     mutating func resume(_ slot: ConnectionSlot, _ reason: Connection.Pauses) -> Bool {
         self[slot].pauses.remove(reason) != nil && self[slot].pauses.isEmpty
     }
