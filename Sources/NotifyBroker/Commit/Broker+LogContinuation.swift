@@ -1,13 +1,12 @@
 package import NotifyLog
 
-/// The content of a new log, if the files of the current one are lost.
+/// The initial content of a new log that replaces one whose files are lost.
 extension Broker {
-    /// Whether the store is committing a batch. Only between batches is it known which durable subscriptions the log
-    /// has.
+    /// Whether the store is committing a batch. Meanwhile, the set of durable subscriptions in the log is not known.
     package var isCommitting: Bool { commits.inFlight != nil }
 
-    /// What the log holds besides messages. A subscription whose creation is pending is left out: the next batch adds
-    /// it.
+    /// The content of the log besides messages. Excludes subscriptions whose creation is pending: the next batch adds
+    /// them.
     package var logContinuation: LogContinuation {
         let pending = commits.pending.changes.compactMap { if case .create(let record) = $0 { record.id } else { nil } }
         let records = durables.slots.map { durables.record(of: $0, owner: access.identity(durables[$0].owner)) }

@@ -6,8 +6,8 @@ import NotifyWire
 /// The path of messages and changes to the log: sequences, the pending content of the next batch, the batch in flight,
 /// and storage health.
 struct CommitPipeline {
-    /// Posts are refused when this many times `pendingLimit` is pending. Reading pauses at `pendingLimit` already, but
-    /// each connection may add one more message before, and there may be many.
+    /// The multiple of `pendingLimit` at which posts are refused. Reading is already paused at `pendingLimit`, but only
+    /// after a connection has added a message, and there may be many connections.
     private static let maximumPendingFactor = 8
 
     private let pendingLimit: Int
@@ -19,11 +19,11 @@ struct CommitPipeline {
     private(set) var inFlight: InFlightBatch?
     private var nextBatchID: UInt64 = 1
     private(set) var health = StorageHealth()
-    /// When progress must be persisted, or a failed commit retried.
+    /// The time at which progress must be persisted or a failed commit retried.
     private var deadline: Duration?
     /// The highest sequence committed to the log.
     private(set) var persistedThrough: UInt64
-    /// Connections that are not read from until the next batch has an outcome.
+    /// Connections from which reading is paused until the next outcome of a batch.
     private var pausedConnections: Set<ConnectionSlot> = []
 
     init(_ configuration: BrokerConfiguration, recovered: RecoveredLog) {
@@ -73,11 +73,13 @@ struct CommitPipeline {
         pending.waiters.append(waiter)
     }
 
-    /// Whether so much is pending that connections that add to it are not read from.
+    /// Whether more bytes are pending than the limit. Connections that add to them must then be paused.
     @inline(__always)
     var isBehind: Bool { pending.bytes > pendingLimit }
 
-    /// Holds a connection until the outcome of the next batch is known. Returns whether it was not held already.
+    /// Adds a connection to those from which reading is paused until the next outcome.
+    ///
+    /// - Returns: False if it was already among them.
     mutating func pauseUntilOutcome(_ slot: ConnectionSlot) -> Bool { pausedConnections.insert(slot).inserted }
 
     /// Adds a change and the continuation of its commit, and requests a commit.
@@ -97,8 +99,10 @@ struct CommitPipeline {
         pending.changes.removeAll { if case .setOwner(id, _) = $0 { true } else { false } }
     }
 
-    /// Charges a user with the bytes that became pending since `pending.bytes` was `earlier`, until the outcome is
-    /// known. Returns their number.
+    /// Charges a user for the bytes that became pending since `pending.bytes` was `earlier`, until the outcome is
+    /// known.
+    ///
+    /// - Returns: The number of bytes charged.
     mutating func charge(since earlier: Int, to uid: UInt32) -> Int {
         let bytes = pending.bytes - earlier
         pending.charge(bytes, to: uid)
@@ -110,7 +114,7 @@ struct CommitPipeline {
         pending.isRequested = true
     }
 
-    /// Notes that there is progress to persist, and schedules a commit after `progressDelay`.
+    /// Schedules a commit of progress after `progressDelay`.
     mutating func progressMade(now: Duration) {
         let due = now + progressDelay
         deadline = min(deadline ?? due, due)
@@ -137,7 +141,7 @@ struct CommitPipeline {
         guard inFlight == nil else { return nil }
         let isDue = deadline.map { $0 <= now } ?? false
         var reservation = !health.isFailing || isDue ? sequencer.neededReservation : nil
-        // While storage fails, each retry writes something, to detect that it works again.
+        // While storage fails, each retry writes a reservation, to detect when storage works again.
         if isDue, health.isFailing { reservation = reservation ?? sequencer.reservedBelow }
         guard pending.isRequested || reservation != nil || (isDue && hasProgress) else {
             if isDue { deadline = nil }
@@ -157,7 +161,7 @@ struct CommitPipeline {
             reserveBelow: reservation, isSynced: batch.log.isSynced, isProbe: health.isFailing)
     }
 
-    /// Takes the batch in flight, if the outcome belongs to it.
+    /// Takes the batch in flight; nil if the outcome belongs to another.
     mutating func takeInFlight(_ outcome: CommitOutcome) -> InFlightBatch? {
         guard let batch = inFlight, batch.id == outcome.batchID else { return nil }
         inFlight = nil
@@ -168,12 +172,12 @@ struct CommitPipeline {
         return batch
     }
 
-    /// Notes that the batch is committed to the log.
+    /// Records that the batch is committed to the log.
     mutating func persisted(_ batch: InFlightBatch) {
         persistedThrough = batch.lastSequence ?? persistedThrough
     }
 
-    /// Takes the held connections: reading from them resumes.
+    /// Takes the paused connections, to resume reading from them.
     mutating func takePausedConnections() -> [ConnectionSlot] {
         defer { pausedConnections = [] }
         return pausedConnections.sorted()
@@ -181,20 +185,26 @@ struct CommitPipeline {
 
     // MARK: Health
 
-    /// Notes a failure and schedules a retry. Returns whether the health changed.
+    /// Records a failure and schedules a retry.
+    ///
+    /// - Returns: Whether the health changed.
     mutating func storageFailed(_ failure: StorageFailure, now: Duration) -> Bool {
         deadline = now + retryDelay
         return health.set(failure)
     }
 
-    /// Notes that a commit succeeded. Returns whether the health changed.
+    /// Records that a commit succeeded.
+    ///
+    /// - Returns: Whether the health changed.
     mutating func storageSucceeded() -> Bool { health.set(nil) }
 
     func responseDeadline(pageStarted: Duration?) -> Duration? {
         health.responseDeadline(since: .earlier(inFlight?.started, pageStarted))
     }
 
-    /// Considers storage failed if the store has not answered for too long. Returns whether the health changed.
+    /// Records a storage failure if the store has not responded within the timeout.
+    ///
+    /// - Returns: Whether the health changed.
     mutating func checkResponseDeadline(pageStarted: Duration?, now: Duration) -> Bool {
         guard let silent = responseDeadline(pageStarted: pageStarted), silent <= now else { return false }
         // If only a page is late, a commit must show that storage works again.
@@ -204,8 +214,8 @@ struct CommitPipeline {
                 kind: .inputOutput, message: "the disk did not respond within \(StorageHealth.responseTimeout.text)"))
     }
 
-    /// When the pipeline must act even without an event. While a batch is in flight no other begins, however late it
-    /// is.
+    /// The time of the next retry, commit of progress or response timeout; nil for none. Only the response timeout
+    /// applies while a batch is in flight, because no other batch can begin.
     func nextDeadline(pageStarted: Duration?) -> Duration? {
         .earlier(inFlight == nil ? deadline : nil, responseDeadline(pageStarted: pageStarted))
     }

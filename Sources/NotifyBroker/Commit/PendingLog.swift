@@ -6,7 +6,7 @@ import NotifyWire
 /// The pending content of the next batch: encoded messages, changes to durable subscriptions, and the requests that
 /// wait for the outcome.
 struct PendingLog {
-    /// A block, and the resolution of each of its messages when it was posted.
+    /// A block of messages, and the resolution with which each of them was posted.
     struct Part {
         var block = LogBlock()
         var resolutions: [Resolution] = []
@@ -36,19 +36,19 @@ struct PendingLog {
     /// Creations, removals and changes of owner. Progress is added when the batch begins.
     var changes: [DurableChange] = []
     private(set) var continuations: [Continuation] = []
-    /// Whether it must be flushed to disk.
+    /// Whether the batch must be flushed to disk.
     var isSynced = false
-    /// Whether requests wait for it: then it is committed as soon as the store is free.
+    /// Whether requests wait for the batch. It is then committed as soon as the store is free.
     var isRequested = false
-    /// The memory of its content, in bytes.
+    /// The memory of the pending content, in bytes.
     private(set) var bytes = 0
-    /// The bytes charged to each user for it.
+    /// The part of `bytes` that is charged to each user.
     private(set) var charges: [UInt32: Int] = [:]
     private var lastResolution: Resolution?
 
     /// The memory of a message besides its frame: entry, waiter, resolution.
     private static let messageBytes = 128
-    /// The memory of a change and its continuation, filters aside.
+    /// The memory of a change and its continuation, without filters.
     private static let changeBytes = 512
 
     /// Encodes a message and returns its position in the open block.
@@ -77,7 +77,7 @@ struct PendingLog {
         bytes += Self.changeBytes
     }
 
-    /// Charges a user with bytes that it added.
+    /// Charges a user for bytes added by its requests.
     mutating func charge(_ bytes: Int, to uid: UInt32) {
         charges[uid, default: 0] += bytes
     }

@@ -1,15 +1,15 @@
 import NotifyWire
 
-/// Assigns sequences from ranges that the store has reserved, so that none is used twice, not even after a crash.
+/// Assigns sequences from ranges that the store has reserved, so that no sequence is used twice, even after a crash.
 struct Sequencer {
     /// The number of sequences per reservation. The next one is requested when less than half of it is left.
     ///
-    /// Large, because none can be reserved while the disk is full, and volatile posts need sequences as well.
+    /// Large, because volatile posts need sequences even while the disk is full and no more can be reserved.
     static let blockSize: UInt64 = 1 << 32
     static let end = Limits.sequenceEnd
 
     private(set) var next: UInt64
-    /// Sequences below this are reserved. A start after a crash continues from here.
+    /// Sequences below this are reserved. After a crash, the daemon continues from here.
     private(set) var reservedBelow: UInt64
     /// Sequences below this may be used even if they are not reserved.
     private let usableBelow: UInt64
@@ -35,7 +35,7 @@ struct Sequencer {
         return next
     }
 
-    /// The bound to reserve below; nil while no reservation is needed.
+    /// The upper bound of the reservation to request, exclusive; nil if none is needed.
     var neededReservation: UInt64? {
         guard !isReserving, reservedBelow < next + Self.blockSize / 2 else { return nil }
         let wanted = min(next + Self.blockSize, Self.end)
