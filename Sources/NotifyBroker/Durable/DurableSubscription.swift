@@ -1,28 +1,27 @@
 import NotifyLog
 import NotifyWire
 
-/// A durable subscription: a filter and a cursor, which are persisted, and the member attached to it. A pure state
-/// machine.
+/// A durable subscription: its filter and cursor, which are persisted, and the attached member. A pure state machine.
 ///
-/// At most one member is attached at a time. While one is, a log reader delivers messages to it.
+/// At most one member is attached at a time. A log reader delivers messages to it.
 struct DurableSubscription {
     enum State: Equatable {
         case detached
-        /// The attachment is not committed yet: no message is delivered.
+        /// The attachment is not committed yet. No messages are delivered.
         case attaching
         case attached
-        /// Its removal is pending.
+        /// The removal is pending.
         case removing
     }
 
-    /// The most messages between the cursor and the newest message in flight, in windows.
+    /// The maximum number of messages in flight, acknowledged ones above the cursor included, in windows.
     private static let spanWindows = 8
 
     let id: DurableID
     let name: String
     let filter: SubscriptionFilter
     let uid: UInt32
-    /// The id of its registration in the center. Ids ascend, so a later subscription in the same slot has another.
+    /// The id of its registration in the center. Ids ascend, so a later subscription in the same slot has a higher one.
     var registration: UInt64 = 0
     /// The identity whose rights apply to deliveries.
     var owner: IdentityID
@@ -33,7 +32,7 @@ struct DurableSubscription {
     private(set) var cursor: Cursor
     private(set) var member: Member?
     private var nextMemberID = MemberID(rawValue: 0)
-    /// The bytes charged to the user.
+    /// The bytes charged to the user, as of the last `charge`.
     private(set) var chargedBytes = 0
 
     init(_ record: DurableRecord, owner: IdentityID) {
@@ -48,7 +47,8 @@ struct DurableSubscription {
     /// The progress to persist.
     var progress: DurableProgress { cursor.progress(isAttached: member != nil) }
 
-    /// Identifies the cursor for clients: differs after a removal and after a reset.
+    /// Identifies the cursor for clients. It changes when the subscription is removed and created again, and when the
+    /// cursor is reset.
     var generation: UInt64 { UInt64(id.rawValue) << 32 | UInt64(cursor.generation) }
 
     // MARK: Memory
@@ -56,7 +56,9 @@ struct DurableSubscription {
     /// The memory besides filter and cursor, in bytes.
     private static let ownBytes = 1024
 
-    /// Updates the charge to the current memory, and returns by how many bytes it grew.
+    /// Updates the charge to the memory in use.
+    ///
+    /// - Returns: The change of the charge in bytes.
     mutating func charge() -> Int {
         let bytes = Self.ownBytes + filter.byteCount + cursor.byteCount
         defer { chargedBytes = bytes }
@@ -66,7 +68,7 @@ struct DurableSubscription {
     // MARK: Attaching
 
     enum AttachDecision: Equatable {
-        /// Nothing is attached.
+        /// No client is attached.
         case free
         /// The same client is attached on an earlier connection, which loses the subscription.
         case takeOver(from: Attachment)
@@ -110,7 +112,9 @@ struct DurableSubscription {
         state = .attaching
     }
 
-    /// Notes that an attachment is committed. Returns false if it is not the current one any more.
+    /// Records that an attachment is committed.
+    ///
+    /// - Returns: False if it is no longer the current attachment.
     mutating func attachmentCommitted(_ attachment: Attachment) -> Bool {
         guard state == .attaching, member?.attachment == attachment else { return false }
         state = .attached
@@ -137,7 +141,7 @@ struct DurableSubscription {
         case .attaching, .attached:
             throw WireError(
                 .subscriptionInUse,
-                "durable subscription '\(name)' is held by process \(member?.attachment.pid ?? 0): stop it first")
+                "durable subscription '\(name)' is held by process \(member?.attachment.pid ?? 0): stop that process first")
         }
     }
 
@@ -147,21 +151,24 @@ struct DurableSubscription {
 
     // MARK: Delivering
 
-    /// How many messages may be delivered now.
+    /// The number of messages that may be delivered now.
     var room: Int {
         guard state == .attached, let member else { return 0 }
         return min(member.room, member.attachment.window * Self.spanWindows - cursor.inFlight.count)
     }
 
-    /// Delivers a matching message with a higher sequence than all before. Returns the attachment that receives it; nil
-    /// if it was acknowledged earlier and is skipped.
+    /// Delivers a matching message.
+    ///
+    /// - Parameter sequence: The message's sequence, which must be higher than all before.
+    /// - Returns: The attachment that receives the message; nil if it was acknowledged in an earlier attachment and is
+    ///   skipped.
     mutating func take(_ sequence: UInt64) -> Attachment? {
         guard let id = member?.id, cursor.take(sequence, member: id) else { return nil }
         member?.delivered(sequence)
         return member?.attachment
     }
 
-    /// Notes that every matching message up to `sequence` was delivered or acknowledged.
+    /// Records that every matching message up to `sequence` was delivered or acknowledged.
     mutating func passed(through sequence: UInt64) {
         cursor.passed(through: sequence)
     }
@@ -172,10 +179,10 @@ struct DurableSubscription {
         member?.creditAdded(messages)
     }
 
-    /// Acknowledges the messages in the ranges that were delivered to the current member, and no others.
+    /// Acknowledges those messages in the ranges that were delivered to the current member.
     ///
-    /// - Throws: `notDelivered` if a range ends above the highest sequence delivered to the member; then no range
-    ///   counts.
+    /// - Throws: `notDelivered` if a range ends above the highest sequence delivered to the member. No message is then
+    ///   acknowledged.
     mutating func acknowledged(_ ranges: [SequenceRange]) throws(WireError) {
         guard let member else { return }
         if let wrong = ranges.first(where: { $0.last > member.deliveredThrough }) {

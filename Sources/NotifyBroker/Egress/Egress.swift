@@ -5,7 +5,8 @@ import NotifyWire
 
 /// All output: the tick's encoded messages, the open runs, and an outbox for each connection.
 ///
-/// During a tick, outboxes collect spans of buffers that are still growing; `seal` turns them into chunks at its end.
+/// During a tick, outboxes collect spans of buffers that are still growing. At the end of the tick, `seal` turns the
+/// spans into chunks.
 struct Egress {
     /// A buffer that outboxes refer to.
     struct Source {
@@ -21,7 +22,7 @@ struct Egress {
         }
     }
 
-    /// The messages delivered in a tick.
+    /// The numbers of messages delivered in a tick.
     struct Counts {
         var delivered: UInt64 = 0
         var redelivered: UInt64 = 0
@@ -31,8 +32,8 @@ struct Egress {
     private var outboxes: ContiguousArray<Outbox> = []
     /// Connections with output to flush.
     private var touched: [ConnectionSlot] = []
-    /// The size at which a block ends, so that a slow connection that holds part of one keeps little memory alive. With
-    /// a last message of up to 16 KiB, a block fits into 256 KiB.
+    /// The size at which a block is sealed. Bounds the memory that a slow connection keeps alive with a slice of a block.
+    /// With a last message of up to 16 KiB, a block fits into 256 KiB.
     static let blockBytes = 240 << 10
 
     private var volatileWriter = BlockWriter()
@@ -41,7 +42,7 @@ struct Egress {
     private var sources: [Source] = []
     /// The source of the volatile writer's block.
     private var volatileSource: UInt32?
-    /// The source of the log's open block, if spans refer to it: then the block must end with this tick.
+    /// The source of the log's open block, if spans refer to it. The block must then be sealed at the end of this tick.
     private var logSource: UInt32?
     /// Indexed by the reader's slot.
     private var openRuns: ContiguousArray<OpenRun?> = []
@@ -60,14 +61,14 @@ struct Egress {
         return blocks
     }
 
-    /// Forgets the user's shared blocks: its last connection is closed.
+    /// Removes the record of the user's shared blocks, after its last connection was closed.
     mutating func removeRetainedBlocks(of uid: UInt32) { retainedBlocks[uid] = nil }
 
     mutating func open(_ slot: ConnectionSlot) {
         if slot.index == outboxes.count { outboxes.append(Outbox()) }
     }
 
-    /// Drops everything in the outbox, even what must arrive.
+    /// Drops everything in the outbox, including answers and durable messages.
     mutating func discard(_ slot: ConnectionSlot) {
         outboxes[slot.index].removeAll()
     }
@@ -85,8 +86,9 @@ struct Egress {
         touched.append(slot)
     }
 
-    /// Takes the connections with output to flush, each once. `id` returns the connection in a slot; nil if it was
-    /// closed since.
+    /// Takes the connections with output to flush, each once.
+    ///
+    /// - Parameter id: Returns the connection in a slot, or nil if it was closed after it was marked.
     mutating func takeTouched(_ id: (ConnectionSlot) -> ConnectionID?) -> [ConnectionID] {
         defer { touched.removeAll(keepingCapacity: true) }
         return touched.compactMap { slot in
@@ -141,11 +143,11 @@ struct Egress {
         return OutboxSpan.SourceRange(source: source, start: range.start, end: range.end)
     }
 
-    /// Whether outboxes hold spans of the log's open block: then it must be sealed and passed to `openBlockEnded` at the
+    /// Whether outboxes hold spans of the log's open block. It must then be sealed and passed to `openBlockEnded` at the
     /// end of the tick.
     var usesOpenBlock: Bool { logSource != nil }
 
-    /// Notes the bytes of the log's open block, which was sealed.
+    /// Sets the source of the log's open block to its bytes, after it was sealed.
     mutating func openBlockEnded(_ frames: ByteBuffer) {
         guard let source = logSource.take() else { return }
         sources[Int(source)] = Source(frames)
@@ -167,7 +169,7 @@ struct Egress {
         outboxes.withUnsafeMutableBufferPointer { outboxes in
             for index in 0..<count {
                 let slot = resolution.registrations[index].connection
-                // An outbox whose last span is extended was touched with that span.
+                // If the last span is extended, the outbox was touched when that span was added.
                 guard
                     outboxes[slot.index].appendVolatile(
                         source: range.source, start: range.start, end: range.end, sequence: sequence),
@@ -220,7 +222,9 @@ struct Egress {
 
     // MARK: The end of a tick
 
-    /// Turns the tick's spans into chunks that the host can take. Returns the messages delivered since the last call.
+    /// Turns the tick's spans into chunks that the host can take.
+    ///
+    /// - Returns: The numbers of messages delivered since the last call.
     mutating func seal() -> Counts {
         endVolatileBlock()
         for slot in touched {
