@@ -2,7 +2,7 @@
 struct LineSplitter {
     private static let newline = UInt8(ascii: "\n")
 
-    /// The maximum length of a line in bytes. Longer lines are truncated, to a length that is still too long to post.
+    /// The length, in bytes, to which longer lines are truncated. Above the maximum payload, so that posting them fails.
     private let maximumBytes: Int
     private var partial: [UInt8] = []
 
