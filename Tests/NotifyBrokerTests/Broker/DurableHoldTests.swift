@@ -9,7 +9,7 @@ import Testing
 struct DurableHoldTests {
     private func code(_ code: ErrorCode) -> [UInt16] { [code.rawValue] }
 
-    @Test func `a creation is confirmed by a flushed commit`() {
+    @Test func `a creation is confirmed after its commit is flushed`() {
         let host = TestHost()
         let client = host.connect()
         client.subscribe(3, ["b", "a", "b"], durable: "inbox")
@@ -59,7 +59,7 @@ struct DurableHoldTests {
         #expect(client.takeMessages().isEmpty)
     }
 
-    @Test func `attaching with another filter is a mismatch`() {
+    @Test func `attaching with another filter is refused`() {
         let host = TestHost()
         let client = host.connect()
         client.subscribe(1, ["a", "b"], object: "o", durable: "inbox")
@@ -184,7 +184,7 @@ struct DurableHoldTests {
         #expect(host.store.subscriptions.count == 1)
     }
 
-    /// A removal pending behind a failed creation must not free the slot of a subscription that reuses it.
+    /// A removal that is pending when the creation fails must not free the slot, which another subscription may reuse.
     @Test func `a removal after a failed creation does not affect other subscriptions`() {
         let host = TestHost()
         let client = host.connect()
@@ -306,7 +306,7 @@ struct DurableHoldTests {
         #expect(host.store.subscriptions.count == 1)
     }
 
-    @Test func `a removal is confirmed by its commit`() {
+    @Test func `a removal is confirmed after its commit`() {
         let host = TestHost()
         let client = host.connect()
         client.subscribe(1, ["a"], durable: "inbox")
@@ -334,8 +334,8 @@ struct DurableHoldTests {
         #expect(host.store.subscriptions.keys.sorted() == [DurableID(2)], "under a new id")
     }
 
-    /// Progress whose batch failed together with a removal must still be persisted.
-    @Test func `progress committed with a failed removal is persisted later`() {
+    /// Progress in the batch of a removal that failed must still be persisted.
+    @Test func `progress that failed together with a removal is persisted later`() {
         let host = TestHost()
         let client = host.connect()
         client.subscribe(1, ["a"], durable: "inbox")

@@ -22,7 +22,7 @@ struct HostileClientTests {
         client.send(frames)
         host.run()
         #expect(!client.isRead)
-        // A buffer's size is a power of two.
+        // The capacity of a buffer is rounded up to a power of two.
         #expect(host.amount(of: .answerBytes, 1000) <= 16_384)
         client.makeRoom()
         host.run()
@@ -31,7 +31,7 @@ struct HostileClientTests {
         #expect(ends.count == 1000)
     }
 
-    @Test func `overlapping ranges in any order are acknowledged once`() throws {
+    @Test func `messages in overlapping ranges are acknowledged once, in any order of the ranges`() throws {
         let host = TestHost()
         let client = host.connect()
         client.subscribe(1, ["a"], durable: "d")
@@ -47,7 +47,7 @@ struct HostileClientTests {
         #expect(host.store.subscription(named: "d")?.progress.cursor == sequences[4])
     }
 
-    @Test func `nothing follows the error that ends a connection`() throws {
+    @Test func `no frame follows the final error of a connection`() throws {
         let host = TestHost()
         let client = host.connect()
         client.post("a", .stored)
@@ -65,7 +65,7 @@ struct HostileClientTests {
         #expect(error.isFatal && error.code == ErrorCode.frameTooLarge.rawValue)
     }
 
-    @Test func `stored posts are refused before they fill the memory while the disk hangs`() {
+    @Test func `while the disk hangs, stored posts are refused before they fill memory`() {
         var configuration = BrokerConfiguration()
         configuration.pendingLogBytes = 1000
         let host = TestHost(configuration)
@@ -84,7 +84,7 @@ struct HostileClientTests {
         #expect(receipts == 100 - refused.count)
     }
 
-    @Test func `late greetings end one by one at their own deadlines`() {
+    @Test func `each connection that does not greet is closed at its own deadline`() {
         var configuration = BrokerConfiguration()
         configuration.greetingTimeout = .seconds(10)
         let host = TestHost(configuration)
@@ -103,7 +103,7 @@ struct HostileClientTests {
         #expect(host.nextDeadline == nil)
     }
 
-    @Test func `the count of live subscriptions follows attached durable subscriptions`() {
+    @Test func `the count of subscriptions includes attached durable subscriptions only`() {
         let host = TestHost()
         let client = host.connect()
         client.subscribe(1, ["a"], durable: "d")

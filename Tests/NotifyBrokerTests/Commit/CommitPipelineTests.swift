@@ -78,7 +78,7 @@ struct CommitPipelineTests {
         #expect(pipeline.isIdle)
     }
 
-    @Test func `progress waits for its deadline or a batch`() throws {
+    @Test func `progress is committed at its deadline`() throws {
         var pipeline = try ready()
         pipeline.progressMade(now: .zero)
         #expect(begin(&pipeline, hasProgress: true) == nil)
@@ -90,18 +90,18 @@ struct CommitPipelineTests {
         )
     }
 
-    @Test func `a deadline without progress is dropped`() throws {
+    @Test func `the deadline is cleared if there is no progress to persist`() throws {
         var pipeline = try ready()
         pipeline.progressMade(now: .zero)
         #expect(begin(&pipeline, at: .seconds(1)) == nil)
         #expect(pipeline.nextDeadline(pageStarted: nil) == nil)
     }
 
-    @Test func `a connection is paused once while too many bytes are pending`() throws {
+    @Test func `a connection is paused only once while too many bytes are pending`() throws {
         var pipeline = try ready()
         #expect(append(5, to: &pipeline, size: 10) == false)
         #expect(append(6, to: &pipeline, size: 400) == true)
-        #expect(append(7, to: &pipeline, size: 100) == false, "it is already held")
+        #expect(append(7, to: &pipeline, size: 100) == false, "it is already paused")
         #expect(pipeline.takePausedConnections() == [ConnectionSlot(0)])
         #expect(pipeline.takePausedConnections() == [])
     }
@@ -128,7 +128,7 @@ struct CommitPipelineTests {
         #expect(pipeline.storageSucceeded() == false)
     }
 
-    @Test func `a store without an answer is reported once`() throws {
+    @Test func `a store that does not respond is reported once`() throws {
         var pipeline = try ready()
         #expect(pipeline.checkResponseDeadline(pageStarted: .zero, now: .seconds(9)) == false)
         #expect(pipeline.checkResponseDeadline(pageStarted: .zero, now: .seconds(10)) == true)

@@ -17,7 +17,7 @@ struct DurableSubscriptionsTests {
         return slot
     }
 
-    @Test func `a subscription is found by name and id until its removal`() {
+    @Test func `a subscription is found by name and by id until it is removed`() {
         var durables = DurableSubscriptions(nextID: DurableID(1))
         let slots = [add(record(1, "a"), &durables), add(record(2, "a", uid: 7), &durables)]
         #expect(durables.slot(of: DurableKey(uid: 1000, name: "a")) == slots[0])
@@ -32,7 +32,7 @@ struct DurableSubscriptionsTests {
         #expect(durables.slots == [slots[1]])
     }
 
-    @Test func `ids are never reused and end with an error`() throws {
+    @Test func `ids are not reused, and no id is assigned after the last one`() throws {
         var durables = DurableSubscriptions(nextID: DurableID(.max - 2))
         let ids = [try durables.takeID(), try durables.takeID()]
         #expect(ids == [DurableID(.max - 2), DurableID(.max - 1)])
@@ -42,7 +42,7 @@ struct DurableSubscriptionsTests {
         }
     }
 
-    @Test func `progress is taken once, and again after a failure`() {
+    @Test func `progress is taken once, and again after a failed commit`() {
         var durables = DurableSubscriptions(nextID: DurableID(9))
         let slots = [add(record(1, "a"), &durables), add(record(2, "b"), &durables)]
         for slot in slots.reversed() { durables.noteProgress(slot) }
