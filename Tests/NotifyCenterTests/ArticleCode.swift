@@ -1,4 +1,4 @@
-// The code of the article, compiled with its imports. A test compares it with the article.
+// The code snippets of the article NotifyCenter.md. A test checks that they are equal to those in the article.
 
 // snippet
 import NotifyCenter

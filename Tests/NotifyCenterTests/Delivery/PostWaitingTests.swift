@@ -39,7 +39,7 @@ import Testing
         token.cancel()
     }
 
-    @Test(arguments: 0..<10) func `posts of several posters are not dropped`(round: Int) async {
+    @Test(arguments: 0..<10) func `no message is dropped when several tasks post`(round: Int) async {
         let token = center.observe(name, buffering: .wait(limit: 3)) { [journal] in
             await Task.yield()
             journal.add($0.payload as? Int ?? -1)
@@ -60,7 +60,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `waiting for one observer does not delay the others`() async {
+    @Test func `a post that waits for one observer does not delay the others`() async {
         let first = center.observe(name, options: .priority(2)) { [journal] in
             journal.add($0.payload as? Int ?? -1)
         }
@@ -84,7 +84,7 @@ import Testing
         last.cancel()
     }
 
-    @Test func `a plain post does not overtake waiting posts`() async {
+    @Test func `a post that does not wait does not overtake waiting posts`() async {
         let sequence = center.notifications(for: name, buffering: .wait(limit: 1))
         await center.postWaiting(name, payload: 0)
         let signal = center.observe(name) { [journal] in journal.add($0.payload as? Int ?? -1) }
@@ -136,7 +136,7 @@ import Testing
         interception.cancel()
     }
 
-    // MARK: Giving up
+    // MARK: Cancellation and the end of an observation
 
     @Test(arguments: 0..<100) func `a cancelled post stops waiting`(round: Int) async {
         let sequence = center.notifications(for: name, buffering: .wait(limit: 1))
@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test(arguments: 0..<50)
-    func `a post cancelled while space frees is either buffered or dropped`(round: Int) async {
+    func `a post cancelled while its observer reads is either buffered or dropped`(round: Int) async {
         let sequence = center.notifications(for: name, buffering: .wait(limit: 1))
         center.post(name, payload: 0)
         let posting = Task { await center.postWaiting(name, payload: 1) }
@@ -178,7 +178,7 @@ import Testing
         posting.cancel()
         #expect(number(await reading.value) == 0)
         await posting.value
-        // The waiting notification was either stored or dropped.
+        // The waiting notification was either buffered or dropped.
         center.post(name, payload: 2)
         var iterator = sequence.makeAsyncIterator()
         let next = number(await iterator.next())
@@ -247,7 +247,7 @@ import Testing
         #expect(number(await iterator.next()) == 2)
     }
 
-    @Test func `a former reader waits like other posters`() async {
+    @Test func `a task that has released its iterator waits like other posters`() async {
         let sequence = center.notifications(for: name, options: .priority(1), buffering: .wait(limit: 1))
         center.post(name, payload: 0)
         do {
@@ -268,7 +268,7 @@ import Testing
         signal.cancel()
     }
 
-    @Test @MainActor func `observers on the poster run on the poster's actor`() async {
+    @Test @MainActor func `observers without a queue or actor run on the poster's actor`() async {
         let token = center.observe(name) { _ in MainActor.assertIsolated() }
         await center.postWaiting(name)
         MainActor.assertIsolated()

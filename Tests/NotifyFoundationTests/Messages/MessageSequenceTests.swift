@@ -10,7 +10,7 @@ import Testing
     private let event = Event()
     private let other = Event()
 
-    @Test func `an iterator gets messages posted after it was made`() async throws {
+    @Test func `an iterator receives messages posted after its creation`() async throws {
         let sequence = center.messages(for: EventDidEnd.self)
         center.post(EventDidEnd(seconds: 1))
         var iterator = sequence.makeAsyncIterator()
@@ -20,7 +20,7 @@ import Testing
         #expect(try await iterator.next()?.seconds == 3)
     }
 
-    @Test func `each iterator gets all messages, and its copies share them`() async throws {
+    @Test func `each iterator receives all messages, and copies of it share them`() async throws {
         let sequence = center.messages(for: EventDidEnd.self)
         var (first, second) = (sequence.makeAsyncIterator(), sequence.makeAsyncIterator())
         var copy = first
@@ -43,7 +43,7 @@ import Testing
         #expect(center.center.observationCount == 0)
     }
 
-    @Test func `a reader whose task is cancelled gets no more messages`() async throws {
+    @Test func `a reader whose task is cancelled receives no more messages`() async throws {
         let sequence = center.messages(for: EventDidEnd.self)
         let read = AsyncStream<Int>.makeStream()
         let task = Task {
@@ -75,7 +75,7 @@ import Testing
         #expect(try await smallest.next()?.seconds == 5)
     }
 
-    @Test func `a sequence can be limited to a subject, by identifier or by type`() async throws {
+    @Test func `a sequence can be limited to one subject or to a type of subjects`() async throws {
         var byIdentifier = center.messages(of: event, for: .didEnd).makeAsyncIterator()
         var byType = center.messages(of: event, for: EventDidEnd.self).makeAsyncIterator()
         var ofAny = center.messages(of: Event.self, for: .didEnd).makeAsyncIterator()
@@ -87,7 +87,7 @@ import Testing
         #expect(try await ofAny.next()?.seconds == 1)
     }
 
-    @Test func `a subject is not retained, and without it the sequence is empty`() async throws {
+    @Test func `a sequence does not retain its subject, and is empty without it`() async throws {
         var event: Event? = Event()
         weak let weakEvent = event
         let sequence = center.messages(of: event, for: EventDidEnd.self)
