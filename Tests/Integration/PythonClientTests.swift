@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension IntegrationTests {
-    /// A client in another language, written from the protocol document alone.
+    /// Tests of a client in another language, implemented from the protocol document alone.
     @Suite struct PythonClientTests {
         private static let folder = Programs.repository + "/Tests/Integration/PythonClient/"
 
@@ -10,12 +10,12 @@ extension IntegrationTests {
             let process = try ChildProcess(
                 "python3", [Self.folder + script, argument], environment: ["PYTHONDONTWRITEBYTECODE": "1"])
             let status = try await process.waitForExit()
-            let errors = try await process.standardError.wait("the end of errors") { $0.isAtEnd ? $0.text : nil }
+            let errors = try await process.standardError.wait("the end of standard error") { $0.isAtEnd ? $0.text : nil }
             #expect(status == .status(0), "\(errors)")
-            return try await process.standardOutput.wait("the end of output") { $0.isAtEnd ? $0.text : nil }
+            return try await process.standardOutput.wait("the end of standard output") { $0.isAtEnd ? $0.text : nil }
         }
 
-        @Test func `the Python client agrees with the vectors`() async throws {
+        @Test func `the Python client encodes and decodes the test vectors`() async throws {
             let vectors = Programs.repository + "/Sources/NotifyWire/NotifyWire.docc/vectors.json"
             #expect(try await python("check_vectors.py", vectors).hasSuffix("vectors agree\n"))
         }

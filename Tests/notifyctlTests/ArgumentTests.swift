@@ -27,7 +27,7 @@ import Testing
         "subscribe user.root.>", "durable create d user.no-such-user.x", "post a -H :v", "ping x", "unknown",
         "stats --unknown",
     ])
-    func `the status of invalid arguments is 64`(arguments: String) {
+    func `the exit status for invalid arguments is 64`(arguments: String) {
         #expect(status(arguments) == 64)
     }
 

@@ -16,7 +16,7 @@ import Testing
         #expect(arguments.failure(quotedIn: "Unexpected argument 'ä.b'") == nil)
     }
 
-    @Test func `other arguments become unique placeholders`() throws {
+    @Test func `arguments that are not UTF-8 become unique placeholders`() throws {
         let arguments = arguments(Array("post".utf8), broken, broken)
         #expect(Set(arguments.strings).count == 3)
         #expect(arguments.bytes(of: arguments.strings[1]) == broken)
@@ -27,13 +27,13 @@ import Testing
         #expect(failure?.message?.hasPrefix("argument 3, 'a\u{FFFD}', is not UTF-8") == true)
     }
 
-    @Test func `the payload argument may have other bytes`() throws {
+    @Test func `the payload argument need not be UTF-8`() throws {
         let arguments = arguments(Array("post".utf8), Array("a".utf8), broken)
         try arguments.checkOptions()
         try arguments.check(except: arguments.strings[2])
     }
 
-    @Test func `options must be UTF-8, arguments after two dashes are not options`() throws {
+    @Test func `options must be UTF-8, and arguments after -- are not options`() throws {
         let option = [0x2D] + broken
         #expect(throws: CommandFailure.self) { try arguments(Array("post".utf8), option).checkOptions() }
         try arguments(Array("--".utf8), option).checkOptions()

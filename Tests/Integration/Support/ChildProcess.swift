@@ -47,7 +47,7 @@ final class ChildProcess: Sendable {
     init(
         _ path: String, _ arguments: [String], environment: [String: String?] = [:], input: Input = .none
     ) throws {
-        // One at a time: another child must not inherit a pipe between its creation and its close-on-exec flag.
+        // Serialized, so that no other child inherits a pipe before its close-on-exec flag is set.
         let (pid, output, errors, inputWrite) = try Self.spawning.withLock { _ in
             let output = try Pipe()
             let errors = try Pipe()
@@ -75,8 +75,8 @@ final class ChildProcess: Sendable {
 
     /// Sends a signal, unless the program has ended.
     func send(_ signal: Int32) {
-        // Under the lock, the process is either not reaped yet or known to have ended, so its id can't belong to
-        // another process.
+        // Under the lock, the process either is not reaped yet or `exit` is set, so the id can't belong to another
+        // process.
         exit.update { exit in
             if exit == nil { kill(pid, signal) }
         }
@@ -160,7 +160,7 @@ final class ChildProcess: Sendable {
         }
         try closeOthers(&actions)
 
-        // Restores SIGPIPE, which libraries in the test process ignore, to the state of a program started by a shell.
+        // Resets signal handling to that of a program started by a shell: libraries in the test process ignore SIGPIPE.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -184,9 +184,9 @@ final class ChildProcess: Sendable {
         return pid
     }
 
-    /// Closes the descriptors of the test process in the child. Some have no close-on-exec flag: Foundation sets it
-    /// neither on its pipes nor on the sockets by which it detects the end of a child, and would also wait for the end
-    /// of this one.
+    /// Closes the descriptors of the test process in the child. Foundation does not set the close-on-exec flag on its
+    /// pipes, or on the sockets with which it detects that its own children have ended: a child that inherits such a
+    /// socket would delay that.
     private static func closeOthers(_ actions: inout posix_spawn_file_actions_t) throws {
         typealias CloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
         // Swift does not import declarations that the header restricts to GNU sources.

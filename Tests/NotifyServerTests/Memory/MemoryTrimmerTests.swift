@@ -5,7 +5,7 @@ import Testing
 struct MemoryTrimmerTests {
     private static let least = MemoryTrimmer.minimumFreedBytes
 
-    /// Calls the trimmer, and returns whether it trimmed and when it asks to be called again.
+    /// Calls the trimmer. Returns whether it trimmed, and the time at which it must be called again.
     private func call(
         _ trimmer: inout MemoryTrimmer, bytes: Int, after milliseconds: Int
     ) -> (hasTrimmed: Bool, again: Duration?) {
@@ -14,7 +14,7 @@ struct MemoryTrimmerTests {
         return (hasTrimmed, again)
     }
 
-    @Test func `memory is trimmed once enough is free`() {
+    @Test func `memory is trimmed once enough bytes were freed`() {
         var trimmer = MemoryTrimmer()
         #expect(call(&trimmer, bytes: Self.least, after: 0) == (false, nil))
         #expect(call(&trimmer, bytes: 1, after: 1) == (false, nil))
@@ -22,7 +22,7 @@ struct MemoryTrimmerTests {
         #expect(call(&trimmer, bytes: 0, after: 1_000) == (false, nil))
     }
 
-    @Test func `memory is trimmed at intervals`() {
+    @Test func `memory is trimmed at most once per interval`() {
         var trimmer = MemoryTrimmer()
         _ = call(&trimmer, bytes: Self.least, after: 0)
         #expect(call(&trimmer, bytes: 0, after: 10) == (true, nil))
