@@ -141,7 +141,8 @@ struct DurableSubscription {
         case .attaching, .attached:
             throw WireError(
                 .subscriptionInUse,
-                "durable subscription '\(name)' is held by process \(member?.attachment.pid ?? 0): stop that process first")
+                "durable subscription '\(name)' is held by process \(member?.attachment.pid ?? 0): "
+                    + "stop that process first")
         }
     }
 

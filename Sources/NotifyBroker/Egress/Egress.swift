@@ -32,8 +32,8 @@ struct Egress {
     private var outboxes: ContiguousArray<Outbox> = []
     /// Connections with output to flush.
     private var touched: [ConnectionSlot] = []
-    /// The size at which a block is sealed. Bounds the memory that a slow connection keeps alive with a slice of a block.
-    /// With a last message of up to 16 KiB, a block fits into 256 KiB.
+    /// The size at which a block is sealed. Bounds the memory that a slow connection keeps alive with a slice of a
+    /// block. With a last message of up to 16 KiB, a block fits into 256 KiB.
     static let blockBytes = 240 << 10
 
     private var volatileWriter = BlockWriter()
@@ -143,8 +143,8 @@ struct Egress {
         return OutboxSpan.SourceRange(source: source, start: range.start, end: range.end)
     }
 
-    /// Whether outboxes hold spans of the log's open block. It must then be sealed and passed to `openBlockEnded` at the
-    /// end of the tick.
+    /// Whether outboxes hold spans of the log's open block. It must then be sealed and passed to `openBlockEnded` at
+    /// the end of the tick.
     var usesOpenBlock: Bool { logSource != nil }
 
     /// Sets the source of the log's open block to its bytes, after it was sealed.
