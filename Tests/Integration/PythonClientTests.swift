@@ -10,9 +10,9 @@ extension IntegrationTests {
             let process = try ChildProcess(
                 "python3", [Self.folder + script, argument], environment: ["PYTHONDONTWRITEBYTECODE": "1"])
             let status = try await process.waitForExit()
-            let errors = try await process.standardError.wait("the end of standard error") { $0.isAtEnd ? $0.text : nil }
+            let errors = try await process.standardError.wait("the end of stderr") { $0.isAtEnd ? $0.text : nil }
             #expect(status == .status(0), "\(errors)")
-            return try await process.standardOutput.wait("the end of standard output") { $0.isAtEnd ? $0.text : nil }
+            return try await process.standardOutput.wait("the end of stdout") { $0.isAtEnd ? $0.text : nil }
         }
 
         @Test func `the Python client encodes and decodes the test vectors`() async throws {
