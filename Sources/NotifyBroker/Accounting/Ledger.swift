@@ -1,10 +1,10 @@
 import NotifyWire
 
-/// Usage of every limited resource by user. Machines report to it what they allocate and release.
+/// Each user's usage of every limited resource. The other machines report their allocations and releases to it.
 ///
-/// The daemon's memory is shared: a user may hold at most half of what the others leave, so that one user alone gets
-/// just under half, and two get a third each. 5 % are reserved for root. Buffers in outboxes are charged by capacity,
-/// not by the bytes in use.
+/// The daemon's memory is shared: a user may hold at most half of the memory that the others leave free, so that one
+/// user alone gets just under half, and two users just under a third each. 5% is reserved for root. Buffers in outboxes
+/// are charged by capacity, not by the bytes in use.
 struct Ledger {
     enum Resource: Int, CaseIterable {
         case connections
@@ -32,7 +32,7 @@ struct Ledger {
         /// Bytes of the names under which messages were stored.
         case nameBytes
 
-        /// The first resource that counts as memory; all later ones do, too.
+        /// The first resource that counts as memory. All later ones do as well.
         static let firstBytes = Resource.connectionBytes
     }
 
@@ -78,7 +78,7 @@ struct Ledger {
 
     /// Adds one to the usage.
     ///
-    /// - Throws: `limitReached`, naming the limit, if it is reached; the usage is unchanged then.
+    /// - Throws: `limitReached` with the name of the limit if it is reached. The usage is then unchanged.
     mutating func take(_ resource: Resource, uid: UInt32) throws(WireError) {
         guard amount(of: resource, uid: uid) < limit(of: resource) else { throw exceeded(resource, uid: uid) }
         change(resource, by: 1, uid: uid)
@@ -124,7 +124,7 @@ struct Ledger {
 // MARK: - Memory
 
 extension Ledger {
-    /// How many more bytes the user may hold; negative if it exceeds its share.
+    /// The number of bytes that the user may hold in addition; negative if it exceeds its share.
     func room(of uid: UInt32) -> Int {
         let held = accounts[uid]?.bytes ?? 0
         let others = totalBytes - held
@@ -135,9 +135,9 @@ extension Ledger {
     /// The memory charged to the user.
     func bytes(of uid: UInt32) -> Int { accounts[uid]?.bytes ?? 0 }
 
-    /// The most bytes that may be read at once from a connection of the user. It shrinks with the number of the user's
-    /// connections, so that all of them are read from in one turn of the loop, and is 1 KiB while more than 8 MiB are
-    /// unprocessed.
+    /// The maximum number of bytes per read from a connection of the user. It shrinks as the user's connections
+    /// increase, to bound the bytes read from all of them in one turn of the loop, and is 1 KiB while more than 8 MiB
+    /// of the user's input are unprocessed.
     func readLimit(of uid: UInt32) -> Int {
         guard let amounts = accounts[uid]?.amounts else { return Self.minimumReadBytes }
         if amounts[Resource.receivedBytes.rawValue] > Self.readAheadBytes { return Self.minimumReadBytes }
@@ -159,18 +159,18 @@ extension Ledger {
                 + "(limits.memory_bytes is \(memoryLimit))")
     }
 
-    /// Whether the user's memory other than shared blocks exceeds half of its share. Then its connections may hold
-    /// fewer answers and stored messages.
+    /// Whether the user's memory without shared blocks exceeds half of its share. The limits of answers and stored
+    /// messages on its connections are then lower.
     func isUnderMemoryPressure(_ uid: UInt32) -> Bool {
         guard let account = accounts[uid] else { return false }
         let kept = account.bytes - account.amounts[Resource.blockBytes.rawValue]
         return kept > (room(of: uid) + account.bytes) / 2
     }
 
-    /// The most bytes of volatile messages that may wait for each of the user's slow connections; nil if the user is
-    /// within its limits.
+    /// The maximum number of bytes of volatile messages that may wait for each of the user's slow connections; nil if
+    /// the user is within its limits.
     ///
-    /// The limit is a share per slow connection: a connection with less than that waiting drops nothing.
+    /// All slow connections have the same limit, so that one with fewer bytes waiting drops nothing.
     func outboxLimitPerConnection(uid: UInt32) -> Int? {
         guard let account = accounts[uid] else { return nil }
         let waiting = account.amounts[Resource.outboxBytes.rawValue]
@@ -181,7 +181,7 @@ extension Ledger {
 }
 
 extension Ledger.Resource {
-    /// The public name of the resource: that of its setting, if it has one.
+    /// The public name of the resource, equal to the name of its setting if it has one.
     var name: String {
         switch self {
         case .connections: "connections"
@@ -200,7 +200,7 @@ extension Ledger.Resource {
         }
     }
 
-    /// The resource in error messages.
+    /// The description of the resource in error messages.
     fileprivate var title: String {
         switch self {
         case .connections: "connections"

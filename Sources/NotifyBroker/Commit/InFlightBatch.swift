@@ -4,7 +4,7 @@ import NotifyLog
 struct InFlightBatch {
     let id: UInt64
     let log: PendingLog
-    /// The durable subscriptions whose progress is in it.
+    /// The durable subscriptions whose progress is in the batch.
     let progressOf: Set<DurableSlot>
     let reserveBelow: UInt64?
     let started: Duration

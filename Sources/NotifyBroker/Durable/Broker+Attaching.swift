@@ -105,7 +105,7 @@ extension Broker {
         }
     }
 
-    /// The same client has attached on another connection: the earlier connection loses the subscription.
+    /// Ends the attachment on an earlier connection of the same client, which attaches on another one.
     private mutating func takeOver(_ slot: DurableSlot, from earlier: Attachment) {
         detach(slot)
         guard connections.contains(earlier.connection) else { return }
@@ -118,8 +118,8 @@ extension Broker {
 
     // MARK: Outcomes
 
-    /// Acts on a committed attachment. The client may have detached since without waiting for the answer: the request
-    /// is answered, and the log has the new owner, all the same.
+    /// Completes a committed attachment. Even if the client has already detached again, the request is answered and the
+    /// owner is set, as in the log.
     mutating func attachCommitted(_ id: DurableID, _ attachment: Attachment) {
         defer { access.release(attachment.identity) }
         guard let slot = durables.slot(of: id) else { return }
@@ -166,7 +166,7 @@ extension Broker {
             if attachment.isResumed {
                 if durables[slot].member?.attachment == attachment { endAttachment(slot) }
             } else {
-                // The subscription was never created: clients that attached to it since are refused as well.
+                // The subscription was not created, so later attachments to it are refused as well.
                 endAttachment(slot)
                 for case .attached(id, let later) in commits.pending.continuations {
                     refuseAttach(later, error)
@@ -190,8 +190,9 @@ extension Broker {
             attachment.connection.slot, request: attachment.request, error, subscription: attachment.number)
     }
 
-    /// Removes the request from those that await an answer. Returns whether it was among them: then the caller must
-    /// answer it.
+    /// Removes the attachment's request from those that await an answer.
+    ///
+    /// - Returns: Whether it was among them. The caller must then answer it.
     private mutating func takeUnanswered(_ attachment: Attachment) -> Bool {
         connections.contains(attachment.connection)
             && connections[attachment.connection.slot].unansweredAttaches.remove(attachment.request) != nil
@@ -209,13 +210,13 @@ extension Broker {
         chargeDurable(slot)
     }
 
-    /// Charges the user with the memory of the subscription.
+    /// Charges the user for the memory of the subscription.
     mutating func chargeDurable(_ slot: DurableSlot) {
         let change = durables[slot].charge()
         if change != 0 { ledger.change(.durableBytes, by: change, uid: durables[slot].uid) }
     }
 
-    /// Removes a subscription that the log does not have, or no longer has.
+    /// Removes a subscription that is not in the log: its creation failed or its removal is committed.
     mutating func removeDurable(_ slot: DurableSlot) {
         let durable = durables.remove(slot)
         subscriptions.remove(durable.registration, uid: durable.uid)

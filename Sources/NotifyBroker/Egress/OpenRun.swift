@@ -25,7 +25,9 @@ struct OpenRun {
         end = start + Int(entry.length)
     }
 
-    /// Extends the run by the entry, if it directly follows and has the same destination. Returns false otherwise.
+    /// Extends the run by an entry that directly follows and has the same destination.
+    ///
+    /// - Returns: False if the entry does not extend the run.
     mutating func extend(with entry: LogBlock.Entry, in source: UInt32, to destination: Destination) -> Bool {
         guard self.source == source, end == Int(entry.offset), self.destination == destination else { return false }
         end += Int(entry.length)

@@ -2,7 +2,7 @@ import NIOCore
 
 /// A block of encoded messages, shared by the outboxes of many connections.
 final class SharedBlock: Sendable {
-    /// Its memory in bytes.
+    /// The memory of the block in bytes.
     let byteCount: Int
     init(_ buffer: ByteBuffer) {
         byteCount = max(4096, buffer.storageCapacity)
@@ -42,7 +42,7 @@ final class BlockReference {
 
 /// The chunks that the host took from a connection's outbox.
 final class TakenChunks {
-    /// Taken since the outbox was last settled.
+    /// Chunks taken since the outbox was last settled.
     private var chunks: [Chunk] = []
     /// The shared blocks of chunks that wait for the socket.
     private var references: [BlockReference] = []
@@ -51,8 +51,8 @@ final class TakenChunks {
 
     func append(_ chunk: Chunk) { chunks.append(chunk) }
 
-    /// Releases the chunks that are sent, and counts those that wait for the socket. If chunks were taken since the
-    /// last call, all earlier ones are sent: the host takes nothing while a socket is blocked.
+    /// Releases the chunks that were sent, and counts those that wait for the socket. The host takes nothing while a
+    /// socket is blocked, so if chunks were taken since the last call, all earlier ones were sent.
     func settle(isBlocked: Bool, in blocks: RetainedBlocks) {
         if !isBlocked || !chunks.isEmpty, ownBytes > 0 || !references.isEmpty { releaseReferences() }
         if isBlocked {

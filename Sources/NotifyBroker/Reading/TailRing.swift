@@ -26,7 +26,7 @@ struct TailRing {
         shrink()
     }
 
-    /// Sets the capacity in bytes and evicts the oldest blocks above it.
+    /// Sets the capacity, and evicts the oldest blocks that exceed it.
     mutating func limit(toBytes capacity: Int) {
         capacityBytes = capacity
         shrink()

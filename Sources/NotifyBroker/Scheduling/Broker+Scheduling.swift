@@ -5,8 +5,8 @@ extension Broker {
     /// Begins to serve the queue in this turn of the event loop. Call `nextQueuedConnection` until it returns nil.
     package mutating func beginServingQueue() { scheduler.beginServingQueue() }
 
-    /// The next queued connection to process. The host calls `bytesReceived` with its unprocessed bytes, even if there
-    /// are none.
+    /// Takes the next queued connection. The host must then call `bytesReceived` with the connection's unprocessed
+    /// bytes, even if there are none.
     package mutating func nextQueuedConnection() -> ConnectionID? {
         while let id = scheduler.next() {
             guard connections.contains(id), connections[id.slot].turn == .queued else { continue }
@@ -20,7 +20,7 @@ extension Broker {
         return nil
     }
 
-    /// Sets how much work may be done for the connection now.
+    /// Begins the slice of work that may be done for the connection now.
     @inline(__always)
     mutating func beginTurn(of slot: ConnectionSlot) {
         switch connections[slot].turn {
@@ -30,7 +30,7 @@ extension Broker {
             scheduler.spend(FairScheduler.Cost.read)
         case .queued, .deferred: scheduler.beginSlice(0)
         case .running:
-            // Reading resumes when nothing is left to process.
+            // `endTurn` resumes reading if nothing is left to process.
             connections[slot].pauses.remove(.backlog)
             scheduler.beginSlice(FairScheduler.slice)
             scheduler.spend(FairScheduler.Cost.turn)
@@ -46,7 +46,7 @@ extension Broker {
     private mutating func changeTurn(of slot: ConnectionSlot, hasMore: Bool) {
         let turn = connections[slot].turn
         guard hasMore else {
-            // `nextQueuedConnection` skips its entry in the queue.
+            // If the connection is in the queue, `nextQueuedConnection` skips it.
             connections[slot].turn = .none
             if turn == .running {
                 if connections[slot].pauses.isEmpty { actions.append(.resumeReading(connections[slot].id)) }

@@ -26,8 +26,10 @@ extension Broker {
         }
     }
 
-    /// - Throws: `limitReached` if the user may not hold the memory of another filter in the center. Vacant memory of
-    ///   its earlier subscriptions is reused first.
+    /// Checks that the user may hold the memory of another filter in the center. Memory left vacant by its ended
+    /// subscriptions is reused first.
+    ///
+    /// - Throws: `limitReached` if it may not.
     func checkRoom(for filter: SubscriptionFilter, uid: UInt32) throws(WireError) {
         let bytes = max(0, Self.registrationBytes(of: filter) - subscriptions.vacantByteCount(of: uid))
         try ledger.check(.registrationBytes, adding: bytes, uid: uid)
@@ -41,12 +43,12 @@ extension Broker {
         }
     }
 
-    /// Charges the user with the memory of its subscriptions in the center.
+    /// Charges the user for the memory of its subscriptions in the center.
     mutating func chargeRegistrations(of uid: UInt32) {
         ledger.set(.registrationBytes, to: subscriptions.byteCount(of: uid), uid: uid)
     }
 
-    /// Makes the filter of a request. Patterns are sorted and duplicates removed, so that equal sets are equal filters.
+    /// Creates the filter of a request. Its patterns are sorted and unique, so that filters can be compared.
     private func filter(of subscribe: Subscribe, from slot: ConnectionSlot) throws(WireError) -> SubscriptionFilter {
         guard (1...Limits.patternsPerSubscription).contains(subscribe.patterns.count) else {
             throw WireError(.invalidPattern, "a subscription has 1 to \(Limits.patternsPerSubscription) patterns")
