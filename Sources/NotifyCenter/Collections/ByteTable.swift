@@ -1,9 +1,10 @@
 /// A hash table from byte strings, each within a scope, to numbers. A look-up does not need a `String`. Keys are stored
 /// contiguously; in addition to its key, an entry takes 24 bytes, and 11 to 21 bytes in the index.
 ///
-/// A scope is what the bytes belong to, such as a node of a trie. The hash is that of the bytes alone, so it is
-/// computed only once to search several scopes. Entries are numbered from 0; the numbers of removed entries are reused,
-/// last removed first. The memory is released when the last entry is removed. Not thread-safe.
+/// A scope is a number for the container of the bytes, such as a node of a trie. Callers pass the hash of the bytes
+/// without the scope, so that it is computed only once to search several scopes. Entries are numbered from 0; the
+/// numbers of removed entries are reused, last removed first. The memory is released when the last entry is removed.
+/// Not thread-safe.
 ///
 /// `@unchecked Sendable` because of the pointer to the keys: they belong to this value, which is noncopyable.
 package struct ByteTable: ~Copyable, @unchecked Sendable {
@@ -103,8 +104,8 @@ package struct ByteTable: ~Copyable, @unchecked Sendable {
         return UnsafeRawBufferPointer(start: base + entry.offset, count: Int(entry.count))
     }
 
-    /// Moves the keys to new memory, without those of removed entries. They take at most half of it, together with
-    /// `count` more bytes.
+    /// Moves the keys to new memory, without those of removed entries. At least half of the memory remains free after
+    /// `count` more bytes are added.
     private mutating func makeRoom(for count: Int) {
         let needed = usedBytes - garbageBytes + count
         let moved = UnsafeMutableRawBufferPointer.allocate(

@@ -31,8 +31,8 @@ package struct CenterCore: ~Copyable, Sendable {
     /// A reusable buffer. If the same registrations are already cached for another name, resolving does not allocate.
     private var gathered = ReusableBuffer<Registration>()
 
-    /// The work done so far, mainly by matching, in visited registrations of about 20 ns each. When matching, visiting
-    /// a node of the trie counts as 16.
+    /// The work done so far, mainly by matching. The unit is the visit of a registration, about 20 ns. A visit of a
+    /// node of the trie counts as 16.
     package private(set) var work = 0
 
     /// The number of ended registrations. Until it changes, all registrations in a resolution are still registered.
@@ -41,9 +41,9 @@ package struct CenterCore: ~Copyable, Sendable {
     /// - Parameters:
     ///   - resolutionCacheBytes: The memory limit of the cache of resolutions, in bytes, in addition to an allowance
     ///     for each exact name and each registration. 0 disables the cache.
-    ///   - reservedFirstToken: Wildcards in first position do not match names whose first token is this one.
-    ///   - maximumOverlap: The most work, in visited registrations, that matching a name with the patterns of one scope
-    ///     may take. Enforced by ``subscribe(_:to:object:scope:isLimited:)``. Visiting a node of the trie counts as 16.
+    ///   - reservedFirstToken: The first token of names that no pattern with a wildcard in first position matches.
+    ///   - maximumOverlap: The maximum work of matching a name with the patterns of one scope, in the unit of ``work``.
+    ///     Enforced by ``subscribe(_:to:object:scope:isLimited:)``.
     package init(
         resolutionCacheBytes: Int = 2 << 20, reservedFirstToken: String? = nil, maximumOverlap: Int = .max
     ) {
@@ -54,7 +54,7 @@ package struct CenterCore: ~Copyable, Sendable {
         makeScope(0)
     }
 
-    /// The most work, in visited registrations, that matching a name with the patterns of one scope may take.
+    /// The maximum work of matching a name with the patterns of one scope, in the unit of ``work``.
     package let maximumOverlap: Int
 
     private mutating func makeScope(_ scope: Int) {
@@ -165,7 +165,7 @@ extension CenterCore {
     /// Ends a registration, and removes a limited number of its links, because a registration may have any number of
     /// them. No post reaches the registration any more.
     ///
-    /// - Parameter links: The most links to remove.
+    /// - Parameter links: The maximum number of links to remove.
     /// - Returns: The remaining links, for ``remove(_:of:)``, or nil if none remain.
     package mutating func end(_ id: UInt64, removing links: Int, scope: Int) -> EndedRegistration? {
         guard scopes[scope].contains(id) else { return nil }
@@ -191,7 +191,7 @@ extension CenterCore {
         return isWhole
     }
 
-    /// Whether a registration has not ended.
+    /// Whether a registration is in effect: it was added and has not ended.
     package func contains(_ id: UInt64, scope: Int = 0) -> Bool {
         scopes[scope].contains(id)
     }

@@ -97,8 +97,8 @@ struct RegistrationIndex: ~Copyable, Sendable {
 // MARK: - Registrations
 
 extension RegistrationIndex {
-    /// The lower bits of an identifier are the number of the record; the upper bits increase with each registration. To
-    /// check whether a registration has ended takes a load and a comparison.
+    /// The number of lower bits of an identifier, which are the number of the record. The upper bits increase with each
+    /// registration. Checking whether a registration has ended takes one load and one comparison.
     private static let indexBits: UInt64 = 24
 
     /// - Parameter serial: Increases with each registration of all scopes.
@@ -122,7 +122,7 @@ extension RegistrationIndex {
         return index
     }
 
-    /// Removes the most recent link of a registration, however many uses it has.
+    /// Removes the most recent link of a registration, with all its uses.
     ///
     /// - Parameter body: Called with the subject and the object of the link. The bytes are valid during the call.
     /// - Returns: Whether there was a link.
@@ -144,7 +144,7 @@ extension RegistrationIndex {
         return true
     }
 
-    /// Ends a use of a shared link, and removes the link with its last use.
+    /// Ends one use of a shared link. Removes the link after its last use.
     ///
     /// - Parameter body: Called before the link is removed, as in ``unlinkOne(of:_:)``.
     mutating func unlink(shared link: Int32, _ body: (Subject, _ object: UnsafeRawBufferPointer?) -> Void) {
@@ -334,18 +334,20 @@ extension RegistrationIndex {
 // MARK: - Overlap
 
 extension RegistrationIndex {
-    /// The most work, in visited registrations, that matching one name with the patterns can take: no name matches more
-    /// nodes and registrations. An upper bound, which may be too high after removals.
+    /// An upper bound of the work of matching one name with the patterns, in visited registrations. It may be too high
+    /// after removals.
     var overlap: Int { trie.overlap }
 
-    /// The number of node visits that one removal pays for.
+    /// The maximum number of nodes per removed link for which the overlap is recomputed, to amortize visiting every
+    /// node.
     private static let nodesPerRemoval = 64
-    /// The overlap of a larger trie is not recomputed, because this would block the caller for too long: this many
-    /// nodes take about 30 ms.
+    /// The maximum number of nodes for which the overlap is recomputed. Takes about 30 ms, during which the caller is
+    /// blocked.
     private static let maximumTightenedNodes = 1 << 19
 
-    /// Recomputes ``overlap``, unless the trie has too many nodes, or too few links were removed since the last time to
-    /// pay for visiting every node. Links of rejected subscriptions are removed again and count as well.
+    /// Recomputes ``overlap``, unless the trie has more nodes than `maximumTightenedNodes`, or more than
+    /// `nodesPerRemoval` for each link removed since the last time. Links of rejected subscriptions count as removed,
+    /// too.
     ///
     /// - Returns: The number of visited nodes.
     mutating func tightenOverlap() -> Int {
@@ -385,7 +387,7 @@ extension RegistrationIndex {
 extension RegistrationIndex {
     /// Adds the registrations that match a name and object, in no particular order, once for each matching pattern.
     ///
-    /// - Returns: The work that was done, in visited registrations.
+    /// - Returns: The work done, in visited registrations.
     mutating func gather(
         name: UnsafeRawBufferPointer, nameHash: UInt64, object: UnsafeRawBufferPointer?,
         into registrations: inout ReusableBuffer<Registration>

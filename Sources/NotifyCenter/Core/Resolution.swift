@@ -3,7 +3,7 @@ package struct Registration: Hashable, Sendable, BitwiseCopyable {
     /// Increases with every registration and is never reused.
     package let id: UInt64
 
-    /// Higher priorities are called first, equal priorities in order of registration.
+    /// Registrations with a higher priority are called first, those with equal priorities in order of registration.
     package let priority: Int32
 
     /// A number that the owner of the core chose.

@@ -54,7 +54,8 @@ extension ObserverDelivery {
         }
     }
 
-    /// Checks in the observer's isolation whether the call may begin, so that the check and the call are not separated.
+    /// Calls the body if the call may begin. Checks this in the observer's isolation, so that no suspension separates
+    /// the check from the call.
     private static func call(
         _ turn: ObserverMailbox.Turn, isolation: isolated (any Actor)?,
         _ body: nonisolated(nonsending) () async throws -> Void
@@ -62,7 +63,7 @@ extension ObserverDelivery {
         if turn.tryBegin() { try await body() }
     }
 
-    /// The same delivery, only for messages of a type.
+    /// The same delivery, limited to messages of a type.
     func accepting<Message: Sendable>(_ type: Message.Type) -> ObserverDelivery {
         var delivery = self
         delivery.accepts = { $0.payload is Message }
