@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: [0, -1])
-    func `without capacity nothing is cached`(bytes: Int) throws {
+    func `a cache without capacity stores nothing`(bytes: Int) throws {
         let core = TestCore(cacheBytes: bytes)
         _ = try core.add("a", slot: 3)
         #expect(core.slots("a") == [3])
@@ -189,7 +189,7 @@ import Testing
 
     // MARK: Invalidation
 
-    @Test func `a change of a name invalidates all of its objects`() throws {
+    @Test func `a registration for a name invalidates its resolutions for all objects`() throws {
         let core = TestCore()
         for object in ["x", "y"] { _ = core.resolve("a", object) }
         _ = core.resolve("a")
@@ -204,7 +204,7 @@ import Testing
         #expect(core.cached("b", "x") != nil)
     }
 
-    @Test func `a change of an object invalidates that object only`() throws {
+    @Test func `a registration with an object invalidates resolutions for this object only`() throws {
         let core = TestCore()
         for object in ["x", "y"] { _ = core.resolve("a", object) }
         _ = core.resolve("a")
@@ -217,7 +217,7 @@ import Testing
         #expect(core.cached("a") != nil)
     }
 
-    @Test func `a resolution survives changes of other patterns within the log`() throws {
+    @Test func `a resolution that no change matches stays cached while the log holds the changes`() throws {
         let core = TestCore()
         _ = try core.add("kept.*", slot: 1)
         let first = core.resolve("kept.n")
@@ -277,7 +277,7 @@ import Testing
         #expect(isUnchanged(log, since: 3, "c", "x"))
     }
 
-    @Test func `exhausted versions are reported`() {
+    @Test func `an append beyond the last version fails`() {
         var log = ChangeLog(version: .max - 1)
         append(.name([]), to: &log)
         #expect(log.version == .max)
