@@ -4,7 +4,7 @@ package import SystemPackage
 /// The credentials of the process at the other end of a Unix socket, as the kernel recorded them when it connected. A
 /// client cannot forge them.
 ///
-/// The process that connected may have ended since, or may have passed the socket to another process.
+/// The process that connected may since have exited, or passed the socket to another process.
 package struct PeerCredentials: Sendable, Equatable {
     package let processID: pid_t
     package let userID: uid_t

@@ -2,8 +2,8 @@ import CSQLite
 
 /// A statement that is prepared once and run many times through SQLite's C interface.
 ///
-/// Bytes are bound without a copy, except by `bindText(_:copying:)`: they must stay valid until the parameter is bound
-/// again or ``clearBindings()`` is called.
+/// Bytes are bound without a copy and must stay valid until the parameter is bound again or ``clearBindings()`` is
+/// called. Only `bindText(_:copying:)` copies.
 final class PreparedStatement {
     private let handle: OpaquePointer
 
@@ -29,7 +29,9 @@ final class PreparedStatement {
         sqlite3_reset(handle)
     }
 
-    /// Steps to the next row; returns false if there is none. The caller must call ``reset()`` in any case.
+    /// Steps to the next row. The caller must call ``reset()`` after the last step, even if it throws.
+    ///
+    /// - Returns: False if there are no more rows.
     func step() throws(SQLiteFailure) -> Bool {
         switch sqlite3_step(handle) {
         case SQLITE_ROW: true

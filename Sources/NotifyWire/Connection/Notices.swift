@@ -8,14 +8,14 @@ package struct ErrorFrame: ControlFrame {
 
     /// The refused request; 0 for none.
     package var request: UInt64
-    /// The raw code; possibly one that `ErrorCode` does not have.
+    /// The raw error code, which may be unknown to `ErrorCode`.
     package var code: UInt16
     /// The subscription concerned; 0 for none.
     package var subscription: UInt32
     /// For `subscriptionHeld` the holder's pid, for `unknownFrame` the kind, for `tooSlow` the limit in bytes;
     /// otherwise 0.
     package var detail: UInt64
-    /// One line to display: what is wrong and how to fix it.
+    /// One line to display: the problem and how to fix it.
     package var message: String
     package var isFatal: Bool
     package var flags: UInt8 { isFatal ? Self.fatalFlag : 0 }

@@ -1,6 +1,6 @@
-/// Reads the little-endian fields from the body of a frame. Reading past its end throws `malformedFrame`.
+/// Reads the little-endian fields of a frame's body. Reading past the end of the body throws `malformedFrame`.
 ///
-/// The bytes belong to the read buffer: slices taken from a reader are valid only while that buffer is.
+/// The bytes belong to the read buffer. Slices taken from a reader are valid only as long as that buffer.
 package struct FieldReader {
     private let bytes: UnsafeRawBufferPointer
     private var offset = 0
@@ -41,7 +41,9 @@ package struct FieldReader {
         return text
     }
 
-    /// Throws `malformedFrame` if bytes are left after the frame's fields.
+    /// Checks that all bytes were read.
+    ///
+    /// - Throws: `malformedFrame` if bytes remain after the frame's fields.
     package func finish() throws(WireError) {
         guard remaining == 0 else {
             throw WireError(.malformedFrame, "\(remaining) bytes follow the end of the frame's fields")

@@ -1,9 +1,9 @@
 /// The parts of a message, in place. They point into a buffer and must not outlive it.
 package struct MessageParts {
     package var name: UnsafeRawBufferPointer
-    /// Empty where the message has no object.
+    /// Empty if the message has no object.
     package var object: UnsafeRawBufferPointer
-    /// Empty where the message has no id.
+    /// Empty if the message has no id.
     package var messageID: UnsafeRawBufferPointer
     /// Encoded as `HeaderList` describes.
     package var headers: UnsafeRawBufferPointer
@@ -28,7 +28,7 @@ package struct MessageParts {
 
     /// Slices `rest` into parts of the given lengths; the payload is the remainder.
     ///
-    /// - Returns: nil if `rest` is shorter than the lengths add up to.
+    /// - Returns: nil if `rest` is shorter than the sum of the lengths.
     @inlinable
     init?(
         splitting rest: UnsafeRawBufferPointer, nameLength: UInt8, objectLength: UInt8, messageIDLength: UInt8,
