@@ -1,8 +1,8 @@
 import NotifyClient
 import Synchronization
 
-/// Reports on standard error when the connection to the daemon is lost and when it is restored, but not failed
-/// attempts.
+/// Reports on standard error when the connection to the daemon is lost and when it is restored. Does not report failed
+/// attempts to connect.
 final class ConnectionReporter: Sendable {
     private enum State {
         case initial, connected, disconnected

@@ -2,9 +2,9 @@ import Glibc
 import NotifyClient
 import Synchronization
 
-/// Carries out `subscribe`: prints messages until the subscription ends or an interruption comes.
+/// Runs the `subscribe` command.
 struct SubscribeRunner: Sendable {
-    /// How long a command waits after its timeout for the daemon to confirm a durable subscription.
+    /// The time that a command waits, after its timeout, for the daemon to confirm a durable subscription.
     private static let openingTimeout = Duration.seconds(5)
 
     let configuration: NotifyClient.Configuration
@@ -30,7 +30,7 @@ struct SubscribeRunner: Sendable {
             if let timeoutSeconds {
                 group.addTask {
                     await interruption.watchTime(until: startTime + .seconds(timeoutSeconds)) {
-                        // Do not leave it unknown whether the daemon has created the durable subscription.
+                        // Waits, so that the command can report whether the durable subscription was created.
                         if durable != nil { await opening.wait(atMost: Self.openingTimeout) }
                     }
                 }
@@ -48,7 +48,7 @@ struct SubscribeRunner: Sendable {
         "timed out after \(Int(exactly: seconds).map(String.init) ?? "\(seconds)") s"
     }
 
-    /// Whether the timeout of 0 only leaves the durable subscription to be created.
+    /// Whether the command only creates the durable subscription, because its timeout is 0.
     private var isCreationOnly: Bool { durable != nil && timeoutSeconds == 0 }
 
     private func show(until interruption: Interruption, _ opening: OpeningEvent) async throws -> Interruption.Reason? {
@@ -56,7 +56,7 @@ struct SubscribeRunner: Sendable {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await print(until: interruption, opening) }
                 group.addTask { _ = await interruption.wait() }
-                // The first task to end means that the subscription has ended or is to be ended.
+                // Once one of the tasks ends, the subscription has ended or must be ended.
                 try await group.next()
                 group.cancelAll()
                 try await group.waitForAll()
@@ -82,7 +82,7 @@ struct SubscribeRunner: Sendable {
             do {
                 try await MessagePrinter(format: format).print(subscription, until: interruption)
             } catch {
-                // The daemon must have the acknowledgements of printed messages before another client attaches.
+                // Sends the acknowledgements of printed messages before another client can attach.
                 try await subscription.leave()
                 throw error
             }
@@ -95,7 +95,7 @@ struct SubscribeRunner: Sendable {
     }
 }
 
-/// The event that the daemon has confirmed the subscription.
+/// The confirmation of the subscription by the daemon, as an event to wait for.
 private final class OpeningEvent: Sendable {
     private let stream: AsyncStream<Never>
     private let continuation: AsyncStream<Never>.Continuation
@@ -112,7 +112,7 @@ private final class OpeningEvent: Sendable {
         continuation.finish()
     }
 
-    /// Waits for the event, at most for `time`. Returns early in a cancelled task.
+    /// Waits at most `time` for the event. Returns early if the task is cancelled.
     func wait(atMost time: Duration) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { [stream] in for await _ in stream {} }

@@ -2,7 +2,7 @@ import NIOCore
 import NotifyWire
 
 extension ClientMachine {
-    /// Sends a post from the program or, without a connection or room for it, queues it.
+    /// Sends a post of the program, or queues it if there is no connection or no room for it.
     mutating func submit(
         _ message: NotifyClient.OutgoingMessage, _ waiter: PostWaiter, now: @autoclosure () -> Duration,
         _ effects: inout Effects
@@ -53,9 +53,9 @@ extension ClientMachine {
         effects.outcomes.append(waiter, .success(NotifyClient.Receipt(receipt)))
     }
 
-    /// The posting task was cancelled. A post that is still waiting is not sent.
+    /// Cancels a post whose task was cancelled. A queued post is not sent.
     ///
-    /// - Returns: The error for the caller, which says whether the post was already sent.
+    /// - Returns: The error for the caller, which tells whether the post was already sent.
     mutating func cancelPost(_ slot: AnyObject) -> NotifyError {
         posts.cancel(slot) ? .cancelled : .cancelledInFlight
     }

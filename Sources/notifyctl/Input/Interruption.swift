@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The first external event that ends a command: SIGINT or SIGTERM, its timeout, or the end of its output's reader.
+/// The first external event that ends a command: SIGINT or SIGTERM, its timeout, or that the reader of standard output
+/// has closed the pipe.
 final class Interruption: Sendable {
     enum Reason: Sendable {
         case signal
@@ -17,10 +18,10 @@ final class Interruption: Sendable {
     private let pipe = WakeUpPipe()
     private let state = Mutex(State())
 
-    /// A descriptor that becomes readable at the interruption, and stays readable.
+    /// A descriptor that becomes readable when the command is interrupted, and remains so.
     var descriptor: Int32 { pipe.descriptor }
 
-    /// The reason of the interruption; nil before it.
+    /// The reason for the interruption; nil if there was none yet.
     var reason: Reason? { state.withLock(\.reason) }
 
     /// Interrupts the command. Only the first reason is kept.
