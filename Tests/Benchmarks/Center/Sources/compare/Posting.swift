@@ -68,14 +68,14 @@ func foundationPosts(_ centers: Centers, to observers: Int) -> Contender {
 }
 
 func postingCases(churn: Int) -> [Case] {
-    let suffix = churn == 0 ? "" : ", after \(churn) came and went"
+    let suffix = churn == 0 ? "" : ", after \(churn) ended observations"
     return [
         plainPost(to: 0, atLeast: 2, churn, suffix), plainPost(to: 1, atLeast: 5, churn, suffix),
         plainPost(to: 10, atLeast: 5, churn, suffix), plainPost(to: 1_000, atLeast: 10, churn, suffix),
-        Case("post to 1 that asks for a text\(suffix)", .atLeast(5)) {
+        Case("post to 1 with a string object\(suffix)", .atLeast(5)) {
             let centers = Centers(churn: churn)
             let text: NotificationObject = "order 17"
-            // Foundation compares objects by address, so the text is one object throughout.
+            // Foundation compares objects by address, so all posts use the same string object.
             let foundationText = NSString("order 17")
             return (
                 centers.posts(100_000, holding: [centers.observe(object: text)]) { count in
@@ -86,7 +86,7 @@ func postingCases(churn: Int) -> [Case] {
                 }
             )
         },
-        Case("post to 1 that asks for an instance\(suffix)", .atLeast(5)) {
+        Case("post to 1 with an instance object\(suffix)", .atLeast(5)) {
             let centers = Centers(churn: churn)
             let instance = Instance()
             return (
@@ -99,7 +99,7 @@ func postingCases(churn: Int) -> [Case] {
             )
         },
         Case("typed message to 1\(suffix)", .atLeast(5)) { typedPost(Centers(churn: churn)) },
-        Case("post to 1000 owners, against weak load and call\(suffix)", .atMost(1.3)) {
+        Case("post to 1000 owners, against weak references\(suffix)", .atMost(1.3)) {
             ownedPost(Centers(churn: churn))
         },
     ]
@@ -144,7 +144,7 @@ func foundationTypedPosts(_ centers: Centers) -> Contender {
     }
 }
 
-/// The least work with weak references: load each, and call it.
+/// The baseline for owners: a weak reference that is loaded, and a closure that is called with its object.
 private struct WeakReceiver {
     weak var owner: Instance?
     let call: (Instance, LocalNotification) throws -> Void
