@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension IntegrationTests {
-    /// notifyd is killed at each system call by which its first start changes files.
+    /// Tests that kill notifyd at each system call with which its first start changes files.
     @Suite(.enabled(if: Requirements.canTrace)) struct InterruptedFirstStartTests {
         @Test(arguments: ["pwrite64", "fdatasync", "fsync", "ftruncate", "unlink", "fchmod"])
         func `the next start completes an interrupted first start`(call: String) async throws {
@@ -27,7 +27,7 @@ extension IntegrationTests {
                 #expect(receipt.sequence == 1, "killed at call \(deaths)")
                 #expect(try await daemon.stop() == .status(0))
             }
-            print("\(call): \(deaths) deaths")
+            print("\(call): killed \(deaths) times")
         }
 
         /// The start that created the file may have been killed before it flushed the folder.

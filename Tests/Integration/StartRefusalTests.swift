@@ -7,7 +7,8 @@ import Testing
 import WireTestSupport
 
 extension IntegrationTests {
-    /// Starts that fail: one line that describes the problem and its solution, status 1, and no files changed.
+    /// Tests that a failed start prints one line with the problem and its solution, exits with status 1, and changes no
+    /// files.
     @Suite struct StartRefusalTests {
         private let folder: TemporaryFolder
 

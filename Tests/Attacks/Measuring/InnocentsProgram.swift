@@ -1,10 +1,10 @@
 import ArgumentParser
 import Glibc
 
-/// The process of the innocents.
+/// The process of the ``Innocents``, the clients that are measured during an attack.
 ///
-/// It measures the daemon's capacity and prints it, posts at a share of that rate from "go" until "stop", and prints
-/// the results. With the share 0 it posts as fast as possible.
+/// Measures the daemon's capacity and prints it, posts at a share of that rate from the command "go" until "stop", and
+/// prints the results. With the share 0 it posts as fast as possible.
 struct InnocentsProgram: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "innocents", shouldDisplay: false)
 
@@ -14,7 +14,7 @@ struct InnocentsProgram: ParsableCommand {
     @Option var share: Double
 
     func run() throws {
-        // High priority: the daemon is measured, not how the kernel schedules these processes.
+        // High priority, so that the results depend on the daemon rather than on the kernel's scheduler.
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, -10)
         guard let loop = LoopThread(daemon: daemon) else { throw HarnessError("notifyd has no event loop") }
         try User(rawValue: user)?.switchUser()
