@@ -6,7 +6,8 @@ extension Broker {
     /// The memory of an idle connection, in the broker and in the host.
     private static let connectionBytes = 6 << 10
     private static let unchargedReceivedBytes = 1 << 10
-    /// The number of posts after which the size of unread answers is checked. It is checked after every other request.
+    /// The number of posts after which the size of unread answers is checked. Other requests are each followed by a
+    /// check.
     private static let framesPerCheck = 16
 
     /// Opens a connection for a peer that has connected. If a limit is exceeded, the connection fails with an error.

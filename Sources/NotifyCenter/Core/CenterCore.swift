@@ -31,8 +31,8 @@ package struct CenterCore: ~Copyable, Sendable {
     /// A reusable buffer. If the same registrations are already cached for another name, resolving does not allocate.
     private var gathered = ReusableBuffer<Registration>()
 
-    /// The work done so far, mainly by matching. The unit is the visit of a registration, about 20 ns. A visit of a
-    /// node of the trie counts as 16.
+    /// The work done so far, mainly by matching. The unit is the visit of a registration, about 20 ns. When matching, a
+    /// visit of a node of the trie counts as 16.
     package private(set) var work = 0
 
     /// The number of ended registrations. Until it changes, all registrations in a resolution are still registered.

@@ -103,7 +103,7 @@ struct HostileClientTests {
         #expect(host.nextDeadline == nil)
     }
 
-    @Test func `the count of subscriptions includes attached durable subscriptions only`() {
+    @Test func `the count of subscriptions includes durable ones only while they are attached`() {
         let host = TestHost()
         let client = host.connect()
         client.subscribe(1, ["a"], durable: "d")
