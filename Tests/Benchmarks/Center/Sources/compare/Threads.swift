@@ -27,7 +27,8 @@ func threadCases() -> [Case] {
     ]
 }
 
-/// Eight names for each of two threads. Names of different threads share no cache line.
+/// Eight names for each of two threads. The padding is meant to keep names of different threads in different cache
+/// lines.
 private func namesOfTwoThreads() throws -> [[NotificationName]] {
     try (0..<2).map { thread in
         let padding = UnsafeMutableRawPointer.allocate(byteCount: 256, alignment: 16)
