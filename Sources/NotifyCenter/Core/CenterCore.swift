@@ -186,9 +186,9 @@ extension CenterCore {
     /// - Returns: Whether no links remain. If so, `ended` must not be used again.
     package mutating func remove(_ links: Int, of ended: EndedRegistration) -> Bool {
         let nodes = scopes[ended.scope].nodeCount
-        let isWhole = scopes[ended.scope].remove(links, ofEnded: ended.record)
+        let areAllRemoved = scopes[ended.scope].remove(links, ofEnded: ended.record)
         countRemoval(of: links, nodesBefore: nodes, ended.scope)
-        return isWhole
+        return areAllRemoved
     }
 
     /// Whether a registration is in effect: it was added and has not ended.

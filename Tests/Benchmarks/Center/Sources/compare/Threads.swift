@@ -27,12 +27,13 @@ func threadCases() -> [Case] {
     ]
 }
 
-/// Eight names for each of two threads. The padding is meant to keep names of different threads in different cache
-/// lines.
+/// Eight names for each of two threads. Padding between the threads' names keeps them in different cache lines.
 private func namesOfTwoThreads() throws -> [[NotificationName]] {
-    try (0..<2).map { thread in
-        let padding = UnsafeMutableRawPointer.allocate(byteCount: 256, alignment: 16)
-        defer { padding.deallocate() }
+    // Freed at the end, so that no name gets the padding's memory.
+    var padding: [UnsafeMutableRawPointer] = []
+    defer { for block in padding { block.deallocate() } }
+    return try (0..<2).map { thread in
+        padding.append(.allocate(byteCount: 256, alignment: 16))
         return try (0..<8).map { try NotificationName("orders.\(thread).created.\($0)") }
     }
 }
