@@ -2,12 +2,12 @@ import NotifyCenter
 package import NotifyLog
 package import NotifyWire
 
-/// The decisions of the daemon: who may do what, where each message goes, and what must be stored before a client
-/// receives its answer.
+/// The logic of the daemon: checks rights, routes messages, and answers requests, after a commit if they change the
+/// log.
 ///
-/// Pure and synchronous. Input is events, with the time as an argument; output is actions for the host and bytes in
-/// outboxes. The broker composes machines that each keep their own state, and connects them. It is confined to one
-/// event loop and not thread-safe; a `BrokerHost` drives it.
+/// Pure and synchronous. Input is events, with the time as an argument. Output is actions for the host, and bytes in
+/// outboxes. The broker is composed of state machines, each with its own state. It is confined to one event loop and
+/// not thread-safe. A `BrokerHost` drives it.
 package struct Broker: ~Copyable {
     let configuration: BrokerConfiguration
     let daemon: DaemonInfo
@@ -22,12 +22,12 @@ package struct Broker: ~Copyable {
     var readers: LogReaders
     var durables: DurableSubscriptions
 
-    /// Whether caches are reduced because users hold most of the memory.
+    /// Whether caches are reduced because users hold much of the memory.
     var isEvicting = false
     var actions = ActionQueue()
     var statistics = BrokerStatistics()
 
-    /// What the daemon reports about itself.
+    /// Information about the daemon, for clients.
     package struct DaemonInfo: Sendable {
         var version: String
         /// Random; different after every start.
@@ -63,7 +63,7 @@ package struct Broker: ~Copyable {
     /// Whether a sequence is available for the next post.
     package var isReady: Bool { commits.sequencer.isReady }
 
-    /// The next sequence, recorded at a clean stop: no sequence from here on was ever used.
+    /// The next sequence, recorded at a clean stop. This sequence and higher ones were never used.
     package var nextSequence: UInt64 { commits.sequencer.next }
 
     /// Takes the pending actions, in order, and empties the queue.
@@ -77,8 +77,8 @@ package struct Broker: ~Copyable {
         .earlier(commits.nextDeadline(pageStarted: readers.pageStarted), connections.nextDeadline)
     }
 
-    /// Acts on deadlines: closes connections that are late with their hello or with reading a final error, and reports
-    /// a store that does not answer.
+    /// Handles passed deadlines: fails connections without a hello, closes connections whose final error is unread, and
+    /// reports a store that does not respond.
     package mutating func deadlinePassed(now: BrokerTime) {
         for slot in connections.takeExpired(now: now.monotonic) {
             if connections[slot].session.isClosing {
@@ -98,7 +98,7 @@ package struct Broker: ~Copyable {
 
     // MARK: Rights
 
-    /// Replaces the policy. It applies to everything that is not in an outbox yet.
+    /// Replaces the policy. It applies to later requests, and to all messages that are not in an outbox yet.
     package mutating func policyChanged(to policy: AccessPolicy) {
         access.policyChanged(to: policy)
         subscriptions.rightsChanged()

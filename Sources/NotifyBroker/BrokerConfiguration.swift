@@ -13,7 +13,7 @@ package struct BrokerConfiguration: Sendable, Equatable {
     /// The delay before a failed commit is retried. A request that needs a commit causes an earlier retry.
     package var storageRetryDelay = Duration.seconds(1)
 
-    /// The window of durable subscriptions that do not request one: the maximum number of unacknowledged messages.
+    /// The maximum number of unacknowledged messages of a durable subscription that requests no window.
     package var defaultWindow = Limits.defaultWindow
 
     /// The memory of all users together. A user other than root may hold at most half of the memory that the others
@@ -36,7 +36,7 @@ package struct BrokerConfiguration: Sendable, Equatable {
     /// Distinct names under which a user's posts were stored since the daemon started. Limited because names stay in
     /// the log.
     package var namesPerUser = 1_048_576
-    /// Volatile messages waiting for one connection, before its overflow policy applies.
+    /// Volatile messages waiting for one connection. Above this, its overflow policy applies.
     package var outboxBytesPerConnection = 4 << 20
     /// Volatile messages waiting for all of a user's connections together.
     package var outboxBytesPerUser = 64 << 20
@@ -46,7 +46,7 @@ package struct BrokerConfiguration: Sendable, Equatable {
     package var durableOutboxBytes = 256 << 10
     /// Unprocessed bytes received on all of a user's connections. Checked when an incomplete frame grows.
     package var receivedBytesPerUser = 64 << 20
-    /// Messages waiting for the store. Above this, reading from connections that post stored messages is paused.
+    /// Messages and changes waiting for the store. Above this, reading from connections that add to them is paused.
     package var pendingLogBytes = 32 << 20
     /// Committed messages kept in memory, encoded, for log readers near the tail.
     package var tailRingBytes = 16 << 20

@@ -43,7 +43,7 @@ extension Broker {
         return figures.map { StatisticsReport.Counter(name: $0.0, value: $0.1) }
     }
 
-    /// The maximum number of users in one report. More would not be readable.
+    /// The maximum number of users in one report, to keep it readable.
     private static let reportedUsers = 1_000
 
     /// The usage and the limits of every limited resource: in total, and for each of `users`.

@@ -1,4 +1,4 @@
-/// The current time, read by the host: the broker reads no clock.
+/// The current time, read by the host. The broker reads no clock.
 package struct BrokerTime: Equatable, Sendable {
     /// The time since an arbitrary point. Never decreases.
     package var monotonic: Duration

@@ -2,8 +2,8 @@ import NotifyCenter
 
 /// A slot map for the message path: values in numbered slots. A freed slot is reused under a new generation.
 ///
-/// The center's `SlotMap` stores optionals, so that reading a connection copies it; delivery to one subscriber took
-/// several times as long. Here the value stays in place when its slot is freed.
+/// The center's `SlotMap` stores optionals, so reading a connection from it copies the connection. Delivery to one
+/// subscriber took several times as long. In this table, a value stays in place when its slot is freed.
 struct SlotTable<ID: SlotID, Value> {
     private var values: ContiguousArray<Value> = []
     private var areUsed: ContiguousArray<Bool> = []
@@ -15,7 +15,7 @@ struct SlotTable<ID: SlotID, Value> {
     /// The slots in use, lowest first.
     var indices: [Int] { values.indices.filter { areUsed[$0] } }
 
-    /// Inserts the value that `make` returns for its id.
+    /// Inserts the value that `make` returns for the new id.
     mutating func insert(_ make: (ID) -> Value) -> ID {
         if let slot = free.popLast() {
             let index = Int(slot)
@@ -60,8 +60,8 @@ struct SlotTable<ID: SlotID, Value> {
 
     /// The value in a used slot.
     ///
-    /// Always inlined, as every accessor that yields through it: a coroutine that is called allocates its frame on the
-    /// heap. An access that throws is not inlined; use `update` there.
+    /// Always inlined, because a call of a coroutine allocates its frame on the heap. Accessors that yield through this
+    /// one must be inlined, too. An access that throws is not inlined; use `update` for it.
     subscript(index: Int) -> Value {
         @inline(__always) _read {
             precondition(areUsed[index], "slot is free")

@@ -3,8 +3,8 @@ package import NotifyWire
 
 /// Encoded messages of the log: deliver frames back to back, and the position of each.
 ///
-/// The broker encodes posts into blocks, the store inserts their messages from there, and returns pages as blocks.
-/// Subscribers are sent the bytes of a block as they are.
+/// The broker encodes posts into blocks. The store inserts messages from blocks, and returns pages as blocks. The bytes
+/// of a block are sent to subscribers unchanged.
 package struct LogBlock: Sendable {
     package struct Entry: Equatable, Sendable {
         package var sequence: UInt64

@@ -2,7 +2,7 @@
 package struct LogContinuation: Equatable, Sendable {
     /// Sequences below this may have been used.
     package var reservedBelow: UInt64
-    /// The next id for a durable subscription: no id from here on was ever assigned.
+    /// The next id for a durable subscription. This id and higher ones were never assigned.
     package var nextSubscriptionID: DurableID
     /// The durable subscriptions whose creation is committed, with their current progress.
     package var subscriptions: [DurableRecord]

@@ -1,8 +1,8 @@
 /// The state that the store recovered when it was opened.
 package struct RecoveredLog: Sendable {
-    /// The sequence to continue at: no sequence from here on was ever used.
+    /// The next sequence. This sequence and higher ones were never used.
     package var nextSequence: UInt64
-    /// Sequences below this may be used even if the log is not writable: the store guarantees that the next start
+    /// Sequences below this may be used even if the log is not writable. The store guarantees that the next start
     /// within the same boot does not reuse them.
     package var usableBelow: UInt64
     /// The highest sequence committed to the log; 0 if it is empty.
@@ -10,7 +10,7 @@ package struct RecoveredLog: Sendable {
     package var subscriptions: [DurableRecord]
     /// Whether the last run closed the database cleanly.
     package var wasClosedCleanly: Bool
-    /// The next id for a durable subscription: no id from here on was ever assigned.
+    /// The next id for a durable subscription. This id and higher ones were never assigned.
     package var nextSubscriptionID: DurableID
 
     package init(

@@ -2,7 +2,7 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// Decides what each identity may do: the access policy, and the interned identities that it applies to.
+/// Access decisions, made from the policy and the interned identities.
 struct AccessControl {
     private(set) var policy: AccessPolicy
     private var identities = IdentityTable()
@@ -13,8 +13,8 @@ struct AccessControl {
 
     // MARK: Identities
 
-    /// Interns the identity of a connection, a durable subscription or a pending attachment. The caller must release it
-    /// when that ends.
+    /// Interns an identity. The caller must release the id when the connection, durable subscription or pending
+    /// attachment that holds it ends.
     mutating func retain(_ identity: Identity) -> IdentityID { identities.retain(identity) }
     mutating func retain(_ id: IdentityID) { identities.retain(id) }
     mutating func release(_ id: IdentityID) { identities.release(id) }
@@ -61,7 +61,7 @@ struct AccessControl {
         ReadAccess(policy: policy, identity: identities[id])
     }
 
-    /// Replaces the policy. Cached decisions record the generation of their policy, and are not used with another.
+    /// Replaces the policy. Decisions cached under another generation are not used any more.
     mutating func policyChanged(to policy: AccessPolicy) {
         precondition(policy.generation > self.policy.generation, "the generation of a new policy must be higher")
         self.policy = policy

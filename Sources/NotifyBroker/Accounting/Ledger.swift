@@ -1,6 +1,6 @@
 import NotifyWire
 
-/// Each user's usage of every limited resource. The other machines report their allocations and releases to it.
+/// Each user's usage of every limited resource. The broker records allocations and releases in it.
 ///
 /// The daemon's memory is shared: a user may hold at most half of the memory that the others leave free, so that one
 /// user alone gets just under half, and two users just under a third each. 5% is reserved for root. Buffers in outboxes
@@ -12,8 +12,8 @@ struct Ledger {
         case durableSubscriptions
         /// Connections with volatile messages waiting in their outbox.
         case slowConnections
-        /// Bytes of volatile messages waiting in outboxes, summed over connections. Not memory: connections share the
-        /// blocks.
+        /// Bytes of volatile messages waiting in outboxes, summed over connections. Does not count as memory, because
+        /// connections share the blocks.
         case outboxBytes
         /// Bytes of the connections' own state.
         case connectionBytes
@@ -21,7 +21,7 @@ struct Ledger {
         case registrationBytes
         /// Bytes of durable subscriptions: filters, cursors and the messages in flight.
         case durableBytes
-        /// Bytes received and not processed yet, of complete and of incomplete frames.
+        /// Bytes of received frames, complete or not, that are not processed yet.
         case receivedBytes
         /// Bytes of shared message blocks that outboxes and sockets keep alive.
         case blockBytes
@@ -32,7 +32,7 @@ struct Ledger {
         /// Bytes of the names under which messages were stored.
         case nameBytes
 
-        /// The first resource that counts as memory. All later ones do as well.
+        /// The first resource that counts as memory. All later ones also count as memory.
         static let firstBytes = Resource.connectionBytes
     }
 
@@ -135,8 +135,8 @@ extension Ledger {
     /// The memory charged to the user.
     func bytes(of uid: UInt32) -> Int { accounts[uid]?.bytes ?? 0 }
 
-    /// The maximum number of bytes per read from a connection of the user. It shrinks as the user's connections
-    /// increase, to bound the bytes read from all of them in one turn of the loop, and is 1 KiB while more than 8 MiB
+    /// The maximum number of bytes per read from a connection of the user. Decreases with the number of the user's
+    /// connections, to bound the bytes read from all of them in one turn of the loop. It is 1 KiB while more than 8 MiB
     /// of the user's input are unprocessed.
     func readLimit(of uid: UInt32) -> Int {
         guard let amounts = accounts[uid]?.amounts else { return Self.minimumReadBytes }
@@ -170,7 +170,7 @@ extension Ledger {
     /// The maximum number of bytes of volatile messages that may wait for each of the user's slow connections; nil if
     /// the user is within its limits.
     ///
-    /// All slow connections have the same limit, so that one with fewer bytes waiting drops nothing.
+    /// All slow connections have the same limit, so that only those with the most bytes waiting drop messages.
     func outboxLimitPerConnection(uid: UInt32) -> Int? {
         guard let account = accounts[uid] else { return nil }
         let waiting = account.amounts[Resource.outboxBytes.rawValue]

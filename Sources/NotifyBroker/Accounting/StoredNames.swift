@@ -5,7 +5,7 @@ import NotifyWire
 struct StoredNames {
     private let limit: Int
     private var hashes: [UInt32: Set<Int>] = [:]
-    /// The last name recorded: most posts have the same name as the one before.
+    /// The last name recorded, for a fast path: most posts have the same name as the previous one.
     private var latest: (uid: UInt32, hash: Int)?
 
     /// - Parameter limit: The maximum number of names per user.
@@ -13,7 +13,7 @@ struct StoredNames {
         self.limit = limit
     }
 
-    /// The memory overhead of a name, here and in the log's table of names.
+    /// The memory overhead of a name, in this set and in the log's table of names.
     private static let bytesPerName = 96
 
     /// Records that `uid` stores a message under `name`.

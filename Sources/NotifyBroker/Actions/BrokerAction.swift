@@ -1,6 +1,6 @@
 package import NotifyLog
 
-/// An action that the host performs for the broker. Bytes to send are not actions: the host takes them from the
+/// An action that the host performs for the broker. Output is not an action: the host takes the bytes to send from the
 /// outboxes of touched connections.
 package enum BrokerAction: Sendable {
     case commit(CommitBatch)
@@ -12,7 +12,7 @@ package enum BrokerAction: Sendable {
     case resumeReading(ConnectionID)
     /// Storage failed or works again. `problem` describes the failure for users; nil if storage works again.
     case storageHealthChanged(problem: String?)
-    /// Call `runTick` after the events that are pending: work remains.
+    /// Call `runTick` after the pending events, because work remains.
     case scheduleTick
     /// Write an event to the daemon's log. Which events are reported depends on `Broker.logDetail`.
     case log(BrokerEvent)

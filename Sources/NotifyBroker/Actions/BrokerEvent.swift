@@ -1,6 +1,6 @@
 package import NotifyWire
 
-/// How much the broker reports for the daemon's log. An event that is not reported is not created.
+/// The level of detail of the events for the daemon's log. Events of a higher level are not created.
 package enum LogDetail: Int, Comparable, Sendable {
     case none
     /// Connections, subscriptions and refusals.

@@ -1,7 +1,7 @@
 package import NotifyLog
 import NotifyWire
 
-/// Batches: when one begins, and what its outcome causes.
+/// Beginning batches, and handling their outcomes.
 extension Broker {
     /// Passes the pending changes and messages to the store, if it is free and a commit is due.
     mutating func beginCommit(now: BrokerTime) {
@@ -47,7 +47,7 @@ extension Broker {
             case .detached(let connection, let detached):
                 if connections.contains(connection) { answer(connection.slot, detached) }
             case .removed(let id, let connection, let request):
-                // None exists if its creation failed meanwhile.
+                // The subscription does not exist if its creation failed meanwhile.
                 if let slot = durables.slot(of: id) {
                     logRemoval(of: slot, by: connection)
                     removeDurable(slot)

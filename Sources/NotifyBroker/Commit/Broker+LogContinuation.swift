@@ -2,11 +2,11 @@ package import NotifyLog
 
 /// The initial content of a new log that replaces one whose files are lost.
 extension Broker {
-    /// Whether the store is committing a batch. Meanwhile, the set of durable subscriptions in the log is not known.
+    /// Whether the store is committing a batch. The set of durable subscriptions in the log is unknown meanwhile.
     package var isCommitting: Bool { commits.inFlight != nil }
 
-    /// The content of the log besides messages. Excludes subscriptions whose creation is pending: the next batch adds
-    /// them.
+    /// The content of the log besides messages. Excludes subscriptions whose creation is pending, because the next
+    /// batch adds them.
     package var logContinuation: LogContinuation {
         let pending = commits.pending.changes.compactMap { if case .create(let record) = $0 { record.id } else { nil } }
         let records = durables.slots.map { durables.record(of: $0, owner: access.identity(durables[$0].owner)) }

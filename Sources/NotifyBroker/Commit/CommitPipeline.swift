@@ -6,8 +6,8 @@ import NotifyWire
 /// The path of messages and changes to the log: sequences, the pending content of the next batch, the batch in flight,
 /// and storage health.
 struct CommitPipeline {
-    /// The multiple of `pendingLimit` at which posts are refused. Reading is already paused at `pendingLimit`, but only
-    /// after a connection has added a message, and there may be many connections.
+    /// The multiple of `pendingLimit` at which stored posts are refused. A connection is already paused at
+    /// `pendingLimit`, but only after it has added a message, and there may be many connections.
     private static let maximumPendingFactor = 8
 
     private let pendingLimit: Int
@@ -56,7 +56,7 @@ struct CommitPipeline {
         }
     }
 
-    /// Adds a message to the next batch and returns its position in the log's open block.
+    /// Adds a message to the next batch, and returns its position in the log's open block.
     mutating func append(
         _ stamp: Stamp, _ parts: MessageParts, _ resolution: Resolution
     ) -> (start: Int, end: Int) {
@@ -73,16 +73,16 @@ struct CommitPipeline {
         pending.waiters.append(waiter)
     }
 
-    /// Whether more bytes are pending than the limit. Connections that add to them must then be paused.
+    /// Whether the pending bytes exceed the limit. Connections that add to them must then be paused.
     @inline(__always)
     var isBehind: Bool { pending.bytes > pendingLimit }
 
     /// Adds a connection to those from which reading is paused until the next outcome.
     ///
-    /// - Returns: False if it was already among them.
+    /// - Returns: False if the connection was already among them.
     mutating func pauseUntilOutcome(_ slot: ConnectionSlot) -> Bool { pausedConnections.insert(slot).inserted }
 
-    /// Adds a change and the continuation of its commit, and requests a commit.
+    /// Adds a change, if there is one, and the continuation of its commit. Requests a commit.
     mutating func append(_ change: DurableChange?, then continuation: PendingLog.Continuation, isSynced: Bool = false) {
         pending.append(change, then: continuation)
         pending.isSynced = pending.isSynced || isSynced
@@ -99,9 +99,9 @@ struct CommitPipeline {
         pending.changes.removeAll { if case .setOwner(id, _) = $0 { true } else { false } }
     }
 
-    /// Charges a user for the bytes that became pending since `pending.bytes` was `earlier`, until the outcome is
-    /// known.
+    /// Charges a user for added pending bytes, until the outcome is known.
     ///
+    /// - Parameter earlier: The value of `pending.bytes` before they were added.
     /// - Returns: The number of bytes charged.
     mutating func charge(since earlier: Int, to uid: UInt32) -> Int {
         let bytes = pending.bytes - earlier
@@ -161,7 +161,7 @@ struct CommitPipeline {
             reserveBelow: reservation, isSynced: batch.log.isSynced, isProbe: health.isFailing)
     }
 
-    /// Takes the batch in flight; nil if the outcome belongs to another.
+    /// Takes the batch in flight; nil if the outcome belongs to another batch.
     mutating func takeInFlight(_ outcome: CommitOutcome) -> InFlightBatch? {
         guard let batch = inFlight, batch.id == outcome.batchID else { return nil }
         inFlight = nil

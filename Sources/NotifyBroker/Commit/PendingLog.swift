@@ -46,12 +46,12 @@ struct PendingLog {
     private(set) var charges: [UInt32: Int] = [:]
     private var lastResolution: Resolution?
 
-    /// The memory of a message besides its frame: entry, waiter, resolution.
+    /// The memory of a message besides its frame: entry, waiter, and reference to the resolution.
     private static let messageBytes = 128
-    /// The memory of a change and its continuation, without filters.
+    /// The memory of a change and its continuation, without the contents of the change.
     private static let changeBytes = 512
 
-    /// Encodes a message and returns its position in the open block.
+    /// Encodes a message, and returns its position in the open block.
     mutating func append(_ stamp: Stamp, _ parts: MessageParts, _ resolution: Resolution) -> (start: Int, end: Int) {
         let start = open.block.frames.writerIndex
         let size = Delivery.append(stamp, parts, to: &open.block.frames)

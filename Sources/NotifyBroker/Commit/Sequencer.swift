@@ -2,14 +2,16 @@ import NotifyWire
 
 /// Assigns sequences from ranges that the store has reserved, so that no sequence is used twice, even after a crash.
 struct Sequencer {
-    /// The number of sequences per reservation. The next one is requested when less than half of it is left.
+    /// The number of sequences per reservation. The next reservation is requested when less than half of this number is
+    /// left.
     ///
     /// Large, because volatile posts need sequences even while the disk is full and no more can be reserved.
     static let blockSize: UInt64 = 1 << 32
     static let end = Limits.sequenceEnd
 
     private(set) var next: UInt64
-    /// Sequences below this are reserved. After a crash, the daemon continues from here.
+    /// Sequences below this are reserved. After a crash, the daemon continues from here unless the store knows which of
+    /// them were used.
     private(set) var reservedBelow: UInt64
     /// Sequences below this may be used even if they are not reserved.
     private let usableBelow: UInt64

@@ -1,25 +1,28 @@
 import NotifyLog
 
-/// Whether storage works, judged by the latest commits and pages.
+/// The health of storage. A failed or late commit or page marks it as failing, until a commit succeeds.
 struct StorageHealth {
-    /// How long a commit or a page may take before storage is considered failed.
+    /// The time limit of a commit or a page. When it has passed, storage is considered failed.
     static let responseTimeout = Duration.seconds(10)
 
-    /// Why storage is considered failed; nil while it works.
+    /// The reason why storage is considered failed; nil while it works.
     private(set) var failure: StorageFailure?
 
     /// The failure's message, for users.
     var problem: String? { failure?.message }
     var isFailing: Bool { failure != nil }
 
-    /// Sets why storage fails; nil if it works. Returns whether that changed.
+    /// Sets the reason why storage fails; nil if it works.
+    ///
+    /// - Returns: Whether the reason changed.
     mutating func set(_ failure: StorageFailure?) -> Bool {
         guard self.failure != failure else { return false }
         self.failure = failure
         return true
     }
 
-    /// When a store that has not answered a request made at `started` is considered failed.
+    /// The time at which storage is considered failed if a request made at `started` is still unanswered; nil if there
+    /// is no request or storage is already considered failed.
     func responseDeadline(since started: Duration?) -> Duration? {
         guard !isFailing, let started else { return nil }
         return started + Self.responseTimeout

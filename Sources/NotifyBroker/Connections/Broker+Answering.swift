@@ -2,8 +2,8 @@ import NotifyWire
 
 /// Answers and refusals.
 extension Broker {
-    /// Sends an answer, unless the connection is closing: nothing follows its final error, not even the outcome of a
-    /// request received earlier.
+    /// Sends an answer, unless the connection is closing. Nothing follows the final error, not even the outcome of an
+    /// earlier request.
     mutating func answer(_ slot: ConnectionSlot, _ frame: some ControlFrame) {
         guard !connections[slot].session.isClosing else { return }
         egress.append(frame, to: slot)
@@ -39,7 +39,7 @@ extension Broker {
         }
     }
 
-    /// Sends a final error and closes the connection once it is written, or at the closing deadline.
+    /// Sends a final error, and closes the connection once the error is written, or at the closing deadline.
     mutating func fail(_ slot: ConnectionSlot, _ error: WireError, detail: UInt64 = 0, now: BrokerTime) {
         guard !connections[slot].session.isClosing else { return }
         if logs(.debug) {

@@ -6,8 +6,8 @@ extension Broker {
     /// The memory of an idle connection, in the broker and in the host.
     private static let connectionBytes = 6 << 10
     private static let unchargedReceivedBytes = 1 << 10
-    /// The number of posts after which the size of unread answers is checked. Other requests are each followed by a
-    /// check.
+    /// The number of frames after which the size of unread answers is checked. Every request other than a post is
+    /// followed by a check, too.
     private static let framesPerCheck = 16
 
     /// Opens a connection for a peer that has connected. If a limit is exceeded, the connection fails with an error.
@@ -50,8 +50,8 @@ extension Broker {
     ///
     /// Frames of a connection are decoded only here.
     ///
-    /// - Returns: The number of bytes used. The host passes the others again, followed by those that arrive later, or
-    ///   in the connection's next turn.
+    /// - Returns: The number of bytes used. The host passes the rest again, when more bytes have arrived or in the
+    ///   connection's next turn.
     package mutating func bytesReceived(
         _ bytes: UnsafeRawBufferPointer, from id: ConnectionID, now: BrokerTime
     ) -> Int {
@@ -102,8 +102,8 @@ extension Broker {
         guard !connections[slot].session.isClosing else { return bytes.count }
         pauseIfAnswersUnread(slot)
         let next = try decoder.next(in: bytes.slice(from: used))
-        // If the slice was empty, the connection is queued even without a complete frame, because reading has a cost,
-        // too.
+        // If the slice was empty, the connection is queued even without a complete frame, because reading also has a
+        // cost.
         endTurn(of: slot, hasMore: next != nil || connections[slot].listing != nil || scheduler.isSliceEmpty)
         return used
     }

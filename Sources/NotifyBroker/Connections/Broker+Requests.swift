@@ -4,7 +4,7 @@ import NotifyWire
 
 /// Requests other than posts.
 extension Broker {
-    /// Processes a request other than a post. An invalid one is answered with an error.
+    /// Processes a request other than a post. An invalid request is answered with an error.
     mutating func requestReceived(
         _ kind: FrameKind, _ frame: FrameDecoder.Frame, from slot: ConnectionSlot, now: BrokerTime
     ) {

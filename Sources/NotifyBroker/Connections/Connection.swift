@@ -10,7 +10,7 @@ struct Connection {
         case durable(DurableSlot)
     }
 
-    /// The reasons why the connection is not read from.
+    /// Reasons to pause reading from the connection.
     struct Pauses: OptionSet {
         let rawValue: UInt8
 
@@ -24,11 +24,11 @@ struct Connection {
     enum Turn {
         /// There is nothing to process.
         case none
-        /// It is in the queue.
+        /// The connection is in the queue.
         case queued
-        /// Its frames are being processed now.
+        /// The connection's frames are being processed now.
         case running
-        /// It will be queued when `backlog` is the only reason left not to read from it.
+        /// The connection will be queued when `backlog` is the only remaining reason to pause it.
         case deferred
     }
 
@@ -43,21 +43,21 @@ struct Connection {
     var instance = InstanceID(high: 0, low: 0)
     var overflow = OverflowPolicy.dropOldest
     var subscriptions: [UInt32: Subscription] = [:]
-    /// The registration in the center for all its volatile subscriptions; nil before the first one.
+    /// The registration in the center for all volatile subscriptions; nil before the first one.
     var registration: UInt64?
-    /// Requests to attach to a durable subscription that wait for their commit.
+    /// Requests for durable subscriptions that wait for their commit.
     var unansweredAttaches: Set<UInt64> = []
-    /// Posts that wait for their commit to be answered with a receipt.
+    /// The number of posts whose receipt waits for their commit.
     private(set) var postsAwaitingReceipts = 0
-    /// Bytes charged for received and unprocessed frames, incomplete ones included.
+    /// Bytes charged for unprocessed frames, including incomplete ones.
     private(set) var receivedBytes = 0
-    /// Bytes charged for its outbox: volatile messages, memory of its own, and the user's shared blocks at that time.
+    /// The last charge for the outbox, in bytes: volatile messages, unshared memory, and the user's shared blocks.
     var outboxCharge = (waiting: 0, own: 0, shared: 0)
     /// The shared blocks of the connection's user.
     let retainedBlocks: RetainedBlocks
-    /// Whether log readers wait for room in its outbox.
+    /// Whether log readers wait for room in the outbox.
     var hasBlockedReaders = false
-    /// Empty while it is read from.
+    /// Empty while the connection is read from.
     var pauses: Pauses = []
     var turn = Turn.none
     /// The list request that is being answered; nil if there is none.
@@ -81,7 +81,9 @@ struct Connection {
         postsAwaitingReceipts -= 1
     }
 
-    /// Sets the charge for received and unprocessed bytes. Returns by how many bytes it grew.
+    /// Sets the charge for received and unprocessed bytes.
+    ///
+    /// - Returns: The change of the charge in bytes.
     mutating func charge(receivedBytes bytes: Int) -> Int {
         defer { receivedBytes = bytes }
         return bytes - receivedBytes

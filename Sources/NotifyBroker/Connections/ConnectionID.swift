@@ -1,7 +1,7 @@
 import NotifyCenter
 package import NotifyLog
 
-/// The slot of a connection, valid while it is open.
+/// The slot of a connection, valid while the connection is open.
 package struct ConnectionSlot: Hashable, Comparable, Sendable {
     package let rawValue: Int32
 

@@ -1,6 +1,6 @@
 import NotifyWire
 
-/// The connections by slot: their sessions, their deadlines, and whether the daemon is draining.
+/// The connections by slot, their deadlines, and the drain state of the daemon.
 struct Connections {
     enum Drain {
         case notBegun
@@ -21,7 +21,7 @@ struct Connections {
 
     @inline(__always)
     func contains(_ id: ConnectionID) -> Bool { table.contains(id) }
-    /// The connection in a slot; nil if there is none.
+    /// The id of the connection in a slot; nil if there is none.
     func id(in slot: ConnectionSlot) -> ConnectionID? { table.isUsed(slot.index) ? self[slot].id : nil }
 
     /// The connection in a slot that is in use.
@@ -65,7 +65,7 @@ struct Connections {
 
     /// Records the number of a received request.
     ///
-    /// - Throws: `invalidArgument` if the number is not higher than all before.
+    /// - Throws: `invalidArgument` if the number is not higher than all earlier ones.
     @inline(__always)
     mutating func requestReceived(_ request: UInt64, from slot: ConnectionSlot) throws(WireError) {
         try table.update(slot.index) { (connection) throws(WireError) in
@@ -73,7 +73,7 @@ struct Connections {
         }
     }
 
-    /// Begins draining for a connection that is opened while the daemon drains. Its frames are ignored.
+    /// Begins draining for a connection that was opened while the daemon drains. Its frames are ignored.
     mutating func drainBegan(for slot: ConnectionSlot) {
         self[slot].session.drainBegan()
     }

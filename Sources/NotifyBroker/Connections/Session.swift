@@ -1,7 +1,7 @@
 import NotifyWire
 
-/// The protocol state of a connection: decides what happens to each frame. A pure state machine; the broker acts on the
-/// result.
+/// The protocol state of a connection, which determines the action for each frame. A pure state machine; the broker
+/// performs the action.
 struct Session: Equatable {
     enum State: Equatable {
         /// Waiting for the hello, until the deadline.
@@ -48,7 +48,9 @@ struct Session: Equatable {
         }
     }
 
-    /// Notes the number of a request. Numbers ascend, so that `closing` can name the last one processed.
+    /// Records the number of a request. Numbers ascend, so that `closing` can name the last request processed.
+    ///
+    /// - Throws: `invalidArgument` if the number is not higher than all earlier ones.
     mutating func requestReceived(_ request: UInt64) throws(WireError) {
         guard request > lastRequest else {
             throw WireError(
@@ -75,7 +77,7 @@ struct Session: Equatable {
         }
     }
 
-    /// When the connection must be closed, or failed for its missing hello; nil for no deadline.
+    /// The time at which the connection is closed, or fails if no hello has arrived; nil if there is no deadline.
     var deadline: Duration? {
         switch state {
         case .greeting(let deadline), .closing(let deadline): deadline

@@ -10,11 +10,11 @@ struct Attachment: Equatable {
     let pid: UInt32
     let request: UInt64
     let isResumed: Bool
-    /// The most messages in flight.
+    /// The maximum number of unacknowledged messages.
     let window: Int
 }
 
-/// Identifies a member among all that its subscription has or had.
+/// Identifies a member among all current and earlier members of its subscription.
 struct MemberID: Hashable {
     let rawValue: UInt32
 
@@ -37,7 +37,7 @@ struct Member {
         self.credit = credit
     }
 
-    /// How many more messages the window and the credit permit.
+    /// The number of further messages that the window and the credit permit.
     var room: Int { max(0, min(attachment.window - unacknowledged, Int(credit))) }
 
     mutating func delivered(_ sequence: UInt64) {

@@ -3,8 +3,8 @@ import NotifyWire
 
 /// Durable subscriptions: creating, attaching, detaching, removing.
 extension Broker {
-    /// Restores a durable subscription from the log. If it was still attached when the last run ended, that run
-    /// crashed, and every stored message may have been seen.
+    /// Restores a durable subscription from the log. If it was still attached when the last run ended, that run did not
+    /// end cleanly, and every stored message may have been seen.
     mutating func recover(_ record: DurableRecord) {
         var record = record
         let wasAttached = record.progress.isAttached
@@ -42,7 +42,8 @@ extension Broker {
             }
             durable = existing
             durables.noteProgress(durable)
-            // Even if the owner is the same: an earlier attachment under another identity may be pending.
+            // Needed even if the owner is the same, because an earlier attachment under another identity may be
+            // pending.
             change = .setOwner(id: durables[durable].id, access.identity(attachment.identity))
         } else {
             (durable, change) = try create(subscribe, filter, slot)
@@ -51,7 +52,7 @@ extension Broker {
         connections[slot].subscriptions[subscribe.subscription] = .durable(durable)
         connections[slot].unansweredAttaches.insert(subscribe.request)
         access.retain(attachment.identity)
-        // Flushed before any message is delivered: after a power failure, too, the log must show that a client was
+        // Flushed before any message is delivered. Even after a power failure, the log must show that a client was
         // attached and may have seen messages.
         commits.append(change, then: .attached(durables[durable].id, attachment), isSynced: true)
         chargeDurable(durable)
@@ -105,7 +106,7 @@ extension Broker {
         }
     }
 
-    /// Ends the attachment on an earlier connection of the same client, which attaches on another one.
+    /// Ends the attachment on an earlier connection of a client that now attaches on another one.
     private mutating func takeOver(_ slot: DurableSlot, from earlier: Attachment) {
         detach(slot)
         guard connections.contains(earlier.connection) else { return }
@@ -118,8 +119,8 @@ extension Broker {
 
     // MARK: Outcomes
 
-    /// Completes a committed attachment. Even if the client has already detached again, the request is answered and the
-    /// owner is set, as in the log.
+    /// Completes a committed attachment. If the client has already detached again, the request is still answered, and
+    /// the owner is still set, to match the log.
     mutating func attachCommitted(_ id: DurableID, _ attachment: Attachment) {
         defer { access.release(attachment.identity) }
         guard let slot = durables.slot(of: id) else { return }
@@ -150,7 +151,7 @@ extension Broker {
             readers.open(LogReader(for: .durable(slot), interest, after: durable.cursor.position)), of: slot)
     }
 
-    /// Sets the owner: the identity that attached last, whose rights apply to deliveries.
+    /// Sets the owner, which is the identity that attached last. Its rights apply to deliveries.
     private mutating func setOwner(of slot: DurableSlot, to identity: IdentityID) {
         let earlier = durables[slot].owner
         guard earlier != identity else { return }
@@ -166,7 +167,7 @@ extension Broker {
             if attachment.isResumed {
                 if durables[slot].member?.attachment == attachment { endAttachment(slot) }
             } else {
-                // The subscription was not created, so later attachments to it are refused as well.
+                // The subscription was not created, so later attachments to it are also refused.
                 endAttachment(slot)
                 for case .attached(id, let later) in commits.pending.continuations {
                     refuseAttach(later, error)
@@ -192,7 +193,7 @@ extension Broker {
 
     /// Removes the attachment's request from those that await an answer.
     ///
-    /// - Returns: Whether it was among them. The caller must then answer it.
+    /// - Returns: Whether the request was among them. The caller must then answer it.
     private mutating func takeUnanswered(_ attachment: Attachment) -> Bool {
         connections.contains(attachment.connection)
             && connections[attachment.connection.slot].unansweredAttaches.remove(attachment.request) != nil
@@ -216,7 +217,7 @@ extension Broker {
         if change != 0 { ledger.change(.durableBytes, by: change, uid: durables[slot].uid) }
     }
 
-    /// Removes a subscription that is not in the log: its creation failed or its removal is committed.
+    /// Removes a subscription that is not in the log, because its creation failed or its removal is committed.
     mutating func removeDurable(_ slot: DurableSlot) {
         let durable = durables.remove(slot)
         subscriptions.remove(durable.registration, uid: durable.uid)

@@ -1,7 +1,7 @@
 import NotifyLog
 import NotifyWire
 
-/// The progress of a durable subscription, as far as it is persisted, and the messages in flight above it.
+/// The position of a durable subscription in the log, and the messages in flight above it.
 struct Cursor {
     /// Every matching message up to this sequence is acknowledged.
     private(set) var position: UInt64
@@ -14,7 +14,7 @@ struct Cursor {
     let generation: UInt32
     /// Messages delivered in this attachment, above the position.
     private(set) var inFlight = InFlightMessages()
-    /// Acknowledged in earlier attachments, above the position at which this one began.
+    /// The sequences acknowledged in earlier attachments, above the position at which this attachment began.
     private var acknowledgedBefore: RangeSet<UInt64>
     /// The value of `seenThrough` when this attachment began.
     private var redeliverThrough: UInt64
@@ -35,11 +35,13 @@ struct Cursor {
 
     // MARK: Delivering
 
-    /// Whether a message that is delivered now may have been seen before.
+    /// Whether a client may have seen the message in an earlier attachment.
     func isRedelivery(_ sequence: UInt64) -> Bool { sequence <= redeliverThrough }
 
-    /// Notes that a matching message, with a higher sequence than all before, is delivered to a member. Returns false
-    /// if it was acknowledged in an earlier attachment: then it is skipped.
+    /// Delivers a matching message to a member.
+    ///
+    /// - Parameter sequence: The message's sequence, which must be higher than all earlier ones.
+    /// - Returns: False if the message was acknowledged in an earlier attachment and is skipped.
     mutating func take(_ sequence: UInt64, member: MemberID) -> Bool {
         passedThrough = sequence
         if !acknowledgedBefore.isEmpty, acknowledgedBefore.contains(sequence) {
@@ -56,14 +58,16 @@ struct Cursor {
         return true
     }
 
-    /// Notes that every matching message up to `sequence` was delivered or acknowledged.
+    /// Records that every matching message up to `sequence` was delivered or acknowledged.
     mutating func passed(through sequence: UInt64) {
         passedThrough = max(passedThrough, sequence)
         if inFlight.isEmpty { position = max(position, passedThrough) }
     }
 
-    /// Acknowledges the messages of a member in the ranges, which are ascending and disjoint. Returns how many messages
-    /// that were.
+    /// Acknowledges the messages of a member in the ranges.
+    ///
+    /// - Parameter ranges: Ascending and disjoint.
+    /// - Returns: The number of messages that were not acknowledged before.
     mutating func acknowledged(_ ranges: [SequenceRange], member: MemberID) -> Int {
         var count = 0
         for range in ranges where range.last > position {

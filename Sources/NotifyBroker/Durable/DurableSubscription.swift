@@ -14,14 +14,15 @@ struct DurableSubscription {
         case removing
     }
 
-    /// The maximum number of messages in flight, acknowledged ones above the cursor included, in windows.
+    /// The maximum number of messages in flight, as a multiple of the window. Includes acknowledged messages above the
+    /// cursor.
     private static let spanWindows = 8
 
     let id: DurableID
     let name: String
     let filter: SubscriptionFilter
     let uid: UInt32
-    /// The id of its registration in the center. Ids ascend, so a later subscription in the same slot has a higher one.
+    /// The id of the registration in the center. Ids ascend, so a later subscription in the same slot has a higher one.
     var registration: UInt64 = 0
     /// The identity whose rights apply to deliveries.
     var owner: IdentityID
@@ -47,7 +48,7 @@ struct DurableSubscription {
     /// The progress to persist.
     var progress: DurableProgress { cursor.progress(isAttached: member != nil) }
 
-    /// Identifies the cursor for clients. It changes when the subscription is removed and created again, and when the
+    /// Identifies the cursor for clients. Changes when the subscription is removed and created again, and when the
     /// cursor is reset.
     var generation: UInt64 { UInt64(id.rawValue) << 32 | UInt64(cursor.generation) }
 
@@ -114,14 +115,14 @@ struct DurableSubscription {
 
     /// Records that an attachment is committed.
     ///
-    /// - Returns: False if it is no longer the current attachment.
+    /// - Returns: False if the attachment is no longer the current one.
     mutating func attachmentCommitted(_ attachment: Attachment) -> Bool {
         guard state == .attaching, member?.attachment == attachment else { return false }
         state = .attached
         return true
     }
 
-    /// Ends the attachment: the client detached or its connection closed. Unacknowledged messages are redelivered.
+    /// Ends the attachment, if there is one. Unacknowledged messages are redelivered.
     mutating func detached() {
         guard member != nil else { return }
         member = nil
@@ -160,9 +161,9 @@ struct DurableSubscription {
 
     /// Delivers a matching message.
     ///
-    /// - Parameter sequence: The message's sequence, which must be higher than all before.
-    /// - Returns: The attachment that receives the message; nil if it was acknowledged in an earlier attachment and is
-    ///   skipped.
+    /// - Parameter sequence: The message's sequence, which must be higher than all earlier ones.
+    /// - Returns: The attachment that receives the message; nil if the message was acknowledged in an earlier
+    ///   attachment and is skipped.
     mutating func take(_ sequence: UInt64) -> Attachment? {
         guard let id = member?.id, cursor.take(sequence, member: id) else { return nil }
         member?.delivered(sequence)

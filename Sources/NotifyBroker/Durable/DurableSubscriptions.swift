@@ -2,7 +2,7 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// The slot of a durable subscription, valid until it is removed.
+/// The slot of a durable subscription, valid until the subscription is removed.
 struct DurableSlot: Hashable, Comparable, Sendable {
     let rawValue: Int32
 
@@ -15,7 +15,7 @@ struct DurableSlot: Hashable, Comparable, Sendable {
     static func < (left: DurableSlot, right: DurableSlot) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// Identifies a durable subscription to clients: names are unique per user.
+/// Identifies a durable subscription to clients. Names are unique per user.
 struct DurableKey: Hashable, Comparable {
     var uid: UInt32
     var name: String
@@ -23,7 +23,7 @@ struct DurableKey: Hashable, Comparable {
     static func < (left: DurableKey, right: DurableKey) -> Bool { (left.uid, left.name) < (right.uid, right.name) }
 }
 
-/// All durable subscriptions, and which of them have unpersisted progress.
+/// All durable subscriptions, and the set of those with unpersisted progress.
 struct DurableSubscriptions {
     private var table = SlotTable<PlainSlotID, DurableSubscription>()
     private var slotsByKey: [DurableKey: DurableSlot] = [:]
@@ -52,7 +52,7 @@ struct DurableSubscriptions {
         @inline(__always) _modify { yield &table[slot.index] }
     }
 
-    /// Whether the registration belongs to the subscription that is now in the slot.
+    /// Whether the registration belongs to the current subscription in the slot.
     func isCurrent(_ registration: UInt64, at slot: DurableSlot) -> Bool {
         table.isUsed(slot.index) && table[slot.index].registration == registration
     }
@@ -97,7 +97,7 @@ struct DurableSubscriptions {
         attachedCount += 1
     }
 
-    /// Notes the reader that was opened for a committed attachment.
+    /// Records the reader that was opened for a committed attachment.
     mutating func opened(_ reader: ReaderID, of slot: DurableSlot) {
         self[slot].reader = reader
     }
@@ -114,8 +114,8 @@ struct DurableSubscriptions {
 
     /// Acknowledges the member's messages in the ranges.
     ///
-    /// - Throws: `notDelivered` if a range ends above the highest sequence delivered to the member; then no range
-    ///   counts.
+    /// - Throws: `notDelivered` if a range ends above the highest sequence delivered to the member. No message is then
+    ///   acknowledged.
     mutating func acknowledged(_ ranges: [SequenceRange], of slot: DurableSlot) throws(WireError) {
         try table.update(slot.index) { (durable) throws(WireError) in try durable.acknowledged(ranges) }
         noteProgress(slot)
@@ -140,7 +140,7 @@ struct DurableSubscriptions {
         return (slots, changes)
     }
 
-    /// Marks progress again whose batch failed, for the next batch.
+    /// Marks the progress of a failed batch for the next batch.
     mutating func progressFailed(_ slots: Set<DurableSlot>) {
         unsaved.formUnion(slots.filter { table.isUsed($0.index) && self[$0].state != .removing })
     }

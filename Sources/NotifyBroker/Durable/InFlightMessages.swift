@@ -15,15 +15,17 @@ struct InFlightMessages {
     var count: Int { messages.count }
     var isEmpty: Bool { messages.isEmpty }
     var byteCount: Int { messages.count * MemoryLayout<Message>.stride }
-    /// The sequence of the oldest message, which is unacknowledged: acknowledged ones are removed from the front.
+    /// The sequence of the oldest message. It is unacknowledged once `removeAcknowledged` was called.
     var oldest: UInt64? { messages.first?.sequence }
 
-    /// Adds a message, which must have a higher sequence than all others.
+    /// Adds a message, whose sequence must be higher than all others.
     mutating func append(_ sequence: UInt64, member: MemberID, isAcknowledged: Bool = false) {
         messages.append(Message(sequence: sequence, member: member, isAcknowledged: isAcknowledged))
     }
 
-    /// Acknowledges the member's messages in the range. Returns how many were not acknowledged before.
+    /// Acknowledges the member's messages in the range.
+    ///
+    /// - Returns: The number of messages that were not acknowledged before.
     mutating func acknowledge(_ range: SequenceRange, member: MemberID) -> Int {
         var count = 0
         var index =
@@ -46,8 +48,8 @@ struct InFlightMessages {
         }
     }
 
-    /// The acknowledged messages as ranges. Sequences between neighbors did not match or were acknowledged earlier, so
-    /// one range may span them.
+    /// The acknowledged messages as ranges. A range may include the sequences between adjacent messages, because those
+    /// did not match or were acknowledged earlier.
     var acknowledgedRanges: [SequenceRange] {
         var ranges: [SequenceRange] = []
         var isRunning = false

@@ -3,7 +3,7 @@ import NotifyWire
 
 extension RangeSet<UInt64> {
     init(_ ranges: [SequenceRange]) {
-        // Sorted, so that each range is appended at the end.
+        // Sorted, so that each insertion appends.
         self.init(ranges.sorted { $0.first < $1.first }.map { $0.first..<$0.last + 1 })
     }
 
@@ -18,7 +18,7 @@ extension RangeSet<UInt64> {
 }
 
 extension [SequenceRange] {
-    /// The same sequences in ascending, disjoint ranges, so that none is visited twice.
+    /// The same sequences in ascending, disjoint ranges.
     var joined: [SequenceRange] {
         count > 1 ? RangeSet(self).sequenceRanges(above: 0) : self
     }

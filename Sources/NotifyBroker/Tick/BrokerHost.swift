@@ -11,11 +11,11 @@ package protocol BrokerHost: AnyObject {
     /// The current time.
     var now: BrokerTime { get }
 
-    /// Schedules one call of `runTick` soon, however often this is called before it runs.
+    /// Schedules a call of `runTick`. Further calls have no effect until it runs.
     func scheduleTick()
     /// Calls `bytesReceived` with the connection's unprocessed bytes, even if there are none.
     func continueReceiving(_ id: ConnectionID)
-    /// Calls `deadlinePassed` at the given time, which replaces a later one.
+    /// Schedules a call of `deadlinePassed` at the given time. An earlier time replaces a later one.
     func wake(at deadline: Duration)
     /// Carries out an action.
     func perform(_ action: BrokerAction)
@@ -30,8 +30,8 @@ package protocol BrokerHost: AnyObject {
 package protocol OutputSink: AnyObject {
     /// Whether more bytes may be written before `flush`. False once the socket is closed.
     var hasRoom: Bool { get }
-    /// Whether flushed bytes wait for the socket, or it is closed. When none wait any more, the host calls
-    /// `connectionWritable`.
+    /// Whether flushed bytes wait for the socket, or the socket is closed. When no flushed bytes wait any more, the
+    /// host calls `connectionWritable`.
     var isBlocked: Bool { get }
     func write(_ bytes: ByteBuffer)
     /// Sends the written bytes.
@@ -48,12 +48,12 @@ package final class BrokerCore {
         self.broker = broker
     }
 
-    // What hosts ask in each turn is asked here: a nonmutating method of Broker that is not inlined, as across modules,
-    // is given a copy of all of the broker's fields, 1.9 KB.
+    // Queries that hosts make in every turn. A call of a nonmutating method of `Broker` from another module is not
+    // inlined, and copies all of the broker's fields (1.9 KB).
 
-    /// The bytes of memory charged to all users together.
+    /// The memory charged to all users together, in bytes.
     package var chargedBytes: Int { broker.ledger.totalBytes }
 
-    /// The most bytes that may be read at once from a connection of the user.
+    /// The maximum number of bytes per read from a connection of the user.
     package func readLimit(of uid: UInt32) -> Int { broker.ledger.readLimit(of: uid) }
 }

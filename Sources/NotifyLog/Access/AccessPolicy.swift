@@ -1,13 +1,13 @@
 package import NotifyCenter
 import NotifyWire
 
-/// What each identity may do: post, subscribe, receive, and manage durable subscriptions.
+/// The rights of each identity to post, subscribe, receive, and manage durable subscriptions.
 ///
-/// Immutable. A policy that replaces another has a higher generation. A cached decision carries the generation it was
-/// made under and is made again under another one.
+/// Immutable. A policy that replaces another has a higher generation. A cached decision is valid only under the
+/// generation it was made under.
 ///
-/// The default: every peer may post and subscribe; names under `user.<uid>` belong to that uid and to root; only the
-/// daemon posts under `notifyd`; only root manages the durable subscriptions of other users.
+/// By default, every peer may post and subscribe. Names under `user.<uid>` belong to that uid and to root. Only the
+/// daemon posts under `notifyd`. Only root manages the durable subscriptions of other users.
 package struct AccessPolicy: Sendable {
     package var generation: UInt32
 
@@ -15,8 +15,8 @@ package struct AccessPolicy: Sendable {
         self.generation = generation
     }
 
-    /// Whether every identity may post and receive `name`, judged by its first byte alone. If false, the identity
-    /// decides.
+    /// Whether every identity may post and receive `name`, judged by its first byte alone. If false, the decision needs
+    /// the whole name and the identity.
     @inlinable
     package func isOpen(_ name: UnsafeRawBufferPointer) -> Bool {
         name.first != UInt8(ascii: "u") && name.first != UInt8(ascii: "n")
@@ -48,7 +48,7 @@ package struct AccessPolicy: Sendable {
         identity.uid == uid || mayManageEverything(identity)
     }
 
-    /// Whether `identity` may do so for every user.
+    /// Whether `identity` may manage the durable subscriptions of every user, and see every user's resource usage.
     package func mayManageEverything(_ identity: borrowing Identity) -> Bool {
         identity.uid == 0
     }

@@ -1,10 +1,9 @@
 /// The uid, gid and groups of a peer, as reported by the kernel.
 ///
-/// A durable subscription stores the identity that attached last. While it is detached, the rights of that identity
-/// apply.
+/// A durable subscription stores the identity that attached last, whose rights apply while no client is attached.
 package struct Identity: Hashable, Sendable {
     package var uid: UInt32
-    /// `UInt32.max`, which no process has, if it is unknown.
+    /// `UInt32.max`, which is the gid of no process, if unknown.
     package var gid: UInt32
     /// The supplementary groups, in the kernel's order.
     package var groups: [UInt32]

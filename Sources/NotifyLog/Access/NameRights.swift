@@ -1,7 +1,7 @@
 import NotifyCenter
 import NotifyWire
 
-/// The built-in rules: `notifyd.` is the daemon's own, `user.<uid>.` belongs to that user and to root.
+/// The built-in rules: only the daemon posts under `notifyd.`, and `user.<uid>.` belongs to that user and to root.
 enum NameRights {
     /// Whether `uid` may post under `name`.
     static func mayPost(_ name: UnsafeRawBufferPointer, uid: UInt32) -> Bool {
@@ -31,7 +31,7 @@ enum NameRights {
     }
 
     /// The owner of `name`, if its first token is `user` and another follows; nil for any other name. The inner value
-    /// is nil if the second token is not a uid: such names belong to root alone.
+    /// is nil if the second token is not a uid. Such a name belongs to root alone.
     private static func owner(of name: UnsafeRawBufferPointer) -> UInt32?? {
         let first = name.firstToken
         guard first.elementsEqual("user".utf8), first.count < name.count else { return nil }

@@ -2,17 +2,17 @@
 package struct CommitBatch: Sendable {
     /// Returned with the outcome.
     package var id: UInt64
-    /// Messages to append, in ascending order of sequence: every entry of every block.
+    /// The messages to append: all entries of all blocks, in ascending order of sequence.
     package var blocks: [LogBlock]
     /// Changes to durable subscriptions, applied in order after the messages are appended.
     package var changes: [DurableChange]
-    /// The new mark below which sequences count as used, if it is to be raised. Flushed to disk before the outcome is
+    /// The new upper bound of reserved sequences, exclusive; nil to write none. Flushed to disk before the outcome is
     /// reported.
     package var reserveBelow: UInt64?
     /// Whether to flush to disk (fsync) before the outcome is reported.
     package var isSynced: Bool
-    /// Whether the batch tests if messages can be stored again after a failure. If the log has a size limit, the batch
-    /// fails unless 1 MiB, or 1/16 of the limit if that is less, is free.
+    /// Whether the batch tests if storage works again after a failure. If the log has a size limit, the batch fails
+    /// unless at least 1/16 of the limit, but no more than 1 MiB, is free.
     package var isProbe: Bool
 
     package init(
@@ -36,7 +36,7 @@ package enum DurableChange: Equatable, Sendable {
     case setOwner(id: DurableID, Identity)
     case remove(id: DurableID)
 
-    /// The approximate heap memory of its contents, in bytes.
+    /// The approximate heap memory of the change's contents, in bytes.
     package var byteCount: Int {
         switch self {
         case .create(let record): record.filter.byteCount + record.name.utf8.count

@@ -11,7 +11,7 @@ package struct CommitOutcome: Sendable {
     }
 }
 
-/// Why the store could not commit a batch or read a page. Nothing of a failed batch is stored.
+/// A failure to commit a batch or to read a page. Nothing of a failed batch is stored.
 package struct StorageFailure: Error, Equatable, Sendable {
     package enum Kind: Sendable {
         /// The disk is full, or the log has reached its size limit.

@@ -2,15 +2,15 @@
 package struct PageRequest: Sendable {
     /// Returned with the page.
     package var reader: ReaderID
-    /// The durable subscription that the page is read for: the key under which the store may cache which names match,
-    /// as its filter never changes.
+    /// The durable subscription that the page is read for; nil for none. Its filter never changes, so the store may
+    /// cache the matching names under this key.
     package var subscription: DurableID?
     package var filter: SubscriptionFilter
     /// The reader's rights. Messages that they do not permit are skipped.
     package var access: ReadAccess
     /// The sequence after which to read.
     package var after: UInt64
-    /// The highest number of messages to return.
+    /// The maximum number of messages to return.
     package var maximumMessages: Int
 
     package init(

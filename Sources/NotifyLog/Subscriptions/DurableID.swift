@@ -1,4 +1,4 @@
-/// Identifies a durable subscription in the log. Ids ascend and are never reused, not even after a removal.
+/// Identifies a durable subscription in the log. Ids ascend and are never reused.
 package struct DurableID: Hashable, Comparable, Sendable {
     package var rawValue: UInt32
 

@@ -1,6 +1,6 @@
 package import NotifyWire
 
-/// A durable subscription as it is stored in the log.
+/// A durable subscription as stored in the log.
 package struct DurableRecord: Equatable, Sendable {
     package var id: DurableID
     /// The identity whose rights apply to deliveries. The subscription's name is unique per uid.
@@ -28,11 +28,11 @@ package struct DurableProgress: Equatable, Sendable {
     package var seenThrough: UInt64
     /// Acknowledged ranges above the cursor, ascending and disjoint.
     package var acknowledged: [SequenceRange]
-    /// The number of times the cursor was reset. Together with the id it tells clients whether what they remember of
-    /// deliveries still applies.
+    /// The number of times the cursor was reset. Clients compare it, together with the id, to detect that their record
+    /// of earlier deliveries is stale.
     package var generation: UInt32
-    /// Whether a client is attached. If it is set at startup, the last stop was unclean and `seenThrough` is too low:
-    /// every stored message may have been seen.
+    /// Whether a client is attached. If true at startup, the last run did not end cleanly, and `seenThrough` may be too
+    /// low. Every stored message may then have been seen.
     package var isAttached: Bool
 
     package init(

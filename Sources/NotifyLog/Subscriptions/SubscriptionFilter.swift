@@ -12,7 +12,7 @@ package struct SubscriptionFilter: Equatable, Sendable {
         self.object = object
     }
 
-    /// The approximate heap memory of its contents, in bytes.
+    /// The approximate heap memory of the filter's contents, in bytes.
     package var byteCount: Int {
         patterns.reduce(object?.utf8.count ?? 0) { $0 + MemoryLayout<NamePattern>.stride + 32 + $1.string.utf8.count }
     }
