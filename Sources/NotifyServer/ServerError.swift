@@ -1,17 +1,17 @@
-/// The reason that the daemon cannot start or go on. The message is one line that states the problem and how to correct
-/// it.
+/// The reason why the daemon cannot start or continue. The message is one line that states the problem and how to
+/// correct it.
 package struct ServerError: Error, Sendable {
     package enum Code: String, Sendable {
         /// A setting in an option, an environment variable or the configuration file is wrong.
         case configurationInvalid
         /// The configuration file cannot be read.
         case configurationUnreadable
-        /// A directory of the daemon cannot be created or written, is not a directory, or another user owns or may
-        /// change it.
+        /// A directory of the daemon or the socket's lock file cannot be created or written, has the wrong type, or can
+        /// be changed by another user.
         case directoryUnusable
-        /// The socket's path is empty, too long or contains a NUL, or a file that is not a socket is there.
+        /// The socket's path is empty, too long or contains a NUL, or a file that is not a socket exists there.
         case socketPathUnusable
-        /// Another process serves the socket, or may: the existing one cannot be probed.
+        /// Another process serves or locks the socket, or the existing socket cannot be probed.
         case socketInUse
         /// The socket can never accept connections again.
         case socketLost

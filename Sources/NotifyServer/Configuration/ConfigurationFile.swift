@@ -4,7 +4,7 @@ import NotifySystem
 import SystemPackage
 import Yams
 
-/// The configuration file, parsed and checked as a whole: any invalid line is an error that names the line.
+/// The configuration file, parsed and checked as a whole. The error about an invalid line names the line.
 struct ConfigurationFile {
     /// The size limit in bytes. A larger file is refused, so that reading a wrong path stays cheap.
     static let maximumBytes = 1 << 20
@@ -64,8 +64,8 @@ struct ConfigurationFile {
         }
     }
 
-    /// Reads the settings below `parents`. An unknown key is an error, so the recursion is as deep as the settings'
-    /// keys.
+    /// Reads the settings below `parents`. An unknown key is an error, so the recursion is no deeper than the keys of
+    /// the settings.
     private mutating func readSettings(_ mapping: Node.Mapping, under parents: [String]) throws(ServerError) {
         for (keyNode, valueNode) in mapping {
             guard case .scalar(let keyScalar) = keyNode else {

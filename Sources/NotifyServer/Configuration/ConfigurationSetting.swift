@@ -6,7 +6,7 @@ import NotifyWire
 
 /// A setting: its key, the values it accepts, and the property of ``ServerConfiguration`` that it sets.
 struct ConfigurationSetting: Sendable {
-    /// The path of keys in the configuration file. The environment variable is `NOTIFYD_` followed by these in
+    /// The path of keys in the configuration file. The environment variable is `NOTIFYD_` followed by the same keys in
     /// capitals, joined by underscores.
     let components: [String]
     let target: Target
@@ -59,7 +59,7 @@ struct ConfigurationSetting: Sendable {
         .init("timeouts.greeting_seconds", .seconds(\.broker.greetingTimeout, 0.1...3600)),
     ]
 
-    /// Range of the limits in bytes per user: from one page, the least that is usable, to 64 GiB.
+    /// The range of a user's limits in bytes, from one page, the smallest usable value, to 64 GiB.
     private static let bytes = 4096...(64 << 30)
 
     var key: String { components.joined(separator: ".") }
@@ -147,8 +147,8 @@ struct ConfigurationSetting: Sendable {
         return true
     }
 
-    /// Whether the value is allowed in a file. Paths must be absolute there: a relative one would depend on the working
-    /// directory of the daemon.
+    /// Whether the value is allowed in a file. Paths must be absolute there, because a relative path would depend on
+    /// the working directory of the daemon.
     func isAllowedInFile(_ content: ConfigContent) -> Bool {
         guard case .path = target, case .string(let text) = content else { return true }
         return text.hasPrefix("/")

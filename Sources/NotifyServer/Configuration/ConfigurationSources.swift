@@ -35,7 +35,7 @@ package struct ConfigurationSources: Sendable {
         self.defaults = defaults
     }
 
-    /// Reads all sources again. Options and environment are those of the start; the file may have changed.
+    /// Reads all sources. The options and the environment are those of the start; the file may have changed since.
     package func load() throws(ServerError) -> ServerConfiguration {
         var configuration = ServerConfiguration(
             socketPath: defaults.socketPath, socketMode: 0, databasePath: defaults.databasePath ?? "")
@@ -64,7 +64,8 @@ package struct ConfigurationSources: Sendable {
                 + "\(needed), so that a message of limits.payload_bytes fits")
     }
 
-    /// Environment variables that begin with `NOTIFYD_` and name no setting; most likely misspelt.
+    /// The environment variables that begin with `NOTIFYD_` but name no setting, most likely because they are
+    /// misspelled.
     package var unknownEnvironmentVariables: [String] {
         let variables = settings.filter { $0.type != nil }.map(\.environmentVariable)
         let known = Set(variables + [Self.configurationVariable])
@@ -128,7 +129,8 @@ private struct ConfigurationLayer {
 
     /// Applies every setting that the source contains.
     ///
-    /// It reads from the provider directly: a `ConfigReader` would return its default for a value of the wrong type.
+    /// Reads from the provider directly, because a `ConfigReader` would return its default for a value of the wrong
+    /// type.
     func apply(
         _ settings: [ConfigurationSetting], to configuration: inout ServerConfiguration
     ) throws(ServerError) {

@@ -32,7 +32,7 @@ package struct DefaultPaths: Sendable, Equatable {
     }
 
     /// The default permission bits of a socket at `path`: all users may connect to the system's daemon, and only its
-    /// own user to any other.
+    /// own user may connect to any other daemon.
     package func socketMode(for path: String, context: ProcessContext) -> mode_t {
         context.isRoot || path == Self.systemSocketPath ? 0o666 : 0o600
     }
@@ -41,7 +41,7 @@ package struct DefaultPaths: Sendable, Equatable {
         _ context: ProcessContext, _ usersRuntimeDirectory: String, _ temporaryDirectory: String
     ) -> ServiceDirectory {
         if let given = context.serviceDirectory("RUNTIME_DIRECTORY") {
-            // The service manager created it; only the system's is public.
+            // The service manager created the directory. Only that of the system's socket is public.
             return ServiceDirectory(path: given, mode: given + "/notifyd.sock" == systemSocketPath ? 0o755 : 0o700)
         }
         if context.isRoot { return ServiceDirectory(path: AccessProblem.directory(of: systemSocketPath), mode: 0o755) }

@@ -44,9 +44,9 @@ protocol DeclaredRecordKey: Sendable {
     func value(of node: Node, _ budget: inout RecordBudget) throws(ConfigurationFileError) -> any Sendable
 }
 
-/// Limits the values read for a list: YAML aliases can expand a small file to any number of values.
+/// Limits the number of values read for a list, because YAML aliases can expand a small file to any number of values.
 struct RecordBudget {
-    /// More than a file of the largest size can hold without aliases.
+    /// More values than a file of the largest size can contain without aliases.
     static let maximumValues = ConfigurationFile.maximumBytes
 
     private var left = maximumValues

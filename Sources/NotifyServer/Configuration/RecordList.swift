@@ -74,16 +74,16 @@ struct RecordList: Sendable {
     }
 }
 
-/// A record of a list: it has every required key, and every value has the declared type.
+/// A checked record of a list. Every required key is present, and every value has the declared type.
 struct ConfigurationRecord {
     fileprivate let setting: String
     fileprivate let mark: Mark?
     fileprivate var values: [String: any Sendable] = [:]
 
-    /// The value of a key, `nil` if the record does not have it.
+    /// The value of a key; `nil` if the record does not have the key.
     subscript<Value>(key: RecordKey<Value>) -> Value? { values[key.name] as? Value }
 
-    /// An error about the record as a whole, such as keys that exclude each other.
+    /// Makes an error about the record as a whole, for example about keys that exclude each other.
     func error(_ problem: String) -> ConfigurationFileError {
         ConfigurationFileError(mark, "\(setting): \(problem)")
     }

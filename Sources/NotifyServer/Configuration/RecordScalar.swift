@@ -1,6 +1,6 @@
 import Yams
 
-/// The type of a single value in a record: its description for errors, and how it is parsed.
+/// The type of a single value in a record: its description for errors, and its parser.
 struct RecordScalar<Value: Sendable>: Sendable {
     let expectation: String
     private let read: @Sendable (Node) -> Value?
@@ -17,7 +17,7 @@ struct RecordScalar<Value: Sendable>: Sendable {
 
     /// - Parameters:
     ///   - expectation: A description of a valid text, with its article: "a name pattern".
-    ///   - make: Makes the value of a text; returns `nil` if the text is invalid.
+    ///   - make: Converts a text to a value. Returns `nil` if the text is invalid.
     static func text(_ expectation: String, _ make: @escaping @Sendable (String) -> Value?) -> RecordScalar {
         RecordScalar(expectation: expectation) { node in
             guard node.tagName == .str else { return nil }

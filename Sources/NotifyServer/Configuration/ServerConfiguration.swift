@@ -3,8 +3,8 @@ package import NotifyBroker
 package import NotifyStore
 import NotifySystem
 
-/// All settings of the daemon. Those of the broker and the store have their defaults in `BrokerConfiguration` and
-/// `StoreOptions`, all others here.
+/// All settings of the daemon. The defaults of the broker and the store are in `BrokerConfiguration` and
+/// `StoreOptions`, all others are here.
 ///
 /// ``ConfigurationSetting/all`` has their keys and value ranges.
 package struct ServerConfiguration: Equatable, Sendable {
@@ -17,11 +17,11 @@ package struct ServerConfiguration: Equatable, Sendable {
     package var databasePath: String
     /// The only setting that takes effect on reload.
     package var logLevel: LogLevel = .info
-    /// How long a stopping daemon may take to commit, send `closing` and flush. After that it closes all connections.
+    /// The time limit for a stopping daemon to commit, send `closing` and flush. After that it closes all connections.
     package var drainDeadline: Duration = .seconds(10)
     /// Limits and timeouts of users and connections.
     package var broker = BrokerConfiguration()
-    /// The size limit of the log, and when its write-ahead log is checkpointed.
+    /// The size limit of the log, and the size at which its write-ahead log is checkpointed.
     package var store = StoreOptions()
 
     package init(socketPath: String, socketMode: mode_t, databasePath: String) {

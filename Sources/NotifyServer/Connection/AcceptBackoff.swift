@@ -5,18 +5,18 @@ import NIOCore
 /// Pauses accepting for 200 ms after `accept` failed, for example because descriptors or memory were exhausted.
 ///
 /// New connections wait in the socket's backlog meanwhile. Without the pause the event loop would retry in a busy loop,
-/// because the socket stays readable. (NIO's `AcceptBackoffHandler` delays only reads requested after a successful
-/// one.)
+/// because the socket stays readable. NIO's `AcceptBackoffHandler` does not prevent this: it delays only reads that are
+/// requested after a successful read.
 ///
-/// One handler serves all channels of a listening socket, one after another: NIO closes the channel on errors that it
-/// does not classify as temporary.
+/// One handler serves all channels of a listening socket in succession. NIO closes a channel on errors that it does not
+/// classify as temporary, and another channel replaces it.
 final class AcceptBackoff: ChannelInboundHandler {
     typealias InboundIn = any Channel
 
     static let duration = TimeAmount.milliseconds(200)
 
     private let logger: Logger
-    /// The failure has been logged, and no connection has been accepted since.
+    /// A failure has been logged, and no connection has been accepted since.
     private var isLogged = false
     /// The last error that a pause can't resolve, because the socket itself is unusable.
     private(set) var fatalError: (any Error)?

@@ -5,7 +5,7 @@ import NotifyLog
 import NotifyStore
 import NotifyWire
 
-/// The broker's host in the daemon: runs it on one event loop, with NIO channels as sinks and the store as log.
+/// Runs the broker in the daemon: on one event loop, with NIO channels as sinks and the store as log.
 ///
 /// Events are passed to the broker as they arrive; the tick runs once per turn of the loop.
 final class BrokerDriver: BrokerHost {
@@ -32,7 +32,7 @@ final class BrokerDriver: BrokerHost {
     private var drained: EventLoopPromise<Void>?
     private var isDrained = false
     private var isRepairRequested = false
-    /// Why stored posts are refused; nil while storage works.
+    /// The reason why stored posts are refused; nil while storage works.
     private var problem: String?
 
     init(
@@ -49,8 +49,8 @@ final class BrokerDriver: BrokerHost {
 
     // MARK: Lifecycle
 
-    /// Reserves the first sequences. Connections may be opened once the future succeeds. It also succeeds on a full
-    /// disk, because volatile posts can be served then.
+    /// Reserves the first sequences. Connections may be opened once the future succeeds. The future also succeeds on a
+    /// full disk, because volatile posts can still be served.
     func start() -> EventLoopFuture<Void> {
         let readiness = eventLoop.makePromise(of: Void.self)
         self.readiness = readiness
@@ -58,7 +58,7 @@ final class BrokerDriver: BrokerHost {
         return readiness.futureResult
     }
 
-    /// Makes the store repair the log if its files were deleted or moved away: now, or after the commit in progress.
+    /// Makes the store repair the log if its files were deleted or moved away. A commit in progress is completed first.
     func repairStorage() {
         isRepairRequested = core.broker.isCommitting
         guard !isRepairRequested else { return }
@@ -78,7 +78,7 @@ final class BrokerDriver: BrokerHost {
         reportProblem()
     }
 
-    /// Reports to the service manager why stored posts are refused, if they are.
+    /// Reports the storage problem to the service manager. Does nothing while storage works.
     func reportProblem() {
         if let problem { notifier.status("degraded: \(problem)") }
     }
@@ -111,7 +111,8 @@ final class BrokerDriver: BrokerHost {
         drained = nil
     }
 
-    /// Closes each connection whose outbox is flushed. Every client has been sent `closing` before.
+    /// Closes each connection whose outbox is flushed, and ends the drain once none is left. `closing` was sent to
+    /// every client before.
     private func closeFlushedConnections() {
         var areAllClosed = true
         for handler in handlers {
@@ -134,7 +135,8 @@ final class BrokerDriver: BrokerHost {
 
     func continueReceiving(_ id: ConnectionID) { sink(id)?.continueReceiving() }
 
-    /// The buffer for a read of a connection of the user. It must be returned with ``releaseReadBuffer(_:)``.
+    /// Takes the buffer for a read from one of the user's connections. The caller must return it with
+    /// ``releaseReadBuffer(_:)``.
     func takeReadBuffer(for uid: UInt32) -> ByteBuffer {
         readBuffer.take(limit: min(ReadBuffer.capacity, readBudget.limit, core.readLimit(of: uid)))
     }
@@ -143,7 +145,7 @@ final class BrokerDriver: BrokerHost {
 
     /// Passes received bytes to the broker. The caller must schedule a tick afterwards.
     ///
-    /// - Returns: How many bytes were consumed.
+    /// - Returns: The number of bytes consumed.
     func bytesReceived(_ bytes: UnsafeRawBufferPointer, from id: ConnectionID) -> Int {
         core.broker.bytesReceived(bytes, from: id, now: now)
     }
@@ -198,8 +200,8 @@ final class BrokerDriver: BrokerHost {
         tickEnded()
     }
 
-    /// Closes flushed connections while draining, trims malloc, and requests another turn if work is left. That turn
-    /// begins after the events that have arrived meanwhile.
+    /// Closes flushed connections while draining, trims malloc, and requests another tick if work is left. That tick
+    /// runs after the events that have arrived meanwhile.
     private func tickEnded() {
         if isDrained { closeFlushedConnections() }
         if let later = memoryTrimmer.trimIfNeeded(bytesInUse: core.chargedBytes, now: now.monotonic) {

@@ -2,7 +2,7 @@ import Glibc
 import NotifyBroker
 
 extension BrokerTime {
-    /// The current time: of the monotonic clock for deadlines, and of the real-time clock for stamps.
+    /// Reads the current time: the monotonic clock for deadlines, and the real-time clock for stamps.
     static func now() -> BrokerTime {
         let monotonic = read(CLOCK_MONOTONIC)
         let wall = read(CLOCK_REALTIME)

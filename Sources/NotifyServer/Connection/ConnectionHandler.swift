@@ -13,11 +13,12 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     private(set) var id: ConnectionID?
     private var context: ChannelHandlerContext?
     private var partial = PartialFrame()
-    /// Bytes written since the last flush.
+    /// The number of bytes written since the last flush.
     private var unflushedBytes = 0
     /// Flushed bytes wait for the socket.
     private var isWaitingForSocket = false
-    /// The most bytes written between flushes. Written bytes can no longer be dropped if the peer reads slowly.
+    /// The number of unflushed bytes from which ``hasRoom`` is false. Written bytes can't be dropped if the peer reads
+    /// slowly.
     private static let writtenBytes = 128 << 10
 
     init(driver: BrokerDriver, peer: Peer) {
@@ -41,7 +42,7 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
         driver.scheduleTick()
     }
 
-    /// Processes the rest of the received bytes. Called in a tick when it is this connection's turn.
+    /// Processes the remaining received bytes. The tick calls it at the connection's turn.
     func continueReceiving() {
         process(partial.take())
     }
@@ -86,11 +87,11 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     func flush() {
         unflushedBytes = 0
         context?.flush()
-        // Its write-buffer water mark is one byte, so the channel is writable only if no bytes wait.
+        // The channel's write-buffer water mark is one byte, so it is writable only if no bytes wait for the socket.
         isWaitingForSocket = !(context?.channel.isWritable ?? false)
     }
 
-    /// Closes once everything written so far has been sent.
+    /// Closes the connection once all written bytes have been sent.
     func closeWhenFlushed() {
         guard let context else { return }
         let written = context.eventLoop.makePromise(of: Void.self)

@@ -1,9 +1,9 @@
 import NIOCore
 
-/// The receive buffer that all connections of the event loop share, one after another. A connection copies the bytes
-/// that it must keep, so idle connections hold no buffers.
+/// The receive buffer that all connections of the event loop use in turn. A connection copies the bytes that it keeps,
+/// so idle connections hold no buffers.
 struct ReadBuffer {
-    /// The most bytes that one read takes.
+    /// The size limit of a read in bytes.
     static let capacity = 256 << 10
 
     private var spare: ByteBuffer?
@@ -25,9 +25,9 @@ struct ReadBuffer {
     }
 }
 
-/// Makes a channel read into the shared ``ReadBuffer``, as much as the limits of its user and of the turn allow.
+/// Makes a channel read into the shared ``ReadBuffer``, within the limits of its user and of the turn.
 ///
-/// A channel keeps its first buffer for as long as it is open, so that one is small. Because `nextBufferSize` returns
+/// A channel keeps its first buffer until it is closed, so the first buffer is small. Because `nextBufferSize` returns
 /// `nil` and `record` returns `true`, the channel asks for a new buffer before each read.
 struct SharedReadAllocator: RecvByteBufferAllocator {
     private static let firstCapacity = 1 << 10

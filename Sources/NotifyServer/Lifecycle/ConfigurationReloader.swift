@@ -36,7 +36,7 @@ package struct ConfigurationReloader: Service {
         }
     }
 
-    /// - Returns: Whether the configuration was valid.
+    /// - Returns: `true` if the configuration was valid.
     @discardableResult
     package func reload() -> Bool {
         let configuration: ServerConfiguration

@@ -5,17 +5,16 @@ import NotifySystem
 import ServiceLifecycle
 import UnixSignals
 
-/// The daemon process, from its options to its exit.
+/// Runs the daemon process, from its options to its exit.
 package enum Daemon {
     /// Runs until SIGTERM or SIGINT, and returns once everything is drained.
     ///
     /// - Throws: ``ServerError`` for problems that an administrator can correct.
     package static func run(options: CommandLineOptions) async throws {
         MemoryTrimmer.configureMalloc()
-        // Writing to a closed pipe or socket is then an error (EPIPE) of that write, not the end of the process.
+        // Writing to a closed pipe or socket then fails with EPIPE instead of ending the process.
         signal(SIGPIPE, SIG_IGN)
-        // Otherwise a SIGHUP would end the process until the reloader handles it. The configuration is about to be read
-        // anyway.
+        // Until the reloader handles SIGHUP, the signal would end the process.
         signal(SIGHUP, SIG_IGN)
         let context = ProcessContext.takeFromProcess()
         let defaults = DefaultPaths(for: context)
@@ -48,7 +47,7 @@ package enum Daemon {
         var configuration = ServiceGroupConfiguration(
             services: [.init(service: server), .init(service: reloader)],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: groupLogger)
-        // The server observes the deadline itself; this is for a server that hangs.
+        // The server enforces the deadline itself. This limit applies if the server hangs.
         configuration.maximumGracefulShutdownDuration = drain + .seconds(5)
         return ServiceGroup(configuration: configuration)
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Notifies the server of a reload while it is running.
+/// Notifies the running server of reloads.
 package final class ReloadObserver: Sendable {
     private let action = Mutex<(@Sendable () -> Void)?>(nil)
 

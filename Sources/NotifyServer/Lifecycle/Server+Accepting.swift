@@ -64,7 +64,8 @@ extension Server {
             }
     }
 
-    /// Opens a channel on a copy of the descriptor, because NIO closes its descriptor even on some temporary errors.
+    /// Opens a channel on a copy of the descriptor, because NIO closes a channel's descriptor even on some temporary
+    /// errors.
     private func open(_ listening: ListeningSocket, _ bootstrap: ServerBootstrap) async throws -> any Channel {
         let descriptor = try listening.copyDescriptor()
         return try await bootstrap.withBoundSocket(descriptor.release().rawValue).get()

@@ -67,8 +67,8 @@ extension Server {
         if let socketError { throw socketError }
     }
 
-    /// Closes the store. A full disk does not count as a failed stop: every message with a receipt is stored, and the
-    /// next start recovers as after a crash.
+    /// Closes the store. A full disk is logged rather than thrown, because every message with a receipt is stored, and
+    /// the next start recovers as after a crash.
     private func close(_ store: Store, nextSequence: UInt64) throws(StoreError) {
         do throws(StoreError) {
             try store.close(nextSequence: nextSequence)

@@ -30,10 +30,10 @@ package struct Server: Service {
 
     /// Serves until a graceful shutdown, then drains.
     ///
-    /// - Throws: ``ServerError`` or `StoreError` if the daemon cannot start or go on.
+    /// - Throws: ``ServerError`` or `StoreError` if the daemon cannot start or continue.
     package func run() async throws {
         let listening = try openListeningSocket()
-        // Removed last, also after an error: until then the path stays locked, so that no other daemon takes it.
+        // Removed last, also after an error. The path stays locked until then, so no other daemon can take it.
         defer { listening.removeFile() }
         try prepareDatabaseDirectory()
         try await serve(listening)
@@ -62,8 +62,8 @@ package struct Server: Service {
         return try ListeningSocket.bind(path: configuration.socketPath, mode: configuration.socketMode)
     }
 
-    /// Creates the database's directory only at its default path: in a configured path, a missing directory is more
-    /// likely a typo.
+    /// Creates the directory of the database if the path is the default. In a configured path, a missing directory is
+    /// more likely a typo.
     private func prepareDatabaseDirectory() throws(ServerError) {
         guard configuration.databasePath == defaults.databasePath else { return }
         try defaults.databaseDirectory?.prepare(owner: context.userID, purpose: "database")

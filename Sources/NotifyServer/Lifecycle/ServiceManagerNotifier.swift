@@ -3,10 +3,10 @@ import NotifySystem
 import SystemPackage
 package import NIOCore
 
-/// Reports the state of the service to systemd, over the datagram socket of `sd_notify(3)`. Without that socket it does
-/// nothing.
+/// Reports the state of the service to systemd, over the datagram socket of `sd_notify(3)`. Without that socket,
+/// nothing is sent.
 ///
-/// No call blocks: if the socket does not take a message at once, it is dropped and the call returns `false`.
+/// No call blocks. A message that the socket does not take at once is dropped, and the call returns `false`.
 package final class ServiceManagerNotifier: Sendable {
     private let descriptor: SystemPackage.FileDescriptor?
     private let address: UnixSocketAddress?
@@ -50,7 +50,7 @@ package final class ServiceManagerNotifier: Sendable {
         send("WATCHDOG=1")
     }
 
-    /// Asks systemd to wait this long from now for the start or stop to finish.
+    /// Asks systemd to extend the timeout of the start or stop to `duration` from now.
     @discardableResult
     package func extendTimeout(by duration: Duration) -> Bool {
         let (seconds, attoseconds) = duration.components

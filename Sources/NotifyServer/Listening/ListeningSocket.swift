@@ -5,10 +5,10 @@ import Synchronization
 
 /// The socket that clients connect to: bound and listening, ready for the event loop.
 ///
-/// If it was created here, ``removeFile()`` or the end of this object removes its file. If systemd passed it, systemd
-/// keeps the file.
+/// The file of a socket created here is removed by ``removeFile()``, at the latest when this object is destroyed.
+/// systemd owns the file of a socket that it passed.
 package final class ListeningSocket: Sendable {
-    /// The most connections that wait to be accepted. The kernel uses the lesser of this and `net.core.somaxconn`.
+    /// The maximum number of connections that wait to be accepted. The kernel limits it to `net.core.somaxconn`.
     package static let backlog: CInt = 4096
 
     package let path: String
@@ -55,7 +55,7 @@ package final class ListeningSocket: Sendable {
         self.init(path: path, descriptor: descriptor, ownFile: nil)
     }
 
-    /// Creates the socket at `path`, and replaces a stale one that an ended process left there.
+    /// Creates the socket at `path`, replacing a stale one that no process serves.
     ///
     /// - Parameter mode: The permission bits; connecting needs write permission.
     package static func bind(path: String, mode: mode_t) throws(ServerError) -> ListeningSocket {
@@ -84,13 +84,13 @@ package final class ListeningSocket: Sendable {
 
     /// Restores the backlog, because the event loop calls `listen` again with a short one.
     ///
-    /// For a socket from systemd, the backlog becomes as long as `net.core.somaxconn` allows, which is systemd's
-    /// default: its configured backlog could only be read over netlink.
+    /// A socket from systemd gets the maximum backlog, `net.core.somaxconn`, which is systemd's default. The backlog
+    /// configured in its unit could be read only over netlink.
     func restoreBacklog() throws(Errno) {
         _ = try onDescriptor { listen($0, isFromServiceManager ? .max : Self.backlog) }
     }
 
-    /// Closes the descriptor. The socket stops listening once the event loop has closed its copies, too; one from
+    /// Closes the descriptor. A socket created here stops listening once the event loop has closed its copies. One from
     /// systemd keeps listening.
     package func close() {
         state.withLock { $0.descriptor = nil }
@@ -114,7 +114,7 @@ package final class ListeningSocket: Sendable {
 
     // MARK: - Making the socket
 
-    /// Binds and listens. No client can connect before `listen`, so the mode is set in time.
+    /// Binds the socket, sets its mode, and listens. No client can connect before `listen`, so the mode applies to all.
     private static func bind(
         _ descriptor: FileDescriptor, path: String, _ address: UnixSocketAddress, mode: mode_t
     ) throws(Errno) -> Identity {

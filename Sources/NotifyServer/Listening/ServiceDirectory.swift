@@ -5,7 +5,7 @@ import SystemPackage
 /// A directory of the daemon's own files: its path and its permissions.
 package struct ServiceDirectory: Sendable, Equatable {
     package let path: String
-    /// The permission bits that it is created with, whatever the umask is.
+    /// The permission bits of a new directory, regardless of the umask.
     package let mode: mode_t
 
     package init(path: String, mode: mode_t) {
@@ -20,7 +20,8 @@ package struct ServiceDirectory: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - owner: The required owner of an existing private directory. The mode of that directory is set to ``mode``.
-    ///   - purpose: "socket" or "database": what the directory is for, and the option that chooses another path.
+    ///   - purpose: The use of the directory, "socket" or "database". The option that chooses another path has the same
+    ///     name.
     package func prepare(owner: uid_t, purpose: String) throws(ServerError) {
         try makeParents(purpose: purpose)
         if mkdir(path, mode) == 0 {
@@ -49,7 +50,7 @@ package struct ServiceDirectory: Sendable, Equatable {
     private func verifyExisting(owner: uid_t, purpose: String) throws(ServerError) {
         let status: Stat
         do throws(Errno) {
-            // The parent of a private directory may be writable for every user (/tmp), so a symbolic link is not
+            // A private directory may be in one that every user can write to (/tmp), so a symbolic link is not
             // followed.
             status = try Stat(FilePath(path), followTargetSymlink: !isPrivate)
         } catch {
@@ -73,7 +74,7 @@ package struct ServiceDirectory: Sendable, Equatable {
     }
 
     private func setMode(purpose: String) throws(ServerError) {
-        // mkdir(2) has applied the umask.
+        // `mkdir` applies the umask, `chmod` does not.
         guard chmod(path, mode) == 0 else {
             throw .directoryUnusable(path, purpose: purpose, cause: .last)
         }

@@ -8,9 +8,11 @@ package enum SocketActivation {
     /// The first passed descriptor (`SD_LISTEN_FDS_START`).
     package static let firstDescriptor: CInt = 3
 
-    /// The socket passed to this process, or `nil` if there is none.
+    /// Takes ownership of the socket passed to this process.
     ///
-    /// - Throws: ``ServerError`` if there are several, or one that is not a listening Unix stream socket.
+    /// - Returns: `nil` if no socket was passed.
+    ///
+    /// - Throws: ``ServerError`` if several sockets were passed, or one that is not a listening Unix stream socket.
     package static func claim(
         for context: ProcessContext, firstDescriptor: CInt = firstDescriptor
     ) throws(ServerError) -> OwnedDescriptor? {
@@ -27,8 +29,8 @@ package enum SocketActivation {
                 "LISTEN_FDS names descriptor \(firstDescriptor) but it is not open: start notifyd through its socket unit",
                 cause: Errno.last)
         }
-        // Verified before it is owned, and so closed on an error: if nothing was passed, the descriptor with this
-        // number may be the runtime's.
+        // Verified before it is owned, because errors close an owned descriptor. If nothing was passed, the descriptor
+        // with this number may belong to the runtime.
         try verify(firstDescriptor)
         guard fcntl(firstDescriptor, F_SETFD, FD_CLOEXEC) == 0,
             fcntl(firstDescriptor, F_SETFL, fcntl(firstDescriptor, F_GETFL) | O_NONBLOCK) == 0
@@ -44,7 +46,7 @@ package enum SocketActivation {
             return nil
         }
         guard let process = pid_t(processText), process > 0 else { throw malformed("LISTEN_PID", processText) }
-        // The variables were inherited from a parent that systemd started, and are not for this process.
+        // systemd set the variables for a parent of this process, which has inherited them.
         guard process == context.processID else { return nil }
         guard let count = Int(countText), count >= 0 else { throw malformed("LISTEN_FDS", countText) }
         return count

@@ -2,19 +2,19 @@ import CMalloc
 
 /// Returns freed memory to the system.
 ///
-/// malloc keeps freed memory for later allocations. After a peak, tens of megabytes of it, which no user is charged
-/// for, can remain between blocks in use. Trimming returns these pages: about 3 ms for 60 MB.
+/// malloc keeps freed memory for later allocations. After a peak, tens of megabytes can remain free between blocks in
+/// use, and no user is charged for them. Trimming returns these pages; it takes about 3 ms for 60 MB.
 struct MemoryTrimmer {
-    /// malloc is trimmed only when the bytes in use have fallen by this many, and by a quarter, since their peak,
-    /// because trimming visits all free memory.
+    /// The least fall of the bytes in use since their peak at which malloc is trimmed; they must also have fallen by a
+    /// quarter. The threshold exists because trimming visits all free memory.
     static let minimumFreedBytes = 16 << 20
     static let interval = Duration.milliseconds(250)
 
     private var highestBytes = 0
     private var earliestTrim = Duration.zero
 
-    /// Makes malloc `mmap` every block of 1 MiB or more, so that freeing it returns it to the system, and pages never
-    /// written take no memory. By default malloc raises this threshold to the size of freed blocks.
+    /// Makes malloc allocate every block of 1 MiB or more with `mmap`. Freeing such a block returns it to the system,
+    /// and pages never written take no memory. By default malloc raises this threshold to the size of freed blocks.
     static func configureMalloc() {
         mallopt(M_MMAP_THRESHOLD, 1 << 20)
         mallopt(M_TRIM_THRESHOLD, 4 << 20)
