@@ -7,18 +7,18 @@ extension NotifyClient {
         /// ``NotifyClient/socketPath(explicit:environment:)`` does.
         public var socketPath: String?
 
-        /// How long posts and other requests wait for a connection before they fail with `notConnected`. 5 seconds by
-        /// default.
+        /// The time limit for posts and other requests that wait for a connection. They then fail with `notConnected`.
+        /// 5 seconds by default.
         public var connectionWait = Duration.seconds(5)
 
         /// The waits between attempts to connect.
         public var backoff = Backoff()
 
-        /// Whether the client ends if the first attempt to connect fails, with `noDaemon` if no daemon listens. By
-        /// default it retries. It always retries if a daemon listens but the backlog of its socket is full.
+        /// Whether a failure of the first attempt to connect ends the client, with `noDaemon` if no daemon listens. By
+        /// default, the client retries. It always retries if a daemon listens but the backlog of its socket is full.
         public var requiresFirstConnection = false
 
-        /// What the daemon does when its buffer for this connection is full of volatile messages.
+        /// The daemon's policy when its buffer for this connection is full of volatile messages.
         public var overflow = Overflow.dropOldest
 
         /// The time limit for leaving a subscription and for stopping the client. 5 seconds by default.
@@ -39,9 +39,9 @@ extension NotifyClient {
         }
     }
 
-    /// What the daemon does when its buffer for a connection is full of volatile messages.
+    /// The daemon's policy when its buffer for a connection is full of volatile messages.
     public enum Overflow: Hashable, Sendable, CaseIterable {
-        /// Drops the oldest and reports them in a ``Gap``.
+        /// Drops the oldest messages and reports them in a ``Gap``.
         case dropOldest
         /// Keeps the latest message of each name and object and reports the dropped ones in a ``Gap``.
         case keepLatest

@@ -13,7 +13,7 @@ extension NotifyClient {
     /// An existing subscription with these patterns and this object is not changed.
     ///
     /// - Parameters:
-    ///   - name: 1 to 64 of letters, digits, `.`, `_` and `-`; unique per user.
+    ///   - name: 1 to 64 letters, digits, `.`, `_` or `-`; unique per user.
     ///   - patterns: The patterns of names to match, 1 to 64. A message that several of them match is kept once.
     ///   - object: The object to match; `nil` for messages with any object or none.
     ///   - start: Where the subscription begins.
@@ -57,7 +57,7 @@ extension NotifyClient {
 
     /// Checks that the daemon responds.
     ///
-    /// - Returns: The time until the answer. Without a connection it includes the wait for one.
+    /// - Returns: The time until the answer. Without a connection, this includes the wait for one.
     /// - Throws: ``NotifyError``.
     @discardableResult
     public nonisolated(nonsending) func ping() async throws(NotifyError) -> Duration {
@@ -74,7 +74,7 @@ extension NotifyClient {
         try await ask { .statistics($0) }
     }
 
-    /// Reads how much of each limited resource this user holds; for root, how much every user holds.
+    /// Reads the use of each limited resource by this user; for root, by every user.
     ///
     /// - Throws: ``NotifyError``.
     public nonisolated(nonsending) func resourceUse() async throws(NotifyError) -> [ResourceUse] {

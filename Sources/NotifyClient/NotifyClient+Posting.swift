@@ -5,8 +5,8 @@ extension NotifyClient {
     /// those of one task keep their order. To post many messages from one task, use ``postPipeline(capacity:)``.
     ///
     /// Without a connection the post waits for one, at most ``Configuration/connectionWait``. If the connection breaks
-    /// before the receipt arrives, the post fails with `outcomeUnknown`. It is *not* sent again, because the daemon may
-    /// have processed it; the exception is a post that the daemon, shutting down, reported as not processed.
+    /// before the receipt arrives, the post fails with `outcomeUnknown`. The client does *not* send it again, because the
+    /// daemon may have processed it. Only a post that a daemon reports as not processed when it shuts down is sent again.
     ///
     /// - Returns: The daemon's receipt, once the requested durability is reached.
     /// - Throws: ``NotifyError``. In a cancelled task the post fails with `cancelled`; the message of the error says
@@ -91,7 +91,7 @@ extension NotifyClient {
 
     /// Makes a pipeline, which posts many messages from one task without waiting for each receipt.
     ///
-    /// - Parameter capacity: The maximum number of posts that wait for a receipt or whose result was not read yet; at
+    /// - Parameter capacity: The maximum number of posts that wait for a receipt or whose outcome was not read yet; at
     ///   least 1.
     public func postPipeline(capacity: Int = 16_384) -> PostPipeline {
         PostPipeline(core: core, capacity: max(1, capacity))

@@ -1,9 +1,9 @@
 extension NotifyClient {
     /// Subscribes, passes the subscription to `body`, and leaves it when `body` returns or throws.
     ///
-    /// This method waits for the daemon to confirm the leaving, even in a cancelled task. When it returns,
-    /// acknowledgements are committed, and another client may attach. If the confirmation does not arrive, that is
-    /// logged as a warning.
+    /// This method waits until the daemon has confirmed the end of the subscription, even in a cancelled task.
+    /// Acknowledgements are then committed, and another client may attach. A missing confirmation is logged as a
+    /// warning.
     ///
     /// - Parameters:
     ///   - patterns: The patterns of names to match, 1 to 64. A message that several of them match is delivered once.
@@ -70,16 +70,17 @@ extension NotifyClient {
         return subscription
     }
 
-    /// When ``subscribe(to:as:object:limit:acknowledging:onGap:_:)-([String],_,_,_,_,_,_)`` acknowledges.
+    /// The acknowledgement policy of
+    /// ``subscribe(to:as:object:limit:acknowledging:onGap:_:)-([String],_,_,_,_,_,_)``.
     public enum Acknowledging: Hashable, Sendable {
         /// Acknowledges each message once the closure has returned without throwing.
         case automatically
-        /// Never acknowledges: the closure calls ``Message/acknowledge()``.
+        /// Leaves acknowledging to the closure, which calls ``Message/acknowledge()``.
         case byClosure
     }
 
-    /// Subscribes and calls a closure with each message, one after another, until the task is cancelled, its service is
-    /// shut down, the client stops, or the limit is reached; then leaves the subscription.
+    /// Subscribes and calls a closure with each message, one after another. When the task is cancelled, its service is
+    /// shut down, the client stops, or the limit is reached, leaves the subscription and returns.
     ///
     /// Both closures run in the caller's task and on its actor, so they may use state isolated to that actor.
     ///
@@ -88,7 +89,7 @@ extension NotifyClient {
     ///   - kind: Volatile or durable; see ``SubscriptionKind``.
     ///   - object: The object to match; `nil` for messages with any object or none.
     ///   - limit: The number of messages after which the method returns; `nil` for no limit.
-    ///   - acknowledging: When messages of a durable subscription are acknowledged.
+    ///   - acknowledging: The acknowledgement policy for a durable subscription.
     ///   - onGap: Called with each gap, in the place of the missed messages.
     ///   - handler: Called with each message. If it throws, the message is not acknowledged and the subscription is
     ///     left.

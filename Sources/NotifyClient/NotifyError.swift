@@ -1,6 +1,6 @@
 import NotifyWire
 
-/// Why a request to a ``NotifyClient`` failed: a ``code`` to act on and a ``message`` to display.
+/// The failure of a request to a ``NotifyClient``, with a ``code`` to act on and a ``message`` to display.
 public struct NotifyError: Error, Sendable, CustomStringConvertible {
     /// The kinds of failure. Switch over them with a default case: later versions may add some.
     public enum Code: String, Hashable, Sendable, CaseIterable {
@@ -36,7 +36,7 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
         case invalidObject
         /// Headers break a rule of ``NotifyClient/Headers``.
         case invalidHeaders
-        /// A durable subscription's name is not 1 to 64 of letters, digits, `.`, `_` and `-`.
+        /// A durable subscription's name does not consist of 1 to 64 letters, digits, `.`, `_` or `-`.
         case invalidSubscriptionName
         /// Another argument is out of its range.
         case invalidArgument
@@ -49,9 +49,9 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
 
         // MARK: Refused by the daemon
 
-        /// This user lacks the right, or may not open the socket.
+        /// This user lacks the permission for the request, or may not open the socket.
         case forbidden
-        /// A limit of the daemon is reached, named in the message.
+        /// A limit of the daemon is reached. The message names it.
         case limitReached
         /// There is no such subscription.
         case unknownSubscription
@@ -63,7 +63,7 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
         case subscriptionHeld
         /// The same client attached to the durable subscription on another connection.
         case takenOver
-        /// A message was acknowledged that had not been delivered.
+        /// The acknowledged message was not delivered.
         case notDelivered
         /// The daemon's log, or its disk, is full.
         case logFull
@@ -79,13 +79,13 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
 
     /// The kind of failure.
     public let code: Code
-    /// One line without a full stop: what is wrong and, if possible, how to fix it.
+    /// One line, without a full stop, that describes the problem and, if possible, its solution.
     public let message: String
     /// The error behind this one, if there is one.
     public let cause: (any Error)?
-    /// A pid, limit or code, for those cases of ``Code`` that mention it; no meaning otherwise.
+    /// A pid, limit or code, for the cases of ``Code`` that mention it; without meaning for others.
     public let detail: UInt64?
-    /// Whether the daemon refused the request, or the client did by the payload limit that the daemon announced.
+    /// Whether the daemon refused the request, or the client refused it because of the daemon's payload limit.
     public let isRefusal: Bool
 
     init(
@@ -143,7 +143,7 @@ extension NotifyError {
             code ?? .refused, frame.message, detail: code == nil ? UInt64(frame.code) : frame.detail, isRefusal: true)
     }
 
-    /// An error of the daemon's rules, checked by the client.
+    /// The error for an argument that breaks a rule of the protocol, detected by the client.
     init(_ error: WireError) {
         self.init(Code(error.code), error.message, cause: error)
     }

@@ -3,8 +3,8 @@ import Glibc
 extension NotifyClient {
     /// Finds the path of the daemon's socket.
     ///
-    /// The path is, in this order: the argument; the variable `NOTIFYD_SOCKET`; the first existing socket of the user's
-    /// own daemon; the system's `/run/notifyd/notifyd.sock`.
+    /// The sources of the path, in order of precedence: the argument; the variable `NOTIFYD_SOCKET`; the first existing
+    /// socket of the user's own daemon; the system's `/run/notifyd/notifyd.sock`.
     ///
     /// The user's own daemon listens at `notifyd/notifyd.sock` in `$XDG_RUNTIME_DIR` or `/run/user/UID`, or at
     /// `/tmp/notifyd-UID/notifyd.sock`. Any user can create that directory in `/tmp`, so it is used only if it and the

@@ -29,7 +29,7 @@ enum Call: Sendable {
         }
     }
 
-    /// The error if the connection breaks before the answer arrives.
+    /// The error to report if the connection breaks before the answer arrives.
     var lossError: NotifyError {
         if case .remove = self { .outcomeUnknown } else { .connectionLost }
     }

@@ -26,13 +26,14 @@ extension NotifyClient {
         }
     }
 
-    /// How much of a limited resource is in use.
+    /// The use of a limited resource.
     public struct ResourceUse: Hashable, Sendable {
-        /// The resource: of the whole daemon, such as `memory_bytes`, or of a user, such as `user.1000.subscriptions`.
+        /// The name of a resource of the whole daemon, such as `memory_bytes`, or of a user, such as
+        /// `user.1000.subscriptions`.
         public let name: String
         /// The amount in use, as a count or in bytes.
         public let used: UInt64
-        /// The present limit; `nil` if only the limit on memory applies.
+        /// The present limit; `nil` if only the total memory limits the resource.
         public let limit: UInt64?
 
         static func all(in report: StatisticsReport) -> [ResourceUse] {

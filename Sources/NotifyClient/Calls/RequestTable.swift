@@ -2,8 +2,8 @@ import DequeModule
 
 /// The requests that were sent on the connection and not answered yet, by request number.
 ///
-/// Numbers rise by one, so the index of an entry follows from its number. While an entry is pending, the places of
-/// later entries that were answered stay allocated; `ClientMachine` bounds `span` before it sends a post.
+/// Numbers rise by one, so the index of an entry follows from its number. While an entry is pending, the places of all
+/// later entries stay allocated, even if these were answered. `ClientMachine` sends no post while `span` is too large.
 struct RequestTable<Entry> {
     private var entries: Deque<Entry?> = []
     /// The request number of the first place.

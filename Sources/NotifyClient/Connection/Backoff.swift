@@ -13,8 +13,9 @@ extension NotifyClient {
             self.maximum = maximum
         }
 
-        /// The wait after a number of consecutive failures. `jitter` from 0 to 1 chooses from half of the wait to all
-        /// of it.
+        /// The wait after a number of consecutive failures.
+        ///
+        /// - Parameter jitter: From 0, for half of the wait, to 1, for all of it.
         func delay(failures: Int, jitter: Double) -> Duration {
             var delay = initial
             for _ in 0..<min(max(failures - 1, 0), 32) where delay < maximum { delay *= 2 }

@@ -72,12 +72,12 @@ struct ClientConnectionMachine: ~Copyable {
         }
     }
 
-    /// Non-nil once the client has ended, with the error that ended it, if any.
+    /// The error that ended the client, if any; the outer optional is nil until the client has ended.
     var stopped: NotifyError?? {
         if case .stopped(let error) = state { .some(error) } else { nil }
     }
 
-    /// When `timeReached` is to be called; nil for never.
+    /// The time at which to call `timeReached`; nil for never.
     var deadline: Duration? {
         switch state {
         case .greeting(_, let deadline), .leaving(let deadline), .draining(let deadline): deadline
@@ -86,7 +86,7 @@ struct ClientConnectionMachine: ~Copyable {
         }
     }
 
-    /// What to do with the channel.
+    /// An action for the channel.
     enum CloseAction: Equatable { case close, none }
 }
 
@@ -120,7 +120,8 @@ extension ClientConnectionMachine {
         case none
     }
 
-    /// - Parameter queueIsFull: Whether a daemon listens but the backlog of its socket is full. Always retried.
+    /// - Parameter queueIsFull: Whether a daemon listens but the backlog of its socket is full. The client then always
+    ///   retries.
     mutating func connectFailed(
         _ error: NotifyError, queueIsFull: Bool = false, now: Duration, jitter: Double
     ) -> DisconnectAction {
@@ -215,7 +216,7 @@ extension ClientConnectionMachine {
         }
     }
 
-    /// The channel was closed, by `error` if there is one.
+    /// The channel was closed, because of `error` if there is one.
     mutating func disconnected(_ error: NotifyError?, now: Duration, jitter: Double) -> DisconnectAction {
         switch state {
         case .idle, .connecting, .waiting, .stopped:
@@ -296,7 +297,7 @@ extension ClientConnectionMachine {
 }
 
 extension NotifyError.Code {
-    /// Whether reconnecting cannot succeed, so that the client ends.
+    /// Whether the error ends the client, because reconnecting cannot succeed.
     fileprivate var isFatalToClient: Bool {
         switch self {
         case .unsupportedVersion, .forbidden, .invalidSocketPath: true

@@ -1,4 +1,4 @@
-// The program's requests; may be called from any thread.
+// The requests of the program. These methods may be called from any thread.
 extension ClientCore {
     func submit(_ message: NotifyClient.OutgoingMessage, _ waiter: PostWaiter) {
         process { $0.submit(message, waiter, now: clock.now, &$1) }

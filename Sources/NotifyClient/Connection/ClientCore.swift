@@ -140,14 +140,18 @@ extension ClientCore {
         process { $0.shutDownGracefully(now: clock.now, &$1) }
     }
 
-    /// Waits for the end of the client; throws the error that ended it, if any.
+    /// Waits for the end of the client.
+    ///
+    /// - Throws: The error that ended the client, if any.
     func waitForEnd() async throws(NotifyError) {
         let slot = ReplySlot<Void>()
         process { $0.awaitEnd(slot, &$1) }
         try await slot.wait {}
     }
 
-    /// Waits for the end of the client as a service; throws the error that ended it, if any.
+    /// Waits for the end of the client as a service.
+    ///
+    /// - Throws: The error that ended the client, if any.
     func waitForServiceEnd(onCancel: @escaping @Sendable () -> Void) async throws(NotifyError) {
         let slot = ReplySlot<Void>()
         process { $0.awaitServiceEnd(slot, now: clock.now, &$1) }
@@ -186,7 +190,7 @@ extension ClientCore {
         process { $0.connectFailed(error, queueIsFull: queueIsFull, now: clock.now, jitter: jitter, &$1) }
     }
 
-    // The handler calls these, on the event loop.
+    // Called by the handler, on the event loop.
 
     func connected(_ channel: any Channel) {
         guarded.withLock { $0.channel = channel }
@@ -204,7 +208,9 @@ extension ClientCore {
         process { $0.disconnected(error, now: clock.now, jitter: jitter, &$1) }
     }
 
-    /// Processes received bytes and returns how many of them were consumed.
+    /// Processes received bytes.
+    ///
+    /// - Returns: The number of bytes consumed.
     func received(_ bytes: UnsafeRawBufferPointer) -> Int {
         process(fromDaemon: true) { $0.received(bytes, now: { self.clock.now }, &$1) }
     }
@@ -216,9 +222,9 @@ extension ClientCore {
             channel.eventLoop.execute { self.updateReading(channel) }
             return
         }
-        // Several threads may have scheduled this concurrently: each call applies the latest state.
+        // Several threads may schedule this call concurrently. Each call applies the latest state.
         let isReading = guarded.withLock { $0.channel !== channel || $0.isReading }
-        // Fails only on a channel that was just closed, which is not read from anyway.
+        // Fails only if the channel was just closed. Nothing is read from it any more.
         try? channel.syncOptions?.setOption(.autoRead, value: isReading)
     }
 
@@ -247,7 +253,7 @@ extension ClientCore {
                 return (nil, deferred)
             }
             guard channel.isWritable else {
-                // Becoming writable flushes.
+                // The handler flushes when the channel becomes writable.
                 guarded.flushScheduler.blocked()
                 return (nil, deferred)
             }

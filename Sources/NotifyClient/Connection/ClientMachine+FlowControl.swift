@@ -1,10 +1,10 @@
 import NotifyWire
 
 extension ClientMachine {
-    /// Whether to read from the connection. While it is not read from, the daemon buffers messages up to its own limit,
-    /// and then follows the overflow policy.
+    /// Whether to read from the connection. While reading is paused, the daemon buffers messages up to its own limit, and
+    /// then follows the overflow policy.
     ///
-    /// Reading continues during a detach or shutdown, because the daemon's confirmation follows the messages held back.
+    /// Reading continues during a detach or shutdown, because the daemon's confirmation follows the unread messages.
     var readsConnection: Bool {
         !flow.pausesReading || !connection.isReady || subscriptions.isAnyDetaching || shutdown != nil
     }

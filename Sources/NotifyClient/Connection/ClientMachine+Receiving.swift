@@ -4,7 +4,7 @@ import NotifyWire
 extension ClientMachine {
     /// Processes received bytes, without keeping them.
     ///
-    /// - Returns: How many bytes were consumed. The rest is an incomplete frame, to be passed again with the next read.
+    /// - Returns: The number of bytes consumed. The rest is an incomplete frame, to be passed again with the next read.
     mutating func received(_ bytes: UnsafeRawBufferPointer, now: () -> Duration, _ effects: inout Effects) -> Int {
         let decoder = FrameDecoder(maximumBodyBytes: daemonInfo.maximumPayloadBytes + Limits.frameOverheadBytes)
         var used = 0
@@ -32,7 +32,7 @@ extension ClientMachine {
         router.takeStaged(from: bytes) { effects.deliveries.append(($0, $1)) }
     }
 
-    /// The fast path for deliveries and receipts; other frames are rare.
+    /// Processes a frame, with a fast path for deliveries and receipts. Other frames are rare.
     private mutating func frameReceived(
         _ frame: FrameDecoder.Frame, at offset: Int, in bytes: UnsafeRawBufferPointer, now: () -> Duration,
         _ effects: inout Effects
@@ -47,7 +47,7 @@ extension ClientMachine {
         case .run, .redelivery:
             router.begin(try Run(frame))
         case let kind?:
-            // These may end a subscription or belong between two of its messages, so staged messages are passed on
+            // The frame may end a subscription or belong between two of its messages, so staged messages are passed on
             // first.
             takeStaged(from: bytes, &effects)
             try controlReceived(kind, frame, now: now, &effects)
@@ -73,7 +73,7 @@ extension ClientMachine {
         case .closing:
             connection.closingReceived(lastRequest: try Closing(frame).lastRequest, now: now())
         case .deliver, .receipt, .run, .redelivery:
-            break  // Handled where they are many.
+            break  // Handled by `frameReceived`.
         case .snapshot: router.begin(try Snapshot(frame))
         case .hello, .post, .subscribe, .detach, .remove, .acknowledge, .credit, .ping, .list, .statistics, .limits,
             .dropped:
@@ -114,7 +114,7 @@ extension ClientMachine {
             posts.inFlight -= 1
             effects.outcomes.append(waiter, .failure(error))
         case .subscribe(let number):
-            // While it is being left, the answer to the detach ends it.
+            // If the subscription is being left, the answer to the detach ends it.
             guard subscriptions[number]?.isDetaching == false else { break }
             finishSubscription(number, error, leaveResult: .success(()), &effects)
         case .detach(let number):

@@ -1,14 +1,14 @@
 /// A graceful shutdown of the client as a service, while subscriptions are open.
 ///
-/// The group shuts its services down one after another and treats it as an error if another one ends meanwhile. So if
-/// the client is shut down before the services that consume its subscriptions, its `run()` returns first, but the
-/// client serves them until their own shutdown has ended their subscriptions. The client then stops by itself.
+/// A service group shuts its services down one after another, and treats the end of any other service meanwhile as an
+/// error. So if the client is shut down before the services that consume its subscriptions, its `run()` returns first,
+/// but the client serves them until their own shutdown has ended their subscriptions. The client then stops by itself.
 struct GracefulShutdown {
     /// The last request that was sent before the shutdown.
     let lastRequest: UInt64
-    /// When remaining subscriptions, of consumers that were not shut down, are ended; nil once that is done.
+    /// The time at which the remaining subscriptions, of consumers that were not shut down, are ended; nil after that.
     private var endOfSubscriptions: Duration?
-    /// When the connection is closed, even with open subscriptions.
+    /// The time at which the connection is closed, even with open subscriptions.
     let endOfConnection: Duration
 
     init(lastRequest: UInt64, now: Duration, closingTimeout: Duration) {
@@ -31,7 +31,7 @@ struct GracefulShutdown {
 
 extension ClientMachine {
     /// The client's service is being shut down. Without subscriptions the client stops at once. Otherwise it stops when
-    /// the last one was left, and ends as a service when all requests sent so far are answered.
+    /// the last one has been left, and ends as a service when all requests sent so far are answered.
     mutating func shutDownGracefully(now: Duration, _ effects: inout Effects) {
         guard shutdown == nil, refusal == nil else { return }
         shutdown = GracefulShutdown(

@@ -19,8 +19,8 @@ extension ClientMachine {
         return number
     }
 
-    /// Refuses a second attachment to a durable subscription. The daemon would take it for the same client on a new
-    /// connection and end the first one.
+    /// Refuses a second attachment to a durable subscription. The daemon would treat it as a takeover by the same client
+    /// on a new connection, and end the first attachment.
     private func refusal(of spec: SubscriptionSpec) -> NotifyError? {
         guard let name = spec.durableName, subscriptions.hasDurable(name) else { return nil }
         return NotifyError(
@@ -161,7 +161,7 @@ extension ClientMachine {
 
     // MARK: Leaving
 
-    /// Leaves a subscription. `slot` is answered when the daemon has confirmed it.
+    /// Leaves a subscription. `slot` is answered when the daemon has confirmed the detach.
     mutating func leave(_ number: UInt32, _ slot: ReplySlot<Void>?, now: Duration, _ effects: inout Effects) {
         guard let entry = subscriptions[number] else {
             if let slot { effects.answer(slot, .success(())) }
@@ -198,7 +198,7 @@ extension ClientMachine {
         finishSubscription(number, nil, leaveResult: .success(()), &effects)
     }
 
-    /// The connection was lost. A live or requested subscription is requested again later; one being left has ended.
+    /// The connection was lost. A live or requested subscription is requested again later; one that is being left ends.
     mutating func subscriptionDisconnected(_ number: UInt32, now: Duration, _ effects: inout Effects) {
         guard let entry = subscriptions[number] else { return }
         entry.ledger?.update { $0.connectionLost() }

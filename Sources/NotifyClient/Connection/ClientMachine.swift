@@ -24,7 +24,7 @@ struct ClientMachine: ~Copyable {
         var daemonVersion = ""
     }
 
-    /// Posts are encoded only while fewer bytes than this wait to be written.
+    /// The number of bytes waiting to be written at which no further posts are encoded.
     static let outgoingBytes = 1 << 20
 
     let settings: NotifyClient.Configuration
@@ -44,7 +44,7 @@ struct ClientMachine: ~Copyable {
     var pendingLedgers: [AcknowledgementLedger] = []
     /// Callers that wait for the end of the client.
     var endWaiters: [ReplySlot<Void>] = []
-    /// Callers that wait for the end of the client as a service, which may come earlier.
+    /// Callers that wait for the end of the client as a service, which may precede the end of the client.
     var serviceWaiters: [ReplySlot<Void>] = []
     /// Set when the client was shut down gracefully while subscriptions were open.
     var shutdown: GracefulShutdown?
@@ -55,7 +55,7 @@ struct ClientMachine: ~Copyable {
         connection = ClientConnectionMachine(settings.connectionSettings)
     }
 
-    /// When `timeReached` is to be called; nil for never.
+    /// The time at which to call `timeReached`; nil for never.
     var deadline: Duration? {
         var earliest = connection.deadline
         for other in [
@@ -174,7 +174,7 @@ extension ClientMachine {
         for number in subscriptions.numbers { subscriptionDisconnected(number, now: now, &effects) }
     }
 
-    /// Ends the client: answers all waiting callers.
+    /// Ends the client, and answers all waiting callers.
     private mutating func end(_ error: NotifyError?, _ effects: inout Effects) {
         let reason = error ?? .stopped
         for waiter in posts.takeAll() { effects.outcomes.append(waiter, .failure(reason)) }

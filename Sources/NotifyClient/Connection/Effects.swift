@@ -1,6 +1,6 @@
 /// The machine's actions, carried out after the lock is released because they may re-enter the machine.
 struct Effects: Sendable {
-    /// What to do with the channel.
+    /// An action for the channel.
     enum ChannelEffect: Equatable { case none, connect, close }
 
     var channel = ChannelEffect.none

@@ -1,8 +1,8 @@
 /// Decides when to write the outgoing bytes, batching small writes.
 ///
-/// Each write wakes up both sides, so a stream of posts must not cause one write each. The first bytes are written at
-/// once. Later ones gather until the daemon has sent something, 16 KiB are there, or 100 µs have passed since the last
-/// write. So a single post never waits, and a stream of posts is batched.
+/// Each write wakes up both sides, so a stream of posts must not cause one write per post. The first bytes are written
+/// at once. Later ones are batched until the daemon has sent something, 16 KiB are waiting, or 100 µs have passed since
+/// the last write. So a single post never waits, and a stream of posts is batched.
 struct FlushScheduler {
     enum Action: Equatable {
         case none
@@ -49,7 +49,7 @@ struct FlushScheduler {
         return .now
     }
 
-    /// All bytes were written at `now`; nil if there were none.
+    /// All bytes were written. `now` is nil if there were none.
     mutating func flushed(now: Duration?) {
         state = .idle
         guard let now else { return }

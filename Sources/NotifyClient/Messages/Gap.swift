@@ -1,25 +1,25 @@
 extension NotifyClient {
     /// A notice that a subscription missed messages or may have missed some.
     public struct Gap: Hashable, Sendable {
-        /// Why messages were missed.
+        /// The reason for missed messages.
         public enum Reason: String, Hashable, Sendable {
             /// The client did not read from the connection fast enough, so the daemon dropped messages.
             case connectionTooSlow
             /// The consumer did not read from the subscription's buffer fast enough, so the client dropped messages.
             case consumerTooSlow
-            /// The client was disconnected; messages posted until it had subscribed again are missed.
+            /// The client was disconnected. Messages posted before it had subscribed again were missed.
             case reconnected
             /// While the client was disconnected, the durable subscription was removed and created again, or its cursor
             /// was reset.
             case recreated
         }
 
-        /// Why messages were missed.
+        /// The reason for the missed messages.
         public let reason: Reason
         /// The number of missed messages; `nil` if it is unknown.
         public let missed: UInt64?
-        /// Whether ``missed`` is only an upper bound: it then counts all messages posted while the client was
-        /// disconnected, whether or not they match the subscription.
+        /// Whether ``missed`` is only an upper bound. If so, it counts all messages posted while the client was
+        /// disconnected, including those that do not match the subscription.
         public let isUpperBound: Bool
         /// A range of sequences that includes all missed messages; `nil` if it is unknown. It may include other
         /// messages.
@@ -37,11 +37,12 @@ extension NotifyClient {
 extension NotifyClient.Gap {
     static var recreated: Self { Self(reason: .recreated, missed: nil, sequences: nil) }
 
-    /// The gap of a volatile subscription after a reconnect; nil if no message was posted meanwhile.
+    /// Makes the gap of a volatile subscription after a reconnect.
     ///
     /// - Parameters:
     ///   - earlier: The daemon's sequence up to which the subscription had received its messages.
     ///   - sequence: The daemon's sequence when the subscription was attached again.
+    /// - Returns: The gap; nil if no message was posted meanwhile.
     static func reconnected(after earlier: UInt64, at sequence: UInt64) -> Self? {
         // A daemon with another log counts from its own beginning: the number of messages is unknown.
         guard earlier <= sequence else { return Self(reason: .reconnected, missed: nil, sequences: nil) }

@@ -3,8 +3,8 @@ import NotifyWire
 extension NotifyClient {
     /// A received message, with the sequence, time and poster's ids that the daemon added.
     ///
-    /// It shares the bytes of the read it arrived in, and keeps them alive. To keep something for long, keep a copy
-    /// such as ``payload`` rather than the message.
+    /// Messages that arrived together share memory, and each of them keeps it allocated. To keep content for long, keep
+    /// a copy, such as ``payload``, rather than the message.
     public struct Message: Sendable {
         private let batch: MessageBatch
         private let index: Int
@@ -75,9 +75,10 @@ extension NotifyClient {
 
         /// Acknowledges the message, so that the durable subscription does not deliver it again.
         ///
-        /// May be called from any thread and in any order of messages. Does not block: acknowledgements are batched
-        /// and sent at once. Has no effect on volatile subscriptions, on messages already acknowledged, and
-        /// after the subscription was left; an unacknowledged message is then delivered again at the next attachment.
+        /// May be called from any thread and in any order of messages. Does not block: acknowledgements are sent in
+        /// batches, in the background. Has no effect on volatile subscriptions, on messages already acknowledged, and
+        /// after the subscription was left. A message that was not acknowledged by then is delivered again at the next
+        /// attachment.
         public func acknowledge() {
             batch.acknowledge(index)
         }

@@ -1,6 +1,6 @@
 import NotifyWire
 
-/// Messages that arrived in one read for one subscription: the bytes of their deliver frames and the range of each.
+/// The messages that arrived in one read for one subscription, as the bytes of deliver frames and the range of each.
 ///
 /// Several subscriptions may share the bytes. A batch keeps at most twice the bytes of its own messages alive.
 final class MessageBatch: Sendable {
@@ -17,7 +17,7 @@ final class MessageBatch: Sendable {
 
     let bytes: [UInt8]
     let entries: [Entry]
-    /// The size of these messages' frames, in bytes.
+    /// The size of the frames of these messages, in bytes.
     let byteCount: Int
     /// For a durable subscription, its ledger and the value of `AcknowledgementState.epoch` at the time of delivery.
     private let acknowledgements: Acknowledgements?

@@ -94,7 +94,9 @@ extension NotifyClient {
 }
 
 extension NotificationName {
-    /// Checks a string as a name, throwing this library's error.
+    /// Makes a name from a string.
+    ///
+    /// - Throws: ``NotifyError`` with `invalidName`.
     init(checking string: String) throws(NotifyError) {
         do {
             try self.init(string)
@@ -105,7 +107,9 @@ extension NotificationName {
 }
 
 extension NamePattern {
-    /// Checks a string as a pattern, throwing this library's error.
+    /// Makes a pattern from a string.
+    ///
+    /// - Throws: ``NotifyError`` with `invalidPattern`.
     init(checking string: String) throws(NotifyError) {
         do {
             try self.init(string)

@@ -3,9 +3,9 @@ import NotifyWire
 extension NotifyClient {
     /// How durable a posted message is.
     public enum Durability: String, Hashable, Sendable, CaseIterable {
-        /// ``stored`` if a durable subscription matches, otherwise ``volatile``. Only in a post, never in a receipt.
+        /// ``stored`` if a durable subscription matches, otherwise ``volatile``. Used only in posts, not in receipts.
         case automatic
-        /// Never stored; durable subscriptions do not get it.
+        /// Never stored, and not delivered to durable subscriptions.
         case volatile
         /// Committed to the log: survives a crash of the daemon.
         case stored

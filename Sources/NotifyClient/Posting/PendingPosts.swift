@@ -1,16 +1,17 @@
 import DequeModule
 
-/// The FIFO of posts that wait for a connection, for room in the daemon's post window, or for room in the write buffer;
-/// and the use of the window.
+/// A FIFO of posts that wait for a connection, for room in the daemon's post window, or for room in the write buffer.
+/// Also counts the posts in the window.
 struct PendingPosts {
     struct Waiting {
         var message: NotifyClient.OutgoingMessage
         var waiter: PostWaiter
-        /// When the post fails with `notConnected`; nil while there is a connection.
+        /// The time at which the post fails with `notConnected`; nil while there is a connection.
         var deadline: Duration?
     }
 
-    /// The span of the request table above which no post is sent: bounds its growth while one request is unanswered.
+    /// The span of the request table at which no further posts are sent. Bounds the table while an early request is
+    /// unanswered.
     static let maximumSpan = 65_536
 
     private(set) var waiting: Deque<Waiting> = []
@@ -32,8 +33,8 @@ struct PendingPosts {
     /// Whether the first post needs a place in the window.
     var firstWantsReceipt: Bool { waiting.first?.waiter.wantsReceipt ?? false }
 
-    /// The connection was lost: waiting posts get `deadline`, and those that the daemon certainly did not process are
-    /// put back in front.
+    /// The connection was lost. Sets `deadline` for the waiting posts, and puts those that the daemon certainly did not
+    /// process back at the front.
     mutating func connectionLost(
         unprocessed: [(message: NotifyClient.OutgoingMessage, waiter: PostWaiter)], deadline: Duration
     ) {
@@ -46,7 +47,7 @@ struct PendingPosts {
         }
     }
 
-    /// There is a connection again: removes the deadlines.
+    /// The client has connected. Removes the deadlines.
     mutating func connected() {
         for index in waiting.indices { waiting[index].deadline = nil }
     }

@@ -3,12 +3,12 @@ import NotifyCenter
 
 /// The outcomes of a pipeline's posts, reordered into the order of posting.
 ///
-/// Has one producer and one consumer. Bounds the posts whose outcome was not consumed yet to `capacity`.
+/// Has one producer and one consumer. At most `capacity` posts may have an outcome that was not consumed yet.
 final class PipelineBuffer: Sendable {
     typealias Outcome = Result<NotifyClient.Receipt, NotifyError>
 
     private struct State {
-        /// The outcomes of the posts from index `taken` on; nil if not known yet.
+        /// The outcomes of the posts from index `taken` on; nil for a post whose outcome is unknown.
         var outcomes: Deque<Outcome?> = []
         /// The number of outcomes that the consumer has taken.
         var taken: UInt64 = 0
@@ -32,7 +32,7 @@ final class PipelineBuffer: Sendable {
 
     /// Waits for room and reserves places for at most `count` posts.
     ///
-    /// - Returns: The index of the first reserved post, and how many were reserved.
+    /// - Returns: The index of the first reserved post, and the number of reserved posts.
     nonisolated(nonsending) func reserve(_ count: Int) async throws(NotifyError) -> (first: UInt64, count: Int) {
         while true {
             let slot = ReplySlot<Int>()
@@ -55,7 +55,7 @@ final class PipelineBuffer: Sendable {
         }
     }
 
-    /// Ends the outcomes after the last post's.
+    /// Accepts no further posts. The outcomes end with that of the last post.
     func finish() {
         let (producer, consumer, batch) = state.withLock { state in
             state.isFinished = true
@@ -92,7 +92,9 @@ final class PipelineBuffer: Sendable {
 
     // MARK: - The consumer
 
-    /// Waits for the next outcomes: all that are known in order; empty at the end.
+    /// Waits for the next outcomes.
+    ///
+    /// - Returns: All outcomes before the first unknown one; empty at the end.
     nonisolated(nonsending) func next() async throws(NotifyError) -> [Outcome] {
         let slot = ReplySlot<[Outcome]>()
         let (batch, producer) = state.withLock { state in
@@ -107,7 +109,7 @@ final class PipelineBuffer: Sendable {
         return try await slot.wait { self.cancelNext(slot) }
     }
 
-    /// Cancels the waiting consumer, unless a batch is already being passed to it, which must not be lost.
+    /// Cancels the waiting consumer, unless a batch is already being passed to it; that batch must not be lost.
     private func cancelNext(_ slot: ReplySlot<[Outcome]>) {
         let wasWaiting = state.withLock { state in
             guard state.consumer === slot else { return false }
@@ -117,14 +119,14 @@ final class PipelineBuffer: Sendable {
         if wasWaiting { slot.answer(.failure(.cancelled)) }
     }
 
-    /// The waiting producer, if at least half of the capacity is free, so that it is woken rarely.
+    /// Takes the waiting producer if at least half of the capacity is free. This limit reduces the number of wake-ups.
     private func takeProducer(_ state: inout State) -> ReplySlot<Int>? {
         guard capacity - state.outcomes.count >= (capacity + 1) / 2 else { return nil }
         defer { state.producer = nil }
         return state.producer
     }
 
-    /// Takes the outcomes known in order; nil if the consumer has to wait, empty at the end.
+    /// Takes all outcomes before the first unknown one; nil if the consumer has to wait, empty at the end.
     private static func takeReady(_ state: inout State) -> [Outcome]? {
         guard state.ready > 0 else { return state.isFinished && state.outcomes.isEmpty ? [] : nil }
         let batch = state.outcomes.prefix(state.ready).compactMap(\.self)

@@ -1,8 +1,8 @@
 extension NotifyClient {
     /// Posts messages without waiting for each receipt, and yields the outcomes in the order of posting.
     ///
-    /// One task posts while another reads ``results``. Posting waits while as many posts as the pipeline's capacity are
-    /// pending or have outcomes that were not read, so always read the results.
+    /// One task posts while another reads ``results``. Posting waits while the pipeline is full of posts that are pending
+    /// or whose outcomes were not read, so always read the results.
     ///
     /// ```swift
     /// let pipeline = client.postPipeline()
@@ -40,7 +40,7 @@ extension NotifyClient {
 
         /// Posts messages in order, waiting for room as needed.
         ///
-        /// - Throws: As ``post(_:)``; some of the messages may already have been posted.
+        /// - Throws: The errors of ``post(_:)``. Some of the messages may already have been posted.
         public nonisolated(nonsending) func post(contentsOf messages: some Collection<OutgoingMessage>)
             async throws(NotifyError)
         {

@@ -4,7 +4,7 @@ enum PostWaiter: Sendable {
     case task(ReplySlot<NotifyClient.Receipt>)
     /// A pipeline, which keeps the order of its posts.
     case pipeline(PipelineBuffer, index: UInt64)
-    /// A task that asked for no receipt, and continues once the post is in the write buffer.
+    /// A task that asked for no receipt. It continues once the post is in the write buffer.
     case sender(ReplySlot<Void>)
 
     var wantsReceipt: Bool {

@@ -8,11 +8,11 @@ import NotifyWire
 /// sequences go to another client. So the state of each sequence is tracked separately. Acknowledgements name only
 /// messages delivered on the present attachment, because the daemon accepts no others.
 struct AcknowledgementState {
-    /// What to do with a delivery.
+    /// The action for a delivery.
     enum Disposition: Equatable {
         /// Pass it to the consumer.
         case new
-        /// Discard it: the consumer already has it, or it is in the buffer, and it is not acknowledged.
+        /// Discard it: the message is in the buffer or was passed to the consumer, and is not acknowledged.
         case duplicate
         /// Discard it and acknowledge it again: the consumer acknowledged it, but the daemon did not receive that.
         case acknowledged
@@ -46,8 +46,8 @@ struct AcknowledgementState {
     private let maximumUnacknowledged: Int
 
     init(window: Int) {
-        // Messages carried over a reconnect do not count towards the daemon's window, for example if another client
-        // acknowledged them meanwhile.
+        // Messages carried over a reconnect may no longer count towards the daemon's window, for example because
+        // another client has acknowledged them.
         maximumUnacknowledged = 2 * window
     }
 
@@ -64,8 +64,8 @@ extension AcknowledgementState {
     ///   - cursor: The sequence up to which every message is acknowledged.
     ///   - generation: The generation of the daemon's cursor.
     ///   - isResumed: Whether the durable subscription already existed.
-    /// - Returns: Whether the generation is new: the subscription was removed and created again, or its cursor was
-    ///   reset. The state of the earlier one is then discarded.
+    /// - Returns: Whether the generation is new, because the subscription was removed and created again or its cursor
+    ///   was reset. The state of the earlier generation is then discarded.
     mutating func attached(cursor: UInt64, generation: UInt64, isResumed: Bool) -> Bool {
         let isNewGeneration = self.generation.map { $0 != generation || !isResumed } ?? false
         self.generation = generation
@@ -138,7 +138,7 @@ extension AcknowledgementState {
 
     /// Acknowledges a message that was delivered in the given `epoch`.
     ///
-    /// - Returns: Whether there are acknowledgements to send now and were none before.
+    /// - Returns: Whether this is the only acknowledgement to send, so that there were none before.
     mutating func acknowledge(_ sequence: UInt64, epoch: UInt32) -> Bool {
         guard !isClosed, epoch == self.epoch else { return false }
         if outstanding.removeSorted(sequence) {
@@ -171,7 +171,9 @@ extension Deque<UInt64> {
         if let last, last > sequence { insert(sequence, at: firstIndex(notBelow: sequence)) } else { append(sequence) }
     }
 
-    /// Returns whether the sequence was there.
+    /// Removes a sequence.
+    ///
+    /// - Returns: Whether the sequence was present.
     fileprivate mutating func removeSorted(_ sequence: UInt64) -> Bool {
         // Fast path: consumers usually acknowledge the oldest message first.
         if first == sequence {

@@ -12,12 +12,12 @@ final class DeliveryBuffer: Sendable {
         static let standard = Bounds(messages: 65_536, bytes: 32 << 20)
     }
 
-    /// How the buffer is bounded.
+    /// The policy when the buffer reaches its bounds.
     enum Policy: Sendable {
         /// Drops the oldest messages and puts a gap in their place.
         case dropOldest(Bounds)
         /// Pauses reading from the connection. Messages that were already read are kept, so the buffer may exceed its
-        /// bounds by them.
+        /// bounds.
         case pauseReading(Bounds)
         /// Bounded by the window of a durable subscription, which the daemon enforces. Pauses reading only while a
         /// snapshot, which has no window, exceeds the standard bounds.
@@ -47,7 +47,7 @@ final class DeliveryBuffer: Sendable {
 
     private let state: Lock<DeliveryBufferState>
     private let numberStorage = Atomic<UInt32>(0)
-    /// Called without the lock held when `pausesReading`, or whether there are unreported drops, has changed.
+    /// Called, without the lock held, when `pausesReading` or `hasUnreportedDrops` has changed.
     private let onChange: @Sendable (DeliveryBuffer) -> Void
 
     init(policy: Policy, limit: Int?, onChange: @escaping @Sendable (DeliveryBuffer) -> Void = { _ in }) {
@@ -104,9 +104,9 @@ final class DeliveryBuffer: Sendable {
 // MARK: - Taking
 
 extension DeliveryBuffer {
-    /// Waits for messages or gaps; empty at the end and in a cancelled task.
+    /// Waits for messages or gaps. When the task is shut down gracefully, the buffer ends after the items it holds.
     ///
-    /// When the task is shut down gracefully, the buffer ends after the items it holds.
+    /// - Returns: The next items; empty at the end and in a cancelled task.
     nonisolated(nonsending) func next() async throws(NotifyError) -> Taken {
         if Task.isShuttingDownGracefully { put(.end(nil)) }
         if let answer = update({ $0.take() }) { return try answer.get() }

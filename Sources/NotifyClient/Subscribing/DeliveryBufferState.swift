@@ -76,7 +76,8 @@ struct DeliveryBufferState {
             drop { $0.ready.dropOldest(beyond: bounds) }
             drop { $0.live.dropOldest(beyond: bounds) }
         case .pauseReading(let bounds):
-            // Pausing for live messages would also keep the rest of the snapshot from arriving: a deadlock.
+            // Pausing for live messages would be a deadlock: the rest of the snapshot, which they wait for, would not
+            // arrive either.
             drop { $0.live.dropOldest(beyond: bounds) }
             updatePausing(messages: ready.messageCount, bytes: ready.byteCount, bounds)
         case .windowed:
@@ -90,7 +91,7 @@ struct DeliveryBufferState {
         unreportedDrops += count
     }
 
-    /// Pauses reading at the bounds and resumes it at half of them; the hysteresis avoids toggling at every message.
+    /// Pauses reading at the bounds and resumes it at half of them. This hysteresis avoids toggling at every message.
     private mutating func updatePausing(messages: Int, bytes: Int, _ bounds: DeliveryBuffer.Bounds) {
         let part = pausesReading ? 2 : 1
         pausesReading =

@@ -85,7 +85,7 @@ extension DeliveryQueue {
     /// Drops the oldest messages beyond the bounds and puts a gap in their place. The newest message stays, even if it
     /// is over the bounds by itself.
     ///
-    /// - Returns: How many messages were dropped.
+    /// - Returns: The number of messages dropped.
     mutating func dropOldest(beyond bounds: DeliveryBuffer.Bounds) -> UInt64 {
         let before = messageCount
         while isOver(bounds), let first = elements.popFirst() {

@@ -14,7 +14,7 @@ struct DeliveryRouter: ~Copyable {
         var acknowledgements: MessageBatch.Acknowledgements?
         /// The sequence after which its live messages begin.
         var after: UInt64
-        /// The last live message that was delivered to it, or `after`.
+        /// The sequence of the last live message that was delivered to it, or `after`.
         var last: UInt64
         /// Whether every delivery is reported to the caller, to count credit.
         var isCounted: Bool
@@ -54,7 +54,7 @@ struct DeliveryRouter: ~Copyable {
         enum Kind { case run, redelivery, snapshot, lastSnapshot }
 
         var kind = Kind.run
-        /// Nil where the subscription is unknown: its deliveries are discarded.
+        /// Nil if the subscription is unknown. Its deliveries are then discarded.
         var slot: Int?
         var number: UInt32 = 0
         var remaining: UInt32 = 0
@@ -139,7 +139,8 @@ extension DeliveryRouter {
     /// - Parameters:
     ///   - body: The body of the frame.
     ///   - offset: Its position in the read.
-    /// - Returns: For a delivery to a durable subscription its disposition, unless that is `new` and not counted.
+    /// - Returns: The disposition of a delivery to a durable subscription. Nil for other deliveries, and if the
+    ///   disposition is `new` and the subscription is not counted.
     mutating func deliver(_ body: UnsafeRawBufferPointer, at offset: Int) throws(WireError) -> DurableDelivery? {
         let delivery = try Delivery(reading: body)
         var entry = MessageBatch.Entry(offset: UInt32(offset), length: UInt32(body.count), isRedelivered: false)
@@ -208,14 +209,15 @@ extension DeliveryRouter {
 // MARK: - Taking
 
 extension DeliveryRouter {
-    /// Takes the staged messages of a read. Subscriptions with at least half of its bytes share one copy of them.
+    /// Takes the staged messages of a read. Their bytes are copied once. Subscriptions with less than half of these bytes
+    /// get a copy of their own.
     mutating func takeStaged(
         from read: UnsafeRawBufferPointer, _ body: (DeliveryBuffer, DeliveryBuffer.Item) -> Void
     ) {
         guard region != nil || stagedSnapshot != nil else { return }
         let region = self.region ?? 0..<0
         let shared = StagedMessages.Region(bytes: [UInt8](read[region]), start: region.lowerBound)
-        // The snapshot first: if it ends in this read, live messages follow it.
+        // The snapshot comes first: if it ends in this read, live messages follow it.
         if var snapshot = stagedSnapshot.take(), let target = targets.value(at: snapshot.slot) {
             if !snapshot.messages.isEmpty {
                 body(target.buffer, .snapshot(snapshot.messages.takeBatch(shared, read, target.acknowledgements)))

@@ -7,7 +7,7 @@ struct FlowControl {
     private var pausing: Set<UInt32> = []
     /// Subscriptions with unreported drops.
     private(set) var unreported: Set<UInt32> = []
-    /// When drops must be reported at the latest.
+    /// The latest time at which to report the drops.
     private(set) var reportDeadline: Duration?
     private var isReportOverdue = false
 

@@ -18,8 +18,8 @@ struct StagedMessages {
         byteCount += Int(entry.length) + MessageBatch.headerBytes
     }
 
-    /// Takes the messages as a batch, which shares the copied region if they make up at least half of it, and otherwise
-    /// has a copy of its own.
+    /// Takes the messages as a batch. The batch shares the copied region if the messages make up at least half of it;
+    /// otherwise it has a copy of its own.
     mutating func takeBatch(
         _ shared: Region, _ read: UnsafeRawBufferPointer, _ acknowledgements: MessageBatch.Acknowledgements?
     ) -> MessageBatch {

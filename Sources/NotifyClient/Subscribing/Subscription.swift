@@ -15,9 +15,9 @@ extension NotifyClient {
     /// }
     /// ```
     ///
-    /// It survives lost connections. A volatile subscription then yields a ``Gap`` if messages were posted meanwhile. A
-    /// durable one continues where it was and does not yield a message twice: the client acknowledges repeats of
-    /// acknowledged messages again, and the consumer can still acknowledge messages yielded before.
+    /// A subscription survives lost connections. A volatile one then yields a ``Gap`` if messages were posted meanwhile.
+    /// A durable one continues at its position and does not yield a message twice. If the daemon repeats a message that
+    /// was acknowledged, the client acknowledges it again. Messages yielded earlier can still be acknowledged.
     ///
     /// The sequence ends when the subscription is left, the client stops, the limit is reached, or the reading task is
     /// cancelled. In a service that is shut down gracefully it ends after the messages that have arrived; they can be
@@ -28,7 +28,7 @@ extension NotifyClient {
         public enum Event: Sendable {
             /// A message.
             case message(Message)
-            /// At this position messages are missing, or may be.
+            /// A notice that messages are missing, or may be missing, at this position.
             case gap(Gap)
         }
 
@@ -52,12 +52,12 @@ extension NotifyClient {
         /// Ends a volatile subscription, or detaches from a durable one, for which the daemon continues to keep
         /// messages.
         ///
-        /// Returns when the daemon has confirmed it and committed the acknowledgements. Unacknowledged messages are
+        /// Returns when the daemon has confirmed this and committed the acknowledgements. Unacknowledged messages are
         /// delivered again to the next client that attaches. Completes even in a cancelled task.
         ///
         /// - Throws: ``NotifyError`` with `outcomeUnknown` if the connection broke or ``Configuration/closingTimeout``
-        ///   passed before the confirmation, or the daemon's error if it could not write its log. Messages acknowledged
-        ///   last may then be delivered again.
+        ///   passed before the confirmation, or the daemon's error if it could not write its log. The messages
+        ///   acknowledged last may then be delivered again.
         public nonisolated(nonsending) func leave() async throws(NotifyError) {
             let slot = ReplySlot<Void>()
             core.leave(number, slot)
@@ -67,7 +67,7 @@ extension NotifyClient {
         /// Makes an iterator. Only one task at a time may read a subscription.
         public func makeAsyncIterator() -> Iterator { Iterator(batches: batches.makeAsyncIterator()) }
 
-        /// Messages and gaps in batches, as they arrive: for consumers that process many messages at once, for example
+        /// Messages and gaps in batches, as they arrive, for consumers that process many messages at once, for example
         /// with one write.
         public var batches: Batches { Batches(subscription: self) }
     }

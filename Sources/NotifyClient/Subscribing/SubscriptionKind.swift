@@ -1,7 +1,7 @@
 import NotifyWire
 
 extension NotifyClient {
-    /// Where a durable subscription begins when it is created. An existing one continues at its cursor.
+    /// The position at which a new durable subscription begins. An existing one continues at its cursor.
     public enum Start: Hashable, Sendable {
         /// With the next message posted.
         case now
@@ -9,7 +9,7 @@ extension NotifyClient {
         case oldest
     }
 
-    /// What a volatile subscription does when its buffer is full.
+    /// The policy of a volatile subscription when its buffer is full.
     public enum FullBufferPolicy: Hashable, Sendable, CaseIterable {
         /// Drops the oldest messages in the buffer. A ``Gap`` takes their place, and ``Subscription/droppedCount`` and
         /// the daemon's counter `dropped_by_clients` count them.
@@ -42,7 +42,7 @@ extension NotifyClient {
         /// - Parameters:
         ///   - bufferedMessages: The maximum number of messages that wait for the consumer; at least 1.
         ///   - bufferedBytes: Their maximum size in bytes. One message is kept whatever its size.
-        ///   - whenFull: What happens when the buffer is full.
+        ///   - whenFull: The policy when the buffer is full.
         public static func volatile(
             bufferedMessages: Int = 65_536, bufferedBytes: Int = 32 * 1024 * 1024,
             whenFull: FullBufferPolicy = .dropOldest
@@ -55,8 +55,8 @@ extension NotifyClient {
         /// attached.
         ///
         /// - Parameters:
-        ///   - name: 1 to 64 of letters, digits, `.`, `_` and `-`; unique per user.
-        ///   - start: Where the subscription begins if this creates it.
+        ///   - name: 1 to 64 letters, digits, `.`, `_` or `-`; unique per user.
+        ///   - start: The position at which the subscription begins if it does not exist yet.
         ///   - window: The maximum number of messages delivered and not acknowledged, 1 to 16,384; 256 if `nil`. They
         ///     are held in memory, so choose fewer for large payloads.
         public static func durable(_ name: String, from start: Start = .now, window: Int? = nil) -> SubscriptionKind {

@@ -3,12 +3,12 @@ import NotifyWire
 /// The client's subscriptions, kept across connections.
 struct SubscriptionTable {
     enum Phase: Equatable {
-        /// Waits for a connection: until the deadline before it was first attached, afterwards without limit.
+        /// Waits for a connection: until the deadline if it was never attached, otherwise without limit.
         case waiting(deadline: Duration?)
         /// Requested, not answered yet.
         case requested
         case live
-        /// Being left.
+        /// Being left; the daemon's confirmation is pending.
         case detaching(deadline: Duration)
     }
 
