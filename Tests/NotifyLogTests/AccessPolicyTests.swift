@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    /// Forms other than the shortest decimal name no user, so that a uid has only one spelling.
+    /// Only the shortest decimal form denotes a user, so each uid has one spelling.
     @Test(arguments: [
         "01000", "+1000", "1000x", "x", "4294967296", "00", "-1", "10000000000", "\u{FF11}", "1e3", "0x3e8",
     ])
@@ -77,7 +77,7 @@ import Testing
         #expect(policy.maySubscribe(try NamePattern(pattern), Identity(uid: uid, gid: 5)) == allowed)
     }
 
-    /// A name that is open needs no look at identities, so it must be open to all.
+    /// Identities are not checked for open names, so all users must have access to them.
     @Test(arguments: ["a", "v.b", "User.1.a", "", "_"])
     func `open names are open to all users`(_ name: String) {
         let isOpen = Array(name.utf8).withUnsafeBytes { policy.isOpen($0) }

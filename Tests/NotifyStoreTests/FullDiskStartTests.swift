@@ -6,7 +6,7 @@ import Testing
 
 @testable import NotifyStore
 
-/// Starts on a full disk: the log opens, refuses what is to be stored, and works once there is room.
+/// Starts on a full disk. The log opens, refuses commits, and works once there is disk space.
 @Suite(.timeLimit(.minutes(10)))
 struct FullDiskStartTests {
     let folder: TemporaryFolder
@@ -16,7 +16,7 @@ struct FullDiskStartTests {
         FaultyDisk.watch(folder.path)
     }
 
-    /// Where the disk fills while a log is created: SQLite's first write, and others up to the last.
+    /// The disk becomes full after this number of file operations, from SQLite's first write to its last.
     @Test(arguments: [1, 4, 8, 12])
     func `a new log is created once there is disk space`(operation: Int) async throws {
         FaultyDisk.set(.full, in: folder.path, after: operation)
@@ -57,7 +57,7 @@ struct FullDiskStartTests {
         }
     }
 
-    /// Nothing would keep the next start from using them again.
+    /// Without a record of the used sequences, the next start could use them again.
     @Test func `without shared memory no sequence is usable before a reservation`() async throws {
         let mark = try SequenceMark(ofMissing: folder.database)
         #expect(chmod("/dev/shm" + mark.name, 0o666) == 0)
@@ -78,7 +78,7 @@ struct FullDiskStartTests {
         if wasClean { try store?.close(nextSequence: 10) }
         store = nil
 
-        // There is room for the write-ahead log's name, and nothing in it.
+        // The write-ahead log can be created, but not written.
         FaultyDisk.set(.full, in: folder.path, after: 2)
         store = try Store.open(path: folder.database)
         #expect(store?.recovered.wasClosedCleanly == wasClean)
@@ -89,7 +89,7 @@ struct FullDiskStartTests {
         store?.sequencesUsed(below: 30)
         store = nil
 
-        // Killed on the full disk: the database does not know what was used.
+        // The process was killed on the full disk, so the database does not contain the used sequences.
         FaultyDisk.set(.full, in: folder.path, after: 2)
         store = try Store.open(path: folder.database)
         #expect(store?.recovered.nextSequence == 30)

@@ -5,7 +5,7 @@ import NotifyWire
 import TestSupport
 import Testing
 
-/// Starts that end early, at each of their operations on files in turn: the next start finishes what they began.
+/// Starts that are interrupted at each of their file operations. The next start completes them.
 @Suite(.timeLimit(.minutes(10)))
 struct InterruptedStartTests {
     enum Interruption: CaseIterable, Sendable {
@@ -14,9 +14,9 @@ struct InterruptedStartTests {
         case fullDiskForOneOperation
     }
 
-    /// Opens a log in a folder of its own for each operation that `Store.open` makes, and has that one fail.
+    /// For each file operation of `Store.open`, opens a log in a new folder and interrupts it at that operation.
     ///
-    /// - Returns: How many operations there are.
+    /// - Returns: The number of operations.
     private func interruptEach(
         _ interruption: Interruption, prepare: (TemporaryFolder) throws -> Void,
         then check: (TemporaryFolder, Int) async throws -> Void
@@ -55,7 +55,8 @@ struct InterruptedStartTests {
         #expect(operations > 10)
     }
 
-    /// The loss of power may leave the file as long as it was, with nothing in it. The journal is on disk before it is written.
+    /// After a power loss, the file may have its full size but no contents. The journal is flushed before the file is
+    /// written.
     @Test func `the next start completes a first start that lost power`() async throws {
         var losses = 0
         _ = try await interruptEach(.death) { _ in

@@ -14,7 +14,7 @@ struct MigrationTests {
         folder = try TemporaryFolder()
     }
 
-    /// What `OldSchema.sql` holds.
+    /// The messages in `OldSchema.sql`.
     private var messages: [StoredMessage] {
         var messages = [
             StoredMessage(1, payload: []),
@@ -36,7 +36,7 @@ struct MigrationTests {
         var records = [
             plain, busy, try DurableRecord(id: 4, uid: 1000, name: "busy", SubscriptionFilter(">"), cursor: 8193),
         ]
-        // Unknown until the next attachment.
+        // The gid is unknown until the next attachment.
         for index in records.indices { records[index].owner.gid = .max }
         return records
     }
@@ -108,7 +108,7 @@ struct MigrationTests {
         #expect(try folder.rows("PRAGMA integrity_check") == ["ok"])
     }
 
-    /// Version 1 made this table before its own, in a transaction of its own.
+    /// Version 1 created this table in a separate transaction, before its other tables.
     @Test func `a log whose creation was interrupted is created`() throws {
         let started = "PRAGMA journal_mode = WAL; CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);"
         try folder.execute(started)
@@ -153,7 +153,7 @@ struct MigrationTests {
         try await expectOldContents(opened: folder)
     }
 
-    /// Another version is one more step: those of earlier versions are not run again.
+    /// A new version adds one step. The steps of earlier versions are not run again.
     @Test(arguments: OldSchema.allCases)
     func `a further migration step runs on old and new logs`(_ schema: OldSchema) throws {
         try folder.execute(schema.sql)

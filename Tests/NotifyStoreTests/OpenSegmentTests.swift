@@ -33,7 +33,7 @@ struct OpenSegmentTests {
         #expect(segment.number == 1)
         #expect(segment.names == [1])
         #expect(segment.messages == 1)
-        // A name that the batch had marked must be listed when it comes again, in this segment and in the next ones.
+        // Names of the rolled-back batch must be listed when they are inserted again, in this and later segments.
         segment.begin()
         for name in [1, 2, 3] as [UInt32] { segment.insert(name) }
         segment.commit()

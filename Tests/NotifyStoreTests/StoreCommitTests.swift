@@ -30,7 +30,7 @@ struct StoreCommitTests {
         let filter = try SubscriptionFilter("new.>")
         let store = try Store.open(path: folder.database)
         await store.commit([StoredMessage(4095, "old")], changes: [.create(DurableRecord(id: 1, name: "one", filter))])
-        // Three segments and two names on the way, and then a second subscription of the same name.
+        // The batch adds three segments and two names, and then fails because a subscription's name is already used.
         let failed = await store.commit(
             [StoredMessage(4096, "new.a"), StoredMessage(9000, "new.b"), StoredMessage(13_000, "old")],
             changes: [.create(DurableRecord(id: 2, name: "one", filter))], reserveBelow: 1 << 30)
@@ -39,7 +39,7 @@ struct StoreCommitTests {
         #expect(failed.statistics.commits == 1)
         #expect(try await store.page(filter).scannedThrough == 4095)
 
-        // Another name takes the id that was given back; it must not be taken for the first.
+        // The name "other" gets the released id of "new.a", and must not be mistaken for it.
         let kept = [StoredMessage(4096, "other"), StoredMessage(9001, "new.b"), StoredMessage(13_001, "new.a")]
         #expect(await store.commit(kept).failure == nil)
         #expect(try await store.everything(filter) == Array(kept.dropFirst()))
@@ -101,7 +101,7 @@ struct StoreCommitTests {
                     reader: ReaderID(slot: 0, generation: UInt32(round)), filter: filter, access: .of(uid: 0),
                     after: round - 1, maximumMessages: 10)
                 store.readPage(request) { page in
-                    // It sees the commit before it, and not the one behind.
+                    // The page contains the commit requested before it, and not the one after it.
                     #expect((try? page.result.get().scannedThrough) == round)
                     order.withLock { $0.append(UInt64(page.reader.generation)) }
                     if round == 50 { continuation.resume() }

@@ -26,7 +26,7 @@ struct StoreFailureTests {
         FaultyDisk.set(fault, in: folder.path)
         for sequence in 2...4 as ClosedRange<UInt64> {
             #expect(await store.commit([StoredMessage(sequence, "name.\(sequence)")]).failure?.kind == kind)
-            // What is there can be read all the while.
+            // Stored messages remain readable.
             #expect(try await store.everything(filter).map(\.sequence) == [1])
         }
         FaultyDisk.set(nil, in: folder.path)
@@ -60,7 +60,7 @@ struct StoreFailureTests {
         await store.commit([StoredMessage(1)])
         FaultyDisk.set(.flush, in: folder.path)
         #expect(await store.commit([StoredMessage(2)], isSynced: true).failure?.kind == .inputOutput)
-        // It needs no flush itself, but what it would be appended to is in doubt.
+        // This batch needs no flush, but would be appended to data that may not be on disk.
         #expect(await store.commit([StoredMessage(3)]).failure?.kind == .inputOutput)
         FaultyDisk.set(nil, in: folder.path)
         let outcome = await store.commit([StoredMessage(4)])
@@ -125,7 +125,7 @@ struct StoreFailureTests {
         await store.commit((1...6000).map { StoredMessage($0, payload: Array(repeating: 1, count: 500)) })
         try store.close(nextSequence: 6001)
         var bytes = try Data(contentsOf: URL(fileURLWithPath: folder.database))
-        // Noise over some pages, which hold the rows of messages.
+        // Overwrites some pages with rows of messages.
         let start = bytes.count / 4 / 4096 * 4096
         for index in start..<start + 40_960 { bytes[index] = UInt8.random(in: 100...255) }
         try bytes.write(to: URL(fileURLWithPath: folder.database))

@@ -6,7 +6,7 @@ import NotifyWire
 import TestSupport
 import Testing
 
-/// Random commits, failures, pages and restarts against a plain array.
+/// Random commits, failures, pages and restarts, compared with an array.
 @Suite(.timeLimit(.minutes(10)))
 struct StoreModelTests {
     private static let filters: [(String, String?)] = [
@@ -51,12 +51,12 @@ struct StoreModelTests {
         }
 
         mutating func make() -> [StoredMessage] {
-            // Sometimes dense, sometimes leaping over segments.
+            // The sequences are sometimes dense, and sometimes skip segments.
             let stride = [1, 1, 40, 3000, 20_000].randomElement(using: &generator) ?? 1
             return (0..<Int.random(in: 1...60, using: &generator)).map { _ in
                 next += UInt64.random(in: 1...UInt64(stride), using: &generator)
                 let first = ["a", "b", "c"].randomElement(using: &generator) ?? "a"
-                // Names rise with the sequences, so that segments differ and new ones keep coming.
+                // Later messages have more names to choose from, so segments differ and new names are added throughout.
                 let second = UInt64.random(in: 0...(3 + next / 50_000), using: &generator)
                 return StoredMessage(
                     next, "\(first).\(second)" + (Bool.random(using: &generator) ? ".x" : ""),

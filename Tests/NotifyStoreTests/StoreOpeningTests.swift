@@ -27,7 +27,7 @@ struct StoreOpeningTests {
     }
 
     @Test func `files are private regardless of the umask`() async throws {
-        // Wider than any umask: these were there before.
+        // Existing files that all users may read and write.
         for name in [folder.database, folder.database + ".lock"] {
             #expect(FileManager.default.createFile(atPath: name, contents: nil, attributes: [.posixPermissions: 0o666]))
         }

@@ -30,7 +30,7 @@ struct StorePageTests {
 
     @Test(arguments: [999, 1000, 1001])
     func `a page scans at most a thousand rows`(count: Int) async throws {
-        // Sequences have holes: limits are of rows.
+        // The sequences have gaps, because the limit counts rows.
         let messages = (1...UInt64(count)).map { StoredMessage($0 * 2, "a", payload: []) }
         let store = try await store(messages)
         for pattern in ["a", "none"] {
@@ -39,7 +39,7 @@ struct StorePageTests {
         }
         let page = try await store.page(SubscriptionFilter("a"), subscription: 3)
         #expect(page.scannedThrough == UInt64(min(count, 1000)) * 2)
-        // An object that none has: the rows are looked at all the same.
+        // No message has this object, but the rows are scanned.
         let other = try await store.page(SubscriptionFilter("a", object: "x"), subscription: 4)
         #expect(other.block.entries.isEmpty)
         #expect(other.scannedThrough == UInt64(min(count, 1000)) * 2)

@@ -32,7 +32,7 @@ struct StoreRecoveryTests {
         await store?.commit([StoredMessage(1)], reserveBelow: 5000)
         store?.sequencesUsed(below: 40)
         store?.sequencesUsed(below: 42)
-        // Without `close`, as a kill leaves it. The second one has used none when it is killed.
+        // Not closed, as after a kill. The second store uses no sequence before it is killed.
         for _ in 0..<2 {
             store = nil
             store = try Store.open(path: folder.database)

@@ -2,18 +2,18 @@ import NotifyCenter
 import CSQLite
 import Glibc
 
-/// SQLite's own file layer, made to fail on demand for the files of one folder.
+/// A layer over SQLite's VFS whose operations on the files of a watched folder fail on demand.
 enum FaultyDisk {
     enum Fault {
-        /// Neither writes nor new files have room.
+        /// Writes and the creation of files fail for lack of space.
         case full
         case write
         case flush
-        /// Nothing that would change a file has an effect any more, as after the death of the process.
+        /// No operation opens or changes a file, as after the death of the process.
         case death
     }
 
-    /// What can fail, and is counted.
+    /// The operations that are counted and can fail.
     private enum Operation {
         case open
         case create
@@ -23,7 +23,7 @@ enum FaultyDisk {
         case remove
     }
 
-    /// The operations from `first` up to and not including `end` fail, counted from 0.
+    /// Operations are counted from 0. Those from `first` to `end`, exclusive, fail.
     private struct Plan {
         var fault: Fault
         var first: Int
@@ -35,7 +35,7 @@ enum FaultyDisk {
 
     private struct File {
         var folder: String
-        /// Addresses of the system's methods for the file, and of the layer's in their place.
+        /// The address of the system's methods for the file.
         var system: UInt
     }
 
@@ -43,7 +43,7 @@ enum FaultyDisk {
         var plans: [String: Plan] = [:]
         var folders: Set<String> = []
         var files: [UInt: File] = [:]
-        /// The layer's methods for each table of the system's: SQLite has one for each way of locking.
+        /// The layer's method tables by the system's table. SQLite has one table for each locking method.
         var tables: [UInt: UInt] = [:]
     }
 
@@ -55,13 +55,13 @@ enum FaultyDisk {
         state.withLock { _ = $0.folders.insert(folder) }
     }
 
-    /// Has operations fail after the first `operations`: all of them, or `count`.
+    /// Makes `count` operations, or all if nil, fail after the first `operations`.
     static func set(_ fault: Fault?, in folder: String, after operations: Int = 0, count: Int? = nil) {
         let plan = fault.map { Plan(fault: $0, first: operations, end: count.map { operations + $0 } ?? .max) }
         state.withLock { $0.plans[folder] = plan }
     }
 
-    /// How many operations there were since a fault was set.
+    /// The number of operations since a fault was set.
     static func operations(in folder: String) -> Int {
         state.withLock { $0.plans[folder]?.operations ?? 0 }
     }
@@ -136,14 +136,16 @@ enum FaultyDisk {
         return folder.flatMap { failure(of: operation, inFolder: $0) }
     }
 
-    /// Counts an operation, and returns SQLite's code for it where it fails.
+    /// Counts an operation.
+    ///
+    /// - Returns: SQLite's error code if the operation fails, otherwise nil.
     private static func failure(of operation: Operation, inFolder folder: String) -> Int32? {
         let fault = state.withLock { state -> Fault? in
             guard let plan = state.plans[folder] else { return nil }
             state.plans[folder]?.operations += 1
             return (plan.first..<plan.end).contains(plan.operations) ? plan.fault : nil
         }
-        // Where SQLite looks for the reason.
+        // SQLite reads the reason from `errno`.
         if let fault { errno = fault == .full ? ENOSPC : EIO }
         switch (fault, operation) {
         case (.full, .create): return SQLITE_CANTOPEN

@@ -1,11 +1,11 @@
-/// A database as an earlier version of the schema left it, in literal SQL: what has landed stays as it was.
+/// Databases of earlier versions of the schema, in literal SQL. The SQL must not be changed once it has been committed.
 enum OldSchema: String, CaseIterable, Sendable {
-    /// Version 1 as it began.
+    /// The first form of version 1, without the number of flushes.
     case version1WithoutFlushes
     case version1
 
-    /// Messages up to 8193 in three segments, of which two are closed, and three subscriptions, the first id not in use any
-    /// more. It was closed in order, with 9000 as the next sequence.
+    /// A log that was closed cleanly with the next sequence 9000. It contains messages up to sequence 8193 in three
+    /// segments, of which two are closed, and three subscriptions. The first subscription id is no longer used.
     var sql: String {
         switch self {
         case .version1WithoutFlushes: Self.version1Tables(flushes: "", value: "") + Self.version1Rows
@@ -66,7 +66,7 @@ enum OldSchema: String, CaseIterable, Sendable {
         """
     }
 
-    /// The ranges acknowledged by "busy" are 12 to 12 and 20 to 29: distances and lengths less one.
+    /// The acknowledged ranges of "busy", 12 to 12 and 20 to 29, are encoded as distances and lengths, each minus one.
     private static let version1Rows = """
         INSERT INTO names VALUES (1, 'orders.created'), (2, 'état');
         INSERT INTO messages VALUES

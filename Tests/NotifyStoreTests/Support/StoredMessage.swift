@@ -3,7 +3,7 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// A message as tests speak of it.
+/// A message, in a form that tests can create and compare.
 struct StoredMessage: Equatable {
     var sequence: UInt64
     var name = "orders.created"

@@ -6,7 +6,7 @@ import Testing
 extension TemporaryFolder {
     var database: String { file("log.db") }
 
-    /// Runs statements on the database, or on a new one, while no store has it open.
+    /// Runs statements on the database, and creates it if necessary. No store may have it open.
     func execute(_ sql: String) throws {
         try withDatabase { connection in
             try #require(
@@ -15,7 +15,7 @@ extension TemporaryFolder {
         }
     }
 
-    /// The values of every row, while no store has the database open, separated by bars.
+    /// Returns the rows of a query, with their values separated by bars. No store may have the database open.
     func rows(_ sql: String) throws -> [String] {
         try withDatabase { connection in
             var query: OpaquePointer?
@@ -39,8 +39,8 @@ extension TemporaryFolder {
         return try body(connection)
     }
 
-    /// Copies the database as it is on disk, as a crash at this moment would leave it. A child process reads it:
-    /// opening a database's file in this process would end SQLite's locks on it.
+    /// Copies the database as a crash at this moment would leave it on disk. A child process reads it, because closing
+    /// the file in this process would release SQLite's locks on it.
     func copyDatabase(to other: TemporaryFolder) throws {
         try copy(database, to: other.database)
         if exists(database + "-wal") { try copy(database + "-wal", to: other.database + "-wal") }
