@@ -14,7 +14,7 @@ import TestSupport
         folder = try TemporaryFolder()
     }
 
-    // A socket is made with 0777 less the umask, which no usual one makes any of these.
+    // The kernel creates a socket with mode 0777 minus the umask. No common umask results in one of these modes.
     @Test(arguments: [0o666, 0o600] as [mode_t])
     func `the socket has the requested mode regardless of the umask`(_ mode: mode_t) throws {
         let listening = try ListeningSocket.bind(path: path, mode: mode)
@@ -49,7 +49,7 @@ import TestSupport
         #expect(try connections(atMost: 200) == 200)
     }
 
-    /// How many clients can connect and wait to be accepted.
+    /// Returns the number of clients, at most `limit`, that can connect and wait to be accepted.
     private func connections(atMost limit: Int) throws -> Int {
         let address = try #require(UnixSocketAddress(path: path))
         var clients: [CInt] = []

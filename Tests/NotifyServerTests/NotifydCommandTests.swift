@@ -132,7 +132,7 @@ import TestSupport
 
     @Test func `the service manager is notified and its watchdog fed`() throws {
         let receiver = try DatagramReceiver(path: folder.file("notify"))
-        // The watchdog is fed at once, and then not again while the test runs: the socket holds ten messages at most.
+        // With this interval, the watchdog is fed only once during the test. The socket holds at most ten messages.
         let daemon = try daemon([], ["NOTIFY_SOCKET": folder.file("notify"), "WATCHDOG_USEC": "600000000"])
         let early = Set((0..<3).compactMap { _ in receiver.next() })
         let ready = "READY=1\nSTATUS=listening on \(folder.file("n.sock"))"

@@ -31,7 +31,7 @@ import TestSupport
                 })),
     ]
 
-    /// The rules that the daemon would run with.
+    /// Returns the rules that the daemon would use.
     private func rules(_ text: String) throws -> [String] {
         let folder = try TemporaryFolder()
         let options = CommandLineOptions(configuration: try folder.write(text, to: "notifyd.yaml"))
@@ -165,7 +165,7 @@ import TestSupport
 }
 
 extension ServerConfiguration {
-    /// Stands for a field that holds a list of typed values, which no setting has yet.
+    /// Simulates a field with a list of typed values, which the configuration does not have yet.
     fileprivate var rules: [String] {
         get { drainDeadline == .zero ? socketPath.split(separator: "|").map(String.init) : ["default"] }
         set {

@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import NotifyServer
 
-/// The file that explains the settings says what they are.
+/// Tests that the sample configuration file agrees with the settings.
 @Suite struct SampleConfigurationTests {
     private let text: String
 
@@ -14,7 +14,7 @@ import TestSupport
         text = try String(contentsOf: root.appendingPathComponent("systemd/notifyd.yaml"), encoding: .utf8)
     }
 
-    /// The file with every setting in force.
+    /// The file with every setting uncommented.
     private var uncommented: String {
         text.split(separator: "\n", omittingEmptySubsequences: false)
             .map { $0.hasPrefix("# ") ? String($0.dropFirst(2)) : String($0) }.joined(separator: "\n")

@@ -18,7 +18,7 @@ import TestSupport
     ) throws -> Server {
         let base = ["XDG_RUNTIME_DIR": folder.file("run"), "XDG_STATE_HOME": folder.file("state")]
         let context = context(user: geteuid(), process: getpid(), base.merging(environment) { $1 })
-        // A user's places, also where the tests run as root.
+        // Uses the paths of an unprivileged user even if the tests run as root.
         var user = context
         user.userID = max(context.userID, 1)
         let defaults = DefaultPaths(for: user)

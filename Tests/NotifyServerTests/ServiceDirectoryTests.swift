@@ -11,8 +11,8 @@ import TestSupport
         folder = try TemporaryFolder()
     }
 
-    // The umask is the whole process's, and other tests make files meanwhile: it stays as it is. Every usual one takes
-    // bits of the first mode away.
+    // The umask belongs to the whole process, in which other tests create files, so it is not changed. Every common
+    // umask removes bits of the first mode.
     @Test(arguments: [0o777, 0o755, 0o700] as [mode_t])
     func `the folder has the requested mode regardless of the umask`(_ mode: mode_t) throws {
         try ServiceDirectory(path: folder.file("a/b"), mode: mode).prepare(owner: geteuid(), purpose: "socket")
@@ -58,7 +58,7 @@ import TestSupport
     }
 
     @Test func `a folder without write permission is refused`() {
-        // The kernel's own file systems refuse root as well.
+        // The file systems of the kernel refuse even root.
         expectRefusal(.directoryUnusable, "/proc/notifyd", "--database") {
             try ServiceDirectory(path: "/proc/notifyd", mode: 0o700).prepare(owner: geteuid(), purpose: "database")
         }

@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import NotifyServer
 
-/// What `systemd-analyze` and its like say about the files in `systemd/`, where they are installed.
+/// Checks the files in `systemd/` with the tools of systemd, if they are installed.
 @Suite(.timeLimit(.minutes(10))) struct SystemdUnitTests {
     private static let units = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("systemd").path
@@ -59,7 +59,7 @@ import TestSupport
         try String(contentsOfFile: "\(Self.units)/\(scope)/notifyd.service", encoding: .utf8)
     }
 
-    /// Verifies copies of the units, in which a program that is there stands for the daemon.
+    /// Verifies copies of the units, in which `/bin/true` replaces the daemon.
     private func verify(_ scope: String, changing change: (String) -> String) throws -> Output {
         let folder = try TemporaryFolder()
         let socket = try String(contentsOfFile: "\(Self.units)/\(scope)/notifyd.socket", encoding: .utf8)

@@ -10,7 +10,7 @@ import WireTestSupport
 
 @testable import NotifyServer
 
-/// The driver over embedded channels and loops: every turn is the test's.
+/// The driver on embedded channels and event loops, whose turns the test runs.
 @Suite struct BrokerDriverTests {
     @Test func `the daemon is ready when the first sequences are reserved`() throws {
         let host = DriverHarness(isStarted: false)
@@ -64,7 +64,7 @@ import WireTestSupport
             Subscribe(request: 3, subscription: 2, patterns: ["a"], durableName: "pending"))
         host.run()
 
-        // Not while the post is being committed: the outcome decides what the log has.
+        // The repair waits for the commit in progress, whose outcome determines the contents of the log.
         host.driver.repairStorage()
         host.run()
         #expect(host.store.repairs.isEmpty)

@@ -10,7 +10,7 @@ import WireTestSupport
 
 @testable import NotifyServer
 
-/// A driver on an embedded loop, with a store and a clock that move only when told to.
+/// A driver on an embedded event loop, with a store and a clock that the test controls.
 final class DriverHarness {
     let loop = EmbeddedEventLoop()
     let store = ManualStore()
@@ -42,7 +42,7 @@ final class DriverHarness {
         run()
     }
 
-    /// Runs the loop until nothing is scheduled for now.
+    /// Runs the loop until no task is due.
     func run() { loop.run() }
 
     func advance(_ duration: Duration) {
@@ -68,7 +68,7 @@ final class DriverHarness {
     }
 }
 
-/// The present of a harness.
+/// The current time of a harness.
 private final class ManualTime {
     var now = BrokerTime(monotonic: .seconds(1), wallMicroseconds: 1_700_000_000_000_000)
 }
@@ -100,7 +100,7 @@ final class DriverClient {
         try channel.writeInbound(buffer)
     }
 
-    /// Takes the kinds of the frames that were written to the channel.
+    /// Returns the kinds of the frames written to the channel since the last call.
     func take() throws -> [FrameKind] {
         while let bytes = try channel.readOutbound(as: ByteBuffer.self) { received.append(bytes) }
         var kinds: [FrameKind] = []
@@ -111,7 +111,7 @@ final class DriverClient {
     }
 }
 
-/// Counts flushes, and may interfere with them.
+/// Counts flushes, and calls `onFlush` after each.
 final class FlushCounter: ChannelOutboundHandler {
     typealias OutboundIn = ByteBuffer
 

@@ -25,7 +25,7 @@ final class ManualStore: LogStore {
         requests.withLock { $0.repairs.append((continuation, completion)) }
     }
 
-    /// What the repairs that were requested are to continue.
+    /// The continuations of the requested repairs.
     var repairs: [LogContinuation] { requests.withLock { $0.repairs.map(\.continuation) } }
 
     /// Answers the oldest repair.
@@ -39,10 +39,10 @@ final class ManualStore: LogStore {
 
     var usedBelow: UInt64 { requests.withLock { $0.usedBelow } }
     var commitCount: Int { requests.withLock { $0.commits.count } }
-    /// The batches that were answered with success.
+    /// The batches whose commits succeeded.
     var committed: [CommitBatch] { requests.withLock { $0.committed } }
 
-    /// Answers the oldest commit. Returns false where there is none.
+    /// Answers the oldest commit. Returns false if there is none.
     @discardableResult
     func answerCommit(_ failure: StorageFailure? = nil) -> Bool {
         let next = requests.withLock { requests in

@@ -11,7 +11,7 @@ struct WakeUpPipeTests {
         let pipe = try await WakeUpPipe.open(on: loop) { continuation.yield("event") }
         try await loop.submit {
             pipe.signal()
-            // A task that tasks add comes before events.
+            // Tasks that are added by tasks run before events are processed.
             loop.execute {
                 continuation.yield("task")
                 loop.execute { continuation.yield("task") }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The real program, as a shell would start it, with everything it says on standard error.
+/// A notifyd process, started as from a shell, with its output on standard error.
 final class DaemonProcess {
     private let process = Process()
     private let errors = Pipe()
@@ -9,8 +9,8 @@ final class DaemonProcess {
     private var received = ""
 
     /// - Parameters:
-    ///   - launcher: a program, with its arguments, that starts the daemon.
-    ///   - environment: all of it: nothing is inherited.
+    ///   - launcher: A program with arguments that executes the daemon.
+    ///   - environment: The complete environment. No variable is inherited.
     init(
         _ arguments: [String], launcher: [String] = [], environment: [String: String] = [:]
     ) throws {
@@ -28,7 +28,7 @@ final class DaemonProcess {
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     }
 
-    /// Beside the tests' own program.
+    /// The path of notifyd in the folder of the test runner.
     private static var binary: String {
         Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
             .map { $0.bundleURL.deletingLastPathComponent().appendingPathComponent("notifyd").path }
@@ -42,7 +42,9 @@ final class DaemonProcess {
         kill(process.processIdentifier, number)
     }
 
-    /// Waits, five minutes at most, until standard error holds the text, and gives all that it holds by then.
+    /// Waits until standard error contains the text, at most five minutes after the last output.
+    ///
+    /// - Returns: All output on standard error so far.
     @discardableResult
     func waitForError(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) -> String {
         while !received.contains(text), readMore() {}
@@ -50,7 +52,7 @@ final class DaemonProcess {
         return received
     }
 
-    /// Waits for the end, five minutes at most after the last word.
+    /// Waits for the end of the process, at most five minutes after the last output.
     func end() -> (status: Int32, output: String, errors: String) {
         while readMore() {}
         process.waitUntilExit()
@@ -58,7 +60,9 @@ final class DaemonProcess {
         return (process.terminationStatus, text, received)
     }
 
-    /// - Returns: `false` at the end of standard error, or when nothing came for five minutes.
+    /// Waits for output on standard error, and appends it.
+    ///
+    /// - Returns: `false` at the end of standard error, or after five minutes without output.
     private func readMore() -> Bool {
         let descriptor = errors.fileHandleForReading.fileDescriptor
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NotifyServer
 
-/// Expects a ``ServerError`` with this code whose message holds all these parts, in one line.
+/// Expects a ``ServerError`` with this code and a message of one line that contains all these parts.
 func expectRefusal(
     _ code: ServerError.Code, _ parts: String..., sourceLocation: SourceLocation = #_sourceLocation,
     _ body: () throws -> Void

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NotifyServer
 
-/// A datagram socket that stands for systemd's.
+/// A datagram socket in place of systemd's.
 struct DatagramReceiver: ~Copyable {
     private let descriptor: OwnedDescriptor
 
@@ -17,7 +17,7 @@ struct DatagramReceiver: ~Copyable {
         descriptor = try Self.bound(to: #require(UnixSocketAddress(path: path)))
     }
 
-    /// The next message that begins so; those before it are passed over, a hundred at most.
+    /// Returns the next message with this prefix. Discards other messages; returns nil after a hundred of them.
     func next(beginningWith prefix: String) -> String? {
         for _ in 0..<100 {
             guard let message = next() else { return nil }
@@ -33,7 +33,7 @@ struct DatagramReceiver: ~Copyable {
         return descriptor
     }
 
-    /// The next message, for which it waits five minutes at most.
+    /// Returns the next message. Waits at most five minutes.
     func next() -> String? {
         var entry = pollfd(fd: descriptor.rawValue, events: Int16(POLLIN), revents: 0)
         guard poll(&entry, 1, 300_000) == 1 else { return nil }
@@ -43,7 +43,7 @@ struct DatagramReceiver: ~Copyable {
     }
 }
 
-/// A socket as some program other than the one under test would make it.
+/// Binds a socket, as another program would.
 func boundSocket(_ type: __socket_type, at path: String, listening: Bool) throws -> OwnedDescriptor {
     let address = try #require(UnixSocketAddress(path: path))
     let descriptor = try OwnedDescriptor.unixSocket(type)
@@ -54,14 +54,16 @@ func boundSocket(_ type: __socket_type, at path: String, listening: Bool) throws
     return descriptor
 }
 
-/// What a process that listened and was killed leaves behind.
+/// Leaves a socket file at the path, as a killed process would.
 func leaveStaleSocket(at path: String) throws {
     let descriptor = try boundSocket(SOCK_STREAM, at: path, listening: true)
-    // Closing is not enough where a program that another test just starts still has a copy of the descriptor.
+    // Closing does not suffice if a program that another test is starting has a copy of the descriptor.
     shutdown(descriptor.rawValue, CInt(SHUT_RDWR))
 }
 
-/// Whether a process accepts connections at the path.
+/// Tries to connect to the path.
+///
+/// - Returns: Whether a process accepts connections there.
 func canConnect(to path: String) throws -> Bool {
     let address = try #require(UnixSocketAddress(path: path))
     let descriptor = try OwnedDescriptor.unixSocket(SOCK_STREAM)
