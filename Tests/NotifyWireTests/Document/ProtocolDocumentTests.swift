@@ -2,7 +2,7 @@ import Foundation
 import NotifyWire
 import Testing
 
-/// The document names every code, kind and limit as the code has it.
+/// Tests that the document contains every error code, frame kind and limit.
 @Suite struct ProtocolDocumentTests {
     private let text: String
 

@@ -4,14 +4,14 @@ import NotifyWire
 import Testing
 import WireTestSupport
 
-/// The document's test vectors, both ways: the bytes give the fields, and the fields give the bytes.
+/// The document's test vectors, in both directions: the bytes decode to the fields, and the fields encode to the bytes.
 @Suite struct ProtocolVectorTests {
     struct Vector: CustomTestStringConvertible, @unchecked Sendable {
         let name: String
         let kind: String
         let isToDaemon: Bool
         let bytes: [UInt8]
-        // Plain values from JSON that are never changed: safe to share.
+        // Safe to share: values from JSON that are never changed.
         let fields: NSDictionary?
         let error: String?
         var testDescription: String { name }
@@ -60,7 +60,7 @@ import WireTestSupport
         #expect("\(error.code)" == vector.error)
     }
 
-    /// The fields under the document's names, and the bytes that encoding what was read gives.
+    /// Decodes a frame, and returns its fields by their names in the document, and the result of encoding it again.
     private static func decode(_ frame: FrameDecoder.Frame) throws -> (fields: [String: Any], encoded: [UInt8]) {
         guard let kind = FrameKind(rawValue: frame.kind) else { throw NoFrame() }
         switch kind {

@@ -3,11 +3,11 @@ import NotifyWire
 import Testing
 import WireTestSupport
 
-/// One value of a kind of frame, with its type hidden so that one test runs over all kinds.
+/// A frame of one kind, type-erased so that one test covers all kinds.
 struct Sample: Sendable, CustomTestStringConvertible {
     let kind: FrameKind
     let bytes: [UInt8]
-    /// Reads bytes as this kind and writes them again.
+    /// Decodes bytes as this kind, and encodes the result.
     let recode: @Sendable ([UInt8]) throws -> [UInt8]
     let isEqualAfterDecoding: @Sendable () throws -> Bool
     var testDescription: String { "\(kind)" }
@@ -82,7 +82,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
         #expect(Set(Sample.all.map(\.kind)).union(readInPlace) == Set(FrameKind.allCases))
     }
 
-    /// A shorter body with a right length. An error's message alone may have any length.
+    /// The header states the length of the truncated body. Error frames are excluded: a message may have any length.
     @Test(arguments: Sample.all.filter { $0.kind != .error })
     func `a body truncated at any byte is malformed`(_ sample: Sample) throws {
         let body = Array(sample.bytes[8...])
@@ -103,7 +103,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Greetings may grow in later versions; an error's message takes all there is.
+    /// Later versions may extend greetings, and an error's message extends to the end of the body.
     @Test(arguments: Sample.all.filter { ![.hello, .welcome, .error].contains($0.kind) })
     func `bytes after the fields are malformed`(_ sample: Sample) throws {
         let longer = rawFrame(sample.kind.rawValue, flags: sample.bytes[5], Array(sample.bytes[8...]) + [0])

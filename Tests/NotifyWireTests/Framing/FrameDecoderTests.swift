@@ -9,7 +9,9 @@ import WireTestSupport
         Ping(request: 1).encoded, Credit(subscription: 2, messages: 3).encoded, rawFrame(0xEE, flags: 7, []),
     ]
 
-    /// The kinds and sizes of all whole frames at the start of `bytes`, and how many bytes they take.
+    /// Decodes the complete frames at the start of `bytes`.
+    ///
+    /// - Returns: The kinds of the frames, and the number of bytes that they occupy.
     private func frames(in bytes: [UInt8]) throws -> (kinds: [UInt8], consumed: Int) {
         var kinds: [UInt8] = []
         var consumed = 0

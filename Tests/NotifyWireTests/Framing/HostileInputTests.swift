@@ -5,9 +5,9 @@ import TestSupport
 import Testing
 import WireTestSupport
 
-/// Hostile input: every reader either succeeds or throws a `WireError`, and none reads outside.
+/// Hostile input. Every reader succeeds or throws a `WireError`, and reads only within its input.
 @Suite struct HostileInputTests {
-    /// Reads a frame as what its kind says, the way a peer would.
+    /// Decodes a frame by its kind, as a peer would.
     private func read(_ frame: FrameDecoder.Frame) throws {
         switch FrameKind(rawValue: frame.kind) {
         case .hello: _ = try Hello(frame)
@@ -44,7 +44,7 @@ import WireTestSupport
         }
     }
 
-    /// Anything but a `WireError` fails the test by being rethrown.
+    /// Decodes all frames. Rethrows errors other than `WireError`, which fail the test.
     private func feed(_ bytes: [UInt8], limit: Int) throws {
         let decoder = FrameDecoder(maximumBodyBytes: limit)
         var offset = 0

@@ -20,7 +20,7 @@ import Testing
         #expect(error.message.contains("64"))
     }
 
-    /// Everything a post may have beside its payload fits what a frame may be over the payload's limit.
+    /// The overhead of a frame allows for all parts of a post other than its payload.
     @Test func `the largest post fits a frame`() {
         let parts = Limits.nameBytes + Limits.objectBytes + Limits.messageIDBytes + Limits.headerBytes
         #expect(Post.fixedSize + parts <= Limits.frameOverheadBytes)

@@ -14,7 +14,7 @@ import WireTestSupport
         return failure?.code
     }
 
-    /// A list encoded without any check.
+    /// Encodes a list without validation.
     private func raw(_ headers: [(String, String)]) -> [UInt8] {
         headers.flatMap { key, value -> [UInt8] in
             let count = value.utf8.count
@@ -88,7 +88,7 @@ import WireTestSupport
         #expect(code(of: raw([("k", "1"), ("k", "2")])) == .invalidHeaders)
     }
 
-    /// Two spellings of é: equal as strings, different as bytes, which is what counts.
+    /// The two spellings of é are equal strings with different bytes.
     @Test func `keys are compared by their bytes`() throws {
         let headers = [("\u{E9}", "1"), ("e\u{301}", "2")]
         #expect(try decode(HeaderList.encode(headers.map { (key: $0, value: $1) })).count == 2)
