@@ -6,7 +6,7 @@ protocol Attack: AnyObject {
     init(_ target: Target) throws
     /// Does a bounded amount of work; waits briefly if there is nothing to do.
     func step()
-    /// How many of its connections or subscriptions the daemon let in.
+    /// The number of its connections or subscriptions that the daemon admitted.
     var admitted: Int { get }
     /// Results of the attack by name, for the checks of its row.
     var figures: [String: Int] { get }
@@ -29,8 +29,8 @@ struct Target {
 }
 
 extension AttackKind {
-    /// The least of ``Attack/admitted`` with which the row proves something: its size where the attack is within all
-    /// limits, and 1 where a limit refuses the rest.
+    /// The smallest ``Attack/admitted`` with which the row is meaningful. This is its size if the attack is within all
+    /// limits, and 1 if a limit refuses the rest.
     var leastAdmitted: Int {
         switch self {
         case .resolutions, .patterns: 1

@@ -1,6 +1,6 @@
 import NotifyWire
 
-/// The most patterns that one connection may have, each with 32 tokens and without a common prefix.
+/// The maximum number of patterns of one connection, each with 32 tokens and without a common prefix.
 final class PatternsAttack: Attack {
     private static let tokens = 32
 

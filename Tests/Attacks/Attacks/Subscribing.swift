@@ -3,7 +3,7 @@ import NotifyWire
 extension Connection {
     /// Opens subscriptions with the patterns for each index, and waits until each is answered.
     ///
-    /// - Returns: How many subscriptions the daemon has confirmed on this connection.
+    /// - Returns: The number of subscriptions that the daemon has confirmed on this connection.
     @discardableResult
     func subscribe(_ count: Int, to patterns: (Int) -> [String]) -> Int {
         var next = 0

@@ -158,6 +158,6 @@ extension Connection {
 }
 
 extension [Connection] {
-    /// How many frames of a kind the connections have received together.
+    /// Returns the number of frames of a kind that all connections have received.
     func count(_ kind: FrameKind) -> Int { reduce(0) { $0 + $1.scanner.count(kind) } }
 }

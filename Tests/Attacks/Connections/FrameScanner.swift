@@ -20,7 +20,7 @@ struct FrameScanner {
         }
     }
 
-    /// - Returns: How many bytes the complete frames took.
+    /// - Returns: The number of bytes in complete frames.
     private mutating func scanWhole(_ bytes: UnsafeRawBufferPointer, _ handler: Handler?) -> Int {
         var offset = 0
         while bytes.count - offset >= FrameHeader.size {

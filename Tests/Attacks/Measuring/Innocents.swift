@@ -6,7 +6,7 @@ import NotifyWire
 final class Innocents {
     private static let name = "innocent.news"
     private static let payload = 64
-    /// The most posts that are not delivered yet: about as many as the subscriber's outbox in the daemon can hold.
+    /// The maximum number of undelivered posts, about as many as the subscriber's outbox in the daemon can hold.
     private static let window = 8192
 
     let poster: Connection

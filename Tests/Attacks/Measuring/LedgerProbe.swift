@@ -11,9 +11,9 @@ final class LedgerProbe {
     private var isWaiting = false
     /// The latest counters.
     private(set) var counters: [String: UInt64] = [:]
-    /// The most bytes charged; nil if the daemon does not report `memory_bytes`.
+    /// The maximum of the charged bytes; nil if the daemon does not report `memory_bytes`.
     private(set) var peakCharged: Int?
-    /// Resident memory in bytes when the most was charged.
+    /// Resident memory in bytes at the time of ``peakCharged``.
     private(set) var residentAtPeak = 0
 
     /// The answer to the latest request for limits.
@@ -40,7 +40,7 @@ final class LedgerProbe {
         var cursor = FieldReader(body)
         guard let report = try? StatisticsReport(flags: 0, reading: &cursor) else { return }
         let figures = Dictionary(report.counters.map { ($0.name, $0.value) }) { $1 }
-        // Only the report of limits has this one.
+        // Only the report of limits has this key.
         guard figures["connections.limit"] == nil else { return resources = figures }
         counters = figures
         guard let charged = counters["memory_bytes"].map(Int.init), charged > peakCharged ?? -1 else { return }
@@ -48,7 +48,9 @@ final class LedgerProbe {
         residentAtPeak = daemon.residentBytes
     }
 
-    /// Waits until the counter has the value; returns false if it does not within `limit`.
+    /// Waits until the counter has the value.
+    ///
+    /// - Returns: False if it does not have the value within `limit`.
     func wait(for counter: String, toBe value: UInt64, within limit: Duration = .seconds(20)) -> Bool {
         let deadline = ContinuousClock.now + limit
         while counters[counter] != value {
@@ -59,8 +61,10 @@ final class LedgerProbe {
         return true
     }
 
-    /// What users without a connection are still charged for, other than durable subscriptions and the names of stored
-    /// messages, each as "user.<uid>.<resource> <amount>". Waits until it is nothing, at most for `limit`.
+    /// Waits until users without a connection have no charges except for durable subscriptions and the names of stored
+    /// messages.
+    ///
+    /// - Returns: The charges left after `limit`, each as "user.<uid>.<resource> <amount>".
     func leftovers(within limit: Duration = .seconds(20)) -> [String] {
         let deadline = ContinuousClock.now + limit
         while true {

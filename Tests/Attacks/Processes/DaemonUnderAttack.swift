@@ -4,8 +4,8 @@ import TestSupport
 
 /// A new notifyd process with its own files and a socket that all users may connect to.
 final class DaemonUnderAttack {
-    /// The daemon's memory limit in bytes, and how far resident memory may exceed it: for code, stacks, and freed
-    /// memory that malloc keeps.
+    /// The daemon's memory limit, and the allowance of resident memory above it for code, stacks, and freed memory that
+    /// malloc keeps. In bytes.
     static let budget = 256 << 20
     static let allowance = 64 << 20
 

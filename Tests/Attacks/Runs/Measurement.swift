@@ -3,8 +3,8 @@ struct Measurement {
     /// Resident memory before the attacks, and its peak. In bytes.
     var residentBefore = 0
     var peak = 0
-    /// The most bytes that the ledger charged, and resident memory in bytes at that moment; nil if the daemon does not
-    /// report it.
+    /// The maximum of the bytes that the ledger charged, or nil if the daemon does not report them, and resident memory
+    /// in bytes at that time.
     var charged: Int?
     var residentWhenCharged = 0
     /// The limit of ``work`` in milliseconds.
@@ -15,9 +15,9 @@ struct Measurement {
     var figures: [String: Double] = [:]
     /// Whether the daemon had released all connections and subscriptions of the attacks.
     var isReleased = true
-    /// What the ledger still charged to the users then, without their durable subscriptions and stored names.
+    /// The charges of the users after the attacks, without those for durable subscriptions and stored names.
     var left: [String] = []
-    /// Why the daemon did not stop with status 0; empty if it did.
+    /// The reason that the daemon did not stop with status 0; empty if it did.
     var exitProblem = ""
     /// Additions to the description: the last refusal, and the reference run that the run is compared with.
     var note = ""
@@ -27,7 +27,7 @@ struct Measurement {
     /// Deliveries to the innocents per second, and their share of the rate wanted.
     var rate: Double { innocents["rate"] ?? 0 }
     var rateShare: Double { rate / (innocents["wanted"] ?? .infinity) }
-    /// The longest elapsed time of a ping, and the most CPU time of the event loop during one, both in milliseconds.
+    /// The maximum elapsed time of a ping, and the maximum CPU time of the event loop during one, both in milliseconds.
     var ping: Double { innocents["ping"] ?? .infinity }
     var work: Double { innocents["work"] ?? .infinity }
 

@@ -68,7 +68,7 @@ struct Row: Sendable {
             return measurement.peak <= limit ? [] : ["over \(limit >> 20) MB resident"]
         }
 
-        /// An attack of which the daemon refused too much proves nothing, so it counts as broken.
+        /// A row proves nothing if the daemon refused too much of its attack, so it counts as broken.
         static func effect(_ measurement: Measurement, of kind: AttackKind) -> [String] {
             let admitted = Int(measurement.figures["admitted"] ?? 0)
             return admitted >= kind.leastAdmitted ? [] : ["only \(admitted) of \(kind.size) were let in"]
