@@ -1,6 +1,8 @@
-// Enqueues ten thousand times, each time from another place of a run loop that has nothing else to wake it, and prints by
-// how many bytes the heap has grown: RunLoopProgram main|thread [PAUSE [TIMES]], with a pause in seconds before each time.
-// It needs MALLOC_ARENA_MAX=1 in its environment, because it looks at one heap alone.
+// Usage: RunLoopProgram main|thread [PAUSE [TIMES]]
+//
+// Enqueues TIMES (default 10,000) notifications, with a pause of PAUSE seconds before each, and prints the growth of
+// the heap in bytes. Enqueues from different callbacks of a run loop that nothing else wakes. Requires
+// MALLOC_ARENA_MAX=1 in the environment, because only one heap is measured.
 import Foundation
 import Glibc
 import NotifyFoundation
@@ -9,7 +11,7 @@ let arguments = CommandLine.arguments.dropFirst()
 let pause = arguments.dropFirst().first.flatMap { TimeInterval($0) } ?? 0
 let times = arguments.dropFirst(2).first.flatMap { Int($0) } ?? 10_000
 
-/// A chain in which the observer of each notification sees to the next one.
+/// A chain in which the observer of each notification enqueues the next one.
 final class Chain {
     private let name = Notification.Name("next")
     private let center = CompatibleNotificationCenter()
@@ -17,7 +19,7 @@ final class Chain {
     private var step = 0
     private var usedAtFirst = 0
     private let end: (_ growth: Int) -> Void
-    /// Foundation never frees a timer, so there is one.
+    /// The only timer, because Foundation never frees one.
     private var timer: Timer?
     private var onTimer: () -> Void = {}
     private var observer: (any NSObjectProtocol)?
@@ -32,7 +34,7 @@ final class Chain {
         observer = center.addObserver(forName: name, object: nil, queue: nil) { _ in chain.next() }
     }
 
-    /// Begins, before the run loop does.
+    /// Enqueues the first notification. Must be called before the run loop runs.
     func begin() {
         enqueue(.asap)
     }
@@ -47,7 +49,7 @@ final class Chain {
 
     private func next() {
         step += 1
-        // The first ones make what is there for good.
+        // The first steps make permanent allocations.
         if step == times / 10 { usedAtFirst = used() }
         if step == times { return finish() }
         Thread.sleep(forTimeInterval: pause)
@@ -80,7 +82,7 @@ final class Chain {
         end(growth)
     }
 
-    /// How far the heap goes. What was freed is used again, so that it goes on only for what stays.
+    /// The end of the heap. Freed memory is reused, so the end moves only for memory that is kept.
     private func used() -> Int { Int(bitPattern: sbrk(0)) }
 }
 
@@ -95,7 +97,7 @@ if arguments.first == "main" {
     Thread.detachNewThread {
         nonisolated(unsafe) var growth = -1
         Chain { growth = $0 }.begin()
-        // Ends when nothing is left to wait for.
+        // Returns when no timer or source is left.
         RunLoop.current.run()
         print(growth)
         done.signal()

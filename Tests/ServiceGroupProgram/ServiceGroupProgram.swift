@@ -4,10 +4,11 @@ import NotifyClient
 import ServiceLifecycle
 import UnixSignals
 
-/// Consumes a durable subscription in a service group, configured as the article "Getting started" of NotifyClient shows.
+/// Consumes a durable subscription in a service group, configured as in the article "Getting started" of NotifyClient.
 ///
-/// `ServiceGroupProgram SOCKET HANDLER SHUTDOWN CANCELLATION`: prints each message and handles it as `Handler` says. The
-/// last two are the group's time limits in milliseconds. Ends with status 1 if a handler was cancelled.
+/// Usage: `ServiceGroupProgram SOCKET HANDLER SHUTDOWN CANCELLATION`, where SHUTDOWN and CANCELLATION are the group's
+/// time limits in milliseconds. Prints each message and then runs the `Handler`. Exits with status 1 if a handler was
+/// cancelled.
 @main
 struct ServiceGroupProgram {
     static func main() async throws {
@@ -30,12 +31,12 @@ struct ServiceGroupProgram {
     }
 }
 
-/// What becomes of a message.
+/// The handling of a message.
 enum Handler: String {
     case returns
-    /// Stuck until its task is cancelled.
+    /// Waits until its task is cancelled.
     case waits
-    /// Stuck, and ignores that its task is cancelled.
+    /// Waits forever, and ignores the cancellation of its task.
     case hangs
 
     func handle() async throws {

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// A pipe that the programs which other tests start meanwhile do not inherit.
+/// Creates a pipe that later programs of other tests do not inherit.
 func makePipe() throws -> (read: Int32, write: Int32) {
     var ends: [Int32] = [-1, -1]
     try #require(pipe(&ends) == 0)

@@ -37,7 +37,7 @@ import Testing
             var output = StandardOutput(descriptor: write)
             output.append("x")
             dup2(write, read)
-            // A program that another test just starts has a copy of the end to read from until its exec.
+            // Waits until the read end has no copy. A program that another test is starting has one until its exec.
             var entry = pollfd(fd: write, events: 0, revents: 0)
             try #require(poll(&entry, 1, 300_000) == 1)
             #expect(throws: StandardOutput.Failure.readerClosed) { try flush(&output) }
@@ -75,7 +75,7 @@ import Testing
                 return size
             }
             if !isEarly {
-                // The pipe is full once it is not writable: the flush waits, or is about to.
+                // Once the pipe is full, the flush waits or is about to wait.
                 while Blocking.poll([(write, POLLOUT)], isWaiting: false) != [0] { await Task.yield() }
             }
             interruption.interrupt(.signal)
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    // The macro's closure can't take a value that is not copyable.
+    // The closure of `#expect` can't capture a noncopyable value.
     private func flush(_ output: inout StandardOutput) throws {
         try output.flush()
     }
