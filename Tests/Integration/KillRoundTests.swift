@@ -192,7 +192,7 @@ struct KillLoad {
         } catch  where isTheEnd(error) {}
     }
 
-    /// Returns nil if the daemon was already killed.
+    /// Connects. Returns nil if the daemon was already killed.
     private func connect() throws -> RawClient? {
         do {
             return try RawClient(daemon)

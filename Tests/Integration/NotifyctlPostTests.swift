@@ -181,7 +181,8 @@ extension IntegrationTests {
             try process.write("1\n")
             #expect(try await process.waitForLines(1).count == 1)
             try await daemon.kill()
-            // A line that is sent before notifyctl detects the lost connection fails alone: its outcome is unknown.
+            // If the next line were sent before notifyctl detects the lost connection, only that line would fail, with an
+            // unknown outcome.
             _ = try await process.standardError.wait("the disconnection") {
                 $0.text.contains("disconnected from notifyd") ? $0 : nil
             }

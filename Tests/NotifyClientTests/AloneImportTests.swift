@@ -1,4 +1,4 @@
-// NotifyClient is the only import: a program needs no other.
+// Only NotifyClient is imported, as by a program that uses it.
 import NotifyClient
 import Testing
 

@@ -7,7 +7,7 @@ import Synchronization
 /// These are not threads of the task executor, of which there may be only one: `body` may block for a bounded time.
 ///
 /// - Parameter body: Receives the number of its thread, from 0.
-/// - Throws: The error of the lowest thread that threw one, after all threads have ended.
+/// - Throws: The error of the thread with the lowest number that threw one, after all threads have ended.
 @discardableResult
 package func onThreads<Value: Sendable, Failure: Error>(
     _ count: Int, _ body: @escaping @Sendable (_ thread: Int) throws(Failure) -> Value

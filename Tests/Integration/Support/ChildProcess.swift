@@ -75,7 +75,7 @@ final class ChildProcess: Sendable {
 
     /// Sends a signal, unless the program has ended.
     func send(_ signal: Int32) {
-        // Under the lock, the process either is not reaped yet or `exit` is set, so the id can't belong to another
+        // Under the lock, either `exit` is set or the process has not been reaped, so the id can't belong to another
         // process.
         exit.update { exit in
             if exit == nil { kill(pid, signal) }
@@ -184,9 +184,9 @@ final class ChildProcess: Sendable {
         return pid
     }
 
-    /// Closes the descriptors of the test process in the child. Foundation does not set the close-on-exec flag on its
-    /// pipes, or on the sockets with which it detects that its own children have ended: a child that inherits such a
-    /// socket would delay that.
+    /// Closes the descriptors of the test process in the child. Foundation sets the close-on-exec flag neither on its
+    /// pipes nor on the sockets by which it detects the end of its own children. A child that inherits such a socket
+    /// would delay this detection.
     private static func closeOthers(_ actions: inout posix_spawn_file_actions_t) throws {
         typealias CloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
         // Swift does not import declarations that the header restricts to GNU sources.

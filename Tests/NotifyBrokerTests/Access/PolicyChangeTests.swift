@@ -8,8 +8,8 @@ import Testing
 
 /// The replacement of a policy: decisions made before it are not reused.
 ///
-/// Every generation has the default rules. So the tests change the identity that a subscription is attached with to
-/// change which messages it may receive, and count decisions to show that they are made again.
+/// Every generation of the policy has the default rules. The tests therefore attach a subscription with another
+/// identity to change the messages that it may receive, and count decisions to show that they are made again.
 struct PolicyChangeTests {
     @Test func `a policy change invalidates resolutions`() {
         let host = TestHost()

@@ -342,7 +342,7 @@ import Testing
         post(0..<5)
         await begun.pass()
         owner = nil
-        // The call in progress holds it.
+        // The call in progress retains the owner.
         #expect(!watched.isGone)
         gate.open()
         #expect(await eventually { watched.isGone })

@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    /// The recorded numbers, once there are `count`: in the order of delivery where the order is defined, else sorted.
+    /// Waits for `count` recorded numbers. Returns them in the order of delivery if it is defined, otherwise sorted.
     private func numbers(_ count: Int, _ place: Place) async -> [Int] {
         let values = await journal.values(count)
         return place.keepsOrder ? values : values.sorted()

@@ -41,7 +41,7 @@ import Testing
         {
             defer { observation.cancel() }
             center.post(name, payload: 0)
-            // Other tests may occupy all threads, so one yield may take as long as their turns.
+            // Other tests may occupy all threads, so a yield may take as long as their tasks run.
             for _ in 0..<1_000 {
                 // The buffer holds one notification. It has space again once the first was taken.
                 let lost = observation.droppedCount

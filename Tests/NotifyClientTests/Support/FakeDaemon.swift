@@ -10,8 +10,8 @@ import WireTestSupport
 
 /// A test's replacement for the daemon: the test receives every frame, and sends any answer.
 ///
-/// Greetings, pings and detach requests are answered immediately on the event loop, without the test: the client's
-/// waits for these answers time out, and a test's task may be delayed.
+/// Greetings, pings and detach requests are answered immediately on the event loop. The client's waits for these
+/// answers time out, and a test's task may be delayed.
 final class FakeDaemon: Sendable {
     let path: String
     private let folder: String

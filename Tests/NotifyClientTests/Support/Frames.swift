@@ -60,15 +60,15 @@ extension DeliveryBuffer.Taken {
 }
 
 extension NotifyClient.Configuration {
-    /// For a manual clock.
+    /// A configuration for a manual clock.
     static var manual: Self {
         var configuration = Self(socketPath: "/nowhere")
         configuration.backoff = .init(initial: .milliseconds(1), maximum: .milliseconds(10))
         return configuration
     }
 
-    /// For a real socket and the real clock: no timeout of the client elapses before the suite's time limit, however
-    /// long a test's tasks are delayed.
+    /// A configuration for a real socket and the real clock. No timeout of the client elapses before the suite's time
+    /// limit, even if a test's tasks are delayed.
     static func test(_ path: String) -> Self {
         var configuration = manual
         configuration.socketPath = path
