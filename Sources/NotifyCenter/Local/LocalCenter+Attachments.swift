@@ -1,5 +1,6 @@
 extension LocalCenter {
-    /// The attachment of a type, for other libraries. It is created on first use and released with the center.
+    /// Returns the attachment of a type, for other libraries. Creates it on first use. The center holds it until the
+    /// center is released.
     package func attachment<Attachment: AnyObject & Sendable>(
         _ type: Attachment.Type, make: () -> Attachment
     ) -> Attachment {

@@ -106,14 +106,16 @@ extension LocalCenter {
 }
 
 extension LocalCenter.State {
-    /// Admits one in 16 names without observers to the cache: names that are posted repeatedly are soon cached, while
+    /// Admits one in 16 posts without observers to the cache. Names that are posted repeatedly are soon cached, while
     /// names that are posted once rarely cost an insertion, which takes longer than the rest of the post.
+    ///
+    /// - Returns: Whether to cache the name.
     mutating func admitsUnobservedName() -> Bool {
         unobservedPosts &+= 1
         return unobservedPosts % 16 == 0
     }
 
-    /// The observers that a post reaches; nil if there are none.
+    /// Returns the observers that a post reaches; nil if there are none.
     mutating func resolve(_ name: NotificationName, object: ObjectKey?) -> ObserverList? {
         let registrations =
             if let object {

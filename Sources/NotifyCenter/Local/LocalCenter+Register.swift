@@ -14,7 +14,7 @@ extension LocalCenter {
     private func register(
         _ observer: Observer, object: NotificationObject?, owner: Receiver.Owner?
     ) -> Observation {
-        // Done after the lock is released: calls, and releasing references whose deinitializers may call the center.
+        // Calls of observers, and releases of references whose deinitializers may call the center.
         var deferred = DeferredWork()
         state.withLock { state in state.register(observer, object: object, owner: owner, cache: cache, &deferred) }
         // Posts that have already begun do not reach the new observer, so they still call the replaced one.
@@ -34,7 +34,7 @@ extension LocalCenter {
         if others.isPruningDue { endOrphans() }
     }
 
-    /// A repeated observation of the owner that was not reported yet.
+    /// Returns a repeated observation of the owner that has not been reported; nil if there is none.
     private func repetition(among observers: [Observer]) -> RepeatedObservation? {
         // Outside the lock: reading the observed instance may release its last reference.
         let repetitions = RepeatedObservation.repetitions(among: observers)
@@ -197,8 +197,8 @@ extension LocalCenter {
     }
 
     /// Ends the observations whose owner or instance was released. Such an observation also ends with the next post to
-    /// it; this removes those without posts. Runs after as many additions as there were observations at the last run,
-    /// so that its cost per addition is constant.
+    /// it, but some are never posted to. Runs after as many additions as there were observations at the last run, so
+    /// that its cost per addition is constant.
     func endOrphans() {
         let candidates = state.withLock { state in
             state.additionsUntilPruning = max(Self.smallestPruningInterval, state.core.registrationCount)

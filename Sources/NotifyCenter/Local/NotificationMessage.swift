@@ -14,9 +14,9 @@
 /// receive notifications posted by name with a payload of the type.
 ///
 /// By default the name consists of the module and the type, such as `Shop.OrderPaid`, so **renaming or moving the type
-/// renames its messages**: observers of the old name, or of a pattern that matched it, receive nothing any more,
-/// without a compiler error. Declare a name if the messages are observed by name. Declare it as a `static let` if they
-/// are posted often, because the default is looked up for each post.
+/// renames its messages**. Observers of the old name, or of a pattern that matched it, then receive nothing, without a
+/// compiler error. Declare a name if the messages are observed by name. Declare it as a `static let` if they are posted
+/// often, because the default is looked up for each post.
 public protocol NotificationMessage: Sendable {
     /// The name. A declared name does not change when the type is renamed.
     static var notificationName: NotificationName { get }

@@ -28,7 +28,9 @@ public struct ObservedNames: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Returns whether the name is one of these names or matches one of these patterns.
+    /// Matches a name against these names and patterns.
+    ///
+    /// - Returns: Whether the name is one of the names or matches one of the patterns.
     public func matches(_ name: NotificationName) -> Bool {
         switch kind {
         case .name(let own): own == name

@@ -10,8 +10,8 @@
 /// ```
 public struct NotificationObject: Sendable {
     let key: ObjectKey
-    /// The instance, or the box of the value, or nil for a text, depending on the kind of `key`. Not an enumeration,
-    /// because plain fields are copied several times as fast, and every post copies them.
+    /// The instance or the box of the value; nil for a text. The kind of `key` distinguishes them. An enumeration would
+    /// be copied several times as slowly as plain fields, and every post copies an object.
     let reference: (any AnyObject & Sendable)?
 
     /// Creates an object that is equal to objects with the same text.
@@ -22,8 +22,8 @@ public struct NotificationObject: Sendable {
 
     /// Creates an object that is equal to objects with an equal value.
     ///
-    /// The value's `==` and `hash(into:)` must not use a center or a ``PostQueue``: a center compares the objects of
-    /// retained notifications under its lock, and a queue those of pending notifications. Such a use traps or
+    /// The value's `==` and `hash(into:)` must not use a center or a ``PostQueue``. A center compares the objects of
+    /// retained notifications under its lock, and a queue those of pending notifications, so such a use traps or
     /// deadlocks. Other code of the value, such as a deinitializer, may use them.
     public init(value: some Hashable & Sendable) {
         self.init(unsafeValue: value)
@@ -78,7 +78,7 @@ extension NotificationObject: ExpressibleByStringInterpolation {
 }
 
 extension NotificationObject: Hashable {
-    /// Returns whether two objects are equal: texts by their bytes, values by `==`, instances by identity.
+    /// Compares texts by their bytes, values by `==`, and instances by identity.
     public static func == (left: NotificationObject, right: NotificationObject) -> Bool {
         guard left.key.isSame(as: right.key) else { return false }
         guard let box = left.box, let other = right.box else { return left.reference === right.reference }
@@ -102,7 +102,7 @@ extension NotificationObject: CustomStringConvertible {
 // MARK: - Keys
 
 /// The key by which a center looks up an object. Equal objects have equal keys. Different values may have equal keys,
-/// and so may an instance and an earlier one at the same address: ``ObjectFilter`` distinguishes them. A key holds no
+/// and so may an instance and an earlier one at the same address. ``ObjectFilter`` distinguishes them. A key holds no
 /// reference to an instance.
 struct ObjectKey: Sendable {
     enum Kind: UInt8, Sendable {
@@ -145,8 +145,8 @@ struct ObjectKey: Sendable {
     }
 }
 
-/// The exact comparison with an observer's object, where equal keys do not suffice: the value, or a weak reference to
-/// the instance.
+/// The exact comparison with an observer's object, for objects whose keys do not suffice. Holds the value, or a weak
+/// reference to the instance.
 enum ObjectFilter: Sendable {
     case value(any ObjectValue)
     case instance(WeakReference)
@@ -163,8 +163,10 @@ enum ObjectFilter: Sendable {
         }
     }
 
-    /// Returns whether the object of a post with an equal key is equal. An instance at the address of a released one is
-    /// not, because the weak reference is then nil.
+    /// Compares the object of a post that has an equal key. An instance at the address of a released one differs,
+    /// because the weak reference is then nil.
+    ///
+    /// - Returns: Whether the objects are equal.
     func accepts(_ object: NotificationObject?) -> Bool {
         switch self {
         case .value(let box): object?.box.map { box.isEqual(to: $0) } ?? false
@@ -202,8 +204,8 @@ protocol ObjectValue: AnyObject, Sendable, CustomStringConvertible {
     func isEqual(to other: any ObjectValue) -> Bool
 }
 
-/// `@unchecked Sendable`: the value never changes, and is only copied and compared, which must be safe on any thread:
-/// `init(value:)` requires a `Sendable` value, and `init(unsafeValue:)` states this requirement.
+/// `@unchecked Sendable`: the value never changes, and is only copied and compared. Both are safe on any thread:
+/// `init(value:)` requires a `Sendable` value, and `init(unsafeValue:)` requires this safety of its callers.
 private final class HashableBox<Value: Hashable>: ObjectValue, @unchecked Sendable {
     let value: Value
 

@@ -1,7 +1,7 @@
 /// A handle to an observation, by which it can be paused and ended. Releasing the handle does not end the observation.
 public struct Observation: Sendable {
     let center: LocalCenter
-    /// Not a reference to the observer: its captures are released when it ends, even if this value still exists.
+    /// Identifies the observer without a reference to it, so that its captures are released when the observation ends.
     let registration: UInt64
     let slot: Int32
 

@@ -55,7 +55,7 @@ public final class ObservationBag: Sendable {
         for token in old.interceptions { token.cancel() }
     }
 
-    /// Calls the center outside the lock.
+    /// Removes the tokens whose observations have ended. Calls the center outside the lock.
     private func removeEnded(among candidates: [ObservationToken]) {
         let ended = Set(candidates.filter { !$0.observation.isActive }.map { ObjectIdentifier($0) })
         state.withLock { state in

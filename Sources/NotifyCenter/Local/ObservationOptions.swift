@@ -6,7 +6,7 @@ public struct ObservationOptions: Sendable {
     /// The maximum number of retained notifications to deliver at the registration.
     var retainedLimit = Int.max
     var rateLimit: RateLimit?
-    /// A notification is delivered if all of them accept it.
+    /// A notification is delivered only if all filters accept it.
     var filters: [@Sendable (LocalNotification) -> Bool] = []
 
     var priority: Int32 { statedPriority ?? 0 }

@@ -77,9 +77,9 @@ final class Observer: Sendable {
 extension Observer {
     private var currentFlags: Flags { Flags(rawValue: flags.load(ordering: .acquiring)) }
 
-    /// Ends the observer: no call begins after this.
+    /// Ends the observer. No call begins after this returns.
     ///
-    /// - Returns: Whether it had not ended before.
+    /// - Returns: Whether the observer had not ended before.
     @discardableResult
     func end() -> Bool {
         queue?.close()
@@ -90,7 +90,7 @@ extension Observer {
 
     var isPaused: Bool { currentFlags.contains(.paused) }
 
-    /// Whether posts may wait in a queue or a rate limiter before it is called.
+    /// Whether notifications may wait in a queue or a rate limiter.
     var buffersPosts: Bool { queue != nil || limiter != nil }
 
     func setPaused(_ isPaused: Bool) {
@@ -101,13 +101,13 @@ extension Observer {
         }
     }
 
-    /// Whether it depends on a weak reference: an owner or an observed instance.
+    /// Whether the observer has an owner or an object filter, which may refer weakly to an instance.
     var canBeOrphaned: Bool { !currentFlags.isDisjoint(with: [.owned, .filtersObject]) }
 
-    /// Whether its owner or observed instance was released.
+    /// Whether the owner or the observed instance was released.
     var isOrphaned: Bool { isOwned && owner == nil || filter?.isReleased == true }
 
-    /// Whether a post would call it now.
+    /// Checks whether a post of the notification would call the observer now.
     func wouldReceive(_ notification: LocalNotification) -> Bool {
         guard currentFlags.isDisjoint(with: [.ended, .paused]), !isOrphaned else { return false }
         if let filter, !filter.accepts(notification.object) { return false }
@@ -118,7 +118,9 @@ extension Observer {
         options.filters.allSatisfy { $0(notification) }
     }
 
-    /// Whether the notification has a payload of the type that it observes, if it observes a type of message.
+    /// Checks the payload, if the observer observes a type of message.
+    ///
+    /// - Returns: Whether the observer can be called with the notification.
     private func accepts(_ notification: LocalNotification) -> Bool {
         messages?.accepts(notification) ?? queue?.accepts(notification) ?? true
     }
@@ -127,7 +129,7 @@ extension Observer {
 
     func isOwned(by object: Receiver.Owner) -> Bool { owner === object }
 
-    /// Whether it was registered with these names and this object. Nil matches any.
+    /// Compares the names and the object that the observer was registered with. Nil matches any.
     func observes(_ names: ObservedNames?, object: NotificationObject?) -> Bool {
         if let names, names != self.names { return false }
         guard let object else { return true }
@@ -226,7 +228,7 @@ extension Observer {
             if owner == nil { return center.end(self) }
         }
         if flags.contains(.once) {
-            // Only one of several concurrent posts may call it.
+            // Only one of several concurrent posts may call the observer.
             guard end() else { return }
             center.end(self)
         }
@@ -237,7 +239,9 @@ extension Observer {
 // MARK: - Rate-limited calls
 
 extension Observer {
-    /// Whether the observer may be called now. Otherwise the limiter calls it later, or drops the notification.
+    /// Passes a notification to the rate limiter, which may call the observer later or drop the notification.
+    ///
+    /// - Returns: Whether the observer may be called now.
     @inline(never)
     private func passesRateLimit(_ notification: LocalNotification, in center: LocalCenter) -> Bool {
         // A notification that the observer does not accept must not replace a pending one.

@@ -13,7 +13,7 @@ final class ObserverList: Sendable {
     }
 
     /// Delivers the message to observers of its type, and a notification, created on demand, to the others. The parts
-    /// of the post are separate parameters, because a generic type of them would be looked up at run time for each
+    /// of the post are separate parameters: the metadata of a generic type would be looked up at run time for each
     /// post.
     @inline(__always)
     func deliver<Message: Sendable>(

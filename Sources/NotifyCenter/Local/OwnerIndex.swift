@@ -38,7 +38,7 @@ struct OwnerIndex {
 
     /// Adds a slot.
     ///
-    /// - Returns: Whether to check for repetitions: when the number has doubled since the last check.
+    /// - Returns: Whether a check for repetitions is due, because the number has doubled since the last check.
     mutating func add(_ slot: Int32, to owner: ObjectIdentifier) -> Bool {
         while links.count <= Int(slot) { links.append(nil) }
         var record = records[owner] ?? Record(first: -1)

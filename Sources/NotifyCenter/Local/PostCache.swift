@@ -2,10 +2,10 @@ import Synchronization
 
 /// A cache of the observers of each name, so that most posts do not take the center's lock.
 ///
-/// Names are distributed over shards. A shard is locked by one thread at a time, for the duration of a look-up; no
-/// thread blocks on it. A thread that finds a shard locked resolves the name in the center, which is slower and always
-/// current. A registration invalidates entries before it returns: it removes them itself, or marks a locked shard as
-/// outdated, and the thread that holds the lock empties the shard before it unlocks it.
+/// Names are distributed over shards. A shard is locked by one thread at a time, for the duration of a look-up. No
+/// thread blocks on it: a post that finds the shard locked resolves the name in the center, which is slower and always
+/// current. A registration invalidates entries before it returns. It removes them, or marks a locked shard as outdated;
+/// the thread that holds the lock then empties the shard before it unlocks it.
 ///
 /// Entries are inserted and removed under the center's lock, so that an inserted entry is current.
 ///
@@ -100,8 +100,8 @@ extension PostCache {
 
 /// A part of the cache with its lock.
 ///
-/// The state and the table are adjacent in memory, not fields of one value: changing a field is an access to the whole
-/// value, while other threads read the state.
+/// The state and the table are adjacent in memory, but not fields of one value, because changing a field would access
+/// the whole value while other threads read the state.
 private struct Shard {
     private static let unlocked: UInt32 = 0
     private static let locked: UInt32 = 1

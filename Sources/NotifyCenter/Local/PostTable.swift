@@ -55,8 +55,8 @@ struct PostTable: ~Copyable {
         if object != nil { countWithObject += 1 }
     }
 
-    /// Removes the entries that a registration of the name and the object invalidates; without an object, all of the
-    /// name.
+    /// Removes the entries that a registration of the name and the object invalidates. A registration without an object
+    /// invalidates the name with any object, so all entries are removed if any has an object.
     mutating func remove(_ name: NotificationName, object: ObjectKey?, into dropped: inout Dropped) {
         if object == nil && countWithObject > 0 { return removeAll(into: &dropped) }
         let index = index(of: name, object: object)

@@ -6,7 +6,7 @@ struct Receiver: Sendable {
     var call: @Sendable (LocalNotification) throws -> Void = { _ in }
     /// Called with the owner, if there is one.
     var callOwned: @Sendable (Owner, LocalNotification) throws -> Void = { _, _ in }
-    /// Set if it observes a type of message.
+    /// The typed closures, if the observer observes a type of message.
     var messages: (any MessageReceiving)?
     /// The buffer, if the observer does not run on the poster's thread.
     var queue: (any ObserverQueue)?
@@ -23,7 +23,7 @@ protocol ObserverQueue: AnyObject, Sendable {
     /// The number of notifications dropped because the buffer was full.
     var droppedCount: Int { get }
 
-    /// Whether the observer can be called with the notification.
+    /// Checks whether the observer can be called with the notification.
     func accepts(_ notification: LocalNotification) -> Bool
 
     /// Called when the observation is registered, under the center's lock.
@@ -72,7 +72,7 @@ extension Receiver {
 protocol MessageReceiving: AnyObject, Sendable {
     var type: ObjectIdentifier { get }
 
-    /// Whether the notification has a message of this type.
+    /// Checks whether the observer can be called with the notification.
     func accepts(_ notification: LocalNotification) -> Bool
 }
 
