@@ -12,7 +12,7 @@ public struct Buffering: Sendable, Hashable {
     public static let defaultLimit = 1_024
 
     let overflow: Overflow
-    /// The number of notifications that may wait; at least 1, which is a precondition.
+    /// The maximum number of waiting notifications. Must be at least 1.
     public let limit: Int
 
     private init(_ overflow: Overflow, limit: Int) {
@@ -32,7 +32,7 @@ public struct Buffering: Sendable, Hashable {
     }
 
     /// Makes ``LocalCenter/postWaiting(_:object:payload:retaining:)-(NotificationName,_,_,_)`` wait for room when the
-    /// buffer is full. Other posts do not wait: their notifications are dropped.
+    /// buffer is full. The notifications of other posts are then dropped.
     public static func wait(limit: Int = defaultLimit) -> Buffering {
         Buffering(.wait, limit: limit)
     }

@@ -61,7 +61,7 @@ extension LocalCenter {
 }
 
 extension NotificationSequence {
-    /// The first element; nil if the sequence ends or the timeout passes first.
+    /// Waits for the first element. Returns nil if the sequence ends or the timeout elapses first.
     nonisolated(nonsending) fileprivate func first(timeout: Duration?, clock: any Clock<Duration>) async -> Element? {
         var iterator = makeAsyncIterator()
         guard let timeout else { return await iterator.next() }

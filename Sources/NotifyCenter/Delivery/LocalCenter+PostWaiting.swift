@@ -6,7 +6,7 @@ extension LocalCenter {
     /// not wait until buffered observers have run.
     ///
     /// If the task is cancelled, the post returns soon. Notifications that are not buffered by then are dropped and
-    /// counted. The same applies where a wait could never end:
+    /// counted. A post also drops a notification instead of waiting if the wait might never end:
     ///
     /// - A post in the call of an observer, or in a task that this call creates, does not wait for room in the buffer
     ///   of this observer, or of one that itself waits for this one.

@@ -87,8 +87,8 @@ extension ObserverMailbox {
 // MARK: - Delivering
 
 extension ObserverMailbox {
-    /// Starts a task that delivers buffered notifications, and keeps the center alive until then. The task is detached:
-    /// it serves many posters, so it must not inherit the task-local values, priority or cancellation of one.
+    /// Starts a task that delivers the buffered notifications, and retains the center until it ends. The task is
+    /// detached: it serves many posters, so it must not inherit the task-local values, priority or cancellation of one.
     private func startTask() {
         // Never nil during a post.
         guard let center else { return }
@@ -139,8 +139,10 @@ extension ObserverMailbox {
         fileprivate let mailbox: ObserverMailbox
         fileprivate let center: LocalCenter
 
-        /// Returns whether the call may begin. Must be called in the observer's isolation, so that no call follows
-        /// after the observation was ended there.
+        /// Checks that the observation has not ended, and ends it if this is its only call. Must be called in the
+        /// observer's isolation, so that no call begins after the observation was ended there.
+        ///
+        /// - Returns: Whether the call may begin.
         func tryBegin() -> Bool {
             guard mailbox.isOnce else { return !mailbox.isEnded.load(ordering: .acquiring) }
             let isFirst = !mailbox.isEnded.exchange(true, ordering: .acquiringAndReleasing)
@@ -148,7 +150,7 @@ extension ObserverMailbox {
             return isFirst
         }
 
-        /// Ends the observation, because its owner or actor was released.
+        /// Ends the observation.
         func endObservation() {
             let slot = mailbox.slot.load(ordering: .acquiring)
             center.end(mailbox.registration.load(ordering: .relaxed), slot: slot)

@@ -6,7 +6,7 @@ final class SequenceMailbox<Element: Sendable>: PostWaiter {
         var mailbox: Mailbox<Element>
         /// Empty while there are elements.
         var readers: Deque<CheckedContinuation<Element?, Never>> = []
-        /// The hash value of the task that read last, unless it has stopped reading. A later task may have the same
+        /// The hash value of the task that read last; nil once it has stopped reading. A later task may have the same
         /// value.
         var reader: Int?
     }
@@ -107,7 +107,7 @@ extension SequenceMailbox {
         return taken.element
     }
 
-    /// The reader has stopped reading.
+    /// Called when the reader has stopped reading.
     func readerStopped() {
         state.withLock { $0.reader = nil }
     }

@@ -2,7 +2,7 @@
 final class SequenceReaders<Element: Sendable>: ObserverQueue {
     private struct State {
         var mailboxes: [SequenceMailbox<Element>]
-        /// The mailbox without a reader. The first reader takes it, or a later one after the last has stopped.
+        /// The mailbox without a reader, which the next reader takes.
         var unclaimed: SequenceMailbox<Element>?
         /// The number of elements dropped by removed mailboxes.
         var droppedByRemoved = 0
@@ -68,7 +68,7 @@ extension SequenceReaders {
         return mailbox
     }
 
-    /// The reader has stopped. If it was the only one, the next reader gets its unread elements.
+    /// Called when a reader has stopped. If it was the only one, the next reader gets its unread elements.
     func readerStopped(_ mailbox: SequenceMailbox<Element>) {
         let isKept = state.withLock { state in
             guard state.mailboxes.count == 1, state.mailboxes[0] === mailbox, !state.isClosed else { return false }

@@ -6,7 +6,7 @@ final class WaitGraph: Sendable {
 
     /// Adds an edge, unless it would create a cycle.
     ///
-    /// - Returns: Whether it was added.
+    /// - Returns: Whether the edge was added.
     func add(from: any PostWaiter, to: any PostWaiter) -> Bool {
         let (from, to) = (ObjectIdentifier(from), ObjectIdentifier(to))
         return edges.withLock { edges in

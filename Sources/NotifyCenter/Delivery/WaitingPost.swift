@@ -3,17 +3,17 @@ import Synchronization
 /// A post that waits for room in mailboxes.
 final class WaitingPost: Sendable {
     private struct State {
-        /// The number of mailboxes that it waits for.
+        /// The number of mailboxes that the post waits for.
         var outstanding = 0
         var queues: [any PostWaiter] = []
         var continuation: CheckedContinuation<Void, Never>?
     }
 
     private let state = Lock(State())
-    /// The observer whose call posts, if any. It takes nothing from its mailbox during the wait.
+    /// The observer whose call makes the post, if any. If it is serial, it takes nothing from its mailbox meanwhile.
     private let poster = ObserverMailbox.current
 
-    /// Makes the post wait for room in a queue, unless that could deadlock, because the observer of the queue waits for
+    /// Makes the post wait for room in a queue, unless this could deadlock because the observer of the queue waits for
     /// the posting observer. Called under the lock of the queue.
     ///
     /// - Returns: Whether the post waits.
@@ -26,7 +26,8 @@ final class WaitingPost: Sendable {
         return true
     }
 
-    /// Ends the wait for a queue: there was room, or the queue was closed. Called once for each ``mayWait(in:)``.
+    /// Ends the wait for a queue that has room, was closed, or has dropped the element. Called once for each
+    /// ``mayWait(in:)`` that returned true.
     func finished(in queue: any PostWaiter) {
         if let poster { WaitGraph.shared.remove(from: poster, to: queue) }
         let continuation = state.withLock { state -> CheckedContinuation<Void, Never>? in
