@@ -110,7 +110,7 @@ public struct RepeatedObservation: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The properties in which equal observations agree: source location, names and object.
+    /// The properties by which repeated observations are compared: source location, names and object.
     struct Place: Hashable {
         let file: UInt
         let line: UInt

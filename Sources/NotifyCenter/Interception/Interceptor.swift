@@ -1,4 +1,4 @@
-/// A closure that every post passes through before observers are called, however the post is made. While a center has
+/// A closure that every post passes through before observers are called, for all methods of posting. While a center has
 /// interceptors, each post takes a lock briefly to find them.
 ///
 /// To continue the post, an interceptor calls `next` with the notification it received or with a different one, such as
@@ -75,8 +75,8 @@ extension LocalCenter {
         return InterceptionToken(center: self, id: id)
     }
 
-    /// Adds an interceptor for the posts of one type of message, which may observe, change or stop them. Posts with
-    /// other payloads are not affected.
+    /// Adds an interceptor that may observe, change or stop the posts of one type of message. Posts with other payloads
+    /// are not affected.
     ///
     /// ```swift
     /// let token = center.intercept(OrderPaid.self) { paid, next in

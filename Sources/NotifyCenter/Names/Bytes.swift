@@ -6,7 +6,7 @@ extension String {
         return Array(utf8).withUnsafeBytes(body)
     }
 
-    /// Whether both strings have the same bytes. The `==` of strings would compare by canonical equivalence.
+    /// Compares the bytes of two strings. The `==` of strings would compare by canonical equivalence.
     @inline(__always)
     func hasSameBytes(as other: String) -> Bool {
         // Fast path: identical representations are equal strings, as when the same name is posted again.
@@ -18,7 +18,7 @@ extension String {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether both buffers have the same bytes.
+    /// Compares the bytes of two buffers.
     @inline(__always)
     func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }
@@ -26,7 +26,9 @@ extension UnsafeRawBufferPointer {
         return left.hasSameBytes(as: right, count: count)
     }
 
-    /// Whether these bytes precede the others in lexicographic order.
+    /// Compares bytes in lexicographic order.
+    ///
+    /// - Returns: Whether these bytes precede the others.
     @inline(__always)
     func precedes(_ other: UnsafeRawBufferPointer) -> Bool {
         let shorter = Swift.min(count, other.count)
@@ -43,8 +45,8 @@ extension UnsafeRawBufferPointer {
 }
 
 extension UnsafeRawPointer {
-    /// Whether the next `count` bytes of both pointers are the same. Compares whole words; a remainder is compared as
-    /// one more word that overlaps the previous one.
+    /// Compares the next `count` bytes of both pointers in whole words. A remainder is compared as one more word that
+    /// overlaps the previous one. Fewer than 8 bytes are compared one by one.
     @inline(__always)
     func hasSameBytes(as other: UnsafeRawPointer, count: Int) -> Bool {
         guard count >= 8 else {

@@ -85,13 +85,17 @@ extension NamePattern: ExpressibleByStringLiteral {
 // MARK: - Matching
 
 extension NamePattern {
-    /// Returns whether the pattern matches a name.
+    /// Matches the pattern against a name.
+    ///
+    /// - Returns: Whether the pattern matches the name.
     public func matches(_ name: NotificationName) -> Bool {
         name.withUTF8 { matches(utf8: $0) }
     }
 
-    /// Returns whether the pattern matches the name with these bytes. Does not allocate. The bytes need not be a valid
-    /// name: each part between dots counts as a token, even if it is empty.
+    /// Matches the pattern against the bytes of a name. Does not allocate. The bytes need not be a valid name: each
+    /// part between dots counts as a token, even if it is empty.
+    ///
+    /// - Returns: Whether the pattern matches the name.
     package func matches(utf8 name: UnsafeRawBufferPointer) -> Bool {
         withUTF8 { pattern in
             guard shape.hasWildcards else { return pattern.hasSameBytes(as: name) }

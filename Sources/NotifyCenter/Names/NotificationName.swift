@@ -4,10 +4,10 @@
 /// control character, or is exactly `*` or `>`, which are the wildcards of a ``NamePattern``. Names are case-sensitive.
 /// They are equal only if their bytes are: unlike strings, they are not normalized.
 public struct NotificationName: Sendable, CustomStringConvertible {
-    /// The most bytes that a name or a pattern can have.
+    /// The maximum length of a name or a pattern in bytes.
     public static let maximumBytes = 255
 
-    /// The most tokens that a name or a pattern can have.
+    /// The maximum number of tokens of a name or a pattern.
     public static let maximumTokens = 32
 
     /// The name as a string.

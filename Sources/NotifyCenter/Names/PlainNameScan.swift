@@ -1,5 +1,5 @@
-/// Recognizes valid names of printable ASCII without `*` and `>`, eight bytes at a time. Accepts nearly every name that
-/// is posted, in half the instructions that ``NameGrammar`` takes. A name that it does not accept may still be valid.
+/// Recognizes valid names of printable ASCII without `*` and `>`, eight bytes at a time. Accepts nearly every posted
+/// name with half the instructions of ``NameGrammar``. A name that the scan does not accept may still be valid.
 struct PlainNameScan {
     private var dotCount = 0
     /// 0x80 if the previous byte is a dot or there is none, otherwise 0.

@@ -3,11 +3,13 @@ extension LocalCenter {
     /// that match it, as part of its registration.
     ///
     /// A notification is retained, with its payload and its object, until newer ones with the same name and object
-    /// replace it, or until it is removed. A new observer does not receive a notification that is replaced or removed
-    /// before its turn, for example during the call for an earlier one; the post of the newer notification calls the
-    /// observer. No lock is held between this check and the call. So a notification that another thread replaces or
-    /// removes at that moment is still delivered: the observer may receive the newer one first or at the same time, and
-    /// a buffer may receive both in either order. ``retainedNotification(_:object:)`` always returns the newest.
+    /// replace it, or until it is removed.
+    ///
+    /// A new observer does not receive a notification that is replaced or removed before its turn, for example during
+    /// the call for an earlier one. It receives the newer notification from its post. No lock is held between the check
+    /// for a replacement and the call, so a notification that another thread replaces or removes at that moment is
+    /// still delivered. The observer may then receive the newer one first or concurrently, and a buffer may receive both
+    /// in either order. ``retainedNotification(_:object:)`` always returns the newest.
     ///
     /// An object that is a value is compared under the center's lock: see ``NotificationObject/init(value:)``.
     ///

@@ -9,9 +9,9 @@ struct RetainedNotifications {
     /// The retained notifications of one name and object, the oldest first. Never empty.
     typealias Series = [Entry]
 
-    /// The retained notifications by name and object. The key is the object of the newest notification, so that a
-    /// caller that receives removed notifications also holds a reference to their keys: releasing a value may call the
-    /// center, and must not happen under its lock.
+    /// The retained notifications by name and object. The key is the object of the newest notification, so a caller
+    /// that receives removed notifications also holds a reference to their key. Otherwise a value could be released
+    /// under the center's lock, and its deinitializer may call the center.
     private var series: [NotificationName: [NotificationObject?: Series]] = [:]
     private var lastSerial: UInt64 = 0
 
@@ -57,8 +57,8 @@ struct RetainedNotifications {
 // MARK: - For new observers
 
 extension RetainedNotifications {
-    /// Returns the notifications that match an observer, in the order of their posts: the latest ones, if there are
-    /// more than the limit.
+    /// Returns the notifications that match an observer, in the order of their posts. If there are more than the limit,
+    /// returns only the latest ones.
     func matching(_ names: ObservedNames, object: NotificationObject?, limit: Int) -> [Entry] {
         let found =
             switch names.kind {
@@ -69,7 +69,7 @@ extension RetainedNotifications {
         return found.sorted { $0.serial < $1.serial }.suffix(limit)
     }
 
-    /// Whether an entry is still retained.
+    /// Checks whether an entry is still retained.
     func contains(_ entry: Entry) -> Bool {
         let entries = series[entry.notification.name]?[entry.notification.object]
         return entries?.contains { $0.serial == entry.serial } ?? false

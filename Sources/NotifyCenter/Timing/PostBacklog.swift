@@ -1,12 +1,11 @@
 import DequeModule
 
-/// The pending notifications of a ``PostQueue``. Decides which are coalesced and which is posted next; the caller
-/// posts.
+/// The pending notifications of a ``PostQueue``. Coalesces notifications and selects the next one; the caller posts it.
 struct PostBacklog: Sendable {
     /// The criteria by which a notification is equal to a pending one.
     struct Equality: Sendable {
         var coalescing: PostQueue.Coalescing
-        /// If not nil, the notification is equal only to those added with an equal key.
+        /// If not nil, the notification is equal only to notifications that were added with an equal key.
         var key: NotificationObject?
 
         static let nothing = Equality(coalescing: .nothing)

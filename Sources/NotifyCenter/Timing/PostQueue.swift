@@ -71,13 +71,13 @@ public final class PostQueue: Sendable {
 
     /// The outcome of enqueueing a notification.
     public enum Outcome: Sendable, Hashable {
-        /// It was posted.
+        /// The notification was posted.
         case posted
 
-        /// It is pending.
+        /// The notification is pending.
         case queued
 
-        /// It was coalesced with a pending one.
+        /// The notification was coalesced with a pending one.
         case coalesced
 
         /// The notification is not posted, because the queue is full.
@@ -149,9 +149,9 @@ extension PostQueue {
     /// - Parameters:
     ///   - notification: The notification to post.
     ///   - style: When to post. The most urgent style of coalesced notifications applies.
-    ///   - coalescing: The properties to compare with pending notifications, whatever those were enqueued with. One of
-    ///     the equal notifications is posted, and the others are dropped.
-    ///   - keeping: Which of them is posted.
+    ///   - coalescing: The properties to compare with all pending notifications, regardless of the `coalescing` that
+    ///     these were enqueued with. One of the equal notifications is posted, and the others are dropped.
+    ///   - keeping: The one of the equal notifications that is posted.
     /// - Returns: The outcome.
     @discardableResult
     public func enqueue(
@@ -213,8 +213,8 @@ extension PostQueue {
         executor { self.runTurn() }
     }
 
-    /// Posts the notifications that were pending at the end of the turn. Each is removed only when it is posted, so
-    /// that observers can still drop later ones or coalesce with them.
+    /// Posts the notifications that were pending at the end of the turn. A notification stays pending until it is
+    /// posted, so observers of an earlier one can still drop it or coalesce with it.
     private func runTurn() {
         state.withLock { $0.backlog.beginTurn() }
         while let notification = state.withLock({ $0.backlog.next() }) { post(notification) }

@@ -3,7 +3,7 @@ final class RateLimit: Sendable {
     let rule: RateLimitState.Rule
     /// The time since this value was created.
     let now: @Sendable () -> Duration
-    /// Sleeps until a time, measured as `now` is.
+    /// Sleeps until a time, measured like `now`.
     let sleep: @Sendable (_ until: Duration) async throws -> Void
 
     init(_ rule: RateLimitState.Rule, clock: some Clock<Duration>) {

@@ -1,5 +1,5 @@
-/// Decides which notifications an observer is called with, and when. A pure state machine: it reads no clock, and times
-/// are arguments, measured from a fixed start.
+/// A pure state machine that selects the notifications an observer is called with, and the times of the calls. It reads
+/// no clock: times are arguments, measured from a fixed start.
 ///
 /// The caller has one timer. It starts the timer on ``Arrival/startTimer``, and the timer then calls
 /// ``timerIsDue(at:)`` repeatedly until that returns ``TimerStep/stop``.
@@ -20,17 +20,17 @@ struct RateLimitState: Sendable {
         }
     }
 
-    /// What to do with a notification that has arrived.
+    /// The action for a notification that has arrived.
     enum Arrival {
         /// Call the observer.
         case deliver
-        /// Nothing: it is pending, or dropped.
+        /// Do nothing. The notification is pending or was dropped.
         case nothing
-        /// Start the timer: it is pending.
+        /// Start the timer. The notification is pending.
         case startTimer
     }
 
-    /// What the timer must do before it calls ``timerIsDue(at:)`` again.
+    /// The action of the timer before it calls ``timerIsDue(at:)`` again.
     enum TimerStep {
         case sleep(until: Duration)
         case deliver(LocalNotification)
@@ -58,7 +58,9 @@ struct RateLimitState: Sendable {
 // MARK: - Events
 
 extension RateLimitState {
-    /// A notification has arrived. Also returns the pending one that it replaces, to be released outside the lock.
+    /// A notification has arrived.
+    ///
+    /// - Returns: The action, and the replaced pending notification, to be released outside the lock.
     mutating func arrived(
         _ notification: LocalNotification, at now: Duration
     ) -> (Arrival, dropped: LocalNotification?) {

@@ -19,7 +19,9 @@ final class RateLimiter: Sendable {
         close()
     }
 
-    /// Returns whether the observer must be called with the notification now. Otherwise it is pending, or dropped.
+    /// Applies the rate limit to a notification that has arrived.
+    ///
+    /// - Returns: Whether to call the observer with it now. Otherwise the notification is pending or was dropped.
     func admits(_ notification: LocalNotification, for observer: Observer, in center: LocalCenter) -> Bool {
         // Outside the lock: the clock may be custom code.
         let now = rateLimit.now()
@@ -49,7 +51,8 @@ final class RateLimiter: Sendable {
 // MARK: - Timer
 
 extension RateLimiter {
-    /// Detached: it serves many posters, so it must not inherit the task-local values, priority or cancellation of one.
+    /// Starts the timer task. It is detached: it serves many posters, so it must not inherit the task-local values,
+    /// priority or cancellation of one.
     private func startTimer(for observer: Observer, in center: LocalCenter) -> Task<Void, Never> {
         Task.detached { [weak self, weak observer, weak center, rateLimit] in
             while true {
