@@ -2,7 +2,7 @@ package import NIOCore
 
 /// Announces that the next `count` deliver frames of the connection are for this durable subscription only.
 ///
-/// Sent as kind `run`, their messages were never delivered before; as kind `redelivery`, they may have been.
+/// Kind `run` announces messages that were never delivered before, kind `redelivery` messages that may have been.
 package struct Run: Equatable, Sendable {
     package static let frameSize = FrameHeader.size + 8
 
