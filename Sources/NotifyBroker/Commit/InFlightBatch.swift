@@ -6,6 +6,7 @@ struct InFlightBatch {
     let log: PendingLog
     /// The durable subscriptions whose progress is in the batch.
     let progressOf: Set<DurableSlot>
+    /// The upper bound of reserved sequences that the batch writes, exclusive; nil if it writes none.
     let reserveBelow: UInt64?
     let started: Duration
 

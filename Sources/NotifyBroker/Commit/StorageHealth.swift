@@ -1,8 +1,9 @@
 import NotifyLog
 
-/// The health of storage. A failed or late commit or page marks it as failing, until a commit succeeds.
+/// The health of storage. It is considered failed once a commit or a page read fails or is late, until a commit
+/// succeeds.
 struct StorageHealth {
-    /// The time limit of a commit or a page. When it has passed, storage is considered failed.
+    /// The time limit of a commit or a page read. When it has passed, storage is considered failed.
     static let responseTimeout = Duration.seconds(10)
 
     /// The reason why storage is considered failed; nil while it works.

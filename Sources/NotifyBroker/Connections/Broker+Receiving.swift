@@ -102,8 +102,8 @@ extension Broker {
         guard !connections[slot].session.isClosing else { return bytes.count }
         pauseIfAnswersUnread(slot)
         let next = try decoder.next(in: bytes.slice(from: used))
-        // If the slice was empty, the connection is queued even without a complete frame, because reading also has a
-        // cost.
+        // A connection that got an empty slice is queued even without a complete frame, so that reading pauses until
+        // its turn: each read has a cost, too.
         endTurn(of: slot, hasMore: next != nil || connections[slot].listing != nil || scheduler.isSliceEmpty)
         return used
     }

@@ -5,14 +5,15 @@ import NotifyWire
 struct Cursor {
     /// Every matching message up to this sequence is acknowledged.
     private(set) var position: UInt64
-    /// Every matching message up to this sequence was delivered or acknowledged. While the reader is live, commits that
-    /// do not match do not advance it.
+    /// Every matching message up to this sequence was delivered or acknowledged. May be too low while the log reader is
+    /// live, because messages that do not match are then not recorded.
     private(set) var passedThrough: UInt64
     /// Every message up to this sequence may have been seen by a client.
     private(set) var seenThrough: UInt64
     /// The number of times the position was reset.
     let generation: UInt32
-    /// Messages delivered in this attachment, above the position.
+    /// Messages above the position that were delivered in this attachment, or skipped because they were acknowledged in
+    /// an earlier one.
     private(set) var inFlight = InFlightMessages()
     /// The sequences acknowledged in earlier attachments, above the position at which this attachment began.
     private var acknowledgedBefore: RangeSet<UInt64>
