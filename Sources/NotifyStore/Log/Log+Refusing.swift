@@ -1,9 +1,9 @@
 import NotifyLog
 import NotifyWire
 
-/// A batch that was committed to files that are no longer at their paths, and was therefore refused.
+/// A batch that was reported as failed because the files were found damaged right after its commit.
 ///
-/// The files may be moved back, and must not contain the refused batch then.
+/// It must be removed from the database, which may be moved back to its path.
 struct RefusedBatch {
     /// The highest sequence before the batch. Messages above it belong to the batch.
     var persistedThrough: UInt64

@@ -13,13 +13,13 @@ final class Log {
     var openSegment = OpenSegment()
     var matchCaches: [DurableID: FilterMatchCache] = [:]
 
-    /// Checks that the paths still lead to the open files.
+    /// The open files, as needed to detect that they were moved away, replaced or truncated.
     var files: LogFiles
     /// The damage found at the last check of the files.
     var damage: LogFiles.Damage?
     /// The refused batch that must still be removed from the database.
     var refusedBatch: RefusedBatch?
-    /// Whether the database is marked as in use, by which the next start detects a crash.
+    /// Whether the database is marked as in use. If it still is at the next start, the daemon did not stop cleanly.
     var isMarkedInUse = true
 
     /// The highest sequence committed.

@@ -9,7 +9,8 @@ struct OpenedLog {
 }
 
 extension Log {
-    /// Opens the log at `path`, or creates it. Does not mark it as in use. The caller must hold the lock.
+    /// Opens the log at `path`, or creates it. Does not mark it as in use. The caller must hold the
+    /// `FileLock` of the path.
     ///
     /// - Throws: A `StoreError` that says how to fix it. A file that is not a log of notifyd is left unchanged.
     static func open(at path: String, _ options: StoreOptions) throws(StoreError) -> OpenedLog {
