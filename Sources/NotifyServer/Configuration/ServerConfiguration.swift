@@ -4,14 +4,14 @@ package import NotifyStore
 import NotifySystem
 
 /// All settings of the daemon. The defaults of the broker and the store are in `BrokerConfiguration` and
-/// `StoreOptions`, all others are here.
+/// `StoreOptions`; all others are here.
 ///
-/// ``ConfigurationSetting/all`` has their keys and value ranges.
+/// ``ConfigurationSetting/all`` lists the keys and value ranges of the settings.
 package struct ServerConfiguration: Equatable, Sendable {
     /// The path of the socket. By default that of ``DefaultPaths``.
     package var socketPath: String
-    /// The permission bits of the socket; connecting needs write permission. By default 0666 for root and for the
-    /// system's path, 0600 otherwise.
+    /// The permission bits of the socket; connecting needs write permission. By default 0666 if the daemon runs as root
+    /// or the path is ``DefaultPaths/systemSocketPath``, 0600 otherwise.
     package var socketMode: mode_t
     /// The path of the database with the stored messages. By default that of ``DefaultPaths``.
     package var databasePath: String
