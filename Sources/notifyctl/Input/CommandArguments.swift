@@ -2,7 +2,8 @@ import Glibc
 
 /// The arguments of the command line as raw bytes. `CommandLine.arguments` replaces bytes that are not UTF-8.
 ///
-/// The parser reads a placeholder for each argument that is not UTF-8. Only the content of `post` may be one.
+/// The parser reads a placeholder for each argument that is not UTF-8. Only the content of `post` may be such
+/// an argument.
 struct CommandArguments: Sendable {
     /// The arguments of this process.
     static let process = CommandArguments(
