@@ -9,7 +9,7 @@ extension IntegrationTests {
     /// restarted.
     @Suite struct ClientKillTests {
         private static let rounds = 10
-        /// The number of receipts before each kill, so that each round has an effect.
+        /// The minimum number of receipts per round, so that the daemon is killed under load even on a slow machine.
         private static let leastPosts = 60
 
         @Test func `a durable reader receives every receipted post once and in order`() async throws {
@@ -94,7 +94,7 @@ extension IntegrationTests {
             return sequences
         }
 
-        /// Keeps the load running for a while. A kill must come at a random time, for which there is no event.
+        /// Waits while the load runs. The daemon must be killed at a random time, for which there is no event.
         private static func pause(_ duration: Duration) async throws {
             let isOver = Watched(false)
             DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(duration / .nanoseconds(1)))) {

@@ -37,7 +37,8 @@ import Testing
             var output = StandardOutput(descriptor: write)
             output.append("x")
             dup2(write, read)
-            // Waits until the read end has no copy. A program that another test is starting has one until its exec.
+            // Waits until no process has the read end open. A child process that another test starts has a copy of it
+            // until its exec.
             var entry = pollfd(fd: write, events: 0, revents: 0)
             try #require(poll(&entry, 1, 300_000) == 1)
             #expect(throws: StandardOutput.Failure.readerClosed) { try flush(&output) }
