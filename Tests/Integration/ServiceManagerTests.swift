@@ -31,8 +31,8 @@ extension IntegrationTests {
             }
             daemon.process.send(SIGSTOP)
             try daemon.process.waitUntilStopped()
-            // Unix datagrams are delivered immediately, so the socket has all those sent before the suspension. The last
-            // one may not be counted yet.
+            // Unix datagrams are delivered immediately, so the socket has all those sent before the suspension. The
+            // last one may not be counted yet.
             let fed = daemon.manager.messages.current.count
             daemon.process.send(SIGCONT)
             _ = try await daemon.manager.messages.wait("another watchdog notification") { $0.count > fed ? true : nil }
