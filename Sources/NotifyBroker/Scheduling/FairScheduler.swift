@@ -45,7 +45,7 @@ struct FairScheduler {
     private var queued: [UInt32: Deque<ConnectionID>] = [:]
     /// The work done for each user since the queue was last empty. A user that joins later starts at the virtual time.
     private var accounts: [UInt32: Int] = [:]
-    /// The virtual time: the account of the user served last, before that turn.
+    /// The virtual time: the account of the user served last, as it was when `next` took its connection.
     private var virtualTime = 0
     /// The total work done.
     private(set) var spent = 0
@@ -71,13 +71,13 @@ struct FairScheduler {
         sliceEnd = spent &+ units
     }
 
-    /// Whether the current slice has work left.
+    /// Whether the current slice is not used up yet.
     @inline(__always)
     var hasWorkLeft: Bool { spent < sliceEnd }
 
-    /// The work that may be done for a user on bytes that were just read. While several users compete, a user that is
-    /// ahead of the virtual time gets none, so that its connections are read from no faster than its turns come. A user
-    /// that is not ahead gets a slice, whatever was done for others in this turn.
+    /// The work that may be done for a user on bytes that were just read. While several users compete, a user that has
+    /// queued connections or is ahead of the virtual time gets none, so that its connections are read from no faster
+    /// than its turns come. Any other user gets a slice, whatever was done for others in this turn.
     @inline(__always)
     func readAllowance(of uid: UInt32) -> Int {
         users.isEmpty ? readEnd - spent : competingReadAllowance(of: uid)
@@ -88,8 +88,7 @@ struct FairScheduler {
         return accounts.count > 1 ? 0 : min(readEnd - spent, Self.reducedSlice)
     }
 
-    /// Whether the current slice began empty: the user is ahead of others that compete, or this turn's budget for reads
-    /// is used up.
+    /// Whether the current slice began empty: the connection is paused or queued, or its user has no read allowance.
     @inline(__always)
     var isSliceEmpty: Bool { sliceEnd <= sliceStart }
 
@@ -99,7 +98,7 @@ struct FairScheduler {
         if hasQueuedConnections { charge(spent - sliceStart, to: uid) }
     }
 
-    /// Charges work to a user. Of a share that it left unused, a user keeps one turn's budget at most.
+    /// Charges work to a user. A user that used less than its share may catch up by at most one turn's budget.
     mutating func charge(_ units: Int, to uid: UInt32) {
         accounts[uid] = max(accounts[uid] ?? virtualTime, virtualTime - Self.unitsPerTurn) + units
     }
