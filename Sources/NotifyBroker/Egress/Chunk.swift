@@ -1,7 +1,7 @@
 import NIOCore
 import NotifyWire
 
-/// Bytes in an outbox that the host has not taken yet.
+/// A part of the output in an outbox, which the host takes as a whole.
 struct Chunk {
     enum Content {
         /// Answers and durable runs, which must arrive.

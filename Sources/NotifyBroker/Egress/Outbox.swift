@@ -11,18 +11,18 @@ struct Outbox {
     private var spans: [OutboxSpan] = []
     private(set) var own = ByteBuffer()
     private(set) var chunks: Deque<Chunk> = []
-    /// Chunks at the end that `settle` has not charged yet.
+    /// The number of chunks at the end that `settle` has not charged yet.
     private var unsettledCount: UInt32 = 0
     /// Bytes of stored messages added since the last `settle`.
     private var runs: UInt32 = 0
-    /// Charged for chunks outside of shared blocks.
+    /// The bytes charged for settled chunks outside of shared blocks.
     private var ownWaitingBytes: UInt32 = 0
     /// Whether it is on the list of outboxes to flush.
     var isTouched = false
 
-    /// Charged for the droppable chunks that `settle` found.
+    /// The bytes charged for settled droppable chunks.
     private(set) var droppableBytes = 0
-    /// Charged for the other chunks that `settle` found.
+    /// The bytes charged for the other settled chunks.
     private(set) var reliableBytes = 0
     private let taken = TakenChunks()
 
@@ -140,10 +140,11 @@ struct Outbox {
         return frame
     }
 
-    /// Charges the chunks that the host left: by whole block or, if they use less than half of it, copied out of it.
+    /// Charges the chunks that the host has not taken. A chunk that uses less than half of its charge is copied
+    /// first, which reduces the charge.
     ///
     /// - Parameters:
-    ///   - isBlocked: Whether some of the taken bytes wait for the socket, which may keep all of them alive.
+    ///   - isBlocked: Whether some of the taken bytes wait for the socket. All of them are then counted as waiting.
     ///   - blocks: The shared blocks of the connection's user.
     mutating func settle(isBlocked: Bool, in blocks: RetainedBlocks) {
         taken.settle(isBlocked: isBlocked, in: blocks)

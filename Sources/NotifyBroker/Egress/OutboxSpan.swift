@@ -2,7 +2,7 @@
 ///
 /// It holds no reference: sources are still growing, and appending to a buffer of which a slice is held would copy it.
 struct OutboxSpan {
-    /// The connection's own buffer: answers, run headers, gaps.
+    /// The source of the connection's own buffer, which holds answers and run headers.
     static let own = UInt32.max
     /// The range of an encoded message in a source.
     struct SourceRange {

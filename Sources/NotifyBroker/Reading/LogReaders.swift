@@ -15,7 +15,7 @@ struct LogReaders {
         case end
     }
 
-    /// Ring entries examined per tick: by all readers together, and the range for each.
+    /// Ring entries examined per tick: the budget that all readers share, and the range of each reader's share.
     private static let ringEntriesPerTick = 65_536
     private static let ringEntriesPerReader = 16...4096
 
