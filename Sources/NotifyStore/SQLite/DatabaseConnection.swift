@@ -2,7 +2,8 @@ import CSQLite
 
 /// A connection to the database through SQLite's C interface. Must be used by one thread at a time.
 final class DatabaseConnection {
-    /// Nil once the connection is closed; SQLite then rejects every call.
+    /// Nil once the connection is closed. The connection must then not be used: SQLite rejects some calls without a
+    /// handle, but crashes in others.
     private(set) var handle: OpaquePointer?
 
     /// Opens the database file at `path`, which must exist. Does not read it yet.
