@@ -1,6 +1,6 @@
 // Measures the cost of a post in the core of a center for growing numbers of names.
 //
-//   names                        Prints a table of times, beside the same look-ups in a dictionary.
+//   names [NAMES ...]            Prints a table of times, beside the same look-ups in a dictionary.
 //   names CASE NAMES POSTS       Posts without measuring, for tools that count instructions.
 import Foundation
 
