@@ -31,11 +31,12 @@ extension IntegrationTests {
             }
             daemon.process.send(SIGSTOP)
             try daemon.process.waitUntilStopped()
-            // Unix datagrams are delivered immediately, so the socket has all those sent before the suspension. The
-            // last one may not be counted yet.
-            let fed = daemon.manager.messages.current.count
+            try await daemon.manager.waitForSentMessages()
+            let countBefore = daemon.manager.messages.current.count
             daemon.process.send(SIGCONT)
-            _ = try await daemon.manager.messages.wait("another watchdog notification") { $0.count > fed ? true : nil }
+            _ = try await daemon.manager.messages.wait("another watchdog notification") {
+                $0.count > countBefore ? true : nil
+            }
         }
 
         @Test func `no watchdog notifications are sent without a watchdog`() async throws {
@@ -62,7 +63,7 @@ extension IntegrationTests {
             #expect(FileAttributes(path)?.kind == S_IFSOCK)
         }
 
-        @Test func `a missing passed socket is refused`() async throws {
+        @Test func `a closed descriptor in place of the passed socket is refused`() async throws {
             let launcher = ["sh", "-c", "LISTEN_FDS=1 LISTEN_PID=$$ exec \"$@\" 3<&-", "sh"]
             let run = try NotifydRun(
                 ["--database", folder.file("n.db")], launcher: launcher, managerPath: folder.file("manager"))

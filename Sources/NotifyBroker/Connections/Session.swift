@@ -54,7 +54,8 @@ struct Session: Equatable {
     mutating func requestReceived(_ request: UInt64) throws(WireError) {
         guard request > lastRequest else {
             throw WireError(
-                .invalidArgument, "request \(request) does not follow \(lastRequest): requests rise on a connection")
+                .invalidArgument,
+                "request \(request) is not higher than \(lastRequest): request numbers must increase on a connection")
         }
         lastRequest = request
     }

@@ -14,15 +14,8 @@ final class ServiceManager: Sendable {
         unlink(path)
         descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw Errno.last }
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        let bound = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        guard bound == 0 else { throw Errno.last }
+        let descriptor = descriptor
+        guard withAddress({ bind(descriptor, $0, $1) }) == 0 else { throw Errno.last }
         // A daemon of another user must be able to write to it.
         chmod(path, 0o666)
         Thread.detachNewThread { [descriptor, messages] in
@@ -34,6 +27,25 @@ final class ServiceManager: Sendable {
                 messages.update { $0 += text.split(separator: "\n").map(String.init) }
             }
             close(descriptor)
+        }
+    }
+
+    /// Waits until every message that was sent before the call is in ``messages``.
+    func waitForSentMessages() async throws {
+        let marker = "X_MARKER=\(messages.current.count)"
+        let sent = withAddress { sendto(descriptor, marker, marker.utf8.count, 0, $0, $1) }
+        guard sent == marker.utf8.count else { throw Errno.last }
+        _ = try await messages.wait(marker) { $0.contains(marker) ? true : nil }
+    }
+
+    private func withAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        return withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
         }
     }
 
