@@ -11,6 +11,8 @@ struct IdentityTable {
     private struct Entry {
         var identity: Identity
         var references: Int
+        /// A bit for each tag of names under which the identity may post, set once that was decided.
+        var permitted: [UInt64] = []
     }
 
     private var entries = SlotTable<PlainSlotID, Entry>()
@@ -44,4 +46,27 @@ struct IdentityTable {
     subscript(id: IdentityID) -> Identity {
         @inline(__always) _read { yield entries[id.index].identity }
     }
+
+    // MARK: Decisions about posts
+
+    @inline(__always)
+    func isPermitted(_ tag: UInt16, _ id: IdentityID) -> Bool {
+        let (word, bit) = Self.place(of: tag)
+        let words = entries[id.index].permitted
+        return word < words.count && words[word] & bit != 0
+    }
+
+    mutating func setPermitted(_ tag: UInt16, _ id: IdentityID) {
+        let (word, bit) = Self.place(of: tag)
+        let missing = word + 1 - entries[id.index].permitted.count
+        if missing > 0 { entries[id.index].permitted += repeatElement(0, count: missing) }
+        entries[id.index].permitted[word] |= bit
+    }
+
+    /// Forgets all decisions.
+    mutating func forgetPermitted() {
+        for index in indices.values { entries[index].permitted = [] }
+    }
+
+    private static func place(of tag: UInt16) -> (word: Int, bit: UInt64) { (Int(tag >> 6), 1 << UInt64(tag & 63)) }
 }

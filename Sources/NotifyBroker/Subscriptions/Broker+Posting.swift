@@ -37,9 +37,9 @@ extension Broker {
     /// valid.
     private mutating func resolve(_ parts: MessageParts, for slot: ConnectionSlot) throws(WireError) -> Resolution {
         let key = PostKey(parts)
-        if let resolution = subscriptions.cached(key) {
-            try access.checkPost(parts.name, connections[slot].identity)
-            return resolution
+        if let cached = subscriptions.cached(key) {
+            if !access.policy.isOpen(parts.name) { try checkPost(parts.name, cached, from: slot) }
+            return cached.resolution
         }
         do {
             try NotificationName.validate(utf8: parts.name)
@@ -49,8 +49,16 @@ extension Broker {
         guard String(validating: parts.object, as: UTF8.self) != nil else {
             throw WireError(.invalidObject, "the object is not valid UTF-8")
         }
-        try access.checkPost(parts.name, connections[slot].identity)
+        _ = try access.checkPost(parts.name, connections[slot].identity)
         return resolve(key)
+    }
+
+    private mutating func checkPost(
+        _ name: UnsafeRawBufferPointer, _ cached: CachedResolution, from slot: ConnectionSlot
+    ) throws(WireError) {
+        let identity = connections[slot].identity
+        guard !access.mayPost(tagged: subscriptions.tag(of: cached), identity) else { return }
+        subscriptions.setTag(try access.checkPost(name, identity), of: cached)
     }
 
     /// Resolves a valid name and object to the subscribers that may receive it.
@@ -65,10 +73,11 @@ extension Broker {
         _ key: PostKey, _ subscriptions: inout Subscriptions, _ access: AccessControl, _ connections: Connections,
         _ durables: DurableSubscriptions
     ) -> Resolution {
-        subscriptions.resolve(key) { registration in
+        let rules = access.policy.nameRules(.subscribe, key.name)
+        return subscriptions.resolve(key) { registration in
             switch Subscriber(registration) {
-            case .connection(let slot): access.mayReceive(key.name, connections[slot].identity)
-            case .durable(let slot): access.mayReceive(key.name, durables[slot].owner)
+            case .connection(let slot): access.permits(rules, connections[slot].identity)
+            case .durable(let slot): access.permits(rules, durables[slot].owner)
             }
         }
     }

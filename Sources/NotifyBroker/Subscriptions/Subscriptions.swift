@@ -172,9 +172,13 @@ struct Subscriptions: ~Copyable {
     /// The cached resolution of a name and object; nil if there is none. One that is cached implies that both are
     /// valid.
     @inline(__always)
-    mutating func cached(_ key: PostKey) -> Resolution? {
+    mutating func cached(_ key: PostKey) -> CachedResolution? {
         center.cachedResolution(of: key)
     }
+
+    /// The tag of the name of a resolution that was just found, by which ``AccessControl`` decides about posts.
+    func tag(of cached: CachedResolution) -> UInt16 { center.tag(of: cached) }
+    mutating func setTag(_ tag: UInt16, of cached: CachedResolution) { center.setTag(tag, of: cached) }
 
     /// Resolves a valid name and object. Unless the resolution is cached, `isPermitted` is called for each registration
     /// that matches.

@@ -334,14 +334,25 @@ extension CenterCore {
     package mutating func cachedResolution(
         name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer?
     ) -> Resolution? {
-        cache.find(key(name, object))
+        cache.find(key(name, object))?.resolution
     }
 
     /// The cached resolution of a post, or nil. On a hit, the name and object need no validation, because they were
     /// resolved before.
-    package mutating func cachedResolution(of key: PostKey) -> Resolution? {
+    package mutating func cachedResolution(of key: PostKey) -> CachedResolution? {
         cache.find(key)
     }
+
+    /// A number that the owner keeps with a cached resolution, such as a decision about its name. It is 0 at first, and
+    /// is lost when the resolution leaves the cache.
+    ///
+    /// - Parameter cached: The last result of ``cachedResolution(of:)``.
+    package func tag(of cached: CachedResolution) -> UInt16 { cache[tagOf: cached] }
+
+    /// Sets the tag of a cached resolution.
+    ///
+    /// - Parameter cached: The last result of ``cachedResolution(of:)``.
+    package mutating func setTag(_ tag: UInt16, of cached: CachedResolution) { cache[tagOf: cached] = tag }
 
     /// The generation of new resolutions: the number of calls to ``dropResolutions()``.
     package var resolutionGeneration: UInt64 { cache.generation }
@@ -396,7 +407,7 @@ extension CenterCore {
     private mutating func resolve(
         _ key: PostKey, isFiltered: Bool, _ isPermitted: (Registration) -> Bool
     ) -> Resolution {
-        if let known = cache.find(key) { return known }
+        if let known = cache.find(key) { return known.resolution }
         gather(name: key.name, nameHash: key.nameHash, object: key.object)
         Resolution.order(&gathered)
         if isFiltered { gathered.keepAll(where: isPermitted) }

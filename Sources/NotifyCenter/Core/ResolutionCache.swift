@@ -1,3 +1,9 @@
+/// A resolution found in the cache.
+package struct CachedResolution {
+    package let resolution: Resolution
+    fileprivate let entry: Int32
+}
+
 /// A cache of resolutions by name and object, with a memory limit.
 ///
 /// A hit takes one hash, one probe and one comparison of bytes. While there is room, every miss is cached. A full cache
@@ -46,7 +52,7 @@ struct ResolutionCache: ~Copyable, Sendable {
 
 extension ResolutionCache {
     @inline(__always)
-    mutating func find(_ key: PostKey) -> Resolution? {
+    mutating func find(_ key: PostKey) -> CachedResolution? {
         guard let number = index.find(UInt32(truncatingIfNeeded: key.hash), where: { isKey($0, key) }) else {
             return nil
         }
@@ -58,7 +64,14 @@ extension ResolutionCache {
         }
         // Written only when it changes, so that a hot entry's cache line stays clean.
         if !entry.pointee.wasUsed { entry.pointee.wasUsed = true }
-        return resolution(entry.pointee.set)
+        return CachedResolution(resolution: resolution(entry.pointee.set), entry: number)
+    }
+
+    /// The owner's tag of an entry.
+    @inline(__always)
+    subscript(tagOf cached: CachedResolution) -> UInt16 {
+        get { entries.pointer(cached.entry).pointee.tag }
+        nonmutating set { entries.pointer(cached.entry).pointee.tag = newValue }
     }
 
     @inline(__always)

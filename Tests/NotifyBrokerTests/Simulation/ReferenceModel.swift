@@ -71,11 +71,12 @@ struct ReferenceModel {
 struct Selection {
     var filter: SubscriptionFilter
     var uid: UInt32
+    private static let policy = AccessPolicy()
 
     func selects(_ name: [UInt8], _ object: [UInt8]) -> Bool {
         if let wanted = filter.object, Array(wanted.utf8) != object { return false }
         let identity = Identity(uid: uid, gid: uid)
-        return name.withUnsafeBytes { filter.matches(name: $0) && AccessPolicy().mayReceive($0, identity) }
+        return name.withUnsafeBytes { filter.matches(name: $0) && Self.policy.mayReceive($0, identity) }
     }
 }
 

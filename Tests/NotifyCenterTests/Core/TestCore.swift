@@ -59,7 +59,7 @@ final class TestCore {
     func resolveKey(_ name: String, _ object: String? = nil, where isPermitted: (Registration) -> Bool) -> Resolution {
         func resolve(_ name: UnsafeRawBufferPointer, _ object: UnsafeRawBufferPointer?) -> Resolution {
             let key = PostKey(name: name, object: object)
-            return core.cachedResolution(of: key) ?? core.resolve(key, where: isPermitted)
+            return core.cachedResolution(of: key)?.resolution ?? core.resolve(key, where: isPermitted)
         }
         return name.withUTF8Bytes { name in
             guard let object else { return resolve(name, nil) }

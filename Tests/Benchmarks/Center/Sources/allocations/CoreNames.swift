@@ -21,7 +21,7 @@ final class CoreNames {
     func post() {
         let isReached = names[next].withUnsafeBytes { name in
             let key = PostKey(name: name, object: nil)
-            if let known = core.cachedResolution(of: key) { return !known.isEmpty }
+            if let known = core.cachedResolution(of: key) { return !known.resolution.isEmpty }
             guard (try? NotificationName.validate(utf8: name)) != nil else { return false }
             return !core.resolve(key, where: { $0.slot < 3 }).isEmpty
         }

@@ -63,7 +63,7 @@ private final class CoreBox {
     @inline(__always)
     func post(_ name: UnsafeRawBufferPointer) {
         let key = PostKey(name: name, object: nil)
-        if let known = core.cachedResolution(of: key) {
+        if let known = core.cachedResolution(of: key)?.resolution {
             reached &+= known.count
             return
         }

@@ -1,0 +1,95 @@
+package import NotifyCenter
+
+/// A rule of an ``AccessPolicy``, as plain data: it allows or denies rights to names, for some or all users.
+package struct AccessRule: Sendable, Equatable {
+    package enum Effect: Sendable, Equatable {
+        case allow
+        case deny
+    }
+
+    /// Where a rule comes from, for messages.
+    package enum Source: Sendable, Equatable {
+        case defaults
+        /// A line of a configuration file.
+        case file(String, line: Int)
+    }
+
+    /// The token of a pattern that stands for the uid of the peer, in decimal.
+    package static let ownUIDToken = "$uid"
+
+    package var effect: Effect
+    package var rights: Set<AccessRight>
+    /// Patterns of names. The token ``ownUIDToken`` matches the uid of the peer.
+    package var names: [NamePattern]
+    /// The rule applies to peers with one of these uids or groups; to all peers if both are empty.
+    package var uids: Set<UInt32>
+    /// Compared with the primary and the supplementary groups of a peer.
+    package var gids: Set<UInt32>
+    package var source: Source
+
+    package init(
+        _ effect: Effect, _ rights: Set<AccessRight>, names: [NamePattern], uids: Set<UInt32> = [],
+        gids: Set<UInt32> = [], source: Source = .defaults
+    ) {
+        self.effect = effect
+        self.rights = rights
+        self.names = names
+        self.uids = uids
+        self.gids = gids
+        self.source = source
+    }
+
+    var appliesToAll: Bool { uids.isEmpty && gids.isEmpty }
+
+    package static func == (left: AccessRule, right: AccessRule) -> Bool {
+        left.effect == right.effect && left.rights == right.rights
+            && left.names.map(\.string) == right.names.map(\.string) && left.uids == right.uids
+            && left.gids == right.gids && left.source == right.source
+    }
+}
+
+/// What a rule allows or denies.
+package enum AccessRight: String, Sendable, CaseIterable {
+    /// Posting under a name.
+    case post
+    /// Receiving what is posted under a name.
+    case subscribe
+    /// Seeing and changing what belongs to other users.
+    case manage
+}
+
+extension AccessRule {
+    /// The rules that apply before all configured ones.
+    ///
+    /// - Parameter daemonUID: The uid of the daemon, which has the rights of an operator.
+    static func defaults(daemonUID: UInt32) -> [AccessRule] {
+        let operators: Set<UInt32> = [0, daemonUID]
+        return [
+            AccessRule(.allow, [.post, .subscribe], names: [">"]),
+            AccessRule(.deny, [.post, .subscribe], names: ["user.>"]),
+            AccessRule(.allow, [.post, .subscribe], names: ["user.$uid", "user.$uid.>"]),
+            AccessRule(.allow, [.post, .subscribe], names: ["user.>"], uids: [0]),
+            AccessRule(.allow, [.subscribe], names: ["notifyd", "notifyd.>"], uids: operators),
+            AccessRule(.allow, [.manage], names: [">"], uids: operators),
+        ]
+    }
+}
+
+extension AccessRule: CustomStringConvertible {
+    /// The rule in the terms of the configuration file, with its place.
+    package var description: String {
+        let rights = AccessRight.allCases.filter(self.rights.contains).map(\.rawValue).joined(separator: ", ")
+        var text = "\(effect): [\(rights)] names: [\(names.map(\.string).joined(separator: ", "))]"
+        if !uids.isEmpty { text += " uids: [\(uids.sorted().map(String.init).joined(separator: ", "))]" }
+        if !gids.isEmpty { text += " gids: [\(gids.sorted().map(String.init).joined(separator: ", "))]" }
+        return "\(text) (\(place))"
+    }
+
+    /// The place of the rule: `/etc/notifyd/notifyd.yaml:12`.
+    package var place: String {
+        switch source {
+        case .defaults: "default rule"
+        case .file(let path, let line): "\(path):\(line)"
+        }
+    }
+}
