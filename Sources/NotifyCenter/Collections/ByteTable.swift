@@ -1,5 +1,5 @@
 /// A hash table from byte strings, each within a scope, to numbers. A look-up does not need a `String`. Keys are stored
-/// contiguously; in addition to its key, an entry takes 24 bytes, and 11 to 21 bytes in the index.
+/// contiguously; in addition to its key, an entry takes 24 bytes, and 12 to 24 bytes in the index.
 ///
 /// A scope is a number for the container of the bytes, such as a node of a trie. Callers pass the hash of the bytes
 /// without the scope, so that it is computed only once to search several scopes. Entries are numbered from 0; the

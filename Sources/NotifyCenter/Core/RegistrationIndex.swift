@@ -97,8 +97,8 @@ struct RegistrationIndex: ~Copyable, Sendable {
 // MARK: - Registrations
 
 extension RegistrationIndex {
-    /// The number of lower bits of an identifier, which are the number of the record. The upper bits increase with each
-    /// registration. Checking whether a registration has ended takes one load and one comparison.
+    /// An identifier has the index of its record in this many lower bits, and a serial number in the upper bits. So
+    /// checking whether a registration has ended takes one load and one comparison.
     private static let indexBits: UInt64 = 24
 
     /// - Parameter serial: Increases with each registration of all scopes.
@@ -334,15 +334,15 @@ extension RegistrationIndex {
 // MARK: - Overlap
 
 extension RegistrationIndex {
-    /// An upper bound of the work of matching one name with the patterns, in visited registrations. It may be too high
+    /// An upper bound of the work of matching one name with the patterns, in visits of registrations. May be too high
     /// after removals.
     var overlap: Int { trie.overlap }
 
-    /// The maximum number of nodes per removed link for which the overlap is recomputed, to amortize visiting every
-    /// node.
+    /// The overlap is recomputed only if the trie has at most this many nodes for each link removed since the last
+    /// time. This amortizes the visit of every node.
     private static let nodesPerRemoval = 64
-    /// The maximum number of nodes for which the overlap is recomputed. Takes about 30 ms, during which the caller is
-    /// blocked.
+    /// The overlap of a trie with more nodes is not recomputed. For this many nodes, it takes about 30 ms, during which
+    /// the caller is blocked.
     private static let maximumTightenedNodes = 1 << 19
 
     /// Recomputes ``overlap``, unless the trie has more nodes than `maximumTightenedNodes`, or more than
@@ -387,7 +387,7 @@ extension RegistrationIndex {
 extension RegistrationIndex {
     /// Adds the registrations that match a name and object, in no particular order, once for each matching pattern.
     ///
-    /// - Returns: The work done, in visited registrations.
+    /// - Returns: The work done, in visits of registrations.
     mutating func gather(
         name: UnsafeRawBufferPointer, nameHash: UInt64, object: UnsafeRawBufferPointer?,
         into registrations: inout ReusableBuffer<Registration>

@@ -11,8 +11,8 @@ package struct CachedResolution {
 /// than fit causes few evictions. Eviction follows the clock algorithm.
 ///
 /// A change of a registration for an exact name removes the affected entry. A change for a pattern is recorded in a
-/// log, and entries are checked against the log when they are next used. The same applies to entries with an object
-/// after a change for an exact name without object filter.
+/// log, and entries are checked against the log when they are next used. A change for an exact name without object
+/// filter is also recorded in a log, because it affects the entries of the name with any object.
 struct ResolutionCache: ~Copyable, Sendable {
     /// The number that stands for the empty resolution, which is not in `sets`.
     private static let emptySet: Int32 = 0
@@ -183,8 +183,8 @@ extension ResolutionCache {
 // MARK: - Invalidation
 
 extension ResolutionCache {
-    /// Invalidates the entries that a change of a registration for an exact name affects: those with the object of the
-    /// key, or those with any object or none if the key has no object.
+    /// Invalidates the entries that are affected by a change of a registration for an exact name. If the key has an
+    /// object, this is only the entry of the key; otherwise, all entries of the name.
     mutating func invalidate(_ key: PostKey) {
         if count == 0 { return }
         if let number = index.find(UInt32(truncatingIfNeeded: key.hash), where: { isKey($0, key) }) { remove(number) }
@@ -195,8 +195,8 @@ extension ResolutionCache {
         }
     }
 
-    /// Invalidates the entries that a change of a registration for a pattern affects: those with this object, or those
-    /// with any object or none if it is nil.
+    /// Invalidates the entries that are affected by a change of a registration for a pattern: those whose name matches
+    /// and, if `object` is not nil, whose object is equal.
     mutating func invalidate(_ pattern: NamePattern, object: UnsafeRawBufferPointer?) {
         if count > 0 && !patternChanges.append(.pattern(pattern), object: object) { removeAll() }
     }

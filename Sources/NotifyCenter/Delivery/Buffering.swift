@@ -31,8 +31,8 @@ public struct Buffering: Sendable, Hashable {
         Buffering(.dropNewest, limit: limit)
     }
 
-    /// Makes ``LocalCenter/postWaiting(_:object:payload:retaining:)-(NotificationName,_,_,_)`` wait for room when the
-    /// buffer is full. The notifications of other posts are then dropped.
+    /// Makes ``LocalCenter/postWaiting(_:object:payload:retaining:)-(NotificationName,_,_,_)`` wait for room if the
+    /// buffer is full. Other post methods do not wait: their new notification is dropped.
     public static func wait(limit: Int = defaultLimit) -> Buffering {
         Buffering(.wait, limit: limit)
     }

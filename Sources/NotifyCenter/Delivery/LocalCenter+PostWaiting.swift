@@ -8,8 +8,8 @@ extension LocalCenter {
     /// If the task is cancelled, the post returns soon. Notifications that are not buffered by then are dropped and
     /// counted. A post also drops a notification instead of waiting if the wait might never end:
     ///
-    /// - A post in the call of an observer, or in a task that this call creates, does not wait for room in the buffer
-    ///   of this observer, or of one that itself waits for this one.
+    /// - A post that an observer makes during its call, or in a task created by the call, does not wait for room in the
+    ///   observer's own buffer. Nor does it wait for another observer that itself waits for room in this buffer.
     /// - A post by the reader of a sequence between two reads does not wait for room in this sequence.
     ///
     /// Readers that post to each other's full sequences wait for each other until one of them is cancelled.

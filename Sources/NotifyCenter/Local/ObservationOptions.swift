@@ -31,9 +31,9 @@ public struct ObservationOptions: Sendable {
     /// Replaces the earlier observation with the same key and the same owner, or with the same key and no owner if this
     /// observation has none.
     ///
-    /// The replacement is atomic: no post reaches both observations or neither. A post in progress still calls the
-    /// earlier observer, even if that observation is cancelled meanwhile, unless it is buffered or rate-limited.
-    /// Notifications that are pending for the earlier observer are dropped.
+    /// The replacement is atomic: a post that matches both observations reaches exactly one of them. A post in progress
+    /// still calls the earlier observer, even if that observation is cancelled meanwhile, unless the earlier
+    /// observation is buffered or rate-limited. Notifications that are pending for the earlier observer are dropped.
     ///
     /// Observations without owner share their keys across the center, so use a key that is unique in the program, such
     /// as `"com.example.feed.progress"`.
