@@ -30,8 +30,8 @@ struct BlockWriter {
                 finishedBuffers.append(finished)
             } else {
                 swap(&finishedBuffers[nextReused], &buffer)
-                // Copies nothing: while slices of the buffer are held, this allocates a new one. Its capacity is what
-                // the last block needed, as unused capacity of held buffers would waste memory.
+                // Copies nothing: if slices of the buffer are still held, this allocates a new buffer. It gets only the
+                // capacity that the last block needed, because unused capacity of a held buffer would waste memory.
                 buffer.clear(minimumCapacity: finished.writerIndex)
                 finishedBuffers[nextReused] = finished
                 nextReused = (nextReused + 1) % Self.maximumFinished

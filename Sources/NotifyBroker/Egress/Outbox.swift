@@ -37,7 +37,7 @@ struct Outbox {
         set { unsettledCount = UInt32(newValue) }
     }
 
-    /// Notes stored messages of `bytes` that are about to be appended.
+    /// Counts the bytes of stored messages that are about to be appended.
     mutating func noteRun(bytes: UInt32) {
         runs = runs.addingReportingOverflow(bytes).overflow ? .max : runs + bytes
     }

@@ -19,8 +19,9 @@ extension Broker {
         }
     }
 
-    /// Gives the consumer a matching message with a higher sequence than all before. Returns its destination; nil if
-    /// the consumer skips it.
+    /// Gives the consumer a matching message. Must be called in ascending order of sequences.
+    ///
+    /// - Returns: The destination of the message; nil if the consumer skips it.
     mutating func take(_ sequence: UInt64, for reader: ReaderID) -> OpenRun.Destination? {
         switch readers[reader].consumer {
         case .durable(let slot):

@@ -6,7 +6,8 @@ import NotifyWire
 extension Broker {
     // MARK: At the tail
 
-    /// Delivers the messages of a block that was just committed to the live readers that matched when they were posted.
+    /// Delivers a newly committed block to the live readers. A message goes to the readers that matched it when it was
+    /// posted, or, if rights have changed since then, to those that match it now.
     mutating func deliverToLiveReaders(_ part: PendingLog.Part) {
         let live = readers.liveReaders
         guard !live.isEmpty else { return }
@@ -45,8 +46,8 @@ extension Broker {
         take(entry, for: reader, source)
     }
 
-    /// Adds a matching message, with a higher sequence than all before, to the reader's run, unless its consumer skips
-    /// it.
+    /// Adds a matching message to the reader's run, unless the reader's consumer skips it. Must be called in ascending
+    /// order of sequences.
     private mutating func take(_ entry: LogBlock.Entry, for reader: ReaderID, _ source: UInt32) {
         readers[reader].passed(through: entry.sequence)
         guard let destination = take(entry.sequence, for: reader) else { return }

@@ -151,7 +151,7 @@ struct LogReaders {
         retrying.insert(id)
     }
 
-    /// Marks the readers ready whose page could not be read: storage works again.
+    /// Marks the readers whose page could not be read as ready. Must be called when storage works again.
     mutating func retryPages() {
         ready.formUnion(retrying)
         retrying = []

@@ -32,12 +32,13 @@ struct FairScheduler {
         static let nanoseconds = 20
     }
 
-    /// The budget of a turn for frames as they are read, and again for queued connections: about 1.3 ms each.
+    /// The budget of a turn of the event loop, about 1.3 ms. It applies separately to frames that are processed as they
+    /// are read, and to queued connections.
     static let unitsPerTurn = 1 << 16
     /// The work for one queued connection before the next one is served.
     static let slice = 1 << 14
-    /// The work for a connection that is read from while others of its user are queued, if no other user has an
-    /// account.
+    /// The maximum work on bytes just read while other connections of the same user are queued. Used only if no other
+    /// user has an account.
     static let reducedSlice = 1 << 11
 
     /// Users with queued connections, in order of arrival.
@@ -140,7 +141,8 @@ struct FairScheduler {
 
     // MARK: Reducing outboxes
 
-    /// The inverse of the share of time that reductions may take: 1/8.
+    /// After a reduction, the next one is delayed by this multiple of its duration, so that reductions take at most 1/8
+    /// of the time.
     private static let reductionParts = 8
 
     /// Whether an outbox may be reduced to the latest messages of each name now.

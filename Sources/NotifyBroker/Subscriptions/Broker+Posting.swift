@@ -4,8 +4,8 @@ import NotifyWire
 
 /// Posts: checking, stamping, delivery to volatile subscribers, and adding to the log's next batch.
 extension Broker {
-    /// Processes a post. Volatile subscribers receive it with this tick; durable ones, and the receipt of a stored
-    /// post, follow the commit. A refused post is answered with an error.
+    /// Processes a post. Volatile subscribers receive it in this tick. Durable subscribers receive it after the commit,
+    /// and the receipt of a stored post is sent after the commit. A refused post is answered with an error.
     mutating func postReceived(_ frame: FrameDecoder.Frame, from slot: ConnectionSlot, now: BrokerTime) {
         do throws(WireError) {
             let post = try Post(frame)
@@ -33,8 +33,8 @@ extension Broker {
         if !parts.headers.isEmpty { try HeaderList.validate(parts.headers) }
     }
 
-    /// The subscribers of the post, if it may be posted. A cached resolution implies that its name and object are
-    /// valid.
+    /// Checks a post's name, object and rights, and returns its subscribers. If the resolution is cached, the name and
+    /// object need no validation.
     private mutating func resolve(_ parts: MessageParts, for slot: ConnectionSlot) throws(WireError) -> Resolution {
         let key = PostKey(parts)
         if let cached = subscriptions.cached(key) {

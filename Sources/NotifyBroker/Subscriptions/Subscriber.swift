@@ -7,7 +7,7 @@ enum Subscriber: Equatable {
     case connection(ConnectionSlot)
     case durable(DurableSlot)
 
-    /// Durable registrations have negative slots: the complement of the subscription's.
+    /// Durable registrations have negative slots: the bitwise complement of the slot of the subscription.
     init(_ registration: Registration) {
         self =
             registration.slot >= 0

@@ -81,7 +81,7 @@ struct Subscriptions: ~Copyable {
 
     /// Registers a durable subscription and returns the registration's id. Ids ascend.
     ///
-    /// - Parameter isLimited: Whether limits apply. They do not to a subscription restored from the log.
+    /// - Parameter isLimited: Whether limits apply. False for a subscription that is restored from the log.
     /// - Throws: `limitReached` if too many of the user's patterns can match the same name.
     mutating func addDurable(
         _ filter: SubscriptionFilter, _ slot: DurableSlot, uid: UInt32, isLimited: Bool = true
@@ -169,8 +169,8 @@ struct Subscriptions: ~Copyable {
         center.limitCache(toBytes: isReduced ? Self.reducedCacheBytes : maximumCacheBytes)
     }
 
-    /// The cached resolution of a name and object; nil if there is none. One that is cached implies that both are
-    /// valid.
+    /// The cached resolution of a name and object; nil if there is none. After a hit, they need no validation, because
+    /// only valid names and objects are cached.
     @inline(__always)
     mutating func cached(_ key: PostKey) -> CachedResolution? {
         center.cachedResolution(of: key)
