@@ -5,7 +5,7 @@ package struct Acknowledge: ControlFrame {
     package static let kind = FrameKind.acknowledge
 
     package var subscription: UInt32
-    /// Each range may include sequences that were not delivered, but its last one must have been.
+    /// A range may include sequences that were not delivered, but its last sequence must have been delivered.
     package var ranges: [SequenceRange]
 
     package init(subscription: UInt32, ranges: [SequenceRange]) {

@@ -1,10 +1,10 @@
 package import NIOCore
 
-/// Announces that the next `count` deliver frames of the connection are for this subscription only, with sequences not
-/// above the one in its `subscribed`.
+/// Announces that the next `count` deliver frames of the connection are for this subscription only. Their sequences are
+/// not above the sequence in the subscription's ``Subscribed`` frame.
 ///
-/// A snapshot's messages are never acknowledged. A subscription whose `subscribed` announced a snapshot gets one or
-/// more of these frames; the last one is marked and may be empty. If the connection ends before the last one, the next
+/// A snapshot's messages are never acknowledged. If the ``Subscribed`` frame announced a snapshot, one or more of these
+/// frames follow; the last one is marked and may be empty. If the connection ends before the last one, the next
 /// subscribe starts the snapshot again.
 package struct Snapshot: ControlFrame {
     package static let kind = FrameKind.snapshot
