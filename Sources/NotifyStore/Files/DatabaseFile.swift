@@ -91,7 +91,7 @@ struct DatabaseFile {
         } catch {
             throw cannotOpen(error)
         }
-        // Zeros after a power loss within SQLite's first write, which SQLite rolls back from the journal file.
+        // A power loss during SQLite's first write can leave zeros. SQLite rolls the write back from the journal file.
         if header == Array(repeating: 0, count: Self.headerSize) { return }
         guard header.count == Self.headerSize, header.starts(with: Self.magic) else {
             throw StoreError(
@@ -99,7 +99,8 @@ struct DatabaseFile {
         }
         let applicationID = header[Self.applicationIDOffset..<Self.applicationIDOffset + 4]
             .reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-        // Zero is also the id of a log whose first pages are still in the write-ahead log: SQLite reports it later.
+        // 0 also occurs if the log's first pages are still in the write-ahead log. `Schema` then checks the id that
+        // SQLite reports.
         guard applicationID == 0 || applicationID == UInt32(Schema.applicationID) else { throw Schema.foreign(path) }
     }
 

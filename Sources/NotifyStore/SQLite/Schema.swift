@@ -56,8 +56,8 @@ enum Schema {
         return false
     }
 
-    /// Whether the database has no tables, or only an empty `grdb_migrations`, which version 1 created first: then its
-    /// creation was interrupted.
+    /// Whether the database has no tables, or only an empty `grdb_migrations`. Version 1 created this table first, so a
+    /// database without other tables is the result of an interrupted creation.
     private static func isEmpty(_ database: DatabaseConnection) throws -> Bool {
         guard try database.integer("SELECT count(*) FROM sqlite_schema WHERE tbl_name != 'grdb_migrations'") == 0
         else { return false }
