@@ -5,8 +5,8 @@ import CMalloc
 /// malloc keeps freed memory for later allocations. After a peak, tens of megabytes can remain free between blocks in
 /// use, and no user is charged for them. Trimming returns these pages; it takes about 3 ms for 60 MB.
 struct MemoryTrimmer {
-    /// The least fall of the bytes in use since their peak at which malloc is trimmed; they must also have fallen by a
-    /// quarter. The threshold exists because trimming visits all free memory.
+    /// malloc is trimmed only if the bytes in use have fallen by at least this much since their peak, and by at least a
+    /// quarter. Trimming more often would cost time, because it visits all free memory.
     static let minimumFreedBytes = 16 << 20
     static let interval = Duration.milliseconds(250)
 
