@@ -13,7 +13,8 @@ import Testing
         return (Outcome(slot: service), Outcome(slot: end))
     }
 
-    /// The outcome of a slot, read without waiting. The first answer counts, so reading it answers an open slot.
+    /// Checks without waiting whether a slot has been answered. The check itself answers the slot if it is still open,
+    /// so it is valid only once.
     private struct Outcome {
         let slot: ReplySlot<Void>
         var isAnswered: Bool { !slot.answer(.success(())) }

@@ -36,12 +36,12 @@ final class AttackRun {
         daemon.kill()
     }
 
-    /// Runs the attacks for the given time after all are set up. Memory is measured from before their set-up.
+    /// Runs the attacks for the given time after all are set up. The memory measurement begins before the set-up.
     ///
     /// - Parameters:
     ///   - isSetUpMeasured: Whether the innocents also post while the attacks are set up.
-    ///   - hangingAfter: The time after which the daemon's disk writes block until the attacks have ended, zero for
-    ///     from before their set-up; nil for never.
+    ///   - hangingAfter: The time after which the daemon's disk writes block until the attacks have ended. With zero,
+    ///     they block before the attacks are set up; with nil, never.
     func measure(
         _ attacks: [Attacker], for time: Duration, isSetUpMeasured: Bool = true, hangingAfter: Duration? = nil
     ) throws -> Measurement {

@@ -94,7 +94,8 @@ struct FairnessTests {
         attacker.detach(1)
         for number in 0..<100 { poster.post("\(start).n\(number)", .stored) }
         host.run()
-        // Cached names are resolved again. All combinations of `a` and `*` match each of the names.
+        // All combinations of `a` and `*`: each of these patterns matches each of the names. Adding them invalidates
+        // the cached resolutions, so the names are resolved again.
         for number in 0..<16 as Range<UInt32> {
             let patterns = (0..<64 as Range<UInt32>).map { low in
                 (0..<10).map { (number << 6 | low) >> $0 & 1 == 0 ? "a" : "*" }.joined(separator: ".") + ".*"
@@ -188,7 +189,7 @@ struct FairnessTests {
         let bytes = host.amount(of: .registrationBytes, 1000)
         #expect(bytes > 10 << 20)
 
-        // The connection that reuses its slot does not receive the messages that it subscribed to.
+        // A new connection reuses the slot, but does not receive the messages for the closed connection.
         let next = host.connect(uid: 3000, greets: false)
         #expect(next.id.slot == many.id.slot)
         innocent.post(name, .volatile)

@@ -43,7 +43,7 @@ final class ManualClock: Clock {
         for continuation in woken { continuation.resume() }
     }
 
-    /// Waits until a task sleeps until this time.
+    /// Waits for a task to sleep with this deadline.
     func isSlept(until deadline: Duration) async {
         await withCheckedContinuation { continuation in
             let isSlept = state.withLock { state in
