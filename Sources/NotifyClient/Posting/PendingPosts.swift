@@ -33,8 +33,8 @@ struct PendingPosts {
     /// Whether the first post needs a place in the window.
     var firstWantsReceipt: Bool { waiting.first?.waiter.wantsReceipt ?? false }
 
-    /// The connection was lost. Sets `deadline` for the waiting posts. Inserts the sent posts that the daemon certainly
-    /// did not process at the front of the queue.
+    /// The connection was lost. Sets `deadline` for the waiting posts. The `unprocessed` posts, which were sent but
+    /// certainly not processed by the daemon, return to the front.
     mutating func connectionLost(
         unprocessed: [(message: NotifyClient.OutgoingMessage, waiter: PostWaiter)], deadline: Duration
     ) {
