@@ -59,9 +59,9 @@ final class Checkpoints {
 
     func run(_ mode: Mode) throws(SQLiteFailure) {
         let mode = mode == .passive ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE
-        guard sqlite3_wal_checkpoint_v2(connection.handle, nil, mode, nil, nil) == SQLITE_OK else {
-            throw SQLiteFailure(connection.handle)
-        }
+        guard let handle = connection.handle,
+            sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil) == SQLITE_OK
+        else { throw SQLiteFailure(connection.handle) }
         pages.pointee = 0
     }
 

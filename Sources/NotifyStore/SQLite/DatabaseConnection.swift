@@ -2,8 +2,7 @@ import CSQLite
 
 /// A connection to the database through SQLite's C interface. Must be used by one thread at a time.
 final class DatabaseConnection {
-    /// Nil once the connection is closed. The connection must then not be used: SQLite rejects some calls without a
-    /// handle, but crashes in others.
+    /// Nil once the connection is closed. Preparing a statement or running a checkpoint then fails.
     private(set) var handle: OpaquePointer?
 
     /// Opens the database file at `path`, which must exist. Does not read it yet.
@@ -60,7 +59,10 @@ final class DatabaseConnection {
     }
 
     /// Whether a transaction is open. SQLite rolls some back by itself after a failure.
-    var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+    var isInTransaction: Bool {
+        guard let handle else { return false }
+        return sqlite3_get_autocommit(handle) == 0
+    }
 
     /// Runs `body` in a transaction, which is rolled back if it fails.
     func inTransaction(_ body: () throws -> Void) throws {
