@@ -5,12 +5,15 @@
 import Foundation
 
 let arguments = Array(CommandLine.arguments.dropFirst())
-if arguments.count == 3, let count = Int(arguments[1]), let posts = Int(arguments[2]) {
-    guard let workload = Workload.all.first(where: { $0.title == arguments[0] }) else {
-        fatalError("cases: " + Workload.all.map(\.title).joined(separator: ", "))
+if let workload = Workload.all.first(where: { $0.title == arguments.first }) {
+    guard arguments.count == 3, let count = Int(arguments[1]), let posts = Int(arguments[2]) else {
+        fatalError("expected: \(workload.title) NAMES POSTS")
     }
     workload.prepare(Names(count))(posts)
 } else {
-    printTable(
-        counts: arguments.isEmpty ? [1_000, 10_000, 16_384, 100_000, 1_000_000] : arguments.compactMap { Int($0) })
+    let counts = arguments.compactMap { Int($0) }
+    guard counts.count == arguments.count else {
+        fatalError("cases: " + Workload.all.map(\.title).joined(separator: ", "))
+    }
+    printTable(counts: counts.isEmpty ? [1_000, 10_000, 16_384, 100_000, 1_000_000] : counts)
 }
