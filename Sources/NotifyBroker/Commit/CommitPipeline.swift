@@ -41,7 +41,8 @@ struct CommitPipeline {
     /// - Throws: `storageFailed` if none is available.
     mutating func takeSequence() throws(WireError) -> UInt64 {
         guard let sequence = sequencer.take() else {
-            throw WireError(.storageFailed, "no sequence can be reserved until the daemon's disk works again")
+            throw WireError(
+                .storageFailed, "not accepted: no sequence can be reserved until the daemon's disk works again")
         }
         return sequence
     }

@@ -155,7 +155,8 @@ struct Subscriptions: ~Copyable {
             throw WireError(
                 .limitReached,
                 "too many patterns of user \(uid) can match the same name: "
-                    + "limits.per_user.pattern_overlap is \(center.maximumOverlap)")
+                    + "limits.per_user.pattern_overlap is \(center.maximumOverlap); "
+                    + "use fewer or more specific patterns")
         }
     }
 
