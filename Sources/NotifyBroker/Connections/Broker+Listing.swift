@@ -23,7 +23,7 @@ extension Broker {
     /// Sends entries of a list until the connection's slice of work is used up or too many answers are unread.
     @inline(__always)
     mutating func continueList(_ slot: ConnectionSlot) {
-        while connections[slot].listing != nil, scheduler.hasWorkLeft, connections[slot].pauses.isEmpty {
+        while connections[slot].listing != nil, scheduler.hasBudgetLeft, connections[slot].pauses.isEmpty {
             listNext(slot)
             pauseIfAnswersUnread(slot)
         }

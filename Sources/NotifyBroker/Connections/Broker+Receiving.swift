@@ -84,7 +84,7 @@ extension Broker {
         continueList(slot)
         var decoder = decoder(for: slot)
         var mayProcess = connections.mayProcess(slot)
-        while mayProcess, scheduler.hasWorkLeft {
+        while mayProcess, scheduler.hasBudgetLeft {
             guard let frame = try decoder.next(in: bytes.slice(from: used)) else {
                 pauseIfAnswersUnread(slot)
                 endTurn(of: slot, hasMore: false)

@@ -192,7 +192,7 @@ struct DurableSubscription {
                 .notDelivered,
                 "sequence \(wrong.last) was not delivered to '\(name)': the last one was \(member.deliveredThrough)")
         }
-        let count = cursor.acknowledged(ranges.joined, member: member.id)
+        let count = cursor.acknowledged(ranges.coalesced, member: member.id)
         self.member?.acknowledged(count)
     }
 }

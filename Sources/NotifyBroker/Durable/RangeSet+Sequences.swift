@@ -19,7 +19,7 @@ extension RangeSet<UInt64> {
 
 extension [SequenceRange] {
     /// The same sequences in ascending, disjoint ranges.
-    var joined: [SequenceRange] {
+    var coalesced: [SequenceRange] {
         count > 1 ? RangeSet(self).sequenceRanges(above: 0) : self
     }
 }

@@ -85,7 +85,7 @@ extension Broker {
     /// Removes registrations of a user's closed connections, up to a slice of work.
     private mutating func continueRemovals(of uid: UInt32) {
         scheduler.beginSlice(FairScheduler.slice)
-        while scheduler.hasWorkLeft, subscriptions.pendingRemovalUID == uid {
+        while scheduler.hasBudgetLeft, subscriptions.pendingRemovalUID == uid {
             let work = subscriptions.work
             subscriptions.continueRemoval()
             scheduler.spend(subscriptions.work - work)

@@ -74,7 +74,7 @@ struct FairScheduler {
 
     /// Whether the current slice is not used up yet.
     @inline(__always)
-    var hasWorkLeft: Bool { spent < sliceEnd }
+    var hasBudgetLeft: Bool { spent < sliceEnd }
 
     /// The work that may be done for a user on bytes that were just read. While several users compete, a user that has
     /// queued connections or is ahead of the virtual time gets none, so that its connections are read from no faster
