@@ -55,7 +55,7 @@ struct LatestMessages {
                 return (sequence: delivery.stamp.sequence, name: name - start, length: length, object: object)
             }
             guard let bytes = frame.getSlice(at: frame.readerIndex + parts.name, length: parts.length + parts.object)
-            else { preconditionFailure("a name lies in its frame") }
+            else { preconditionFailure("a name reaches outside its frame") }
             body(parts.sequence, Key(nameLength: parts.length, bytes: bytes), frame)
         }
     }

@@ -102,7 +102,7 @@ extension NotifyClient.Subscription {
         /// The message at a position.
         public subscript(position: Int) -> NotifyClient.Message {
             precondition(range.contains(position), "there is no message at \(position)")
-            guard let batch else { preconditionFailure("a range without a batch is empty") }
+            guard let batch else { preconditionFailure("a nonempty range has no batch") }
             return NotifyClient.Message(batch: batch, index: position)
         }
     }

@@ -146,7 +146,7 @@ final class CurrentLog: @unchecked Sendable {
         } catch {
             throw error.storageFailure
         }
-        guard let log else { preconditionFailure("a log that was opened is in use") }
+        guard let log else { preconditionFailure("an opened log was not put in use") }
         return log
     }
 
