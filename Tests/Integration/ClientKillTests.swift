@@ -10,7 +10,7 @@ extension IntegrationTests {
     @Suite struct ClientKillTests {
         private static let rounds = 10
         /// The minimum number of receipts per round, so that the daemon is killed under load even on a slow machine.
-        private static let leastPosts = 60
+        private static let minimumReceiptsPerRound = 60
 
         @Test func `a durable reader receives every receipted post once and in order`() async throws {
             let seed = UInt64.random(in: .min ... .max)
@@ -34,7 +34,7 @@ extension IntegrationTests {
                 for round in 1...Self.rounds {
                     try await Self.pause(.milliseconds(.random(in: 20...200, using: &random)))
                     // A slow machine may need longer than the pause.
-                    _ = try await receipts.wait("receipts") { $0 >= round * Self.leastPosts ? true : nil }
+                    _ = try await receipts.wait("receipts") { $0 >= round * Self.minimumReceiptsPerRound ? true : nil }
                     try await daemon.kill()
                     try await daemon.start()
                 }
@@ -55,7 +55,7 @@ extension IntegrationTests {
             #expect(zip(seen, seen.dropFirst()).allSatisfy { $0 < $1 })
             #expect(Set(receipted).subtracting(seen).isEmpty)
             #expect(zip(receipted, receipted.dropFirst()).allSatisfy { $0 < $1 })
-            #expect(receipted.count >= Self.rounds * Self.leastPosts)
+            #expect(receipted.count >= Self.rounds * Self.minimumReceiptsPerRound)
             print("client kill rounds: \(receipted.count) receipts, \(unknown) unknown, \(seen.count) read")
         }
 

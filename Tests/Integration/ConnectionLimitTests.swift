@@ -106,7 +106,7 @@ extension IntegrationTests {
             let before = try daemon.processorTicks
             let late = try RawSocket(path: daemon.socket)
             #expect(throws: TimedOut.self) {
-                try late.wait(for: Int32(POLLIN), until: .now + .seconds(1)) { "nobody is served" }
+                try late.wait(for: Int32(POLLIN), until: .now + .seconds(1)) { "no connection is accepted" }
             }
             #expect(try daemon.processorTicks - before < sysconf(Int32(_SC_CLK_TCK)) / 2)
 

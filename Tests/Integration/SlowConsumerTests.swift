@@ -62,7 +62,7 @@ extension IntegrationTests {
             return (delivered, missed)
         }
 
-        @Test func `a subscriber that holds back drops nothing`() async throws {
+        @Test func `a subscriber that pauses reading drops nothing`() async throws {
             let statistics = try await consume(outboxBytes: 256 << 20, .pauseReading) { subscription, _ in
                 let (delivered, missed) = try await read(subscription)
                 #expect(delivered == Self.count && missed == 0)
@@ -72,7 +72,7 @@ extension IntegrationTests {
             #expect(statistics["dropped_by_clients"] == 0)
         }
 
-        @Test func `a subscriber that holds back beyond the daemon's buffer receives the dropped count`() async throws {
+        @Test func `a subscriber that pauses reading beyond the daemon's buffer gets the dropped count`() async throws {
             let statistics = try await consume(outboxBytes: 1 << 20, .pauseReading) { subscription, _ in
                 let (delivered, missed) = try await read(subscription)
                 #expect(delivered + missed == Self.count && missed > 0)

@@ -167,7 +167,7 @@ import Testing
         #expect(one.buffer.droppedCount == 2)
     }
 
-    @Test func `a subscription that holds back still receives the end of its snapshot`() async throws {
+    @Test func `a subscription that pauses reading still receives the end of its snapshot`() async throws {
         let harness = try MachineHarness.ready()
         let one = try subscribed(harness, .volatile(bufferedMessages: 3, whenFull: .pauseReading))
         harness.receive { buffer in

@@ -386,7 +386,7 @@ import Testing
         }
     }
 
-    @Test func `a consumer that holds back drops nothing and can post and unsubscribe`() async throws {
+    @Test func `a consumer that pauses reading drops nothing and can post and unsubscribe`() async throws {
         try await FakeDaemon.run { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in
                 let count: UInt64 = 20_000
@@ -400,7 +400,7 @@ import Testing
                         }
                     }
                     // Sent, and the subscription was detached, while the client did not read from the connection.
-                    #expect(try await connection.expectPost().text == "held back")
+                    #expect(try await connection.expectPost().text == "while paused")
                     try await connection.expectDetach()
                 }()
                 let kind = NotifyClient.SubscriptionKind.volatile(bufferedMessages: 100, whenFull: .pauseReading)
@@ -412,7 +412,7 @@ import Testing
                     return
                 }
                 #expect(first.sequence == 1)
-                try await client.send("a.b", "held back")
+                try await client.send("a.b", "while paused")
                 try await other.leave()
                 try await served
                 for sequence in 2...count {

@@ -89,7 +89,7 @@ struct DurableFlowTests {
         #expect(host.nextDeadline == nil)
     }
 
-    @Test func `acknowledgements join a batch that is due anyway`() {
+    @Test func `acknowledgements are persisted with the next batch`() {
         let host = TestHost()
         let client = subscriber(host)
         post(1, host)

@@ -42,7 +42,7 @@ struct FairnessTests {
         #expect(attackers.allSatisfy { $0.take().count == 1_000 }, "every request is answered")
     }
 
-    @Test func `reading pauses for a user ahead of others, also within a frame`() {
+    @Test func `reading pauses for a user that exceeds its share, even within a frame`() {
         let host = TestHost()
         let (busy, slow) = (host.connect(uid: 1000), host.connect(uid: 1000))
         let innocent = host.connect(uid: 2000)
@@ -160,7 +160,7 @@ struct FairnessTests {
         #expect(work < host.configuration.patternOverlapPerUser + 1_000)
     }
 
-    @Test func `subscriptions of one connection cost a delivery once`() {
+    @Test func `a delivery is charged once per connection, however many subscriptions match`() {
         let host = TestHost()
         let (many, poster) = (host.connect(), host.connect())
         for number in 1...4_000 as ClosedRange<UInt32> { many.subscribe(number, [">"]) }

@@ -38,7 +38,7 @@ import Testing
     @Test func `the result after the timeout is nil`() async {
         let clock = ManualClock()
         async let answer = center.nextMessage(of: Pong.self, timeout: .seconds(3), clock: clock)
-        await clock.isSlept(until: .seconds(3))
+        await clock.waitForSleeper(until: .seconds(3))
         clock.advance(to: .seconds(3))
         #expect(await answer == nil)
         #expect(center.observationCount == 0)
@@ -47,7 +47,7 @@ import Testing
     @Test func `the timer ends with the result`() async {
         let clock = ManualClock()
         async let answer = center.nextMessage(of: Pong.self, timeout: .seconds(3), clock: clock)
-        await clock.isSlept(until: .seconds(3))
+        await clock.waitForSleeper(until: .seconds(3))
         center.post(Pong(number: 7))
         #expect(await answer?.number == 7)
         #expect(await eventually { clock.sleeperCount == 0 })

@@ -44,14 +44,14 @@ final class ManualClock: Clock {
     }
 
     /// Waits for a task to sleep with this deadline.
-    func isSlept(until deadline: Duration) async {
+    func waitForSleeper(until deadline: Duration) async {
         await withCheckedContinuation { continuation in
-            let isSlept = state.withLock { state in
+            let isSleeping = state.withLock { state in
                 if state.sleepers.values.contains(where: { $0.deadline == deadline }) { return true }
                 state.watchers.append((deadline, continuation))
                 return false
             }
-            if isSlept { continuation.resume() }
+            if isSleeping { continuation.resume() }
         }
     }
 

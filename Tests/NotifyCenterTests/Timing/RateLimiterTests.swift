@@ -22,7 +22,9 @@ import Testing
 
     private func advance(to milliseconds: Int) { clock.advance(to: .milliseconds(milliseconds)) }
 
-    private func isSlept(until milliseconds: Int) async { await clock.isSlept(until: .milliseconds(milliseconds)) }
+    private func waitForSleeper(until milliseconds: Int) async {
+        await clock.waitForSleeper(until: .milliseconds(milliseconds))
+    }
 
     private func observe(_ options: ObservationOptions) -> ObservationToken {
         center.observe(name, options: options) { [calls] in calls.note($0) }
@@ -33,17 +35,17 @@ import Testing
     @Test func `a debounced observer gets the last of a burst`() async {
         let token = observe(debounced)
         center.post(name, payload: 1)
-        await isSlept(until: 100)
+        await waitForSleeper(until: 100)
         advance(to: 60)
         center.post(name, payload: 2)
         advance(to: 100)
-        await isSlept(until: 160)
+        await waitForSleeper(until: 160)
         #expect(calls.values == [])
         advance(to: 160)
         #expect(await calls.values(1) == ["changed 2"])
         advance(to: 1_000)
         center.post(name, payload: 3)
-        await isSlept(until: 1_100)
+        await waitForSleeper(until: 1_100)
         advance(to: 1_100)
         #expect(await calls.values(2) == ["changed 2", "changed 3"])
         token.cancel()
@@ -53,7 +55,7 @@ import Testing
         let token = observe(throttled)
         for payload in 1...3 { center.post(name, payload: payload) }
         #expect(calls.values == ["changed 1"])
-        await isSlept(until: 100)
+        await waitForSleeper(until: 100)
         advance(to: 100)
         #expect(await calls.values(2) == ["changed 1", "changed 3"])
         advance(to: 200)
@@ -65,7 +67,7 @@ import Testing
     @Test func `a throttled observer may get the first of each interval`() async {
         let token = observe(.throttled(for: .milliseconds(100), latest: false, clock: clock))
         for payload in 1...3 { center.post(name, payload: payload) }
-        await isSlept(until: 100)
+        await waitForSleeper(until: 100)
         advance(to: 100)
         #expect(await calls.values(2) == ["changed 1", "changed 2"])
         token.cancel()
@@ -99,7 +101,7 @@ import Testing
         let second = observe(options)
         center.post(name, payload: 2)
         #expect(calls.values == ["changed 1", "changed 2"])
-        await isSlept(until: 100)
+        await waitForSleeper(until: 100)
         advance(to: 100)
         #expect(await calls.values(3) == ["changed 1", "changed 2", "changed 2"])
         first.cancel()
@@ -110,7 +112,7 @@ import Testing
         let token = center.observe(.every, options: debounced) { [calls] in calls.note($0) }
         center.post(name, object: "a", payload: 1)
         center.post(other, object: "b", payload: 2)
-        await isSlept(until: 100)
+        await waitForSleeper(until: 100)
         advance(to: 100)
         #expect(await calls.values(1) == ["other of b 2"])
         token.cancel()
@@ -123,7 +125,7 @@ import Testing
         }
         center.post(name, payload: 1)
         for time in [100, 200] {
-            await isSlept(until: time)
+            await waitForSleeper(until: time)
             advance(to: time)
         }
         #expect(await calls.values(3) == ["changed 1", "changed 2", "changed 3"])
@@ -138,7 +140,7 @@ import Testing
             calls.note(notification, "by \(ObjectIdentifier(handed))")
         }
         center.post(name, payload: 1)
-        await isSlept(until: 100)
+        await waitForSleeper(until: 100)
         advance(to: 100)
         #expect(await calls.values(1) == ["changed 1 by \(ObjectIdentifier(owner))"])
     }
@@ -148,7 +150,7 @@ import Testing
         weak let watched = owner
         if let owner { center.observe(name, owner: owner, options: debounced) { [calls] in calls.note($1) } }
         center.post(name)
-        await isSlept(until: 100)
+        await waitForSleeper(until: 100)
         owner = nil
         #expect(watched == nil)
         let token = observe(debounced)
@@ -172,7 +174,7 @@ import Testing
             }
         }
         center.post(name)
-        await isSlept(until: 100)
+        await waitForSleeper(until: 100)
         owner = nil
         #expect(calls.values == [])
         advance(to: 100)
@@ -183,7 +185,7 @@ import Testing
         let token = observe([debounced, .once])
         center.post(name, payload: 1)
         center.post(name, payload: 2)
-        await isSlept(until: 100)
+        await waitForSleeper(until: 100)
         advance(to: 100)
         #expect(await calls.values(1) == ["changed 2"])
         #expect(!token.observation.isActive)
@@ -201,7 +203,7 @@ import Testing
     @Test func `notifications posted during a pause are dropped`() async {
         let token = observe(debounced)
         center.post(name, payload: 1)
-        await isSlept(until: 100)
+        await waitForSleeper(until: 100)
         token.pause()
         advance(to: 50)
         center.post(name, payload: 2)
@@ -209,7 +211,7 @@ import Testing
         #expect(await calls.values(1) == ["changed 1"])
         token.resume()
         center.post(name, payload: 3)
-        await isSlept(until: 200)
+        await waitForSleeper(until: 200)
         advance(to: 200)
         #expect(await calls.values(2) == ["changed 1", "changed 3"])
         token.cancel()
@@ -221,7 +223,7 @@ import Testing
             [calls] in calls.add("\($0.payload as? Int ?? -1)")
         }
         center.post(name, object: NotificationObject(instance: owner), payload: 1)
-        await isSlept(until: 100)
+        await waitForSleeper(until: 100)
         advance(to: 50)
         center.post(name, object: NotificationObject(instance: Owner()), payload: 2)
         center.post(name, payload: 3)
@@ -234,7 +236,7 @@ import Testing
         let token = center.observe(Edited.self, options: debounced) { [calls] in calls.add("line \($0.line)") }
         center.post(Edited(line: 1))
         center.post(name, payload: Edited(line: 2))
-        await isSlept(until: 100)
+        await waitForSleeper(until: 100)
         advance(to: 50)
         center.post(name, payload: "no message")
         advance(to: 100)
@@ -249,7 +251,7 @@ import Testing
         }
         for line in 1...3 { center.post(Edited(line: line)) }
         #expect(calls.values == ["line 1"])
-        await isSlept(until: 100)
+        await waitForSleeper(until: 100)
         advance(to: 100)
         #expect(await calls.values(2) == ["line 1", "line 3"])
     }
@@ -257,12 +259,12 @@ import Testing
     @Test func `a replaced key drops the pending notification`() async {
         let first = observe([debounced, .key("key")])
         center.post(name, payload: 1)
-        await isSlept(until: 100)
+        await waitForSleeper(until: 100)
         let second = observe([debounced, .key("key")])
         #expect(clock.sleeperCount == 0)
         #expect(!first.observation.isActive)
         center.post(name, payload: 2)
-        await isSlept(until: 100)
+        await waitForSleeper(until: 100)
         advance(to: 100)
         #expect(await calls.values(1) == ["changed 2"])
         second.cancel()
@@ -288,7 +290,7 @@ import Testing
         center.postRetained(name, payload: 1)
         center.postRetained(other, payload: 2)
         let token = center.observe(.every, options: debounced) { [calls] in calls.note($0) }
-        await isSlept(until: 100)
+        await waitForSleeper(until: 100)
         #expect(calls.values == [])
         advance(to: 100)
         #expect(await calls.values(1) == ["other 2"])
@@ -300,7 +302,7 @@ import Testing
         center.hooks.failed = { [calls] in calls.note($0.notification, "failed") }
         let token = center.observe(name, options: debounced) { _ in throw Failure() }
         center.post(name, payload: 1)
-        await isSlept(until: 100)
+        await waitForSleeper(until: 100)
         advance(to: 100)
         #expect(await calls.values(1) == ["changed 1 failed"])
         token.cancel()
@@ -316,7 +318,7 @@ import Testing
         }
         for payload in 1...3 { center.post(name, payload: payload) }
         #expect(await calls.values(1) == ["changed 1"])
-        await isSlept(until: 100)
+        await waitForSleeper(until: 100)
         advance(to: 100)
         #expect(await calls.values(2) == ["changed 1", "changed 3"])
         token.cancel()
@@ -330,7 +332,7 @@ import Testing
         center.post(Edited(line: 1))
         center.post(Edited(line: 2))
         center.post(name, payload: "no message")
-        await isSlept(until: 100)
+        await waitForSleeper(until: 100)
         advance(to: 100)
         #expect(await calls.values(1) == ["line 2"])
         #expect(!token.observation.isActive)
@@ -343,7 +345,7 @@ import Testing
             await gate.pass()
         }
         for payload in 1...3 { await center.postWaiting(name, payload: payload) }
-        await isSlept(until: 100)
+        await waitForSleeper(until: 100)
         advance(to: 100)
         gate.open()
         #expect(await calls.values(2) == ["changed 1", "changed 3"])
@@ -355,7 +357,7 @@ import Testing
         let messages = center.messages(of: Edited.self, options: throttled)
         for line in 1...3 { center.post(Edited(line: line)) }
         center.post(name, payload: "no message")
-        await isSlept(until: 100)
+        await waitForSleeper(until: 100)
         advance(to: 100)
         var lines: [Int] = []
         for await message in messages {
@@ -375,7 +377,7 @@ import Testing
             weak let watched = payload
             center.post(name, payload: payload)
             payload = nil
-            await isSlept(until: 100)
+            await waitForSleeper(until: 100)
             #expect(watched != nil)
             token.cancel()
             #expect(watched == nil)
@@ -394,7 +396,7 @@ import Testing
         weak let watched = payload
         center?.post(name, payload: payload)
         payload = nil
-        await isSlept(until: 100)
+        await waitForSleeper(until: 100)
         center = nil
         #expect(watchedCenter == nil)
         #expect(watched == nil)
@@ -411,7 +413,7 @@ import Testing
         // Its deinitializer posts again.
         center.post(name, payload: Payload { [center, name] in center.post(name, payload: 3) })
         center.post(name, payload: 2)
-        await isSlept(until: 100)
+        await waitForSleeper(until: 100)
         advance(to: 100)
         #expect(await calls.values(1) == ["changed 3"])
         token.cancel()
@@ -424,7 +426,7 @@ import Testing
             calls.note($0, Task.isCancelled ? "cancelled" : "goes on")
         }
         center.post(name, payload: 1)
-        await isSlept(until: 100)
+        await waitForSleeper(until: 100)
         advance(to: 100)
         #expect(await calls.values(1) == ["changed 1 goes on"])
         center.post(name, payload: 2)
