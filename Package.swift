@@ -76,7 +76,7 @@ let package = Package(
         .target(
             name: "NotifyServer",
             dependencies: [
-                "NotifyWire", "NotifyLog", "NotifyBroker", "NotifyStore", "NotifySystem",
+                "NotifyCenter", "NotifyWire", "NotifyLog", "NotifyBroker", "NotifyStore", "NotifySystem",
                 "CMalloc", .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

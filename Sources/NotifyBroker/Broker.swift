@@ -9,7 +9,7 @@ package import NotifyWire
 /// outboxes. The broker is composed of state machines, each with its own state. It is confined to one event loop and
 /// not thread-safe. A `BrokerHost` drives it.
 package struct Broker: ~Copyable {
-    let configuration: BrokerConfiguration
+    private(set) var configuration: BrokerConfiguration
     let daemon: DaemonInfo
 
     var access: AccessControl
@@ -50,7 +50,7 @@ package struct Broker: ~Copyable {
         access = AccessControl(policy: policy)
         ledger = Ledger(configuration)
         subscriptions = Subscriptions(
-            maximumOverlap: configuration.patternOverlapPerUser, maximumCacheBytes: configuration.memoryBytes / 8)
+            maximumOverlap: configuration.patternOverlapPerUser, maximumCacheBytes: configuration.cacheBytes)
         commits = CommitPipeline(configuration, recovered: recovered)
         readers = LogReaders(
             ring: TailRing(capacityBytes: configuration.tailRingBytes, floor: recovered.persistedThrough))
@@ -96,7 +96,26 @@ package struct Broker: ~Copyable {
         actions.append(.storageHealthChanged(problem: commits.health.problem))
     }
 
-    // MARK: Rights
+    // MARK: Reloading
+
+    /// Replaces limits and timeouts. A lower limit ends nothing that exists; it refuses new requests, and drops volatile
+    /// messages that wait.
+    ///
+    /// `maximumPayloadBytes` and `postWindow` do not change, because they were announced to the clients.
+    package mutating func configurationChanged(to new: BrokerConfiguration) {
+        var new = new
+        new.maximumPayloadBytes = configuration.maximumPayloadBytes
+        new.postWindow = configuration.postWindow
+        configuration = new
+        ledger.limitsChanged(to: new)
+        subscriptions.limitsChanged(
+            maximumOverlap: new.patternOverlapPerUser, maximumCacheBytes: new.cacheBytes)
+        isEvicting = false
+        readers.limitRing(toBytes: new.tailRingBytes)
+        evictIfNeeded()
+    }
+
+    package var policy: AccessPolicy { access.policy }
 
     /// Replaces the policy. It applies to later requests, and to all messages that are not in an outbox yet.
     package mutating func policyChanged(to policy: AccessPolicy) {

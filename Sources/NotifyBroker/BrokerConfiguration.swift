@@ -51,5 +51,8 @@ package struct BrokerConfiguration: Sendable, Equatable {
     /// Committed messages kept in memory, encoded, for log readers near the tail.
     package var tailRingBytes = 16 << 20
 
+    /// Cached resolutions of names.
+    var cacheBytes: Int { memoryBytes / 8 }
+
     package init() {}
 }

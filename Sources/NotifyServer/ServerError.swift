@@ -6,6 +6,8 @@ package struct ServerError: Error, Sendable {
         case configurationInvalid
         /// The configuration file cannot be read.
         case configurationUnreadable
+        /// Another user may write to a file of the configuration.
+        case configurationUntrusted
         /// A directory of the daemon or the socket's lock file cannot be created or written, has the wrong type, or can
         /// be changed by another user.
         case directoryUnusable

@@ -7,6 +7,10 @@ package enum OwnershipProblem: Error, Equatable, Sendable {
     case belongs(String, to: UInt32)
     /// Other users may replace files in the directory.
     case isWritableByOthers(String, mode: UInt32)
+    /// Other users may write to the configuration file, or replace files in its directory.
+    case isEditableByOthers(String, mode: UInt32)
+    /// The configuration file belongs to a user other than root and the daemon's.
+    case isConfigurationOf(UInt32, String)
     /// The file has several hard links, so writing to it also changes it under its other names.
     case isHardLinked(String, names: UInt64)
 
@@ -32,6 +36,15 @@ package enum OwnershipProblem: Error, Equatable, Sendable {
         guard status.userID.rawValue == geteuid() else { throw .belongs(path, to: status.userID.rawValue) }
         guard status.linkCount == 1 else { throw .isHardLinked(path, names: UInt64(status.linkCount)) }
     }
+
+    /// Checks that the configuration file or directory belongs to root or to this process's user, and that no other
+    /// user may write to it.
+    package static func checkConfiguration(_ status: Stat, at path: String) throws(OwnershipProblem) {
+        let owner = status.userID.rawValue
+        guard owner == 0 || owner == geteuid() else { throw .isConfigurationOf(owner, path) }
+        let mode = status.permissions.rawValue
+        guard mode & 0o022 == 0 else { throw .isEditableByOthers(path, mode: mode & 0o7777) }
+    }
 }
 
 extension OwnershipProblem: CustomStringConvertible {
@@ -47,6 +60,10 @@ extension OwnershipProblem: CustomStringConvertible {
         case .isWritableByOthers(let directory, let mode):
             "other users may write to the directory '\(directory)' (mode 0\(String(mode, radix: 8))): "
                 + "run \"chmod go-w '\(directory)'\""
+        case .isEditableByOthers(let path, let mode):
+            "other users may write to '\(path)' (mode 0\(String(mode, radix: 8))): run \"chmod go-w '\(path)'\""
+        case .isConfigurationOf(let owner, let path):
+            "'\(path)' belongs to uid \(owner), who could change the configuration: run \"chown root '\(path)'\""
         case .isHardLinked(let path, let names):
             "'\(path)' is one of \(names) hard links to a file: remove it"
         }

@@ -151,14 +151,15 @@ import TestSupport
 
     @Test func `files that are not UTF-8 or too large are refused`() {
         expectRefusal(.configurationInvalid, "f.yaml", "not UTF-8") {
-            _ = try ConfigurationFile(path: "f.yaml", bytes: [0x73, 0xFF, 0xFE])
+            _ = try ConfigurationDocument(path: "f.yaml", bytes: [0x73, 0xFF, 0xFE])
         }
-        let limit = ConfigurationFile.maximumBytes
+        let limit = ConfigurationDocument.maximumBytes
         #expect(throws: Never.self) {
-            _ = try ConfigurationFile(path: "f.yaml", bytes: [UInt8](repeating: UInt8(ascii: "#"), count: limit))
+            _ = try ConfigurationDocument(path: "f.yaml", bytes: [UInt8](repeating: UInt8(ascii: "#"), count: limit))
         }
         expectRefusal(.configurationInvalid, "f.yaml", "larger than the limit of 1048576 bytes") {
-            _ = try ConfigurationFile(path: "f.yaml", bytes: [UInt8](repeating: UInt8(ascii: "#"), count: limit + 1))
+            let bytes = [UInt8](repeating: UInt8(ascii: "#"), count: limit + 1)
+            _ = try ConfigurationDocument(path: "f.yaml", bytes: bytes)
         }
     }
 

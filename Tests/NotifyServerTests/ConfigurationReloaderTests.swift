@@ -48,9 +48,19 @@ import TestSupport
         #expect(log.contains("<4>notifyd: settings that take effect at the next start: \(names)\n"))
     }
 
-    @Test(arguments: ConfigurationSetting.all.filter { $0.key != "log_level" })
-    func `only the log level takes effect on reload`(_ setting: ConfigurationSetting) {
-        #expect(!setting.takesEffectOnReload)
+    @Test func `log level, policy and limits take effect on reload`() {
+        let announced = ["limits.payload_bytes", "limits.per_connection.post_window"]
+        for setting in ConfigurationSetting.all {
+            let isReloaded =
+                ["log_level", "policy"].contains(setting.key)
+                || setting.key.hasPrefix("limits.") && !announced.contains(setting.key)
+            #expect(setting.takesEffectOnReload == isReloaded, "\(setting.key)")
+        }
+    }
+
+    @Test func `changed rules are not reported as waiting`() throws {
+        let (wasRight, log) = try reload("policy:\n  - {deny: [post], names: [a]}\nlimits: {connections: 5}\n")
+        #expect(wasRight && !log.contains("next start"))
     }
 
     @Test func `an invalid file is reported and keeps the configuration`() throws {

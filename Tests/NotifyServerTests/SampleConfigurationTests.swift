@@ -36,7 +36,8 @@ import TestSupport
     }
 
     @Test func `the sample has every setting`() throws {
-        let file = try ConfigurationFile(path: "notifyd.yaml", bytes: Array(uncommented.utf8))
+        let file = try ConfigurationFile(
+            ConfigurationDocument(path: "notifyd.yaml", bytes: Array(uncommented.utf8)))
         #expect(file.values.count + file.lists.count == ConfigurationSetting.all.count)
     }
 }

@@ -42,14 +42,27 @@ struct Ledger {
         var bytes = 0
     }
 
-    let memoryLimit: Int
-    private let limits: SIMD16<Int>
+    private(set) var memoryLimit: Int
+    private var limits: SIMD16<Int>
     private var accounts: [UInt32: Account] = [:]
     private var storedNames: StoredNames
     /// The memory charged to all users.
     private(set) var totalBytes = 0
 
     init(_ configuration: BrokerConfiguration) {
+        limits = Self.limits(configuration)
+        memoryLimit = configuration.memoryBytes
+        storedNames = StoredNames(limit: configuration.namesPerUser)
+    }
+
+    /// Replaces the limits. A user that exceeds a lower limit keeps what it has.
+    mutating func limitsChanged(to configuration: BrokerConfiguration) {
+        limits = Self.limits(configuration)
+        memoryLimit = configuration.memoryBytes
+        storedNames.limit = configuration.namesPerUser
+    }
+
+    private static func limits(_ configuration: BrokerConfiguration) -> SIMD16<Int> {
         var limits = SIMD16<Int>(repeating: .max)
         limits[Resource.connections.rawValue] = configuration.connectionsPerUser
         limits[Resource.subscriptions.rawValue] = configuration.subscriptionsPerUser
@@ -57,9 +70,7 @@ struct Ledger {
         limits[Resource.registrationBytes.rawValue] = configuration.subscriptionBytesPerUser
         limits[Resource.receivedBytes.rawValue] = configuration.receivedBytesPerUser
         limits[Resource.outboxBytes.rawValue] = configuration.outboxBytesPerUser
-        self.limits = limits
-        memoryLimit = configuration.memoryBytes
-        storedNames = StoredNames(limit: configuration.namesPerUser)
+        return limits
     }
 
     /// Users with any usage, in ascending order.

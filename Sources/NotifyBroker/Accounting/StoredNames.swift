@@ -3,12 +3,12 @@ import NotifyWire
 /// The hashes of the distinct names under which each user's posts were stored. Their number is limited, because names
 /// stay in the log.
 struct StoredNames {
-    private let limit: Int
+    /// The maximum number of names per user.
+    var limit: Int
     private var hashes: [UInt32: Set<Int>] = [:]
     /// The last name recorded, for a fast path: most posts have the same name as the previous one.
     private var latest: (uid: UInt32, hash: Int)?
 
-    /// - Parameter limit: The maximum number of names per user.
     init(limit: Int) {
         self.limit = limit
     }

@@ -20,7 +20,7 @@ struct Subscriptions: ~Copyable {
     private static let linksPerStep = 64
 
     private var center: CenterCore
-    private let maximumCacheBytes: Int
+    private var maximumCacheBytes: Int
     private var scopes: [UInt32: Scope] = [:]
     private var vacantScopes: [Int] = []
     private var scopeCount = 0
@@ -33,10 +33,17 @@ struct Subscriptions: ~Copyable {
     /// - Parameter maximumCacheBytes: The most memory of cached resolutions.
     init(
         maximumOverlap: Int = BrokerConfiguration().patternOverlapPerUser,
-        maximumCacheBytes: Int = BrokerConfiguration().memoryBytes / 8
+        maximumCacheBytes: Int = BrokerConfiguration().cacheBytes
     ) {
         self.maximumCacheBytes = maximumCacheBytes
         center = CenterCore(reservedFirstToken: ReservedNames.daemonToken, maximumOverlap: maximumOverlap)
+        center.limitCache(toBytes: maximumCacheBytes)
+    }
+
+    /// Replaces the limits. The cache is not reduced any more.
+    mutating func limitsChanged(maximumOverlap: Int, maximumCacheBytes: Int) {
+        self.maximumCacheBytes = maximumCacheBytes
+        center.limitOverlap(to: maximumOverlap)
         center.limitCache(toBytes: maximumCacheBytes)
     }
 

@@ -55,7 +55,7 @@ package struct CenterCore: ~Copyable, Sendable {
     }
 
     /// The maximum work of matching a name with the patterns of one scope, in the unit of ``work``.
-    package let maximumOverlap: Int
+    package private(set) var maximumOverlap: Int
 
     private mutating func makeScope(_ scope: Int) {
         while scopes.count <= scope {
@@ -356,6 +356,12 @@ extension CenterCore {
 
     /// The generation of new resolutions: the number of calls to ``dropResolutions()``.
     package var resolutionGeneration: UInt64 { cache.generation }
+
+    /// Replaces ``maximumOverlap``. Existing subscriptions stay. The core must have been made with a limit.
+    package mutating func limitOverlap(to limit: Int) {
+        precondition(maximumOverlap < .max && limit < .max, "overlap is measured from the beginning or not at all")
+        maximumOverlap = limit
+    }
 
     /// Limits the memory of the cache from now on, including the allowances for names and registrations. If the cache
     /// exceeds the limit now, it is emptied.

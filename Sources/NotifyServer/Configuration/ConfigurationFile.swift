@@ -1,15 +1,9 @@
 import Configuration
-import FoundationEssentials
-import NotifySystem
-import SystemPackage
 import Yams
 
-/// The configuration file, parsed and checked as a whole. The error about an invalid line names the line.
+/// The settings in the configuration file, checked as a whole. The error about an invalid line names the line.
 struct ConfigurationFile {
-    /// The size limit in bytes. A larger file is refused, so that reading a wrong path stays cheap.
-    static let maximumBytes = 1 << 20
-
-    let path: String
+    let document: ConfigurationDocument
     private let settings: [ConfigurationSetting]
     private(set) var values: [AbsoluteConfigKey: ConfigValue] = [:]
     /// The lists of records, by the key of their setting.
@@ -21,47 +15,20 @@ struct ConfigurationFile {
     static func read(
         path: String, isRequired: Bool, settings: [ConfigurationSetting] = ConfigurationSetting.all
     ) throws(ServerError) -> ConfigurationFile? {
-        let bytes: [UInt8]
-        do throws(Errno) {
-            bytes = try readBytes(path: path)
-        } catch {
-            if error == .noSuchFileOrDirectory || error == .notDirectory, !isRequired { return nil }
-            throw ServerError(
-                .configurationUnreadable,
-                "the configuration file \(path) cannot be read: correct its path or permissions", cause: error)
-        }
-        return try ConfigurationFile(path: path, bytes: bytes, settings: settings)
+        guard let document = try ConfigurationDocument.read(path: path, isRequired: isRequired) else { return nil }
+        return try ConfigurationFile(document, settings: settings)
     }
 
     init(
-        path: String, bytes: [UInt8], settings: [ConfigurationSetting] = ConfigurationSetting.all
+        _ document: ConfigurationDocument, settings: [ConfigurationSetting] = ConfigurationSetting.all
     ) throws(ServerError) {
-        self.path = path
+        self.document = document
         self.settings = settings
-        guard bytes.count <= Self.maximumBytes else {
-            throw ServerError(
-                .configurationInvalid, "\(path): larger than the limit of \(Self.maximumBytes) bytes")
-        }
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw ServerError(.configurationInvalid, "\(path): not UTF-8 text, expected settings in YAML")
-        }
-        guard let root = try parse(text) else { return }
-        // Yams parses a file with nothing but comments as an empty scalar.
-        if case .scalar(let scalar) = root, scalar.string.isEmpty { return }
+        guard let root = document.root else { return }
         guard case .mapping(let mapping) = root else {
             throw invalid(root.mark, "expected settings of the form \"key: value\"")
         }
         try readSettings(mapping, under: [])
-    }
-
-    private func parse(_ text: String) throws(ServerError) -> Node? {
-        do {
-            return try Yams.compose(yaml: text)
-        } catch let error as YamlError {
-            throw describe(error)
-        } catch {
-            throw ServerError(.configurationInvalid, "\(path): not YAML", cause: error)
-        }
     }
 
     /// Reads the settings below `parents`. An unknown key is an error, so the recursion is no deeper than the keys of
@@ -100,7 +67,7 @@ struct ConfigurationFile {
             return
         }
         do {
-            lists[setting.key] = try list.read(node, of: setting.key)
+            lists[setting.key] = try list.read(node, of: setting.key, in: document.path)
         } catch {
             throw invalid(error.mark, error.problem)
         }
@@ -143,35 +110,5 @@ struct ConfigurationFile {
 
     private static func list(_ names: [String]) -> String { names.joined(separator: ", ") }
 
-    private func invalid(_ mark: Mark?, _ problem: String) -> ServerError {
-        let place = mark.map { "\(path):\($0.line)" } ?? path
-        return ServerError(.configurationInvalid, "\(place): \(problem)")
-    }
-
-    private func describe(_ error: YamlError) -> ServerError {
-        switch error {
-        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
-            .composer(_, let problem, let mark, _):
-            invalid(mark, "not YAML: \(problem)")
-        case .duplicatedKeysInMapping(let duplicates, let context):
-            invalid(context.mark, "duplicate key: \(duplicates.sorted().joined(separator: ", "))")
-        default:
-            ServerError(.configurationInvalid, "\(path): not YAML text")
-        }
-    }
-
-    private static func readBytes(path: String) throws(Errno) -> [UInt8] {
-        let file = try OwnedDescriptor.open(path, .readOnly, options: .nonBlocking)
-        let descriptor = file.descriptor
-        return try Errno.typed {
-            var bytes: [UInt8] = []
-            var chunk = [UInt8](repeating: 0, count: 65_536)
-            while bytes.count <= maximumBytes {
-                let count = try chunk.withUnsafeMutableBytes { try descriptor.read(into: $0) }
-                if count == 0 { break }
-                bytes += chunk[..<count]
-            }
-            return bytes
-        }
-    }
+    private func invalid(_ mark: Mark?, _ problem: String) -> ServerError { document.invalid(mark, problem) }
 }

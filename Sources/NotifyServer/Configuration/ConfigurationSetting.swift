@@ -38,6 +38,7 @@ struct ConfigurationSetting: Sendable {
         .init("socket_mode", .permissions(\.socketMode)),
         .init("database", .path(\.databasePath)),
         .init("log_level", .logLevel(\.logLevel)),
+        .init("policy", .records(PolicyRules.list)),
         .init("log.max_bytes", .sizeLimit(\.store.maximumBytes, (1 << 20)...(16 << 40))),
         .init("log.checkpoint_bytes", .size(\.store.checkpointBytes, (64 << 10)...(1 << 30))),
         .init("limits.memory_bytes", .memory(\.broker.memoryBytes, (16 << 20)...(1 << 40))),
@@ -83,9 +84,14 @@ struct ConfigurationSetting: Sendable {
         }
     }
 
-    /// Whether a reload applies the setting to the running daemon.
+    /// Whether a reload applies the setting to the running daemon: log level, policy and limits, except for the limits
+    /// that the daemon announces to clients when they connect.
     var takesEffectOnReload: Bool {
-        if case .logLevel = target { true } else { false }
+        switch key {
+        case "log_level", "policy": true
+        case "limits.payload_bytes", "limits.per_connection.post_window": false
+        default: components.first == "limits"
+        }
     }
 
     /// Describes a valid value, for the error about an invalid one.

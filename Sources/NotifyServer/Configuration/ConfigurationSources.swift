@@ -1,5 +1,7 @@
 import Configuration
 import NotifyBroker
+import NotifyLog
+import NotifySystem
 import NotifyWire
 
 /// The options given on the command line; `nil` for one that was not given.
@@ -39,7 +41,8 @@ package struct ConfigurationSources: Sendable {
     package func load() throws(ServerError) -> ServerConfiguration {
         var configuration = ServerConfiguration(
             socketPath: defaults.socketPath, socketMode: 0, databasePath: defaults.databasePath ?? "")
-        for layer in try layers() {
+        let file = try readFile()
+        for layer in layers(file) {
             try layer.apply(settings, to: &configuration)
         }
         // No source can set 0, so 0 means that no source has set the mode.
@@ -50,6 +53,7 @@ package struct ConfigurationSources: Sendable {
             throw ServerError(
                 .configurationInvalid, "no home directory for the database: set HOME, or use --database PATH")
         }
+        configuration.policy += try policyDirectoryRules(file)
         try checkTogether(configuration)
         return configuration
     }
@@ -75,11 +79,12 @@ package struct ConfigurationSources: Sendable {
     private static let configurationVariable = "NOTIFYD_CONFIG"
 
     /// The sources in ascending order of precedence.
-    private func layers() throws(ServerError) -> [ConfigurationLayer] {
+    private func layers(_ file: ConfigurationFile?) -> [ConfigurationLayer] {
         var layers: [ConfigurationLayer] = []
-        if let file = try readFile() {
-            let provider = InMemoryProvider(name: file.path, values: file.values)
-            layers.append(ConfigurationLayer(provider, lists: file.lists) { "\(file.path): \($0.key)" })
+        if let file {
+            let path = file.document.path
+            let provider = InMemoryProvider(name: path, values: file.values)
+            layers.append(ConfigurationLayer(provider, lists: file.lists) { "\(path): \($0.key)" })
         }
         // An empty variable counts as not set.
         let environment = context.environment.filter { $0.key.hasPrefix("NOTIFYD_") && !$0.value.isEmpty }
@@ -91,6 +96,12 @@ package struct ConfigurationSources: Sendable {
             })
         layers.append(ConfigurationLayer(InMemoryProvider(name: "options", values: optionValues)) { "--\($0.key)" })
         return layers
+    }
+
+    /// The rules in `policy.d` beside the configuration file.
+    private func policyDirectoryRules(_ file: ConfigurationFile?) throws(ServerError) -> [AccessRule] {
+        guard let path = file?.document.path ?? defaults.configurationPath else { return [] }
+        return try PolicyDirectory.rules(in: AccessProblem.directory(of: path) + "/policy.d")
     }
 
     private func readFile() throws(ServerError) -> ConfigurationFile? {

@@ -36,7 +36,11 @@ struct RecordList: Sendable {
     private var keyNames: String { keys.map(\.name).joined(separator: ", ") }
 
     /// Reads and checks the list in `node`, the value of `setting` in the configuration file.
-    func read(_ node: Node, of setting: String) throws(ConfigurationFileError) -> Assignment {
+    ///
+    /// - Parameter path: The path of that file.
+    func read(
+        _ node: Node, of setting: String, in path: String
+    ) throws(ConfigurationFileError) -> Assignment {
         guard case .sequence(let sequence) = node else {
             throw ConfigurationFileError(node.mark, "\(setting): expected \(expectation)")
         }
@@ -46,15 +50,15 @@ struct RecordList: Sendable {
             guard case .mapping(let mapping) = element else {
                 throw ConfigurationFileError(element.mark, "\(setting): expected a record with the keys \(keyNames)")
             }
-            records.append(try record(mapping, of: setting, &budget))
+            records.append(try record(mapping, of: setting, in: path, &budget))
         }
         return try assign(records)
     }
 
     private func record(
-        _ mapping: Node.Mapping, of setting: String, _ budget: inout RecordBudget
+        _ mapping: Node.Mapping, of setting: String, in path: String, _ budget: inout RecordBudget
     ) throws(ConfigurationFileError) -> ConfigurationRecord {
-        var record = ConfigurationRecord(setting: setting, mark: mapping.mark)
+        var record = ConfigurationRecord(setting: setting, path: path, mark: mapping.mark)
         for (keyNode, valueNode) in mapping {
             guard let key = keys.first(where: { $0.name == keyNode.string }) else {
                 let name = keyNode.scalar?.asWritten ?? "list or mapping"
@@ -77,8 +81,13 @@ struct RecordList: Sendable {
 /// A checked record of a list. Every required key is present, and every value has the declared type.
 struct ConfigurationRecord {
     fileprivate let setting: String
+    /// The path of the file that contains the record.
+    let path: String
     fileprivate let mark: Mark?
     fileprivate var values: [String: any Sendable] = [:]
+
+    /// The line at which the record begins, from 1.
+    var line: Int { mark?.line ?? 0 }
 
     /// The value of a key; `nil` if the record does not have the key.
     subscript<Value>(key: RecordKey<Value>) -> Value? { values[key.name] as? Value }

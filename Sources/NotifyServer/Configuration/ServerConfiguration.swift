@@ -1,5 +1,6 @@
 package import Glibc
 package import NotifyBroker
+package import NotifyLog
 package import NotifyStore
 import NotifySystem
 
@@ -15,7 +16,8 @@ package struct ServerConfiguration: Equatable, Sendable {
     package var socketMode: mode_t
     /// The path of the database with the stored messages. By default that of ``DefaultPaths``.
     package var databasePath: String
-    /// The only setting that takes effect on reload.
+    /// The rules that follow the default ones: those of the configuration file, then those of the files in `policy.d`.
+    package var policy: [AccessRule] = []
     package var logLevel: LogLevel = .info
     /// The time limit for a stopping daemon to commit, send `closing` and flush. After that it closes all connections.
     package var drainDeadline: Duration = .seconds(10)

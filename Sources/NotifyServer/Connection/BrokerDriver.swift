@@ -58,6 +58,22 @@ final class BrokerDriver: BrokerHost {
         return readiness.futureResult
     }
 
+    /// Applies a valid configuration, and repairs the log if its files were deleted or moved away.
+    ///
+    /// - Parameters:
+    ///   - limits: The new limits; `nil` after an invalid reload.
+    ///   - policy: The new policy, whose generation is set here; `nil` after an invalid reload.
+    func reloaded(limits: BrokerConfiguration?, policy: AccessPolicy?) {
+        if let limits { core.broker.configurationChanged(to: limits) }
+        // An equal policy would drop all cached decisions for nothing.
+        let current = core.broker.policy
+        if let policy, policy.allRules != current.allRules {
+            core.broker.policyChanged(to: policy.with(generation: current.generation + 1))
+        }
+        repairStorage()
+        scheduleTick()
+    }
+
     /// Makes the store repair the log if its files were deleted or moved away. A commit in progress is completed first.
     func repairStorage() {
         isRepairRequested = core.broker.isCommitting

@@ -4,21 +4,22 @@ import UnixSignals
 
 /// Reloads the configuration on SIGHUP.
 ///
-/// The log level takes effect at once. Other settings are checked, listed in the log if they have changed, and take
-/// effect at the next start. A configuration with an error changes nothing; the log and `systemctl status` report it.
+/// Log level, policy and most limits take effect at once; see ``ConfigurationSetting/takesEffectOnReload``. Other
+/// settings are checked, listed in the log if they have changed, and take effect at the next start. A configuration
+/// with an error changes nothing; the log and `systemctl status` report it.
 package struct ConfigurationReloader: Service {
     private let sources: ConfigurationSources
     private let initial: ServerConfiguration
     private let destination: LogDestination
     private let notifier: ServiceManagerNotifier
     private let logger: Logger
-    private let onReload: @Sendable () -> Void
+    private let onReload: @Sendable (ServerConfiguration?) -> Void
 
-    /// - Parameter onReload: Called after each reload, whether or not the configuration was valid.
+    /// - Parameter onReload: Called after each reload with the new configuration, or with `nil` if it was invalid.
     package init(
         sources: ConfigurationSources, initial: ServerConfiguration, destination: LogDestination,
         notifier: ServiceManagerNotifier, logger: Logger,
-        onReload: @escaping @Sendable () -> Void = {}
+        onReload: @escaping @Sendable (ServerConfiguration?) -> Void = { _ in }
     ) {
         self.sources = sources
         self.initial = initial
@@ -32,7 +33,6 @@ package struct ConfigurationReloader: Service {
         let signals = await UnixSignalsSequence(trapping: .sighup)
         for await _ in signals.cancelOnGracefulShutdown() {
             reload()
-            onReload()
         }
     }
 
@@ -45,6 +45,7 @@ package struct ConfigurationReloader: Service {
         } catch {
             logger.error("configuration not reloaded, the previous one remains in effect: \(error)")
             notifier.status("running with the previous configuration: \(error)")
+            onReload(nil)
             return false
         }
         destination.level = configuration.logLevel
@@ -53,6 +54,7 @@ package struct ConfigurationReloader: Service {
         if !waiting.isEmpty {
             logger.warning("settings that take effect at the next start: \(waiting.joined(separator: ", "))")
         }
+        onReload(configuration)
         notifier.status("running, configuration reloaded")
         return true
     }

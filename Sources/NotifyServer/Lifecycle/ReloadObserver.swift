@@ -2,16 +2,17 @@ import Synchronization
 
 /// Notifies the running server of reloads.
 package final class ReloadObserver: Sendable {
-    private let action = Mutex<(@Sendable () -> Void)?>(nil)
+    private let action = Mutex<(@Sendable (ServerConfiguration?) -> Void)?>(nil)
 
     package init() {}
 
     /// Sets the action that a reload runs; `nil` for none.
-    func set(_ action: (@Sendable () -> Void)?) {
+    func set(_ action: (@Sendable (ServerConfiguration?) -> Void)?) {
         self.action.withLock { $0 = action }
     }
 
-    func reloaded() {
-        action.withLock { $0 }?()
+    /// - Parameter configuration: The new configuration; `nil` if it is invalid.
+    func reloaded(_ configuration: ServerConfiguration?) {
+        action.withLock { $0 }?(configuration)
     }
 }

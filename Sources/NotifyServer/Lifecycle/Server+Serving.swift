@@ -45,7 +45,12 @@ extension Server {
             driver.value.requestWakeUp = wakeUp.signal
             return driver.value.start()
         }.get()
-        reloads.set { eventLoop.execute { driver.value.repairStorage() } }
+        let daemonUID = context.userID
+        reloads.set { configuration in
+            // Compiled on the caller's thread, because a long policy takes milliseconds.
+            let policy = configuration.map { AccessPolicy(daemonUID: daemonUID, rules: $0.policy) }
+            eventLoop.execute { driver.value.reloaded(limits: configuration?.broker, policy: policy) }
+        }
         var socketError: ServerError?
         do {
             try await acceptConnections(on: listening, driver, eventLoop)
@@ -80,7 +85,8 @@ extension Server {
 
     private func makeDriver(_ store: Store, _ eventLoop: any EventLoop) -> NIOLoopBound<BrokerDriver> {
         let broker = Broker(
-            configuration: configuration.broker, recovered: store.recovered,
+            configuration: configuration.broker,
+            policy: AccessPolicy(daemonUID: context.userID, rules: configuration.policy), recovered: store.recovered,
             daemon: .init(version: notifydVersion, instance: .random(), started: .now()))
         return NIOLoopBound(
             BrokerDriver(broker: broker, store: store, eventLoop: eventLoop, notifier: notifier, logger: logger),

@@ -1,0 +1,90 @@
+import FoundationEssentials
+import NotifySystem
+import SystemPackage
+import Yams
+
+/// A YAML file of the configuration, read and parsed. Only its owner may be able to write to it.
+struct ConfigurationDocument {
+    /// The size limit in bytes. A larger file is refused, so that reading a wrong path stays cheap.
+    static let maximumBytes = 1 << 20
+
+    let path: String
+    /// The content; `nil` for a file with nothing but comments.
+    let root: Node?
+
+    /// Reads a file.
+    ///
+    /// - Returns: `nil` if the file does not exist and is not required.
+    static func read(path: String, isRequired: Bool) throws(ServerError) -> ConfigurationDocument? {
+        let bytes: [UInt8]
+        do {
+            bytes = try readBytes(path: path)
+        } catch let problem as OwnershipProblem {
+            throw ServerError(.configurationUntrusted, "\(problem)")
+        } catch {
+            let isMissing = error as? Errno == .noSuchFileOrDirectory || error as? Errno == .notDirectory
+            if isMissing, !isRequired { return nil }
+            throw ServerError(
+                .configurationUnreadable,
+                "the configuration file \(path) cannot be read: correct its path or permissions", cause: error)
+        }
+        return try ConfigurationDocument(path: path, bytes: bytes)
+    }
+
+    init(path: String, bytes: [UInt8]) throws(ServerError) {
+        self.path = path
+        guard bytes.count <= Self.maximumBytes else {
+            throw ServerError(
+                .configurationInvalid, "\(path): larger than the limit of \(Self.maximumBytes) bytes")
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw ServerError(.configurationInvalid, "\(path): not UTF-8 text, expected settings in YAML")
+        }
+        let node: Node?
+        do {
+            node = try Yams.compose(yaml: text)
+        } catch let error as YamlError {
+            throw Self.describe(error, path: path)
+        } catch {
+            throw ServerError(.configurationInvalid, "\(path): not YAML", cause: error)
+        }
+        // Yams parses a file with nothing but comments as an empty scalar.
+        if case .scalar(let scalar)? = node, scalar.string.isEmpty { root = nil } else { root = node }
+    }
+
+    /// Makes an error about a place in the file.
+    func invalid(_ mark: Mark?, _ problem: String) -> ServerError { Self.invalid(path, mark, problem) }
+
+    private static func invalid(_ path: String, _ mark: Mark?, _ problem: String) -> ServerError {
+        let place = mark.map { "\(path):\($0.line)" } ?? path
+        return ServerError(.configurationInvalid, "\(place): \(problem)")
+    }
+
+    private static func describe(_ error: YamlError, path: String) -> ServerError {
+        switch error {
+        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+            .composer(_, let problem, let mark, _):
+            invalid(path, mark, "not YAML: \(problem)")
+        case .duplicatedKeysInMapping(let duplicates, let context):
+            invalid(path, context.mark, "duplicate key: \(duplicates.sorted().joined(separator: ", "))")
+        default:
+            ServerError(.configurationInvalid, "\(path): not YAML text")
+        }
+    }
+
+    private static func readBytes(path: String) throws -> [UInt8] {
+        let file = try OwnedDescriptor.open(path, .readOnly, options: .nonBlocking)
+        let descriptor = file.descriptor
+        try OwnershipProblem.checkConfiguration(Stat(descriptor), at: path)
+        return try Errno.typed {
+            var bytes: [UInt8] = []
+            var chunk = [UInt8](repeating: 0, count: 65_536)
+            while bytes.count <= maximumBytes {
+                let count = try chunk.withUnsafeMutableBytes { try descriptor.read(into: $0) }
+                if count == 0 { break }
+                bytes += chunk[..<count]
+            }
+            return bytes
+        }
+    }
+}
