@@ -3,8 +3,8 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// The path of messages and changes to the log: sequences, the pending content of the next batch, the batch in flight,
-/// and storage health.
+/// Batches messages, and changes to durable subscriptions, for the log. Holds the sequences, the pending content of the
+/// next batch, the batch in flight, and storage health.
 struct CommitPipeline {
     /// The multiple of `pendingLimit` at which stored posts are refused. A connection is already paused at
     /// `pendingLimit`, but only after it has added a message, and there may be many connections.
@@ -208,7 +208,7 @@ struct CommitPipeline {
     /// - Returns: Whether the health changed.
     mutating func checkResponseDeadline(pageStarted: Duration?, now: Duration) -> Bool {
         guard let silent = responseDeadline(pageStarted: pageStarted), silent <= now else { return false }
-        // If only a page is late, a commit must show that storage works again.
+        // Only a successful commit ends the failure. If only a page is late, there may be no batch in flight.
         deadline = deadline ?? now + retryDelay
         return health.set(
             StorageFailure(
