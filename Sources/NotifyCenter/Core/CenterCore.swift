@@ -154,7 +154,7 @@ extension CenterCore {
     ///
     /// - Returns: False if it has already ended.
     package mutating func remove(_ id: UInt64, scope: Int = 0) -> Bool {
-        // One access to the index. The closure reads its bytes and changes only the cache, which is a different field.
+        // The closure reads bytes of the index and changes only the cache, which is a different field.
         let isRemoved = scopes[scope].remove(id) { cache.invalidate($0, object: $1, hash: hash) }
         guard isRemoved else { return false }
         removalCount += 1
@@ -166,7 +166,8 @@ extension CenterCore {
     /// them. No post reaches the registration any more.
     ///
     /// - Parameter links: The maximum number of links to remove.
-    /// - Returns: The remaining links, for ``remove(_:of:)``, or nil if none remain.
+    /// - Returns: The links that may remain, for ``remove(_:of:)``; nil if all links were removed or the registration
+    ///   had already ended.
     package mutating func end(_ id: UInt64, removing links: Int, scope: Int) -> EndedRegistration? {
         guard scopes[scope].contains(id) else { return nil }
         removalCount += 1

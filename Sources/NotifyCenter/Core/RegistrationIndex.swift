@@ -347,7 +347,7 @@ extension RegistrationIndex {
 
     /// Recomputes ``overlap``, unless the trie has more nodes than `maximumTightenedNodes`, or more than
     /// `nodesPerRemoval` for each link removed since the last time. Links of rejected subscriptions count as removed,
-    /// too.
+    /// and so do links added to a list with an object filter that is shorter than the longest such list of its pattern.
     ///
     /// - Returns: The number of visited nodes.
     mutating func tightenOverlap() -> Int {

@@ -39,7 +39,7 @@ struct ResolutionSets: Sendable {
         index.find(hash) { sets[Int($0)].resolution.consists(of: registrations) }
     }
 
-    /// Adds a resolution with one use. Its registrations must not be in the table.
+    /// Adds a resolution with one use. Another one with the same registrations must not exist.
     ///
     /// - Returns: The number of the resolution.
     mutating func insert(_ resolution: Resolution, hash: UInt32) -> Int32 {

@@ -36,7 +36,8 @@ public struct ObserverExecutor: Sendable {
     /// One work item of the queue may run several calls. An `async` closure runs on the queue between its suspensions.
     ///
     /// - Parameter enqueue: Adds a work item to the queue and returns without waiting for it, for example
-    ///   `{ queue.async(execute: $0) }`. Called on the poster's thread or on the queue.
+    ///   `{ queue.async(execute: $0) }`. Called on the poster's thread, on the queue, or on any thread that resumes a
+    ///   suspended closure.
     public static func queue(
         _ enqueue: @escaping @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
     ) -> ObserverExecutor {

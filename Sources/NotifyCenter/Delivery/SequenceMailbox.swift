@@ -73,7 +73,8 @@ extension SequenceMailbox {
 // MARK: - Reading
 
 extension SequenceMailbox {
-    /// Waits for the next element. A waiting reader is resumed by ``close()``, also when its task is cancelled.
+    /// Waits for the next element. Cancellation of the task does not end the wait: the caller's cancellation handler
+    /// must call ``close()``.
     ///
     /// - Returns: The element, or nil after the end.
     func next(isolation: isolated (any Actor)?) async -> Element? {
