@@ -22,7 +22,7 @@ extension IntegrationTests {
             return try await daemon.process.standardError.wait("the end of the log") { $0.isAtEnd ? $0.lines : nil }
         }
 
-        /// The fields that identify the client of a line, in the order of the keys.
+        /// The fields that identify the client in a line.
         private static let peer = ["pid=\(getpid())", "uid=\(geteuid())"]
 
         private static let events: [[String]] = [

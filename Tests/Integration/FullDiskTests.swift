@@ -89,8 +89,8 @@ extension IntegrationTests {
             try await run.ready()
             let client = try RawClient(path: folder.file("n.sock"))
             try client.post("a", durability: .stored)
-            // The sequence mark remains, because the database does not contain the next sequence. The file system is
-            // removed with the daemon's namespace.
+            // On a full disk, the daemon can't record the next sequence in the database, so it keeps its sequence mark,
+            // and the test removes it. The mark's name is read now, because the file system ends with the daemon.
             var status = stat()
             #expect(stat(file("n.db", of: run), &status) == 0)
             let mark = try marks.subtracting(earlier).filter { $0.hasSuffix("-\(status.st_dev)-\(status.st_ino)") }

@@ -76,7 +76,7 @@ import Testing
         try harness.acknowledge(one, 2)
         let frames = try harness.acceptSubscriptions(after: 0, isResumed: true)
         #expect(frames.map(\.durableName) == ["d"])
-        #expect(try acknowledged(harness).isEmpty, "the daemon could not resolve the acknowledgement")
+        #expect(try acknowledged(harness).isEmpty, "the daemon accepts acknowledgements only after redelivery")
         harness.receive { $0.writeRun(one.number, [1, 2, 3], isRedelivery: true) }
         #expect(try acknowledged(harness) == [.init(first: 1, last: 2)])
         harness.receive { $0.writeRun(one.number, [4]) }
@@ -244,7 +244,8 @@ import Testing
         try harness.acknowledge(one, 1, 2)
         try harness.reconnect()
         #expect(try harness.acceptSubscriptions(after: 0, isResumed: true).map(\.credit) == [0])
-        // One credit is lent for the first repetition, passed on for the second, and then not returned.
+        // One extra credit lets the daemon repeat the first message. The client grants it again after that repetition,
+        // but not after the last one.
         var frames = try harness.read()
         #expect(frames.map(\.kind) == [.credit])
         harness.receive { $0.writeRun(one.number, [1], isRedelivery: true) }

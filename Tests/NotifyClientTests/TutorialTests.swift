@@ -6,8 +6,8 @@ import TestSupport
 import Testing
 import UnixSignals
 
-/// The code of the first tutorial, compiled as it is printed, most of it within `withNotifyClient`. A test compares it
-/// with the article.
+/// The snippets of the first tutorial, compiled verbatim. Most of them use a `client`, so they are enclosed in
+/// `withNotifyClient`. A test compares them with the article.
 @Suite struct TutorialTests {
     private func bill(_ order: Order) async throws {}
 

@@ -56,7 +56,7 @@ import Testing
             uids: subjects.0, gids: subjects.1)
     }
 
-    /// All names of up to three tokens that patterns of the tests can match or miss.
+    /// Names of one to three tokens: those of the random patterns, and `x`, which only wildcards match.
     private static let names: [String] = {
         let tokens = ["a", "b", "notifyd", "user", "1000", "1001", "x"]
         let pairs = tokens.flatMap { first in tokens.map { "\(first).\($0)" } }

@@ -3,8 +3,7 @@ import Testing
 @testable import NotifyCenter
 
 @Suite struct KeyedHashTests {
-    /// The key of the published test vectors: the bytes 0 to 15. The tests use the first vectors of SipHash-1-3, for
-    /// the inputs "", 00, 00 01, ….
+    /// The key of the published test vectors of SipHash-1-3: the bytes 0 to 15.
     private let hash = KeyedHash(key0: 0x0706_0504_0302_0100, key1: 0x0F0E_0D0C_0B0A_0908)
 
     /// An independent implementation of the function, which reads single bytes.
