@@ -1,8 +1,8 @@
 import NotifyWire
 import WireTestSupport
 
-/// Connections that attach to and detach from durable subscriptions with long patterns in a loop, without waiting for
-/// answers. The first attachment creates each subscription.
+/// Connections that attach to durable subscriptions with long patterns and detach again in a loop, without waiting for
+/// answers. The first attachment to a subscription creates it.
 final class AttachingAttack: Attack {
     private static let batch = 8
     private static let namesPerConnection = 150
@@ -44,7 +44,7 @@ final class AttachingAttack: Attack {
     }
 
     /// Overwrites the numbers in the encoded frame: request (u64) and subscription (u32) at the start of the body, and
-    /// the digits at the end of the durable name, which follows the 24 bytes of fixed fields.
+    /// the digits at the end of the durable name. The durable name follows 24 bytes of fixed fields.
     private func writeNumbers(request: UInt64, subscription: UInt32, name: Int) {
         var rest = name
         attach.withUnsafeMutableBytes { bytes in

@@ -1,12 +1,12 @@
 import TestSupport
 
-/// An attack of one user on the daemon, with valid use of the protocol.
+/// An attack on the daemon by one user. All frames are well-formed.
 protocol Attack: AnyObject {
     /// Connects, subscribes and makes other preparations.
     init(_ target: Target) throws
     /// Does a bounded amount of work; waits briefly if there is nothing to do.
     func step()
-    /// The number of its connections or subscriptions that the daemon admitted.
+    /// The number of the attack's connections or subscriptions that the daemon admitted.
     var admitted: Int { get }
     /// Results of the attack by name, for the checks of its row.
     var figures: [String: Int] { get }
@@ -29,8 +29,8 @@ struct Target {
 }
 
 extension AttackKind {
-    /// The smallest ``Attack/admitted`` with which the row is meaningful. This is its size if the attack is within all
-    /// limits, and 1 if a limit refuses the rest.
+    /// The smallest ``Attack/admitted`` with which the row is meaningful: the attack's size if the attack is within all
+    /// limits, and 1 if the attack exceeds a limit.
     var leastAdmitted: Int {
         switch self {
         case .resolutions, .patterns: 1

@@ -14,11 +14,11 @@ struct AttackProgram: ParsableCommand {
     func run() throws {
         guard let kind = AttackKind(rawValue: kind) else { throw HarnessError("unknown attack \(kind)") }
         Descriptors.raiseLimit()
-        // Low priority: many attackers could otherwise take all CPU time, which the daemon can't prevent.
+        // Low priority: the daemon can't prevent many attackers from taking all CPU time.
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 15)
         try User(rawValue: user)?.switchUser()
         var commands = CommandReader()
-        // An attack whose connections the daemon refuses has failed, and is reported as refused.
+        // If the daemon refuses the connections, the attack has failed and is reported as refused.
         let attack: (any Attack)?
         do {
             attack = try kind.begin(Target(socket: socket, size: size, seed: seed))

@@ -1,7 +1,7 @@
 import NotifyWire
 
-/// Connections that all send large messages at once, repeatedly: 686 kB each, so 686 MB with the default 1,000
-/// connections.
+/// Connections that all send large messages at once, repeatedly. Each connection sends 686 kB, so the default of 1,000
+/// connections sends 686 MB.
 final class BurstsAttack: Attack {
     private let connections: [Connection]
     private var block = PostBlock(names: [String](repeating: "burst", count: 10), payload: 68_600)

@@ -1,6 +1,7 @@
 import NotifyWire
 
-/// 25 connections that together have very many subscriptions to '>' and read their deliveries. The innocents post.
+/// 25 connections that together have very many subscriptions to '>' and read the deliveries. The messages are posted by
+/// the ``Innocents``.
 final class FanOutAttack: Attack {
     static let connectionCount = 25
 

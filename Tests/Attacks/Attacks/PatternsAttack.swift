@@ -1,6 +1,7 @@
 import NotifyWire
 
-/// The maximum number of patterns of one connection, each with 32 tokens and without a common prefix.
+/// One connection with the maximum number of patterns. Each pattern has 32 tokens, and no two patterns begin with the
+/// same token.
 final class PatternsAttack: Attack {
     private static let tokens = 32
 
@@ -9,7 +10,7 @@ final class PatternsAttack: Attack {
 
     init(_ target: Target) throws {
         let connection = try Connection(target.socket)
-        // With a wildcard, because a pattern without one is stored as a name.
+        // The wildcard is necessary, because a pattern without wildcards is stored as a name.
         let rest = (["*"] + (2..<Self.tokens).map { "t\($0)" }).joined(separator: ".")
         subscriptions = connection.subscribe(target.size) { number in
             (0..<Limits.patternsPerSubscription).map { "p\(number)-\($0).\(rest)" }
@@ -23,7 +24,8 @@ final class PatternsAttack: Attack {
         Connection.serve([connection])
     }
 
-    /// The number of tokens that are stored: no two patterns begin with the same token, so they share none.
+    /// The number of stored tokens. No two patterns begin with the same token, so every token of each pattern is
+    /// stored.
     var figures: [String: Int] {
         ["tokens": subscriptions * Limits.patternsPerSubscription * Self.tokens]
     }

@@ -1,7 +1,7 @@
 import NotifyWire
 
-/// Connections that send requests and do not read the answers, beside a fast subscriber of the same user (the innocents
-/// run as the attacker).
+/// Connections that send requests and do not read the answers, beside a fast subscriber of the same user. For this
+/// attack, the process of the ``Innocents`` runs as the attacking user.
 final class SiblingsAttack: Attack {
     private static let bytes = 64 << 10
 

@@ -85,7 +85,7 @@ final class KeepLatestAttack: Attack {
 }
 
 extension [Connection] {
-    /// Stops reading from the connection with index n once it has received n times this many messages.
+    /// Stops reading from each connection once the connection has received its index times `messages` messages.
     fileprivate func stop(oneAfterAnother messages: Int) {
         for (number, connection) in enumerated() where connection.scanner.count(.deliver) >= number * messages {
             connection.isReading = false

@@ -1,7 +1,7 @@
 import NotifyWire
 
 extension Connection {
-    /// Opens subscriptions with the patterns for each index, and waits until each is answered.
+    /// Opens `count` subscriptions, calls `patterns` with the index of each, and waits for all answers.
     ///
     /// - Returns: The number of subscriptions that the daemon has confirmed on this connection.
     @discardableResult
@@ -21,7 +21,7 @@ extension Connection {
         return scanner.count(.subscribed)
     }
 
-    /// Opens one subscription, durable if a name is given, and waits for the answer.
+    /// Opens one subscription and waits for the answer. The subscription is durable if `durable` is not empty.
     func subscribe(to patterns: String..., durable: String = "", window: UInt32 = 0) {
         write(
             Subscribe(

@@ -15,11 +15,11 @@ struct SystemError: Error, CustomStringConvertible {
     var description: String { "\(call): \(String(cString: strerror(code)))" }
 }
 
-/// A client connection that is non-blocking after connecting. It buffers written frames, counts received ones, and
-/// passes them to `onFrame` if that is set.
+/// A client connection, non-blocking once it is connected. It buffers written frames, counts received frames, and
+/// passes received frames to `onFrame` if that is set.
 ///
-/// The daemon may close it at any time, for example to refuse an attack. After that, writes are discarded and nothing
-/// is received.
+/// The daemon may close the connection at any time, for example to refuse an attack. After that, writes are discarded
+/// and nothing is received.
 final class Connection {
     let descriptor: Int32
     /// Whether `serve` reads from the connection.
@@ -31,7 +31,7 @@ final class Connection {
     private var written = 0
     private var lastRequest: UInt64 = 0
 
-    /// Connects, which blocks while the socket's backlog is full, and sends a greeting.
+    /// Connects and sends a greeting. Connecting blocks while the socket's backlog is full.
     init(_ path: String, overflow: OverflowPolicy = .dropOldest) throws {
         descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SystemError("socket") }
@@ -76,7 +76,7 @@ final class Connection {
         if isOpen { outgoing.append(contentsOf: bytes) }
     }
 
-    /// Writes bytes without copying them, so that connections can share them. Everything before must be flushed.
+    /// Writes bytes without copying them, so that connections can share them. Earlier writes must be flushed before.
     func write(shared bytes: [UInt8]) {
         if isOpen { outgoing = bytes }
     }
@@ -93,7 +93,7 @@ final class Connection {
             if count < 0 { return end() }
             written += count
         }
-        // Keeps no capacity, because the bytes may be shared with other connections.
+        // Releases the array instead of keeping its capacity, because other connections may share the array.
         outgoing = []
         written = 0
     }
@@ -128,7 +128,7 @@ final class Connection {
 }
 
 extension Connection {
-    /// Waits until a connection is ready, and reads from and flushes those that are.
+    /// Waits until a connection is ready or the time has passed. Reads from and flushes the connections that are ready.
     static func serve(_ connections: [Connection], waitingMilliseconds wait: Int32 = 10) {
         var entries = connections.map { connection in
             // `poll` ignores negative descriptors.
@@ -143,7 +143,7 @@ extension Connection {
 
     /// Serves the connections until the condition is true.
     ///
-    /// - Returns: Whether it is true; false if the time limit was reached or all connections are closed.
+    /// - Returns: True if the condition is true; false if the time limit was reached or all connections are closed.
     @discardableResult
     static func serve(_ connections: [Connection], within limit: Duration = .seconds(60), until condition: () -> Bool)
         -> Bool

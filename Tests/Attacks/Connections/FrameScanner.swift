@@ -1,6 +1,6 @@
 import NotifyWire
 
-/// Splits received bytes into frames, and counts these by kind.
+/// Splits received bytes into frames, and counts the frames by kind.
 struct FrameScanner {
     typealias Handler = (_ kind: UInt8, _ body: UnsafeRawBufferPointer) -> Void
 

@@ -1,7 +1,7 @@
 import NotifyWire
 import WireTestSupport
 
-/// A block of posts that are encoded once; only their numbers are overwritten each time.
+/// A block of posts that is encoded once. Before each use, only the numbers in the posts are overwritten.
 struct PostBlock {
     private var bytes: [UInt8] = []
     private var offsets: [Int] = []
@@ -9,7 +9,9 @@ struct PostBlock {
 
     /// Encodes one post for each name.
     ///
-    /// - Parameter payload: The payload size in bytes. The first eight bytes can have the number given to `numbered`.
+    /// - Parameter payload: The payload size in bytes. If it is at least eight, `numbered` can store a number in the
+    ///   first
+    ///   eight bytes.
     init(names: [String], payload: Int, durability: Durability = .volatile, receipt: Bool = false) {
         var payloadOffsets: [Int] = []
         for name in names {
@@ -27,9 +29,10 @@ struct PostBlock {
     /// The encoded bytes of the first `count` posts.
     ///
     /// - Parameters:
-    ///   - request: The request number of the first post; those of the others are consecutive.
-    ///   - number: The number at the start of the first payload; those of the others are consecutive. `nil` if payloads
-    ///     have fewer than eight bytes.
+    ///   - request: The request number of the first post. The other posts have the numbers that follow.
+    ///   - number: The number at the start of the first payload. The other payloads have the numbers that follow. Must
+    ///     be
+    ///     `nil` if payloads have fewer than eight bytes.
     mutating func numbered(_ count: Int, request: UInt64, number: UInt64? = nil) -> ArraySlice<UInt8> {
         let offsets = offsets
         let payloadOffsets = payloadOffsets

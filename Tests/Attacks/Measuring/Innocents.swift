@@ -39,8 +39,8 @@ final class Innocents {
 
     var connections: [Connection] { [poster, subscriber] }
 
-    /// Checks a delivery. Body: sequence (u64) at 0, the lengths of headers (u16), name, object and id (u8 each) at 28
-    /// to 32, these parts and the payload from 36.
+    /// Checks a delivery. Offsets in the body: the sequence (u64) at 0; the lengths of the headers (u16) at 28 and of
+    /// the name, object and id (u8 each) at 30, 31 and 32; these four parts from 36, followed by the payload.
     private func received(_ body: UnsafeRawBufferPointer) {
         let sequence = UInt64(littleEndian: body.loadUnaligned(as: UInt64.self))
         let headers = Int(UInt16(littleEndian: body.loadUnaligned(fromByteOffset: 28, as: UInt16.self)))

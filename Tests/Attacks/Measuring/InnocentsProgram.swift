@@ -3,8 +3,8 @@ import Glibc
 
 /// The process of the ``Innocents``, the clients that are measured during an attack.
 ///
-/// Measures the daemon's capacity and prints it, posts at a share of that rate from the command "go" until "stop", and
-/// prints the results. With the share 0 it posts as fast as possible.
+/// Measures and prints the daemon's capacity. From the command "go" until "stop", posts at a share of that rate; with
+/// the share 0, posts as fast as possible. After "stop", prints the results.
 struct InnocentsProgram: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "innocents", shouldDisplay: false)
 

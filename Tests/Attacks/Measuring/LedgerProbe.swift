@@ -11,7 +11,7 @@ final class LedgerProbe {
     private var isWaiting = false
     /// The latest counters.
     private(set) var counters: [String: UInt64] = [:]
-    /// The maximum of the charged bytes; nil if the daemon does not report `memory_bytes`.
+    /// The maximum of the charged bytes; nil if the daemon has not reported `memory_bytes`.
     private(set) var peakCharged: Int?
     /// Resident memory in bytes at the time of ``peakCharged``.
     private(set) var residentAtPeak = 0
@@ -50,7 +50,7 @@ final class LedgerProbe {
 
     /// Waits until the counter has the value.
     ///
-    /// - Returns: False if it does not have the value within `limit`.
+    /// - Returns: False if the time limit passed or the connection closed before the counter had the value.
     func wait(for counter: String, toBe value: UInt64, within limit: Duration = .seconds(20)) -> Bool {
         let deadline = ContinuousClock.now + limit
         while counters[counter] != value {
@@ -61,8 +61,8 @@ final class LedgerProbe {
         return true
     }
 
-    /// Waits until users without a connection have no charges except for durable subscriptions and the names of stored
-    /// messages.
+    /// Waits until the users of the attacks have no charges except for durable subscriptions and the names of stored
+    /// messages. The connections of these users must be closed.
     ///
     /// - Returns: The charges left after `limit`, each as "user.<uid>.<resource> <amount>".
     func leftovers(within limit: Duration = .seconds(20)) -> [String] {

@@ -4,9 +4,9 @@ import TestSupport
 
 /// A new notifyd process with its own files and a socket that all users may connect to.
 final class DaemonUnderAttack {
-    /// The daemon's memory limit, and the allowance of resident memory above it for code, stacks, and freed memory that
-    /// malloc keeps. In bytes.
+    /// The daemon's memory limit in bytes.
     static let budget = 256 << 20
+    /// The resident memory in bytes allowed above the limit, for code, stacks, and freed memory that malloc keeps.
     static let allowance = 64 << 20
 
     let socket: String
@@ -14,7 +14,7 @@ final class DaemonUnderAttack {
     private let process: Child
     private var hangFile: String { folder.file("hang") }
 
-    /// - Parameter canHang: Whether ``hang(_:)`` can be used, which needs clang.
+    /// - Parameter canHang: Whether ``hang(_:)`` can be used. If true, clang must be installed.
     init(_ program: DaemonProgram, canHang: Bool = false) throws {
         folder = try TemporaryFolder()
         socket = folder.file("socket")
@@ -27,7 +27,7 @@ final class DaemonUnderAttack {
             environment["LD_PRELOAD"] = try Self.makeLibrary(in: folder)
             environment["HANGING_DISK"] = folder.file("hang")
         }
-        // Ends with the harness, even if that is killed, and has the priority of the innocents.
+        // The daemon ends with the harness, even if the harness is killed, and has the same priority as the innocents.
         let launcher = ["nice", "--adjustment=-10", "setpriv", "--pdeathsig", "KILL"]
         process = try Child(
             "/usr/bin/env", launcher + [program.path, "--socket", socket, "--database", folder.file("notifyd.db")],
@@ -64,7 +64,7 @@ final class DaemonUnderAttack {
         }
     }
 
-    /// Makes the daemon's writes to its database block, or resumes them.
+    /// Blocks the daemon's writes to its database if true, and resumes them if false.
     func hang(_ isHanging: Bool) {
         if isHanging { close(open(hangFile, O_CREAT | O_WRONLY | O_CLOEXEC, 0o644)) } else { unlink(hangFile) }
     }

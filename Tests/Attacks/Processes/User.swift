@@ -1,6 +1,7 @@
 import Glibc
 
-/// The users that processes run as. Their uids are unused on normal machines, so they own no other files or processes.
+/// The users that processes run as. Their uids are unused on normal machines, so no other files or processes belong to
+/// these users.
 enum User: UInt32, CaseIterable {
     case attacker = 60_001
     case accomplice = 60_002

@@ -36,12 +36,12 @@ final class AttackRun {
         daemon.kill()
     }
 
-    /// Runs the attacks for the given time after all are set up. The memory measurement begins before the set-up.
+    /// Sets up all attacks and then runs them for the given time. The memory measurement begins before the set-up.
     ///
     /// - Parameters:
     ///   - isSetUpMeasured: Whether the innocents also post while the attacks are set up.
     ///   - hangingAfter: The time after which the daemon's disk writes block until the attacks have ended. With zero,
-    ///     they block before the attacks are set up; with nil, never.
+    ///     the writes block even before the attacks are set up; with nil, they never block.
     func measure(
         _ attacks: [Attacker], for time: Duration, isSetUpMeasured: Bool = true, hangingAfter: Duration? = nil
     ) throws -> Measurement {
@@ -55,7 +55,7 @@ final class AttackRun {
                 "\($0.size)", "--seed", "\($0.seed)",
             ])
         }
-        // All start together: an attack that is running could prevent the set-up of others of the same user.
+        // All attacks start together: a running attack could prevent the set-up of another attack by the same user.
         for attacker in attackers { try wait(for: attacker, "ready") }
         for attacker in attackers { attacker.send("go") }
         if !isSetUpMeasured { innocents.send("go") }

@@ -17,12 +17,12 @@ struct DaemonProgram: Sendable {
     var path: String
     var isOptimized: Bool
 
-    /// The limit of the CPU time of the event loop before it answers a ping, in milliseconds. In a debug build, most
-    /// work takes 10 to 60 times as long.
+    /// The limit of the CPU time that the event loop uses until it answers a ping, in milliseconds. In a debug build,
+    /// most work takes 10 to 60 times as long.
     var workLimit: Double { isOptimized ? 100 : 3000 }
 
     /// The outbox limit per connection in bytes. Finding the latest message of each name in an outbox is one
-    /// uninterrupted piece of work, so the limit is lower for a debug build.
+    /// uninterrupted piece of work. This work is slow in a debug build, so the limit is lower there.
     var outboxBytes: Int { isOptimized ? 4 << 20 : 1 << 20 }
 }
 

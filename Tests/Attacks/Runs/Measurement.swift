@@ -1,11 +1,12 @@
 /// The measurements of one run of attacks.
 struct Measurement {
-    /// Resident memory before the attacks, and its peak. In bytes.
+    /// Resident memory in bytes before the attacks.
     var residentBefore = 0
+    /// Peak resident memory in bytes.
     var peak = 0
-    /// The maximum of the bytes that the ledger charged, or nil if the daemon does not report them, and resident memory
-    /// in bytes at that time.
+    /// The maximum of the bytes that the ledger charged; nil if the daemon does not report them.
     var charged: Int?
+    /// Resident memory in bytes at the time of ``charged``.
     var residentWhenCharged = 0
     /// The limit of ``work`` in milliseconds.
     var workLimit = 0.0
@@ -13,22 +14,25 @@ struct Measurement {
     var innocents: [String: Double] = [:]
     /// The results of the attacks: the sums of ``Attack/figures``.
     var figures: [String: Double] = [:]
-    /// Whether the daemon had released all connections and subscriptions of the attacks.
+    /// Whether the daemon released all connections and subscriptions after the attacks.
     var isReleased = true
-    /// The charges of the users after the attacks, without those for durable subscriptions and stored names.
+    /// The users' charges that remain after the attacks, except for durable subscriptions and the names of stored
+    /// messages.
     var left: [String] = []
     /// The reason that the daemon did not stop with status 0; empty if it did.
     var exitProblem = ""
-    /// Additions to the description: the last refusal, and the reference run that the run is compared with.
+    /// Additions to the description: the refusal of an innocent client, and the results of the reference run.
     var note = ""
 
     var lost: Int { Int(innocents["lost"] ?? 1e9) }
     var disordered: Int { Int(innocents["disordered"] ?? 1e9) }
-    /// Deliveries to the innocents per second, and their share of the rate wanted.
+    /// Deliveries to the innocents per second.
     var rate: Double { innocents["rate"] ?? 0 }
+    /// ``rate`` as a share of the rate at which the innocents were to post.
     var rateShare: Double { rate / (innocents["wanted"] ?? .infinity) }
-    /// The maximum elapsed time of a ping, and the maximum CPU time of the event loop during one, both in milliseconds.
+    /// The maximum elapsed time of a ping, in milliseconds.
     var ping: Double { innocents["ping"] ?? .infinity }
+    /// The maximum CPU time of the event loop during a ping, in milliseconds.
     var work: Double { innocents["work"] ?? .infinity }
 
     var growth: Int { peak - residentBefore }

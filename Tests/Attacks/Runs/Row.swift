@@ -7,7 +7,7 @@ struct Row: Sendable {
 
     /// A row whose attack is run once.
     ///
-    /// - Parameter rule: Returns exceeded limits of this row, in addition to those of every row.
+    /// - Parameter rule: Returns the exceeded limits of this row alone. The limits of every row are checked as well.
     init(
         _ kind: AttackKind, _ title: String, canHang: Bool = false, innocent: User = .innocent,
         _ rule: @escaping @Sendable (Measurement) -> [String]
@@ -27,7 +27,7 @@ struct Row: Sendable {
     /// - Parameters:
     ///   - share: The share of the daemon's capacity at which the innocents post; 0 for as fast as possible.
     ///   - size: The size of the reference run.
-    ///   - rule: Returns exceeded limits of this row, in addition to those of every row.
+    ///   - rule: Returns the exceeded limits of this row alone. The limits of every row are checked as well.
     init(
         _ kind: AttackKind, _ title: String, share: Double, comparedWith size: Int,
         _ rule: @escaping @Sendable (_ measurement: Measurement, _ reference: Measurement) -> [String]
@@ -49,7 +49,7 @@ struct Row: Sendable {
         }
     }
 
-    /// Limits of the effect that attacks may have. Each function returns descriptions of those that were exceeded.
+    /// Limits of the effect that attacks may have. Each function returns descriptions of the exceeded limits.
     enum Limits {
         static let rateShare = 0.8
 
@@ -68,7 +68,7 @@ struct Row: Sendable {
             return measurement.peak <= limit ? [] : ["over \(limit >> 20) MB resident"]
         }
 
-        /// A row proves nothing if the daemon refused too much of its attack, so it counts as broken.
+        /// A row proves nothing if the daemon refused too much of the attack, so such a row counts as broken.
         static func effect(_ measurement: Measurement, of kind: AttackKind) -> [String] {
             let admitted = Int(measurement.figures["admitted"] ?? 0)
             return admitted >= kind.leastAdmitted ? [] : ["only \(admitted) of \(kind.size) were let in"]
@@ -83,7 +83,8 @@ struct Row: Sendable {
             measurement.rateShare >= rateShare ? [] : ["less than \(Int(rateShare * 100)) % of the rate"]
         }
 
-        /// The growth of resident memory and the charged memory agree within 20 % or 16 MiB, whichever is more.
+        /// Checks that the growth of resident memory differs from the charged memory by at most 20 % of the growth or
+        /// 16 MiB, whichever is more.
         static func agreement(_ measurement: Measurement) -> [String] {
             guard let charged = measurement.charged else { return ["the daemon reports no memory_bytes"] }
             let grown = measurement.residentWhenCharged - measurement.residentBefore
@@ -127,7 +128,7 @@ extension Row {
         all.first { $0.kind.rawValue == name } ?? Int(name).flatMap { all.indices.contains($0 - 1) ? all[$0 - 1] : nil }
     }
 
-    /// Runs the row. Errors of the harness, such as a crash of the daemon, count as broken.
+    /// Runs the row. If the run itself fails, for example because the daemon crashes, the row counts as broken.
     func run(_ program: DaemonProgram, seconds: Int) -> Outcome {
         do {
             let (measurement, broken) = try verdict(program, seconds)
