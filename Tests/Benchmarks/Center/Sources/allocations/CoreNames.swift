@@ -1,12 +1,12 @@
 import NotifyCenter
 
-/// Posts of many names to the core of a center, as the daemon's broker makes them.
+/// Posts many names to the core of a center in the same way as the daemon's broker.
 final class CoreNames {
     private var core = CenterCore(reservedFirstToken: "notifyd")
     private let names: [[UInt8]]
     private var next = 0
 
-    /// Resolves each name once. The cache is full afterwards if not all names fit.
+    /// Resolves each name once. After that, the cache is full if not all names fit.
     init(_ count: Int) throws {
         names = (0..<count).map { Array("orders.\($0 % 7).created.\($0)".utf8) }
         for (slot, pattern) in ["orders.3.>", "*.5.created.*", ">"].enumerated() {
@@ -15,7 +15,7 @@ final class CoreNames {
         for _ in names { post() }
     }
 
-    /// Whether not all names fit the cache.
+    /// Whether the cache holds fewer names than there are.
     var isFull: Bool { core.cachedResolutionCount < names.count }
 
     func post() {

@@ -23,7 +23,7 @@ struct Large: NotificationMessage {
 var tokens: [ObservationToken] = []
 var owners: [Owner] = []
 
-/// A center with this number of observers. Their closures are empty, which the compiler cannot see here.
+/// A center with this number of observers. The closures are empty, but the compiler cannot optimize the calls away.
 @MainActor
 func center(_ count: Int, object: NotificationObject? = nil) -> LocalCenter {
     let center = LocalCenter()
@@ -58,7 +58,7 @@ func coreNames(_ count: Int) -> CoreNames {
     }
 }
 
-/// The cases: a title, and a function that makes the post.
+/// The cases. `prepare` creates a center and returns the function to measure, which makes one post.
 let cases: [(title: String, prepare: @MainActor () -> () -> Void)] = [
     (
         "nobody",
@@ -146,7 +146,7 @@ let cases: [(title: String, prepare: @MainActor () -> () -> Void)] = [
     ),
 ]
 
-/// The number of allocations during this number of posts, after a warm-up.
+/// Returns the number of allocations during `posts` calls of `post`, after a warm-up.
 func allocations(of post: () -> Void, posts: Int) -> UInt {
     for _ in 0..<100 { post() }
     let before = allocation_count()

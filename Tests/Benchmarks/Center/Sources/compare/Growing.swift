@@ -10,7 +10,8 @@ func growingCases() -> [Case] {
     ]
 }
 
-/// The cost of a post with many names divided by that with ten, compared with the same ratio of dictionary look-ups.
+/// Compares two ratios: the cost of a post with many names to the cost with ten names, and the same for look-ups in a
+/// dictionary.
 private func growth(to count: Int) throws -> (Contender, Contender) {
     let few = try names(10)
     let many = try names(count)
@@ -45,7 +46,8 @@ private func names(_ count: Int) throws -> [NotificationName] {
     try (0..<count).map { try NotificationName("orders.\($0 % 7).created.\($0)") }.shuffled()
 }
 
-/// A post to one observer in a center with many others whose patterns do not match.
+/// Compares a post to one observer in two centers: one with many other observers whose patterns do not match, and one
+/// without other observers.
 private func besidePatterns(_ count: Int) throws -> (Contender, Contender) {
     let crowded = Centers()
     let lonely = Centers()

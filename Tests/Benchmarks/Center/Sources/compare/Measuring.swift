@@ -6,15 +6,15 @@ typealias Contender = () -> Double
 /// A comparison of two implementations of the same work, and the required ratio.
 struct Case {
     enum Budget {
-        /// The other one's cost divided by ours is at least this.
+        /// The cost of the other implementation divided by the cost of ours is at least this.
         case atLeast(Double)
-        /// Our cost divided by the other one's is at most this.
+        /// The cost of our implementation divided by the cost of the other is at most this.
         case atMost(Double)
     }
 
     let title: String
     let budget: Budget
-    /// Makes the contenders, ours first, when the case begins. They are released before the next case.
+    /// Creates the contenders, ours first, when the case begins. The contenders are released before the next case.
     let prepare: () throws -> (Contender, Contender)
 
     init(_ title: String, _ budget: Budget, prepare: @escaping () throws -> (Contender, Contender)) {
@@ -25,7 +25,7 @@ struct Case {
 }
 
 extension Case {
-    /// The results of several rounds. The minimum is the cost without disturbance by other processes.
+    /// The results of several rounds. The minimum is the result least disturbed by other processes.
     private struct Sample {
         var figures: [Double] = []
 
@@ -37,7 +37,7 @@ extension Case {
         print("\("".padded(to: 65)) ours: least, median   other: least, median   ratio: least, median   required")
     }
 
-    /// Runs the contenders in turns, so that a disturbance affects both, and prints a line.
+    /// Runs the contenders alternately, so that a disturbance affects both, and prints a line of results.
     ///
     /// - Returns: Whether the ratio of the minima is as required.
     func run(rounds: Int) throws -> Bool {
@@ -87,14 +87,14 @@ extension String {
 
 // MARK: - Clocks
 
-/// The CPU time of this thread in nanoseconds, which excludes other threads and processes.
+/// Returns the CPU time in nanoseconds that this thread uses for `body`, without that of other threads and processes.
 func processorTime(_ body: () -> Void) -> Double {
     let start = nanoseconds(CLOCK_THREAD_CPUTIME_ID)
     body()
     return nanoseconds(CLOCK_THREAD_CPUTIME_ID) - start
 }
 
-/// The elapsed time in nanoseconds.
+/// Returns the elapsed time of `body` in nanoseconds.
 func time(_ body: () -> Void) -> Double {
     let start = nanoseconds(CLOCK_MONOTONIC)
     body()

@@ -48,7 +48,9 @@ struct Centers {
         foundations.addObserver(forName: .created, object: object, queue: nil) { [tally] _ in tally.add() }
     }
 
-    /// The cost of a post that must reach this number of observers. Keeps their tokens.
+    /// Returns a contender that measures the cost of a post that must reach this number of observers. The contender
+    /// keeps
+    /// the observers' tokens.
     func posts(_ count: Int, to observers: Int = 1, holding tokens: [Any], _ post: @escaping (Int) -> Void) -> Contender
     {
         return {
@@ -129,7 +131,7 @@ private func typedPost(_ centers: Centers) -> (Contender, Contender) {
     )
 }
 
-/// Of Foundation's typed messages, those of the main actor are delivered synchronously.
+/// Posts `MainActorMessage`s, the typed messages that Foundation delivers synchronously.
 func foundationTypedPosts(_ centers: Centers) -> Contender {
     let tally = centers.tally
     let token = MainActor.assumeIsolated {
@@ -144,7 +146,7 @@ func foundationTypedPosts(_ centers: Centers) -> Contender {
     }
 }
 
-/// The baseline for owners: a weak reference that is loaded, and a closure that is called with its object.
+/// The baseline for owners: a weak reference, and a closure that is called with the object of the reference.
 private struct WeakReceiver {
     weak var owner: Instance?
     let call: (Instance, LocalNotification) throws -> Void

@@ -38,7 +38,7 @@ private func namesOfTwoThreads() throws -> [[NotificationName]] {
     }
 }
 
-/// The elapsed nanoseconds per post, with one thread for each list that posts its names repeatedly.
+/// Returns the elapsed nanoseconds per post. Each list of names has one thread, which posts these names repeatedly.
 private func posting(_ names: [[NotificationName]], to centers: [LocalCenter]) -> Double {
     let posts = 400_000
     let gate = Gate(threads: names.count)
@@ -63,7 +63,7 @@ private final class Gate: Sendable {
 
     func pass() {
         missing.wrappingSubtract(1, ordering: .acquiringAndReleasing)
-        // There may be more threads than processors.
+        // Yields, because there may be more threads than processors.
         while missing.load(ordering: .acquiring) > 0 { sched_yield() }
     }
 }

@@ -1,6 +1,6 @@
 // Compares LocalCenter with Foundation's NotificationCenter at the same work, and fails if a ratio is not as required.
 //
-//   compare [ROUNDS [TEXT]]: with a text, only the cases whose title contains it.
+//   compare [ROUNDS [TEXT]]: with TEXT, runs only the cases whose titles contain it.
 import Foundation
 
 let arguments = CommandLine.arguments.dropFirst()

@@ -1,10 +1,10 @@
-/// Names back to back in the order in which they are posted, as they arrive in the buffer of a connection.
+/// Names in the order in which they are posted, stored back to back as in the receive buffer of a connection.
 struct Names {
     let strings: [String]
     private let bytes: [UInt8]
     private let ends: [Int]
 
-    /// This number of names in random order, so that processor caches do not profit from the order.
+    /// Creates this number of names in random order, so that processor caches do not profit from the order.
     init(_ count: Int) {
         var random = SplitMix(state: 42)
         strings = (0..<count).map { "orders.\($0 % 7).created.\($0)" }.shuffled(using: &random)

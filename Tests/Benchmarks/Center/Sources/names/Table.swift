@@ -1,6 +1,7 @@
 import Foundation
 
-/// Prints the CPU nanoseconds of a post: the minimum of several rounds, each with every name at least once.
+/// Prints the CPU time per post in nanoseconds: the minimum of several rounds, each of which posts every name at least
+/// once.
 func printTable(counts: [Int]) {
     print("Nanoseconds for each post, in brackets as a multiple of the first line's.\n")
     print("names".padded(10) + Workload.all.map { $0.title.padded(20) }.joined())
@@ -25,7 +26,7 @@ extension String {
     }
 }
 
-/// The CPU time of this thread in nanoseconds, which excludes other threads and processes.
+/// Returns the CPU time in nanoseconds that this thread uses for `body`, without that of other threads and processes.
 private func processorTime(_ body: () -> Void) -> Double {
     func now() -> Double {
         var time = timespec()
