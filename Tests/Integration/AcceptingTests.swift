@@ -72,7 +72,7 @@ extension IntegrationTests {
             #expect(waiting.count > 1)
         }
 
-        /// More connections than fit in the event loop's own queue, within the limit of the kernel.
+        /// More connections than SwiftNIO's default backlog, unless the kernel's limit is lower.
         private static let clients: Int = {
             let text = (try? String(contentsOfFile: "/proc/sys/net/core/somaxconn", encoding: .utf8)) ?? ""
             return min(Int(text.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 128, 500)
@@ -126,7 +126,7 @@ extension IntegrationTests {
             #expect(try await again.stop() == .status(0))
         }
 
-        /// A daemon to which the kernel reports an error for some of its calls of `accept`.
+        /// Starts a daemon under strace, which makes the selected `accept4` calls fail with the error.
         private func start(failingWith error: String, when calls: String) throws -> NotifydRun {
             try NotifydRun(
                 ["--socket", folder.file("socket"), "--database", folder.file("n.db")],
@@ -153,7 +153,7 @@ extension Listener {
 }
 
 extension RawSocket {
-    /// Connects, or throws if it would have to wait.
+    /// Connects, or throws `EAGAIN` if the backlog is full.
     fileprivate convenience init(connectingAtOnceTo path: String) throws {
         let descriptor = try Self.unconnected()
         try self.init(adopting: descriptor)

@@ -20,7 +20,7 @@ extension IntegrationTests {
             let daemon = try await Daemon.start()
             try await withNotifyClient(configuration: configuration(daemon)) { client in
                 try await client.post("before", "1", durability: .stored)
-                // The daemon is suspended, so that the post reaches its socket and is not answered.
+                // Suspends the daemon, so that the post reaches the daemon's socket but is not answered.
                 daemon.process.send(SIGSTOP)
                 try daemon.process.waitUntilStopped()
                 let post = Task { try await client.post("under.way", "2", durability: .stored) }
@@ -89,7 +89,7 @@ extension IntegrationTests {
                 try #expect(await volatileEvents.next()?.text == "1")
 
                 try await daemon.kill()
-                // Posted through a daemon at another socket, while the client is disconnected.
+                // While the client is disconnected, another daemon with the same database stores a post.
                 let socket = daemon.folder.file("other")
                 let other = try NotifydRun(
                     ["--socket", socket, "--database", daemon.database],
@@ -118,7 +118,7 @@ extension IntegrationTests {
             try await withNotifyClient(configuration: configuration(daemon)) { client in
                 try await client.withSubscription(to: "a", as: .durable("mine")) { _ in }
                 for number in 1...5 { try await client.post("a", "\(number)") }
-                // Each subscription ends after one message, with and without acknowledging it.
+                // Each subscription ends after one message. Every second subscription acknowledges its message.
                 var seen: [String] = []
                 for round in 0..<4 {
                     try await client.withSubscription(to: "a", as: .durable("mine"), limit: 1) { subscription in
@@ -171,7 +171,7 @@ extension NotifyClient.Subscription.Event {
 }
 
 extension Daemon {
-    /// Waits until this process has unread bytes in its socket. The process must be suspended.
+    /// Waits until a connection from the tests has bytes that this daemon has not read. The daemon must be suspended.
     fileprivate func waitForUnreadBytes(within limit: Duration = .seconds(300)) throws {
         let deadline = ContinuousClock.now + limit
         while ContinuousClock.now < deadline {

@@ -36,7 +36,7 @@ extension IntegrationTests {
             let bystander = try Bystander(daemon)
             let before = try daemon.descriptorCount
             try #require(raiseDescriptorLimit(to: 5000))
-            // With the bystander's two connections, this is the limit of the user.
+            // With the bystander's two connections, the user reaches the limit.
             var idle: [RawClient] = []
             for _ in 0..<4094 { idle.append(try RawClient(daemon)) }
             try bystander.expectUndisturbed()
@@ -81,7 +81,8 @@ extension IntegrationTests {
                 let client = try RawClient(daemon)
                 try client.send(Array(most))
                 clients.append(client)
-                // Round trips on another connection. The daemon reads sockets in turn, so it has read from this one.
+                // Makes round trips on other connections. The daemon reads sockets in turn, so it has read the partial
+                // frame after that.
                 try bystander.expectUndisturbed()
             }
             guard case .error(let error) = try clients[4].waitForEnd().first else {
@@ -134,7 +135,7 @@ extension IntegrationTests {
 extension RawClient {
     /// Sends a ping together with file descriptors.
     ///
-    /// - Returns: The request.
+    /// - Returns: The request number of the ping.
     fileprivate func pingWithDescriptors(_ descriptors: [Int32]) throws -> UInt64 {
         let request = newRequest()
         var frame = Ping(request: request).encoded

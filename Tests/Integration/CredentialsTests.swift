@@ -51,7 +51,7 @@ extension IntegrationTests {
             try bob.subscribe(">", as: 1)
             try bob.subscribe("*.1111.mail", as: 2, durable: "sly")
 
-            // Root and alice receive it. Bob's wildcards do not match it.
+            // Root and Alice receive the message. Bob's wildcards do not match its name.
             let receipt = try alice.post("user.1111.mail", "private")
             #expect((receipt.subscribers, receipt.stored) == (2, 1))
             try root.post("user.1111.mail", "from root")
@@ -62,7 +62,7 @@ extension IntegrationTests {
             expectRefusal(.forbidden) { try bob.post("user.1111.mail") }
             expectRefusal(.forbidden) { try bob.subscribe("user.1111.>", as: 3) }
             expectRefusal(.forbidden) { try bob.subscribe("user.1111.*", as: 3, durable: "spy") }
-            // Not a valid user id, so only root may post under the name.
+            // These names contain no valid user id, so only root may post under them.
             for name in ["user.01111.mail", "user.root", "user.4294967296.a"] {
                 expectRefusal(.forbidden) { try alice.post(name) }
             }
@@ -78,7 +78,7 @@ extension IntegrationTests {
             let alice = try await OtherUser(1111).connect(to: daemon).client
             try alice.greet()
             try root.subscribe("a", durable: "inbox")
-            // The same durable name of another user is another subscription, so it is not resumed.
+            // The durable names of different users are independent, so Alice creates a new subscription.
             #expect(try alice.subscribe("b", durable: "inbox").isResumed == false)
             #expect(try alice.list().map(\.uid) == [1111])
             #expect(try root.list().map(\.uid).sorted() == [geteuid(), 1111].sorted())
@@ -109,7 +109,7 @@ extension IntegrationTests {
     }
 }
 
-/// Another user of the machine, who may connect.
+/// Another user of the machine.
 struct OtherUser {
     var uid: UInt32
     var group: UInt32
@@ -119,7 +119,7 @@ struct OtherUser {
         self.group = group ?? uid
     }
 
-    /// Connects a socket of the test from a process of the user, whom the kernel then reports as the peer.
+    /// Connects a socket of the test in a process of this user, so that the kernel reports this user as the peer.
     func connect(to daemon: Daemon) async throws -> (client: RawClient, pid: pid_t) {
         let descriptor = try RawSocket.unconnected()
         let script = "import socket, sys; socket.socket(fileno=0).connect(sys.argv[1])"

@@ -4,7 +4,7 @@ import NotifyWire
 import Testing
 
 extension IntegrationTests {
-    /// A daemon that is terminated completes the accepted requests, and reports the last one.
+    /// A daemon that is terminated completes the accepted requests, and reports each client's last accepted request.
     @Suite struct DrainTests {
         @Test(arguments: [SIGTERM, SIGINT])
         func `posts received before a drain are committed and receipted`(signal: Int32) async throws {
@@ -102,7 +102,7 @@ extension IntegrationTests {
             try client.post("a", durability: .stored)
             daemon.process.send(SIGTERM)
             daemon.process.send(SIGINT)
-            // The daemon may have ended. Then the send fails.
+            // The send fails if the daemon has already ended.
             _ = try? client.send(post: "too.late", durability: .stored)
             _ = try client.waitForEnd()
             #expect(try await daemon.process.waitForExit() == .status(0))

@@ -13,7 +13,7 @@ extension IntegrationTests {
             folder = try TemporaryFolder()
         }
 
-        /// Starts a daemon with its database on this file system, after running `commands` there.
+        /// Starts a daemon with its database on a new file system of 512 KiB, after running `commands` there.
         private func start(_ commands: String) throws -> NotifydRun {
             let disk = folder.file("disk")
             mkdir(disk, 0o700)
@@ -89,8 +89,10 @@ extension IntegrationTests {
             try await run.ready()
             let client = try RawClient(path: folder.file("n.sock"))
             try client.post("a", durability: .stored)
-            // On a full disk, the daemon can't record the next sequence in the database, so it keeps its sequence mark,
-            // and the test removes it. The mark's name is read now, because the file system ends with the daemon.
+            // On a full disk, the daemon can't record the next sequence in the database, so it keeps its sequence mark.
+            // The test removes the mark. The mark's name must be determined now from the database file, because the
+            // file
+            // system is unmounted when the daemon ends.
             var status = stat()
             #expect(stat(file("n.db", of: run), &status) == 0)
             let mark = try marks.subtracting(earlier).filter { $0.hasSuffix("-\(status.st_dev)-\(status.st_ino)") }

@@ -1,12 +1,12 @@
 import NotifyCenter
 
-/// A use of names that is measured.
+/// A measured workload that posts names.
 struct Workload: Sendable {
     let title: String
-    /// Makes a closure that posts a number of times.
+    /// Returns a closure that posts the given number of times.
     let prepare: @Sendable (Names) -> (_ posts: Int) -> Void
 
-    /// Resolves each name as the daemon does for a post: names that are not cached are validated first.
+    /// Resolves each name as the daemon does for a post: a name that is not cached is validated before it is resolved.
     private static func post(_ names: Names, core: consuming CenterCore) -> (Int) -> Void {
         let core = CoreBox(core)
         return { posts in names.forEach(posts: posts) { core.post($0) } }
@@ -15,7 +15,7 @@ struct Workload: Sendable {
     static let all = [
         // The baseline that a center is compared with.
         Workload(title: "dictionary") { names in
-            // Copies in another order, because the name of a received post is not the stored one.
+            // Copies in another order, because the name in a received post is not the same string as the stored name.
             var random = SplitMix(state: 43)
             let values = Dictionary(
                 uniqueKeysWithValues: names.strings.shuffled(using: &random).map {
@@ -29,7 +29,7 @@ struct Workload: Sendable {
                 }
             }
         },
-        // Patterns, and exact names for a few of the names.
+        // Registrations for four patterns and for ten of the names.
         Workload(title: "few") { names in
             var core = CenterCore(reservedFirstToken: "notifyd")
             for (slot, pattern) in ["orders.3.>", "*.5.created.*", "orders.*.paid.*", "sensors.>"].enumerated() {
