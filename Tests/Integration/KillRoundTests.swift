@@ -9,7 +9,7 @@ extension IntegrationTests {
     /// The daemon is killed repeatedly under load. Its guarantees hold each time.
     @Suite struct KillRoundTests {
         private static let rounds = 24
-        /// The maximum number of rounds, for machines on which the first rounds were too slow for enough load.
+        /// The maximum number of rounds. Slow machines need more rounds than others until there is enough data.
         private static let mostRounds = 200
 
         @Test func `receipted posts are neither lost, nor reordered, nor numbered twice`() async throws {
@@ -51,14 +51,14 @@ extension IntegrationTests {
             #expect(try await daemon.stop() == .status(0))
         }
 
-        /// Creates a durable subscription before the first message, which is detached during the load.
+        /// Creates a durable subscription before the first message. No client is attached to it during the load.
         private static func createArchive(_ daemon: Daemon) throws {
             let client = try RawClient(daemon)
             try client.subscribe("load.>", durable: "archive")
             try client.detach()
         }
 
-        /// Reads the messages that remain after the kills, up to a last one.
+        /// Posts a last message after the kills, and reads all remaining messages.
         private static func readToTheEnd(_ daemon: Daemon, _ journal: DeliveryJournal) throws {
             let client = try RawClient(daemon)
             try client.subscribe("load.>", durable: "reader")
@@ -80,7 +80,7 @@ extension IntegrationTests {
             try client.subscribe("load.>", durable: "archive", window: 1024)
             var sequences: Set<UInt64> = []
             var last: UInt64 = 0
-            // The messages of each poster must be stored in the order of its posts.
+            // Each poster's messages must be stored in the order in which they were posted.
             var lastOfPoster: [Substring: (round: Int, number: Int)] = [:]
             while true {
                 let message = try client.message()
@@ -117,7 +117,7 @@ struct KillLoad {
         random = SeededGenerator(seed: seed)
     }
 
-    /// Posts as fast as receipts arrive.
+    /// Posts as fast as possible, but waits while more than 500 posts have no receipt.
     func post(_ name: String, _ durability: Durability, maximumBytes: Int) throws {
         var random = random
         guard let client = try connect() else { return }

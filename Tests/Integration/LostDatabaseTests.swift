@@ -47,7 +47,7 @@ extension IntegrationTests {
             #expect(try RawClient(daemon).statistics()["log_messages"] == 3)
         }
 
-        /// The outcome of each post, by its number.
+        /// The numbers of the posts, by outcome.
         private struct Outcomes: Sendable {
             var stored: [Int] = []
             var refused: [Int] = []
@@ -55,7 +55,7 @@ extension IntegrationTests {
             var hasEnded = false
         }
 
-        /// Posts messages one after another until it is stopped.
+        /// Starts a thread that posts messages one after another until `isEnding` is set.
         private func post(to daemon: Daemon) throws -> Watched<Outcomes> {
             let outcomes = Watched(Outcomes())
             let socket = daemon.socket

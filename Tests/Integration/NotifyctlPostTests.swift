@@ -181,13 +181,14 @@ extension IntegrationTests {
             try process.write("1\n")
             #expect(try await process.waitForLines(1).count == 1)
             try await daemon.kill()
-            // If the next line were sent before notifyctl detects the lost connection, only that line would fail, with an
-            // unknown outcome.
+            // The next line must be sent after notifyctl has detected the lost connection. An earlier line would fail
+            // with
+            // an unknown outcome, and notifyctl would continue.
             _ = try await process.standardError.wait("the disconnection") {
                 $0.text.contains("disconnected from notifyd") ? $0 : nil
             }
             try process.write("2\n")
-            // notifyctl waits for the daemon up to the connection timeout, and not for more input.
+            // notifyctl ends after the connection timeout, without waiting for more input.
             #expect(try await process.waitForExit() == .status(69))
         }
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 extension IntegrationTests {
-    /// notifyctl with daemons that are killed, and a durable subscriber that is killed itself.
+    /// Daemons that are killed while notifyctl runs, and durable subscribers of notifyctl that are killed.
     @Suite struct NotifyctlRestartTests {
         @Test func `subscribe reports the loss of the daemon and reconnects`() async throws {
             let daemon = try await Daemon.start()

@@ -5,14 +5,15 @@ import Testing
 extension IntegrationTests {
     /// `notifyctl subscribe` into a pipe that is read more slowly than messages are posted.
     @Suite struct NotifyctlSlowReaderTests {
-        /// Few messages are buffered by notifyctl and the daemon. Of many, the daemon drops some and counts them.
+        /// The smaller number of messages fits into the buffers of notifyctl and the daemon. Of the larger number, the
+        /// daemon drops some messages and counts them.
         @Test(arguments: [(50_000, false), (200_000, true)])
         func `printed messages and reported drops add up to all posts`(count: Int, isDropping: Bool) async throws {
             let daemon = try await Daemon.start()
             let notifyctl = Notifyctl(daemon)
             let (gate, errors) = (daemon.folder.file("gate"), daemon.folder.file("errors"))
             mkfifo(gate, 0o600)
-            // The reader waits for the gate, and then counts the numbers up to the last line.
+            // The reader waits until the gate is opened, and then counts the lines before the last one.
             let reader = """
                 import sys
                 open(sys.argv[1]).read()

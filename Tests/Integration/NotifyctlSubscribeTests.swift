@@ -143,7 +143,7 @@ extension IntegrationTests {
         @Test func `messages do not extend the timeout`() async throws {
             let began = ContinuousClock.now
             let process = try notifyctl.start(["subscribe", "a", "-t", "5"])
-            // Posts until it ends: messages must not extend the timeout.
+            // Posts until notifyctl ends, because messages must not extend the timeout.
             while !process.hasExited { try poster.post("a", "x") }
             #expect(try await process.waitForExit() == .status(124))
             #expect(ContinuousClock.now - began >= .seconds(5))

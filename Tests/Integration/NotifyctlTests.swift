@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 extension IntegrationTests {
-    /// `notifyctl` itself, and its commands without a suite of their own.
+    /// `notifyctl` itself, and the commands that have no suite of their own.
     @Suite struct NotifyctlTests {
         @Test func `ping prints one line`() async throws {
             let daemon = try await Daemon.start()
@@ -141,7 +141,7 @@ extension IntegrationTests {
                 .run("ping")
             #expect(variable.status == .status(0))
 
-            // The socket in the user's runtime folder, if that exists.
+            // Without an option and a variable, notifyctl uses the socket in the user's runtime folder if it exists.
             mkdir(folder.file("notifyd"), 0o700)
             symlink(daemon.folder.path, folder.file("link"))
             let own = try NotifydRun(

@@ -143,7 +143,7 @@ extension IntegrationTests {
 }
 
 extension RawClient {
-    /// Posts parts that may be invalid, and waits for the receipt.
+    /// Posts a message whose parts may be invalid, and waits for the receipt.
     @discardableResult
     fileprivate func post(
         bytes name: [UInt8] = [0x61], object: [UInt8] = [], headers: [UInt8] = [], messageID: [UInt8] = [],
