@@ -3,15 +3,16 @@ package import SystemPackage
 
 /// An exclusive `flock` on a file beside a socket or database, held until this value or the process ends.
 ///
-/// It is taken before the guarded file is opened, so that one of two daemons that start at the same time is refused;
-/// SQLite takes its own locks too late for that. The lock file is never removed, because two processes could then each
-/// lock a file of that name.
+/// Take the lock before opening the guarded file: of two daemons that start at the same time, one is then refused.
+/// SQLite takes its own locks too late for that. The lock file is never removed: otherwise one process could hold the
+/// lock of the removed file while another process locks a new file at the same path.
 package struct FileLock: ~Copyable, Sendable {
     private let file: OwnedDescriptor
 
     /// Why a lock was not taken.
     package enum Failure: Error, Equatable {
-        /// Another process holds the lock. Its process id, if it wrote one to the lock file.
+        /// Another process holds the lock. The value is the process id in the lock file; `nil` if the file contains
+        /// none.
         case held(by: pid_t?)
         /// The path exists and is not a regular file: a symbolic link, a directory, a pipe.
         case notARegularFile(FileType?)
@@ -28,9 +29,10 @@ package struct FileLock: ~Copyable, Sendable {
 
     /// Takes the lock of `guardedPath` in the file `guardedPath.lock`, without waiting for another holder.
     ///
-    /// A user who can replace the lock file can let two processes hold the lock, and one who can replace it by a link
-    /// can have another file written to. Therefore it must be a regular file of this process's user without other hard
-    /// links, in a directory where no other user can replace it.
+    /// If another user could replace the lock file, two processes could hold the lock at the same time. If the
+    /// replacement were a link, this process would write to the target of the link. Therefore the lock file must be a
+    /// regular file of this process's user without other hard links, in a directory where no other user can replace
+    /// files.
     package init(guarding guardedPath: String) throws(Failure) {
         let path = Self.path(guarding: guardedPath)
         try Self.checked { () throws(OwnershipProblem) in try OwnershipProblem.checkDirectory(of: path) }

@@ -9,16 +9,17 @@ package enum OwnershipProblem: Error, Equatable, Sendable {
     case isWritableByOthers(String, mode: UInt32)
     /// Other users may write to the configuration file, or replace files in its directory.
     case isEditableByOthers(String, mode: UInt32)
-    /// The configuration file belongs to a user other than root and the daemon's.
+    /// The configuration file belongs neither to root nor to the daemon's user.
     case isConfigurationOf(UInt32, String)
-    /// The file has several hard links, so writing to it also changes it under its other names.
+    /// The file has several hard links, so a write to this path also changes the file at the other paths.
     case isHardLinked(String, names: UInt64)
 
     /// Checks that no other user can replace a file in the directory of `path`. Changes nothing.
     ///
     /// A directory whose status can't be read passes: opening the file fails later. A sticky directory such as `/tmp`
-    /// passes: other users can neither rename nor remove files in it that are not theirs. If this process runs as root,
-    /// root must own the directory, because the owner may replace every file in it even if it is sticky.
+    /// passes: a user can neither rename nor remove files of other users in it. The owner of the directory may replace
+    /// every file in it, even if it is sticky. Therefore root must own the directory if this process runs as root.
+    /// Otherwise the owner is trusted.
     package static func checkDirectory(of path: String) throws(OwnershipProblem) {
         let directory = AccessProblem.directory(of: path)
         guard let status = try? Stat(FilePath(directory)) else { return }
@@ -48,7 +49,7 @@ package enum OwnershipProblem: Error, Equatable, Sendable {
 }
 
 extension OwnershipProblem: CustomStringConvertible {
-    /// One line without a final period, with the command that corrects the problem.
+    /// One line without a final period that states the problem and how to correct it.
     package var description: String {
         switch self {
         case .belongs(let path, let owner) where geteuid() == 0:

@@ -1,8 +1,8 @@
 package import Glibc
 package import SystemPackage
 
-/// The credentials of the process at the other end of a Unix socket, as the kernel recorded them when it connected. A
-/// client cannot forge them.
+/// The credentials of the process at the other end of a Unix socket, as the kernel recorded them when the connection
+/// was made. A client cannot forge them.
 ///
 /// The process that connected may since have exited, or passed the socket to another process.
 package struct PeerCredentials: Sendable, Equatable {

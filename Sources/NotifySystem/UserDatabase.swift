@@ -2,7 +2,7 @@ package import Glibc
 
 /// The users and groups of this machine, from all sources that the system is configured for.
 package enum UserDatabase {
-    /// Larger entries are treated as missing. Groups with tens of thousands of members fit.
+    /// Entries larger than this are treated as missing. Groups with tens of thousands of members fit.
     private static let maximumEntryBytes = 4 << 20
 
     /// The uid of a user; `nil` if there is no such user.
@@ -21,7 +21,8 @@ package enum UserDatabase {
 
     /// Looks up an entry with a buffer that grows until the entry fits.
     ///
-    /// - Returns: The entry, whose pointers are not valid any more; `nil` if there is none.
+    /// - Returns: The entry; only its numbers may be used, because its pointers are no longer valid. `nil` if there is
+    ///   no entry.
     private static func entry<Entry>(
         _ empty: Entry,
         _ lookUp: (
