@@ -34,7 +34,7 @@ struct DurableCreateCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        // Check before connecting, so that wrong usage is reported as such even without a daemon.
+        // Check before connecting: wrong usage is reported even if no daemon runs.
         try NotifyClient.validateDurableSubscription(name, to: patterns, object: object)
         let alreadyExists = try await withNotifyClient(configuration: connection.configuration()) { client in
             if try await client.durableSubscriptions().contains(where: isSameSubscription) { return true }
@@ -46,7 +46,7 @@ struct DurableCreateCommand: AsyncParsableCommand {
         try output.flush()
     }
 
-    /// Whether a listed subscription is the one to create. For root the list has those of all users.
+    /// Whether a listed subscription is the one to create. For root, the list contains the subscriptions of all users.
     private func isSameSubscription(_ subscription: NotifyClient.DurableSubscription) -> Bool {
         subscription.name == name && subscription.uid == geteuid() && Set(subscription.patterns) == Set(patterns)
             && subscription.object ?? "" == object ?? ""

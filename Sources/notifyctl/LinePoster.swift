@@ -7,7 +7,8 @@ struct LinePoster {
     let printer: ReceiptPrinter
 
     func run(_ configuration: NotifyClient.Configuration) async throws {
-        // Input such as that of `tail -f` may outlive the daemon. Report the loss even while no lines arrive.
+        // Report a lost connection even while no lines arrive: input from `tail -f`, for example, may outlive the
+        // daemon.
         var configuration = configuration
         configuration.onConnectionChange = ConnectionReporter().handler
         let failure = try await withNotifyClient(configuration: configuration) { client in
@@ -21,7 +22,7 @@ struct LinePoster {
                     do {
                         return try await printOutcomes(of: pipeline)
                     } catch is StandardOutput.Failure {
-                        // An error, because some lines may not have been posted.
+                        // Exit with an error, because some lines may not have been posted.
                         throw CommandFailure(.failure)
                     }
                 }
@@ -35,7 +36,8 @@ struct LinePoster {
     }
 
     private func post(to pipeline: NotifyClient.PostPipeline) async throws {
-        // One byte over the largest limit of any daemon, so that longer lines are refused in their turn.
+        // One byte over the maximum payload of every daemon: a longer line is truncated to this length, so its post
+        // fails, and the error is printed in the order of the lines.
         var splitter = LineSplitter(maximumBytes: NotifyClient.maximumPayloadBytes + 1)
         let reader = InputReader(descriptor: input)
         while true {

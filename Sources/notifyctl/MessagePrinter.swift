@@ -15,7 +15,7 @@ struct MessagePrinter {
         }
     }
 
-    /// Prints messages, up to one large write.
+    /// Prints messages until the output buffer is full, and writes the buffer.
     ///
     /// - Returns: The remaining messages.
     private func printSome(

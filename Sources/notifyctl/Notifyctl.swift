@@ -34,7 +34,7 @@ struct Notifyctl: AsyncParsableCommand {
     /// Runs on the main actor, so that no other code runs before the descriptors are reserved.
     @MainActor static func main() async {
         StandardDescriptors.reserve()
-        // If the reader has closed its end, the failing write reports it instead.
+        // With SIGPIPE ignored, a write to a pipe without a reader fails with EPIPE instead of ending the process.
         signal(SIGPIPE, SIG_IGN)
         let arguments = CommandArguments.process
         do {
@@ -42,7 +42,7 @@ struct Notifyctl: AsyncParsableCommand {
             var command = try parseAsRoot(arguments.strings)
             let post = command as? PostCommand
             try arguments.check(except: post?.body)
-            // Before anything is posted or created, as the result could not be printed.
+            // Check this before anything is posted or created: the result could not be printed.
             if post?.quiet != true { try StandardOutput.checkIsOpen() }
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
@@ -62,7 +62,7 @@ struct Notifyctl: AsyncParsableCommand {
             if let message = failure.message { StandardError.write(message) }
             Glibc.exit(failure.status.rawValue)
         case is StandardOutput.Failure:
-            // The work is done; only its output is not read.
+            // The work is done, but the reader of the output has closed it.
             Glibc.exit(ExitStatus.success.rawValue)
         case let error as NotifyError:
             StandardError.write(error.message)

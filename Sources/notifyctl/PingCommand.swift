@@ -17,7 +17,7 @@ struct PingCommand: AsyncParsableCommand {
 
     func run() async throws {
         let time = try await withNotifyClient(configuration: connection.configuration()) { client in
-            // The first ping includes the time to connect, so the second one is measured.
+            // The first ping includes the time to connect, so only the second ping is measured.
             try await client.ping()
             return try await client.ping()
         }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Runs the `subscribe` command.
 struct SubscribeRunner: Sendable {
-    /// The time that a command waits, after its timeout, for the daemon to confirm a durable subscription.
+    /// How long a command whose timeout has passed still waits for the daemon to confirm a durable subscription.
     private static let openingTimeout = Duration.seconds(5)
 
     let configuration: NotifyClient.Configuration
@@ -62,7 +62,7 @@ struct SubscribeRunner: Sendable {
                 try await group.waitForAll()
             }
         } catch is StandardOutput.Failure {
-            // A write may find that the reader has closed the pipe before `watchReader` does.
+            // The write was interrupted, or it detected a closed output before `watchReader` did.
         } catch  where interruption.reason != nil && Self.isCancellation(error) {
         }
         return interruption.reason ?? (isCreationOnly ? .timeout : nil)

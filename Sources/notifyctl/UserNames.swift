@@ -23,8 +23,8 @@ enum UserNames {
 
     /// The uid of a user given by name or uid.
     ///
-    /// - Throws: `ValidationError` if there is no user of that name. Its message follows ArgumentParser's, which names
-    ///   the value and the option.
+    /// - Throws: `ValidationError` if there is no user of that name. ArgumentParser prepends the option and the value
+    ///   to the message.
     static func uid(argument: String) throws -> UInt32 {
         guard let uid = uid(decimal: argument) ?? uid(of: argument) else {
             throw ValidationError("expected a user name, or a uid up to \(highestUID)")
@@ -35,7 +35,7 @@ enum UserNames {
     /// The highest valid uid: for the kernel, `(uid_t) -1` means "unchanged".
     private static let highestUID = UInt32.max - 1
 
-    /// A uid of decimal digits; nil for anything else, signs included.
+    /// Parses a uid of decimal digits; nil for any other text, even for digits with a sign.
     private static func uid(decimal text: String) -> UInt32? {
         guard text.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) else { return nil }
         return UInt32(text).flatMap { $0 <= highestUID ? $0 : nil }

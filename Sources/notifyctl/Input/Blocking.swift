@@ -3,8 +3,8 @@ import NIOPosix
 
 /// Runs blocking system calls on a thread pool, so that they do not block Swift's cooperative threads.
 enum Blocking {
-    /// Two threads, as two calls may block at once: one waits for input or for the output's reader to close, and one
-    /// waits until the output is writable.
+    /// Two threads, because two calls of `subscribe` may block at the same time. One waits for the reader of the output
+    /// to close it; the other waits until the output is writable. `post` blocks only one thread, which waits for input.
     private static let pool = {
         let pool = NIOThreadPool(numberOfThreads: 2)
         pool.start()
@@ -13,7 +13,7 @@ enum Blocking {
 
     /// Runs `body` on a thread of the pool.
     ///
-    /// - Throws: What `body` throws, and `CancellationError` in a task that was cancelled before `body` began.
+    /// - Throws: The error of `body`; `CancellationError` if the task was cancelled before `body` began.
     static func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
         try await pool.runIfActive(body)
     }

@@ -2,7 +2,7 @@ import Glibc
 
 /// The arguments of the command line as raw bytes. `CommandLine.arguments` replaces bytes that are not UTF-8.
 ///
-/// The parser reads a placeholder for each argument that is not UTF-8. Only the content of `post` may be such
+/// The parser reads a placeholder in place of each argument that is not UTF-8. Only the content of `post` may be such
 /// an argument.
 struct CommandArguments: Sendable {
     /// The arguments of this process.
@@ -48,7 +48,7 @@ struct CommandArguments: Sendable {
         if let index = placeholders.filter({ $0.key != content }).values.min() { throw failure(index) }
     }
 
-    /// The failure to report instead of a parser's message that quotes a placeholder; nil if it quotes none.
+    /// The failure to report instead of a parser's message that quotes a placeholder; nil if the message quotes none.
     func failure(quotedIn message: String) -> CommandFailure? {
         placeholders.filter { message.contains($0.key) }.values.min().map(failure)
     }

@@ -12,10 +12,10 @@ final class InputReader: Sendable {
         self.descriptor = descriptor
     }
 
-    /// Reads the next bytes; empty at the end of the input. Only one task at a time may read.
+    /// Reads the next bytes. The result is empty at the end of the input. Only one task at a time may read.
     ///
-    /// - Throws: `CommandFailure` if the descriptor cannot be read; `CancellationError` in a cancelled task, even while
-    ///   it waits for input.
+    /// - Throws: `CommandFailure` if the descriptor cannot be read; `CancellationError` if the task is cancelled, even
+    ///   while it waits for input.
     func next() async throws -> [UInt8] {
         try await withTaskCancellationHandler {
             try await Blocking.run { try self.read() }

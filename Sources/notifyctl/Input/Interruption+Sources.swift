@@ -1,7 +1,7 @@
 import Glibc
 import UnixSignals
 
-/// The sources of an interruption. Each method runs in a task of its own until that is cancelled.
+/// The sources of an interruption. Each `watch` method runs in a task of its own; cancelling the task ends it.
 extension Interruption {
     /// Interrupts at the first SIGINT or SIGTERM. A second one ends the process by the signal's default action.
     func watchSignals(_ signals: UnixSignalsSequence) async {
@@ -13,14 +13,14 @@ extension Interruption {
         }
     }
 
-    /// Interrupts at the deadline or, if that is later, when `precondition` returns.
+    /// Waits until the deadline and then for `precondition` to return, and interrupts.
     func watchTime(until deadline: ContinuousClock.Instant, after precondition: () async -> Void = {}) async {
         guard (try? await Task.sleep(until: deadline)) != nil else { return }
         await precondition()
         if !Task.isCancelled { interrupt(.timeout) }
     }
 
-    /// Interrupts when the reader of a pipe or socket has closed it, even while nothing is written.
+    /// Interrupts when the reader of the output, a pipe or socket, has closed it, even while nothing is written.
     func watchReader(of output: Int32) async {
         let cancellation = WakeUpPipe()
         let events = await withTaskCancellationHandler {
@@ -37,7 +37,7 @@ extension Interruption {
 
     /// Traps SIGINT and SIGTERM from now on.
     ///
-    /// A shell without job control starts background commands with SIGINT ignored; it then stays ignored.
+    /// A shell without job control starts background commands with SIGINT ignored. In that case, SIGINT stays ignored.
     static func trapSignals() async -> UnixSignalsSequence {
         var earlier = sigaction()
         let isIgnored =

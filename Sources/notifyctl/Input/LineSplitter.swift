@@ -2,8 +2,8 @@
 struct LineSplitter {
     private static let newline = UInt8(ascii: "\n")
 
-    /// The length, in bytes, to which longer lines are truncated. It exceeds the maximum payload, so that posting them
-    /// fails.
+    /// The length in bytes to which longer lines are truncated. It exceeds the maximum payload, so that posting a
+    /// truncated line fails.
     private let maximumBytes: Int
     private var partial: [UInt8] = []
 

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What standard input is connected to.
+/// The kind of file that standard input is connected to.
 enum StandardInput {
     /// Whether `post` reads the descriptor by default: it is open and neither a terminal nor `/dev/null`.
     static func hasContent(_ descriptor: Int32 = STDIN_FILENO) -> Bool {

@@ -11,7 +11,7 @@ final class WakeUpPipe: Sendable {
         var ends: [Int32] = [-1, -1]
         precondition(pipe(&ends) == 0, "can't create a pipe: \(Errno(rawValue: errno))")
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        // Writing never blocks: a full pipe is readable anyway.
+        // A write never blocks. It fails if the pipe is full, but then the pipe is readable already.
         _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
         (descriptor, writeEnd) = (ends[0], ends[1])
     }
@@ -21,7 +21,7 @@ final class WakeUpPipe: Sendable {
         close(writeEnd)
     }
 
-    /// Makes the pipe readable. It stays so, because nothing reads from it.
+    /// Makes the pipe readable. The pipe stays readable, because nothing reads from it.
     func wakeUp() {
         var byte: UInt8 = 1
         _ = write(writeEnd, &byte, 1)

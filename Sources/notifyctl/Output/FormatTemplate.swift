@@ -36,8 +36,8 @@ struct FormatTemplate: Sendable, Equatable {
 
     /// Reads a template.
     ///
-    /// - Throws: `ValidationError` for an unknown name or escape, and for a brace that is not closed. Its message
-    ///   follows ArgumentParser's, which names the template and the option.
+    /// - Throws: `ValidationError` for an unknown field name, an unknown escape, or a brace that is not closed.
+    ///   ArgumentParser prepends the option and the template to the message.
     init(_ text: String) throws {
         var literal: [UInt8] = []
         var rest = text[...]
@@ -54,7 +54,7 @@ struct FormatTemplate: Sendable, Equatable {
         if !literal.isEmpty { parts.append(.literal(literal)) }
     }
 
-    /// Parses an escape after its backslash, and returns the bytes that it stands for.
+    /// Parses an escape after its backslash, and returns its bytes.
     private static func escape(_ rest: inout Substring) throws -> [UInt8] {
         switch rest.popFirst() {
         case "n": [UInt8(ascii: "\n")]

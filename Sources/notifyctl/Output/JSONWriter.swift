@@ -8,7 +8,7 @@ struct JSONWriter {
         needsComma = false
     }
 
-    /// Writes an object, whose members `body` writes.
+    /// Writes an object. `body` writes its members.
     mutating func object(_ body: (inout JSONWriter) -> Void) {
         separate()
         bytes.append(UInt8(ascii: "{"))
@@ -18,7 +18,7 @@ struct JSONWriter {
         needsComma = true
     }
 
-    /// Writes an array, whose elements `body` writes.
+    /// Writes an array. `body` writes its elements.
     mutating func array(_ body: (inout JSONWriter) -> Void) {
         separate()
         bytes.append(UInt8(ascii: "["))

@@ -18,7 +18,7 @@ struct StandardOutput: ~Copyable {
 
     private let descriptor: Int32
     private(set) var buffer: [UInt8] = []
-    /// The bytes of the buffer that were written by a flush that failed.
+    /// The number of bytes of the buffer that the last flush has written, also if it failed.
     private(set) var writtenBytes = 0
 
     init(descriptor: Int32 = STDOUT_FILENO) {
@@ -27,7 +27,7 @@ struct StandardOutput: ~Copyable {
 
     /// Throws if standard output was closed at the start or is open only for reading.
     static func checkIsOpen(_ descriptor: Int32 = STDOUT_FILENO) throws(CommandFailure) {
-        // `StandardDescriptors.reserve` has replaced a closed descriptor by one that is open for reading.
+        // `StandardDescriptors.reserve` has replaced a closed descriptor by `/dev/null`, open only for reading.
         let mode = fcntl(descriptor, F_GETFL)
         guard mode < 0 || mode & O_ACCMODE == O_RDONLY else { return }
         throw CommandFailure(.failure, "can't write to standard output: it is closed")
@@ -55,8 +55,8 @@ struct StandardOutput: ~Copyable {
         buffer.removeAll(keepingCapacity: true)
     }
 
-    /// Writes the whole buffer unless interrupted, so that neither a signal nor a timeout has to wait for a reader that
-    /// has stopped reading.
+    /// Writes the whole buffer, but stops if the command is interrupted while the output is not writable. A signal or
+    /// timeout thus does not wait for a reader that has stopped reading.
     ///
     /// - Throws: ``Failure`` or `CommandFailure`; ``writtenBytes`` is then the number of bytes written.
     mutating func flush(until interruption: Interruption) async throws {

@@ -9,7 +9,8 @@ enum Timestamp {
             + "\(pad(hour, 2)):\(pad(minute, 2)):\(pad(second, 2)).\(pad(fraction, 6))Z"
     }
 
-    /// The date in the Gregorian calendar. Years are counted from March, so that the leap day is the last of its year.
+    /// The date in the Gregorian calendar. Years are counted from March, so that the leap day is the last day of the
+    /// year.
     private static func date(daysSince1970 days: UInt64) -> (year: UInt64, month: UInt64, day: UInt64) {
         // Days from 0000-03-01 to 1970-01-01.
         let day = days + 719_468
