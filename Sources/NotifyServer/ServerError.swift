@@ -4,9 +4,9 @@ package struct ServerError: Error, Sendable {
     package enum Code: String, Sendable {
         /// A setting in an option, an environment variable or the configuration file is wrong.
         case configurationInvalid
-        /// The configuration file cannot be read.
+        /// A configuration file or the policy directory cannot be read.
         case configurationUnreadable
-        /// Another user may write to a file of the configuration.
+        /// Another user owns or may write to a configuration file or the policy directory.
         case configurationUntrusted
         /// A directory of the daemon or the socket's lock file cannot be created or written, has the wrong type, or can
         /// be changed by another user.

@@ -3,7 +3,8 @@ import NotifySystem
 import SystemPackage
 import Yams
 
-/// A YAML file of the configuration, read and parsed. Only its owner may be able to write to it.
+/// A YAML file of the configuration, read and parsed. The file must belong to root or to the daemon's user, and no
+/// other user may be able to write to it.
 struct ConfigurationDocument {
     /// The size limit in bytes. A larger file is refused, so that reading a wrong path stays cheap.
     static let maximumBytes = 1 << 20

@@ -1,7 +1,8 @@
 import Configuration
 import Yams
 
-/// The settings in the configuration file, checked as a whole. The error about an invalid line names the line.
+/// The settings in the configuration file. The whole file is checked; the error about an invalid line contains the line
+/// number.
 struct ConfigurationFile {
     let document: ConfigurationDocument
     private let settings: [ConfigurationSetting]
@@ -31,8 +32,8 @@ struct ConfigurationFile {
         try readSettings(mapping, under: [])
     }
 
-    /// Reads the settings below `parents`. An unknown key is an error, so the recursion is no deeper than the keys of
-    /// the settings.
+    /// Reads the settings below `parents`. An unknown key is an error, so the recursion is no deeper than the longest
+    /// key of a setting.
     private mutating func readSettings(_ mapping: Node.Mapping, under parents: [String]) throws(ServerError) {
         for (keyNode, valueNode) in mapping {
             guard case .scalar(let keyScalar) = keyNode else {

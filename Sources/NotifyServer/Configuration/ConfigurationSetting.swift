@@ -60,7 +60,7 @@ struct ConfigurationSetting: Sendable {
         .init("timeouts.greeting_seconds", .seconds(\.broker.greetingTimeout, 0.1...3600)),
     ]
 
-    /// The range of a user's limits in bytes, from one page, the smallest usable value, to 64 GiB.
+    /// The range of the per-user limits in bytes: from one page, the smallest usable value, to 64 GiB.
     private static let bytes = 4096...(64 << 30)
 
     var key: String { components.joined(separator: ".") }
@@ -84,8 +84,8 @@ struct ConfigurationSetting: Sendable {
         }
     }
 
-    /// Whether a reload applies the setting to the running daemon: log level, policy and limits, except for the limits
-    /// that the daemon announces to clients when they connect.
+    /// Whether a reload applies the setting to the running daemon. True for the log level, the policy and the limits,
+    /// except for the limits that the daemon announces to a connecting client.
     var takesEffectOnReload: Bool {
         switch key {
         case "log_level", "policy": true

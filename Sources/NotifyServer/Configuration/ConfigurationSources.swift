@@ -21,7 +21,7 @@ package struct CommandLineOptions: Sendable {
     }
 }
 
-/// The sources of the configuration, by precedence: options, environment, file, defaults.
+/// The sources of the configuration, from the highest precedence to the lowest: options, environment, file, defaults.
 ///
 /// Every source is checked as a whole, including values that another source overrides.
 package struct ConfigurationSources: Sendable {
@@ -37,7 +37,8 @@ package struct ConfigurationSources: Sendable {
         self.defaults = defaults
     }
 
-    /// Reads all sources. The options and the environment are those of the start; the file may have changed since.
+    /// Reads all sources. The options and the environment are those of the daemon's start; the files may have changed
+    /// since.
     package func load() throws(ServerError) -> ServerConfiguration {
         var configuration = ServerConfiguration(
             socketPath: defaults.socketPath, socketMode: 0, databasePath: defaults.databasePath ?? "")
@@ -140,8 +141,7 @@ private struct ConfigurationLayer {
 
     /// Applies every setting that the source contains.
     ///
-    /// Reads from the provider directly, because a `ConfigReader` would return its default for a value of the wrong
-    /// type.
+    /// Reads from the provider directly, because a `ConfigReader` would return a default for a value of the wrong type.
     func apply(
         _ settings: [ConfigurationSetting], to configuration: inout ServerConfiguration
     ) throws(ServerError) {

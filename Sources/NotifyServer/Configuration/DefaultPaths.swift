@@ -41,7 +41,8 @@ package struct DefaultPaths: Sendable, Equatable {
         _ context: ProcessContext, _ usersRuntimeDirectory: String, _ temporaryDirectory: String
     ) -> ServiceDirectory {
         if let given = context.serviceDirectory("RUNTIME_DIRECTORY") {
-            // The service manager created the directory. Only that of the system's socket is public.
+            // The service manager created the directory. Only the directory of the system's socket is open to all
+            // users.
             return ServiceDirectory(path: given, mode: given + "/notifyd.sock" == systemSocketPath ? 0o755 : 0o700)
         }
         if context.isRoot { return ServiceDirectory(path: AccessProblem.directory(of: systemSocketPath), mode: 0o755) }
@@ -68,7 +69,8 @@ package struct DefaultPaths: Sendable, Equatable {
 }
 
 extension ProcessContext {
-    /// The directory that systemd created for the service and passed in this variable; the first if there are several.
+    /// The directory that systemd created for the service and passed in this environment variable; the first one if the
+    /// variable contains several.
     fileprivate func serviceDirectory(_ name: String) -> String? {
         absolutePath(name)?.split(separator: ":").first.map(String.init)
     }

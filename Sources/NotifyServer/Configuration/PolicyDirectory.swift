@@ -8,8 +8,7 @@ enum PolicyDirectory {
     private static let suffix = ".yaml"
 
     /// Reads the rules of all files whose name ends in `.yaml`, in the order of their names. Each file contains a list
-    /// of the same records as `policy:` in the configuration file.
-    /// A missing directory contains none.
+    /// of the same records as `policy:` in the configuration file. A missing directory means no rules.
     static func rules(in path: String) throws(ServerError) -> [AccessRule] {
         var rules: [AccessRule] = []
         for name in try fileNames(in: path) { rules += try self.rules(inFile: "\(path)/\(name)") }

@@ -9,7 +9,7 @@ import Yams
 ///         RetentionRule(names: record[names] ?? [], maximumAge: record[age])
 ///     }))
 struct RecordList: Sendable {
-    /// Assigns a list that was read to its property of the configuration.
+    /// Assigns a parsed list to its property of the configuration.
     typealias Assignment = @Sendable (inout ServerConfiguration) -> Void
 
     let differs: @Sendable (ServerConfiguration, ServerConfiguration) -> Bool
@@ -35,9 +35,9 @@ struct RecordList: Sendable {
 
     private var keyNames: String { keys.map(\.name).joined(separator: ", ") }
 
-    /// Reads and checks the list in `node`, the value of `setting` in the configuration file.
+    /// Reads and checks the list in `node`, which is the value of `setting`.
     ///
-    /// - Parameter path: The path of that file.
+    /// - Parameter path: The path of the file that contains the list.
     func read(
         _ node: Node, of setting: String, in path: String
     ) throws(ConfigurationFileError) -> Assignment {

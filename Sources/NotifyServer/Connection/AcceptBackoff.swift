@@ -4,19 +4,19 @@ import NIOCore
 
 /// Pauses accepting for 200 ms after `accept` failed, for example because descriptors or memory were exhausted.
 ///
-/// New connections wait in the socket's backlog meanwhile. Without the pause the event loop would retry in a busy loop,
-/// because the socket stays readable. NIO's `AcceptBackoffHandler` does not prevent this: it delays only reads that are
-/// requested after a successful read.
+/// During the pause, new connections wait in the socket's backlog. Without the pause the event loop would retry in a
+/// busy loop, because the socket stays readable. NIO's `AcceptBackoffHandler` does not prevent this: it delays only
+/// reads that are requested after a successful read.
 ///
-/// One handler serves all channels of a listening socket in succession. NIO closes a channel on errors that it does not
-/// classify as temporary, and another channel replaces it.
+/// One handler serves all channels of a listening socket in succession: NIO closes a channel on errors that it does not
+/// classify as temporary, and the server opens another channel for the socket.
 final class AcceptBackoff: ChannelInboundHandler {
     typealias InboundIn = any Channel
 
     static let duration = TimeAmount.milliseconds(200)
 
     private let logger: Logger
-    /// A failure has been logged, and no connection has been accepted since.
+    /// Whether a failure was logged and no connection has been accepted since.
     private var isLogged = false
     /// The last error that a pause can't resolve, because the socket itself is unusable.
     private(set) var fatalError: (any Error)?
@@ -53,7 +53,7 @@ final class AcceptBackoff: ChannelInboundHandler {
     }
 
     private func setAccepting(_ isAccepting: Bool, _ channel: any Channel) {
-        // This fails for a channel that has just closed, which accepts nothing anyway.
+        // This fails if the channel has just closed; a closed channel accepts nothing anyway.
         try? channel.syncOptions?.setOption(.autoRead, value: isAccepting)
     }
 }

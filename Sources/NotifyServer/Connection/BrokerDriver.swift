@@ -21,7 +21,7 @@ final class BrokerDriver: BrokerHost {
     /// Requests a call of ``wokenUp()`` when the event loop next polls for events. Must be set before ``start()``.
     var requestWakeUp: () -> Void = {}
     private var isWakeUpRequested = false
-    /// The current tick has left work for the next turn.
+    /// Whether the current tick has left work for the next turn.
     private var isWorkLeft = false
     /// Limits how much all connections read in a turn of the loop.
     var readBudget = ReadBudget()
@@ -65,7 +65,7 @@ final class BrokerDriver: BrokerHost {
     ///   - policy: The new policy, whose generation is set here; `nil` after an invalid reload.
     func reloaded(limits: BrokerConfiguration?, policy: AccessPolicy?) {
         if let limits { core.broker.configurationChanged(to: limits) }
-        // An equal policy would drop all cached decisions for nothing.
+        // Replacing the policy drops all cached decisions, which is not necessary for an equal policy.
         let current = core.broker.policy
         if let policy, policy.allRules != current.allRules {
             core.broker.policyChanged(to: policy.with(generation: current.generation + 1))
@@ -127,8 +127,8 @@ final class BrokerDriver: BrokerHost {
         drained = nil
     }
 
-    /// Closes each connection whose outbox is flushed, and ends the drain once none is left. `closing` was sent to
-    /// every client before.
+    /// Closes each connection whose outbox is flushed, and ends the drain once no connection is left. Must be called
+    /// only after the broker has sent `closing` to every client.
     private func closeFlushedConnections() {
         var areAllClosed = true
         for handler in handlers {
@@ -216,8 +216,8 @@ final class BrokerDriver: BrokerHost {
         tickEnded()
     }
 
-    /// Closes flushed connections while draining, trims malloc, and requests another tick if work is left. That tick
-    /// runs after the events that have arrived meanwhile.
+    /// Closes flushed connections while draining, trims malloc, and requests another tick if work is left. The
+    /// requested tick runs after the events that arrived during the current tick.
     private func tickEnded() {
         if isDrained { closeFlushedConnections() }
         if let later = memoryTrimmer.trimIfNeeded(bytesInUse: core.chargedBytes, now: now.monotonic) {
@@ -236,7 +236,7 @@ final class BrokerDriver: BrokerHost {
         scheduleTick()
     }
 
-    /// Sets the timer, unless one with an earlier deadline is set.
+    /// Sets the timer, unless it is already set to an earlier deadline.
     func wake(at deadline: Duration) {
         guard timer.map({ deadline < $0.deadline }) ?? true else { return }
         timer?.task.cancel()

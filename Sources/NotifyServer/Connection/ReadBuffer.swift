@@ -25,7 +25,7 @@ struct ReadBuffer {
     }
 }
 
-/// Makes a channel read into the shared ``ReadBuffer``, within the limits of its user and of the turn.
+/// Makes a channel read into the shared ``ReadBuffer``, within the limits of the connection's user and of the turn.
 ///
 /// A channel keeps its first buffer until it is closed, so the first buffer is small. Because `nextBufferSize` returns
 /// `nil` and `record` returns `true`, the channel asks for a new buffer before each read.

@@ -4,7 +4,8 @@ import NIOPosix
 import SystemPackage
 
 /// A pipe that wakes an event loop with an I/O event, so that other I/O events are handled in the same turn. A task
-/// can't do this, because the loop runs all due tasks, including those that tasks add, before it polls for events.
+/// can't do this, because the loop runs all due tasks, including tasks that other tasks add, before it polls for
+/// events.
 struct WakeUpPipe {
     private let writeEnd: SystemPackage.FileDescriptor
 

@@ -7,12 +7,12 @@ import UnixSignals
 
 /// Runs the daemon process, from its options to its exit.
 package enum Daemon {
-    /// Runs until SIGTERM or SIGINT, and returns once everything is drained.
+    /// Runs until SIGTERM or SIGINT, drains, and returns.
     ///
     /// - Throws: ``ServerError`` for problems that an administrator can correct.
     package static func run(options: CommandLineOptions) async throws {
         MemoryTrimmer.configureMalloc()
-        // Writing to a closed pipe or socket then fails with EPIPE instead of ending the process.
+        // With SIGPIPE ignored, a write to a closed pipe or socket fails with EPIPE instead of ending the process.
         signal(SIGPIPE, SIG_IGN)
         // Until the reloader handles SIGHUP, the signal would end the process.
         signal(SIGHUP, SIG_IGN)
@@ -54,7 +54,7 @@ package enum Daemon {
 
     private static func checkDescriptorLimit(_ configuration: ServerConfiguration, _ logger: Logger) {
         let limit = DescriptorLimit.raise()
-        // 64: for the database, the log and the event loop.
+        // 64 descriptors are reserved for the database, the log and the event loop.
         guard limit < configuration.broker.connections + 64 else { return }
         logger.debug(
             "at most \(limit) files may be open, fewer than the \(configuration.broker.connections) connections allowed"

@@ -21,7 +21,7 @@ package struct ProcessContext: Sendable {
         return value
     }
 
-    /// The variable as an absolute path. Other values are ignored, as the XDG Base Directory Specification requires.
+    /// The variable as an absolute path. A relative path is ignored, as the XDG Base Directory Specification requires.
     func absolutePath(_ name: String) -> String? {
         variable(name).flatMap { $0.hasPrefix("/") ? $0 : nil }
     }

@@ -48,7 +48,7 @@ extension Server {
             }
             // One read at a time, so that connections take turns and share one buffer.
             .childChannelOption(.maxMessagesPerRead, value: 1)
-            // A channel is then writable only if no bytes wait for the socket.
+            // With this water mark, a channel is writable only if no bytes wait for the socket.
             .childChannelOption(.writeBufferWaterMark, value: .init(low: 1, high: 1))
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {

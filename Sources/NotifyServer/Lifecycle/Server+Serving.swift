@@ -11,8 +11,8 @@ import ServiceLifecycle
 extension Server {
     /// Serves connections until a graceful shutdown is complete.
     ///
-    /// - Throws: ``ServerError`` with `socketLost` if the socket can never accept again, after the open connections
-    ///   were drained.
+    /// - Throws: ``ServerError`` with `socketLost` if the socket can never accept again. The open connections are
+    ///   drained first.
     func serve(_ listening: ListeningSocket) async throws {
         let store = try openStore()
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -72,8 +72,8 @@ extension Server {
         if let socketError { throw socketError }
     }
 
-    /// Closes the store. A full disk is logged rather than thrown, because every message with a receipt is stored, and
-    /// the next start recovers as after a crash.
+    /// Closes the store. A full disk is logged and not thrown, because no stored message is lost: the next start
+    /// recovers as after a crash.
     private func close(_ store: Store, nextSequence: UInt64) throws(StoreError) {
         do throws(StoreError) {
             try store.close(nextSequence: nextSequence)

@@ -33,7 +33,8 @@ package struct Server: Service {
     /// - Throws: ``ServerError`` or `StoreError` if the daemon cannot start or continue.
     package func run() async throws {
         let listening = try openListeningSocket()
-        // Removed last, also after an error. The path stays locked until then, so no other daemon can take it.
+        // Remove the socket's file last, also after an error. Until then, the lock keeps other daemons from using the
+        // path.
         defer { listening.removeFile() }
         try prepareDatabaseDirectory()
         try await serve(listening)
@@ -62,8 +63,8 @@ package struct Server: Service {
         return try ListeningSocket.bind(path: configuration.socketPath, mode: configuration.socketMode)
     }
 
-    /// Creates the directory of the database if the path is the default. In a configured path, a missing directory is
-    /// more likely a typo.
+    /// Creates the directory of the database if the path of the database is the default. A missing directory in a
+    /// configured path is more likely a typo.
     private func prepareDatabaseDirectory() throws(ServerError) {
         guard configuration.databasePath == defaults.databasePath else { return }
         try defaults.databaseDirectory?.prepare(owner: context.userID, purpose: "database")

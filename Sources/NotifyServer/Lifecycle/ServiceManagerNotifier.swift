@@ -75,7 +75,8 @@ package final class ServiceManagerNotifier: Sendable {
         return sent == bytes.count
     }
 
-    /// The address in `NOTIFY_SOCKET`: a path, or an abstract name after a leading `@`. Others (vsock) are ignored.
+    /// The address in `NOTIFY_SOCKET`: a path, or an abstract name after a leading `@`. Other addresses (vsock) are
+    /// ignored.
     private static func address(_ context: ProcessContext) -> UnixSocketAddress? {
         guard let text = context.variable("NOTIFY_SOCKET") else { return nil }
         if text.hasPrefix("@") { return UnixSocketAddress(abstractName: String(text.dropFirst())) }

@@ -5,8 +5,8 @@ import Synchronization
 
 /// The socket that clients connect to: bound and listening, ready for the event loop.
 ///
-/// The file of a socket created here is removed by ``removeFile()``, at the latest when this object is destroyed.
-/// systemd owns the file of a socket that it passed.
+/// If `bind` created the socket, ``removeFile()`` removes its file, at the latest when this object is destroyed. If
+/// systemd passed the socket, systemd owns the file.
 package final class ListeningSocket: Sendable {
     /// The maximum number of connections that wait to be accepted. The kernel limits it to `net.core.somaxconn`.
     package static let backlog: CInt = 4096
@@ -55,7 +55,7 @@ package final class ListeningSocket: Sendable {
         self.init(path: path, descriptor: descriptor, ownFile: nil)
     }
 
-    /// Creates the socket at `path`, replacing a stale one that no process serves.
+    /// Creates the socket at `path`, and replaces a stale socket that no process serves.
     ///
     /// - Parameter mode: The permission bits; connecting needs write permission.
     package static func bind(path: String, mode: mode_t) throws(ServerError) -> ListeningSocket {
@@ -90,8 +90,8 @@ package final class ListeningSocket: Sendable {
         _ = try onDescriptor { listen($0, isFromServiceManager ? .max : Self.backlog) }
     }
 
-    /// Closes the descriptor. A socket created here stops listening once the event loop has closed its copies. One from
-    /// systemd keeps listening.
+    /// Closes the descriptor. A socket created by `bind` stops listening once the event loop has closed its copies of
+    /// the descriptor. A socket from systemd keeps listening.
     package func close() {
         state.withLock { $0.descriptor = nil }
     }
@@ -114,7 +114,8 @@ package final class ListeningSocket: Sendable {
 
     // MARK: - Making the socket
 
-    /// Binds the socket, sets its mode, and listens. No client can connect before `listen`, so the mode applies to all.
+    /// Binds the socket, sets its mode, and listens. No client can connect before `listen`, so the mode applies to
+    /// every connection.
     private static func bind(
         _ descriptor: FileDescriptor, path: String, _ address: UnixSocketAddress, mode: mode_t
     ) throws(Errno) -> Identity {

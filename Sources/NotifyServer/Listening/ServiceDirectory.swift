@@ -16,12 +16,12 @@ package struct ServiceDirectory: Sendable, Equatable {
     /// Whether only the owner has access. An existing private directory of another user is refused.
     private var isPrivate: Bool { mode & 0o077 == 0 }
 
-    /// Creates the directory and its missing parents, or checks the one that exists.
+    /// Creates the directory and its missing parents, or checks the existing directory.
     ///
     /// - Parameters:
     ///   - owner: The required owner of an existing private directory. The mode of that directory is set to ``mode``.
-    ///   - purpose: The use of the directory, "socket" or "database". The option that chooses another path has the same
-    ///     name.
+    ///   - purpose: The use of the directory, "socket" or "database". The command-line option for another path has the
+    ///     same name.
     package func prepare(owner: uid_t, purpose: String) throws(ServerError) {
         try makeParents(purpose: purpose)
         if mkdir(path, mode) == 0 {
@@ -50,7 +50,7 @@ package struct ServiceDirectory: Sendable, Equatable {
     private func verifyExisting(owner: uid_t, purpose: String) throws(ServerError) {
         let status: Stat
         do throws(Errno) {
-            // A private directory may be in one that every user can write to (/tmp), so a symbolic link is not
+            // Every user may be able to write to the parent of a private directory (`/tmp`), so a symbolic link is not
             // followed.
             status = try Stat(FilePath(path), followTargetSymlink: !isPrivate)
         } catch {

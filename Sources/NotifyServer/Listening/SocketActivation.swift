@@ -12,7 +12,8 @@ package enum SocketActivation {
     ///
     /// - Returns: `nil` if no socket was passed.
     ///
-    /// - Throws: ``ServerError`` if several sockets were passed, or one that is not a listening Unix stream socket.
+    /// - Throws: ``ServerError`` if systemd's variables are malformed, if several sockets were passed, or if the socket
+    ///   is not a listening Unix stream socket.
     package static func claim(
         for context: ProcessContext, firstDescriptor: CInt = firstDescriptor
     ) throws(ServerError) -> OwnedDescriptor? {
@@ -29,8 +30,8 @@ package enum SocketActivation {
                 "LISTEN_FDS names descriptor \(firstDescriptor) but it is not open: start notifyd through its socket unit",
                 cause: Errno.last)
         }
-        // Verified before it is owned, because errors close an owned descriptor. If nothing was passed, the descriptor
-        // with this number may belong to the runtime.
+        // Verify the descriptor before owning it: an error would close an owned descriptor. If systemd passed nothing,
+        // the descriptor with this number may belong to the runtime.
         try verify(firstDescriptor)
         guard fcntl(firstDescriptor, F_SETFD, FD_CLOEXEC) == 0,
             fcntl(firstDescriptor, F_SETFL, fcntl(firstDescriptor, F_GETFL) | O_NONBLOCK) == 0
@@ -46,7 +47,7 @@ package enum SocketActivation {
             return nil
         }
         guard let process = pid_t(processText), process > 0 else { throw malformed("LISTEN_PID", processText) }
-        // systemd set the variables for a parent of this process, which has inherited them.
+        // Otherwise systemd set the variables for a parent of this process, and this process inherited them.
         guard process == context.processID else { return nil }
         guard let count = Int(countText), count >= 0 else { throw malformed("LISTEN_FDS", countText) }
         return count

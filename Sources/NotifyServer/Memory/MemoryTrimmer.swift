@@ -6,15 +6,16 @@ import CMalloc
 /// use, and no user is charged for them. Trimming returns these pages; it takes about 3 ms for 60 MB.
 struct MemoryTrimmer {
     /// malloc is trimmed only if the bytes in use have fallen by at least this much since their peak, and by at least a
-    /// quarter. Trimming more often would cost time, because it visits all free memory.
+    /// quarter. Trimming more often would cost time, because each trim visits all free memory.
     static let minimumFreedBytes = 16 << 20
     static let interval = Duration.milliseconds(250)
 
     private var highestBytes = 0
     private var earliestTrim = Duration.zero
 
-    /// Makes malloc allocate every block of 1 MiB or more with `mmap`. Freeing such a block returns it to the system,
-    /// and pages never written take no memory. By default malloc raises this threshold to the size of freed blocks.
+    /// Makes malloc allocate every block of 1 MiB or more with `mmap`. Freeing such a block returns its memory to the
+    /// system, and pages that were never written take no memory. Without this call, malloc would raise the threshold to
+    /// the size of freed blocks.
     static func configureMalloc() {
         mallopt(M_MMAP_THRESHOLD, 1 << 20)
         mallopt(M_TRIM_THRESHOLD, 4 << 20)
