@@ -98,7 +98,8 @@ extension IntegrationTests {
                 try RawClient(path: socket).post("news.a", "2", durability: .stored)
                 try await other.stop()
                 try await daemon.start()
-                // The first message was delivered and not acknowledged. It is not delivered again.
+                // The first message was not acknowledged, so the daemon delivers it again. The client discards the
+                // duplicate.
                 try #expect(await durableEvents.next()?.text == "2")
                 guard case .gap(let gap) = try await volatileEvents.next() else {
                     Issue.record("the volatile subscription got no gap")

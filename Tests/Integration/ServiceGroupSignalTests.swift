@@ -21,7 +21,7 @@ extension IntegrationTests {
             try poster.detach()
         }
 
-        /// Starts the program, and returns when its handler has received the message.
+        /// Posts a message, starts the program, and returns when the program's handler has received the message.
         private func start(
             _ handler: String, shutdown: Int = never, cancellation: Int = never
         ) async throws -> (process: ChildProcess, sequence: UInt64) {
@@ -57,7 +57,7 @@ extension IntegrationTests {
 
         @Test func `a blocked handler is cancelled by the cancellation signal`() async throws {
             let (process, sequence) = try await start("waits")
-            // The group handles only the first signal.
+            // The group ignores the second SIGTERM.
             process.send(SIGTERM)
             process.send(SIGTERM)
             process.send(SIGINT)

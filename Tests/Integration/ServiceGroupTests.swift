@@ -11,7 +11,7 @@ extension IntegrationTests {
     @Suite struct ServiceGroupTests {
         private final class Consumer: Service {
             let client: NotifyClient
-            /// The processed sequences. Each was acknowledged.
+            /// The sequences of the processed messages. The client acknowledges each message when its handler returns.
             let processed = Mutex<[UInt64]>([])
             private let reached: AsyncStream<Void>.Continuation
             private let goal: Int
@@ -35,7 +35,7 @@ extension IntegrationTests {
 
         /// Runs a group until `count` messages were processed, and shuts it down.
         ///
-        /// - Returns: The sequences.
+        /// - Returns: The sequences of the processed messages.
         private func process(_ count: Int, _ daemon: Daemon, clientIsFirst: Bool) async throws -> [UInt64] {
             let client = NotifyClient(configuration: .init(socketPath: daemon.socket))
             let (reached, continuation) = AsyncStream.makeStream(of: Void.self)
@@ -59,8 +59,7 @@ extension IntegrationTests {
             var processed: [UInt64] = []
             for clientIsFirst in [true, false, true, false] {
                 processed += try await process(20, daemon, clientIsFirst: clientIsFirst)
-                // Each message was processed once across the groups: every processed message is acknowledged, and the
-                // acknowledgement is committed.
+                // No message was processed twice across the groups, so every acknowledgement was committed.
                 #expect(processed == Array(sequences.prefix(processed.count)))
                 try await withNotifyClient(configuration: .init(socketPath: daemon.socket)) { client in
                     let kept = try await client.durableSubscriptions().first { $0.name == "d" }

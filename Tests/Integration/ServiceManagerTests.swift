@@ -47,7 +47,7 @@ extension IntegrationTests {
         }
 
         @Test func `a passed socket is served and not removed`() async throws {
-            // As with systemd, the socket listens before the daemon starts, and early clients wait in its backlog.
+            // As with systemd, the socket listens before the daemon starts. Early clients wait in the socket's backlog.
             let path = folder.file("passed.sock")
             let listener = try Listener(path: path)
             let early = RawClient(try RawSocket(path: path))

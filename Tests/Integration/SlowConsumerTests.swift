@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 extension IntegrationTests {
-    /// A consumer of the client library that is slower than the messages arrive.
+    /// Consumers that use the client library and read more slowly than messages arrive.
     @Suite struct SlowConsumerTests {
         private static let count = 200_000
         private static let buffered = 1000
@@ -19,7 +19,9 @@ extension IntegrationTests {
             return try await Daemon.start(["--config", file], folder: folder)
         }
 
-        /// Subscribes without consuming while all messages are posted and receipted, then runs `body`, which consumes.
+        /// Subscribes, posts all messages, and waits for their receipts. Then runs `body`, which consumes the messages.
+        ///
+        /// - Returns: The daemon's statistics.
         private func consume(
             outboxBytes: Int, _ whenFull: NotifyClient.FullBufferPolicy,
             _ body: (NotifyClient.Subscription, NotifyClient) async throws -> Void
@@ -53,7 +55,7 @@ extension IntegrationTests {
             for try await batch in subscription.batches {
                 missed += batch.gaps.reduce(0) { $0 + Int($1.missed ?? 0) }
                 for message in batch.messages {
-                    // In order, and without repetitions.
+                    // Messages must arrive in order and without repetitions.
                     #expect(message.text == "\(delivered + missed)")
                     delivered += 1
                 }

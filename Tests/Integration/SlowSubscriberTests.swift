@@ -4,7 +4,7 @@ import NotifyWire
 import Testing
 
 extension IntegrationTests {
-    /// Subscribers that do not read. They delay no other client, and their messages are stored, or reported in gaps.
+    /// Subscribers that do not read. They delay no other client, and lose no message without a report.
     @Suite struct SlowSubscriberTests {
         private let payload = String(repeating: "x", count: 50_000)
 
@@ -121,7 +121,7 @@ extension IntegrationTests {
                 while seen.count < expected { seen.append(try client.message().sequence) }
                 try client.ping()
                 #expect(client.isQuiet)
-                // Frees one message of the window first, and then all.
+                // The first acknowledgement frees one place in the window, and each later one frees the whole window.
                 try client.acknowledge(through: expected == 3 ? seen[0] : seen[expected - 1])
             }
             #expect(seen == sequences)
@@ -139,7 +139,7 @@ extension IntegrationTests {
             try client.send(Credit(subscription: 5, messages: 3))
             seen += try (0..<3).map { _ in try client.message().sequence }
             try client.acknowledge(5, through: seen[4])
-            // Messages beyond the credit were never sent, so they are not redeliveries later.
+            // Messages beyond the credit were never sent, so they are not marked as redeliveries later.
             try client.detach(5)
             #expect(client.isQuiet)
             let next = try RawClient(daemon)

@@ -276,6 +276,6 @@ final class Listener {
         close(descriptor)
     }
 
-    /// Returns a socket for trying a connection. It stays open until the test process ends.
+    /// Returns a socket for trying a connection. The socket stays open until the test process ends.
     func probe() throws -> Int32 { try RawSocket.unconnected() }
 }

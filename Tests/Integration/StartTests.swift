@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 extension IntegrationTests {
-    /// The files that notifyd finds and leaves when it starts.
+    /// The files that notifyd uses and creates when it starts.
     @Suite struct StartTests {
         private let folder: TemporaryFolder
 
@@ -24,7 +24,7 @@ extension IntegrationTests {
 
         @Test func `a stale socket without a lock is replaced`() async throws {
             let gone = try Listener(path: folder.file("socket"))
-            // Closing does not suffice if another test has just started a program that has a copy of the descriptor.
+            // Closing the socket does not suffice if a program started by another test has a copy of the descriptor.
             shutdown(gone.descriptor, Int32(SHUT_RDWR))
             #expect(FileAttributes(folder.file("socket"))?.kind == S_IFSOCK)
             let daemon = try await Daemon.start(folder: folder)
@@ -40,7 +40,7 @@ extension IntegrationTests {
             }
             var winners: [NotifydRun] = []
             for run in runs {
-                // Refused daemons exit, the one that wins keeps running.
+                // Refused daemons exit. The daemon that wins keeps running.
                 if (try? await run.ready()) != nil { winners.append(run) }
             }
             #expect(winners.count == 1)
@@ -105,7 +105,7 @@ extension IntegrationTests {
                 [], environment: ["HOME": folder.path], launcher: ["unshare", "--mount", "sh", "-c", mount, "sh"],
                 managerPath: folder.file("manager"))
             #expect(try await run.ready() == "/run/notifyd/notifyd.sock")
-            // The daemon has its own mount namespace, which is accessible through its process.
+            // The files in the daemon's mount namespace are accessible through `/proc`.
             let root = "/proc/\(run.process.pid)/root"
             #expect(FileAttributes(root + "/run/notifyd")?.permissions == 0o755)
             #expect(FileAttributes(root + "/run/notifyd/notifyd.sock")?.permissions == 0o666)

@@ -4,7 +4,8 @@ import NotifyWire
 import Testing
 
 extension IntegrationTests {
-    /// A durable subscriber that is suspended while messages are posted costs a position in the log, not memory.
+    /// A durable subscriber that is suspended while messages are posted. The daemon keeps a position in the log for it,
+    /// and no messages in memory.
     @Suite struct StoppedSubscriberTests {
         private static let count = 1_000_000
         private static let limit = 64 << 20
@@ -36,7 +37,7 @@ extension IntegrationTests {
                 proportional = max(proportional, try daemon.proportionalBytes - proportionalBefore)
             }
             let stopped = try poster.statistics()
-            // Each call posts one more message at its end.
+            // Each of the 21 calls of `flood.post` posts one more message at its end.
             #expect(stopped["stored"] == UInt64(all + 21))
             #expect(!subscriber.hasExited)
 
@@ -48,7 +49,7 @@ extension IntegrationTests {
             #expect(resident < Self.limit)
             #expect(proportional < Self.limit)
 
-            // The subscriber reads pages to catch up, and none after that.
+            // The daemon reads pages of the log until the subscriber has caught up, and none after that.
             let caughtUp = try poster.statistics()
             #expect(caughtUp["pages_read", default: 0] > before["pages_read", default: 0])
             try flood.post(1, through: poster)

@@ -34,7 +34,7 @@ final class Bystander {
 
     func statistics() throws -> [String: UInt64] { try poster.statistics() }
 
-    /// Waits until the daemon has this number of connections besides the bystander's two. Polls by requests.
+    /// Waits until the daemon has this number of connections besides the bystander's two. Polls the statistics.
     func waitForOtherConnections(_ wanted: UInt64, within limit: Duration = .seconds(300)) throws {
         let deadline = ContinuousClock.now + limit
         var found = UInt64.max

@@ -3,7 +3,7 @@ import NotifySystem
 import Synchronization
 import SystemPackage
 
-/// A program started for a test. Its output can be awaited, and it is killed when the test ends.
+/// A program started for a test. Its output can be awaited. The program is killed when this object is released.
 final class ChildProcess: Sendable {
     enum Exit: Equatable, Sendable {
         case status(Int32)
@@ -18,7 +18,7 @@ final class ChildProcess: Sendable {
         var isAtEnd = false
 
         var text: String { String(decoding: bytes, as: UTF8.self) }
-        /// The complete lines, and after the end of the output an unterminated last line.
+        /// The complete lines. Once the output has ended, they include an unterminated last line.
         var lines: [Substring] {
             var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
             if !isAtEnd || lines.last?.isEmpty == true { lines.removeLast() }
@@ -31,7 +31,7 @@ final class ChildProcess: Sendable {
         case none
         case text(String)
         case file(String)
-        /// A descriptor that is duplicated for the child. The test keeps its own.
+        /// A descriptor that is duplicated for the child. The test keeps the original.
         case descriptor(Int32)
         /// A pipe that is open until `closeInput`.
         case pipe
@@ -160,7 +160,8 @@ final class ChildProcess: Sendable {
         }
         try closeOthers(&actions)
 
-        // Resets signal handling to that of a program started by a shell: libraries in the test process ignore SIGPIPE.
+        // Resets signal handling to that of a program started by a shell, because libraries in the test process ignore
+        // SIGPIPE.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }

@@ -11,7 +11,7 @@ final class Daemon: Sendable {
     private let environment: [String: String?]
     private let running: Mutex<NotifydRun?> = Mutex(nil)
 
-    /// Starts a daemon on fresh files, or on those of `folder`.
+    /// Starts a daemon with new files, or with the files in `folder`.
     static func start(
         _ options: [String] = [], environment: [String: String?] = [:], folder: TemporaryFolder? = nil
     ) async throws -> Daemon {

@@ -44,7 +44,7 @@ final class DeliveryJournal: Sendable {
         state.withLock { $0.note(message.sequence, message.text, "a delivery") }
     }
 
-    /// The durable subscription received a message, after the sequence `last` in the same attachment.
+    /// Records a delivery to the durable subscription. `last` is the previous sequence in the same attachment.
     func received(_ message: ReceivedMessage, after last: UInt64) {
         state.withLock { state in
             state.note(message.sequence, message.text, "a durable delivery")

@@ -16,9 +16,9 @@ extension Notifyctl {
         return Result(status: status, output: output.text, errors: errors.text)
     }
 
-    /// Runs commands whose output has no reader, and prints the status of the last one.
+    /// Runs commands whose output pipe has no reader, and prints the status of the last command.
     func shellWithoutReader(_ commands: String) async throws -> Result {
-        // Opening the pipe waits for its reader. The reader has ended once the end of the marker can be read.
+        // Opening the pipe for writing waits until it has a reader. The script then waits for the end of this reader.
         try await shell(
             """
             folder=$(mktemp -d); trap 'rm -r "$folder"' EXIT
@@ -39,7 +39,7 @@ extension Notifyctl.Result {
 }
 
 extension Daemon {
-    /// Waits until this number of subscriptions exists. Polls by round trips.
+    /// Waits until this number of subscriptions exists. Polls the statistics.
     func waitForSubscriptions(_ wanted: UInt64, within limit: Duration = .seconds(300)) throws {
         let client = try RawClient(self)
         let deadline = ContinuousClock.now + limit

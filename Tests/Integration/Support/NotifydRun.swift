@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A run of notifyd with given arguments, for tests of its start, which may be refused.
+/// A run of notifyd with given arguments. The daemon may refuse to start.
 struct NotifydRun: Sendable {
     let process: ChildProcess
     let manager: ServiceManager
