@@ -1,4 +1,4 @@
-// The code of the article, compiled with its imports. A test compares it with what the article shows.
+// The code of the article, compiled with the article's imports. A test compares this code with the article.
 
 // snippet
 import Foundation

@@ -5,7 +5,7 @@ public import NotifyBroadcast
     func userDidLeave()
 }
 
-/// Has a method of the same name as `UserEvents`.
+/// Has a method with the same name as a method of `UserEvents`.
 @Broadcast protocol ShopEvents: AnyObject, Sendable {
     func userDidLeave()
 }

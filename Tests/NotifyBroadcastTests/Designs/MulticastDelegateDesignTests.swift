@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The features of a conventional `MulticastDelegate<T>`, and tests that its faults do not occur.
+/// Tests that `MulticastDelegate` has the features of conventional implementations, and none of their faults.
 @Suite struct MulticastDelegateDesignTests {
     private let journal = Journal()
     private let delegates = MulticastDelegate<any PlayerDelegate>()
@@ -123,7 +123,7 @@ private final class Twin: Hashable {
 
 // MARK: - Fault: a struct passed as a delegate vanished at once
 
-/// Values that can't be held weakly, including some whose static type does not show it.
+/// Values that can't be held weakly. For some of them, the static type does not show this.
 private enum Impostor: String, Codable, CaseIterable {
     case value, boxedValue, boxInBox, optionalObject, hashableBox, closure, type
 
@@ -194,7 +194,7 @@ extension MulticastDelegateDesignTests {
     @Test func `a delegate that can't be cast does not end the iteration`() async {
         let free = Free()
         let identity = ObjectIdentifier(free)
-        // Shared unsafely on purpose, to reach this case. Nothing is mutated while the detached task runs.
+        // The unsafe sharing is necessary to reach this case. Nothing is mutated while the detached task runs.
         nonisolated(unsafe) let delegates = MulticastDelegate<any Plain>()
         let bound = await MainActor.run {
             let bound = Bound()
@@ -251,7 +251,7 @@ extension MulticastDelegateDesignTests {
             }
         }
         #expect(journal.take().count == 2 * 2 * rounds)
-        // All delegates added by the threads have been removed, and the order of the others is unchanged.
+        // No delegate that the threads added remains, and the order of the other delegates is unchanged.
         #expect(delegates.map { ($0 as? Screen)?.name } == ["a", "b"])
         #expect(delegates.count == 2)
     }

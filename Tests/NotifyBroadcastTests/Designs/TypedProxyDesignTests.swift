@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The features of a typed proxy, and tests that its faults do not occur.
+/// Tests that broadcasters have the features of conventional typed proxies, and none of their faults.
 @Suite struct TypedProxyDesignTests {
     private let journal = Journal()
     private let events = UserEventsBroadcaster()
