@@ -65,7 +65,7 @@ extension IntegrationTests {
         @Test func `stored posts do not wait for the disk`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
-            // The sequences of later posts are reserved, and the reservation is flushed.
+            // This post reserves the sequences of later posts, and the reservation is flushed to disk.
             try client.post("quick", durability: .stored)
             let before = try client.statistics()
             #expect(try client.pipeline(1000, name: "quick", durability: .stored).count == 1000)
@@ -74,7 +74,7 @@ extension IntegrationTests {
             #expect(after["syncs"] == before["syncs"])
         }
 
-        /// Traces the daemon with strace while `body` runs. `body` must have all its answers when it returns.
+        /// Traces the daemon with strace while `body` runs. `body` must have received all answers when it returns.
         private func trace(_ daemon: Daemon, by client: RawClient, _ body: () throws -> Void) async throws -> [Call] {
             let strace = try ChildProcess(
                 "strace",
@@ -82,14 +82,15 @@ extension IntegrationTests {
                     "-f", "-y", "-p", "\(daemon.process.pid)", "-o", "/dev/stderr", "-e",
                     "trace=fsync,fdatasync,write,writev,sendto,sendmsg",
                 ])
-            // strace prints one line per thread, and stops all threads before the first, so from then on it traces all
-            // of them.
+            // strace stops all threads before it prints the first line that contains "attached", so it traces all
+            // threads
+            // from that line on.
             _ = try await strace.standardError.wait("strace to attach") {
                 $0.text.contains("attached") ? true : nil
             }
             try body()
             // A client may get an answer before strace has printed the call that sent it. The daemon sends from one
-            // thread, so all earlier calls are printed when the pong is.
+            // thread, so strace prints all earlier calls before the pong.
             try client.ping()
             let calls = try await strace.standardError.wait("strace to print the pong") {
                 let calls = Self.calls(in: $0.text)
@@ -100,8 +101,8 @@ extension IntegrationTests {
             return Array(calls)
         }
 
-        /// Parses lines such as `123 fdatasync(9</tmp/notifyd.db-wal>) = 0`. A call that is interrupted by one of
-        /// another thread has two lines: the first has the file, and the second, of the same thread, the result.
+        /// Parses lines such as `123 fdatasync(9</tmp/notifyd.db-wal>) = 0`. A call that overlaps a call of another
+        /// thread has two lines, which begin with the same thread: the first has the file, and the second the result.
         private static func calls(in text: String) -> [Call] {
             var unfinished: [Substring: Substring] = [:]
             return text.split(separator: "\n").compactMap { line in

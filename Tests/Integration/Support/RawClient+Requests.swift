@@ -11,7 +11,7 @@ struct Refused: Error, CustomStringConvertible {
 extension RawClient {
     // MARK: Posting
 
-    /// Sends a post, and returns its request.
+    /// Sends a post, and returns the request number.
     @discardableResult
     func send(
         post name: String, _ payload: String = "", object: String = "", durability: Durability = .automatic,
@@ -96,7 +96,7 @@ extension RawClient {
         return Dictionary(uniqueKeysWithValues: report.counters.map { ($0.name, $0.value) })
     }
 
-    /// The peer's durable subscriptions.
+    /// The durable subscriptions that the daemon lists for this client.
     func list() throws -> [ListEntry] {
         let request = newRequest()
         try send(ListRequest(request: request))
@@ -114,7 +114,7 @@ extension RawClient {
         }
     }
 
-    /// Returns the next error from the daemon, for any request or none.
+    /// Returns the next error from the daemon, whether it answers a request or not.
     func error(_ what: String = "an error") throws -> ErrorFrame {
         try wait(what) { if case .error(let error) = $0 { error } else { nil } }
     }
@@ -125,7 +125,7 @@ extension RawClient {
             if case .error(let error) = event, error.request == request || error.isFatal {
                 throw Refused(frame: error)
             }
-            // The requests of one connection are unique, and a test waits for one kind of answer at a time.
+            // Request numbers are unique within a connection, so frames with other numbers are other answers.
             guard event.request == request else { return nil }
             return find(event)
         }
@@ -133,7 +133,7 @@ extension RawClient {
 }
 
 extension Received {
-    /// The request that the frame answers, if it answers one.
+    /// The number of the request that the frame answers; nil if the frame answers none.
     var request: UInt64? {
         switch self {
         case .receipt(let frame): frame.request

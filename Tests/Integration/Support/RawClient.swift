@@ -5,14 +5,14 @@ import NotifyWire
 /// The daemon has closed the connection.
 struct ConnectionEnded: Error {}
 
-/// A client without state machine: it sends exactly what a test requests, and returns the received frames.
+/// A client without a state machine. It sends exactly what a test requests, and returns the received frames.
 ///
-/// Must be used by one thread. Every wait is bounded, and blocks the thread.
+/// Must be used by one thread. Every wait has a time limit and blocks the thread.
 final class RawClient {
     let socket: RawSocket
     private var reader = ReceivedReader()
     private var hasEnded = false
-    /// Frames that were read while a test waited for another one.
+    /// Frames that were read while a test waited for another frame.
     private var waiting: [Received] = []
     private(set) var lastRequest: UInt64 = 0
 
@@ -59,8 +59,9 @@ final class RawClient {
         try send(frame.encoded, within: limit)
     }
 
-    /// Sends bytes. Frames that arrive meanwhile are kept, unless `readingMeanwhile` is false: then they stay in the
-    /// socket, and this throws `TimedOut` if the daemon stops reading.
+    /// Sends bytes, and keeps the frames that arrive meanwhile. If `readingMeanwhile` is false, these frames stay in
+    /// the
+    /// socket, and `send` throws `TimedOut` if the daemon stops reading.
     func send(_ bytes: [UInt8], readingMeanwhile: Bool = true, within limit: Duration = patience) throws {
         let deadline = ContinuousClock.now + limit
         var sent = 0
@@ -76,7 +77,8 @@ final class RawClient {
 
     // MARK: Receiving
 
-    /// Whether no unread frame has arrived. Conclusive only after a round trip.
+    /// Whether the test has taken all frames that were read from the socket. Call this after a round trip, because
+    /// it does not read from the socket.
     var isQuiet: Bool { waiting.isEmpty && reader.isEmpty }
 
     /// Returns the next event. Throws `ConnectionEnded` if there are no more.

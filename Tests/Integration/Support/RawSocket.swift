@@ -2,7 +2,7 @@ import Foundation
 import NotifySystem
 import SystemPackage
 
-/// A connected Unix socket for bytes. Every wait is bounded.
+/// A connected Unix stream socket. Every wait has a time limit.
 final class RawSocket {
     let descriptor: Int32
 
@@ -55,7 +55,7 @@ final class RawSocket {
         }
     }
 
-    /// Writes as many bytes as the socket accepts, and returns their number; 0 if it is full.
+    /// Writes as many bytes as the socket accepts, and returns their number; 0 if the socket is full.
     func write(_ bytes: UnsafeRawBufferPointer) throws -> Int {
         let count = Foundation.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
         if count >= 0 { return count }

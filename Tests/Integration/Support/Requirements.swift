@@ -5,17 +5,17 @@ import Testing
 enum Requirements {
     static let isRoot = geteuid() == 0
 
-    /// Whether the tests run as root and may mount folders in a mount namespace of their own.
+    /// Whether the tests run as root and may mount file systems in a new mount namespace.
     static let canMount = isRoot && succeeds("unshare", ["--mount", "sh", "-c", "mount -t tmpfs none /run"])
 
-    /// Whether the tests run as root and can start programs as another user that may read the build folder.
+    /// Whether the tests run as root and can start programs as another user who has read access to the build folder.
     static let canSwitchUser = isRoot && succeeds(asUser(54_321)[0], Array(asUser(54_321).dropFirst()) + ["true"])
 
     /// Whether strace is installed and may trace a child process.
     static let canTrace = succeeds("strace", ["-e", "trace=none", "-o", "/dev/null", "true"])
 
     /// Returns a launcher that runs a program as another user. The program may read all files, because the build folder
-    /// may be accessible only to root, but writes only as the user.
+    /// may be accessible only to root. For writing, the program has only the rights of the user.
     static func asUser(_ uid: UInt32, group: UInt32? = nil) -> [String] {
         [
             "setpriv", "--reuid=\(uid)", "--regid=\(group ?? uid)", "--clear-groups",

@@ -16,7 +16,7 @@ final class ServiceManager: Sendable {
         guard descriptor >= 0 else { throw Errno.last }
         let descriptor = descriptor
         guard withAddress({ bind(descriptor, $0, $1) }) == 0 else { throw Errno.last }
-        // A daemon of another user must be able to write to it.
+        // A daemon of another user must be able to write to the socket.
         chmod(path, 0o666)
         Thread.detachNewThread { [descriptor, messages] in
             var buffer = [UInt8](repeating: 0, count: 4096)

@@ -22,7 +22,7 @@ final class Watched<State: Sendable>: Sendable {
 
     var current: State { content.withLock { $0.state } }
 
-    /// Changes the state and wakes all waiters, which check it again.
+    /// Changes the state and wakes all waiters, which check the state again.
     @discardableResult
     func update<Result: Sendable>(_ change: (inout sending State) -> Result) -> Result {
         let (result, waiters) = content.withLock { content in
@@ -34,7 +34,7 @@ final class Watched<State: Sendable>: Sendable {
         return result
     }
 
-    /// Waits until `find` returns a value, and returns that. Throws `TimedOut` after `limit`.
+    /// Waits until `find` returns a value, and returns the value. Throws `TimedOut` after `limit`.
     func wait<Found: Sendable>(
         _ what: String, within limit: Duration = .seconds(300), for find: (State) -> Found?
     ) async throws -> Found {
@@ -47,7 +47,8 @@ final class Watched<State: Sendable>: Sendable {
         }
     }
 
-    /// Suspends until the next change. Returns false if the deadline or a cancellation of the task comes first.
+    /// Suspends until the next change, unless `isThere` is true already. Returns false if the deadline passes or the
+    /// task is cancelled first.
     private func changed(before deadline: ContinuousClock.Instant, unless isThere: (State) -> Bool) async -> Bool {
         let left = deadline - ContinuousClock.now
         guard left > .zero else { return false }
