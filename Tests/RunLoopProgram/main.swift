@@ -1,8 +1,8 @@
 // Usage: RunLoopProgram main|thread [PAUSE [TIMES]]
 //
-// Enqueues TIMES (default 10,000) notifications, with a pause of PAUSE seconds before each, and prints the growth of
-// the heap in bytes. Enqueues from different callbacks of a run loop that nothing else wakes. Requires
-// MALLOC_ARENA_MAX=1 in the environment, because only one heap is measured.
+// Runs the run loop of the main thread or of a new thread. Enqueues TIMES (default 10,000) notifications from different
+// callbacks of the run loop, after a pause of PAUSE (default 0) seconds each. Nothing else wakes the run loop. Prints
+// the growth of the heap in bytes. Requires MALLOC_ARENA_MAX=1 in the environment, because only one heap is measured.
 import Foundation
 import Glibc
 import NotifyFoundation
@@ -19,7 +19,7 @@ final class Chain {
     private var step = 0
     private var usedAtFirst = 0
     private let end: (_ growth: Int) -> Void
-    /// The only timer, because Foundation never frees one.
+    /// The only timer, which the chain reuses because Foundation never frees timers.
     private var timer: Timer?
     private var onTimer: () -> Void = {}
     private var observer: (any NSObjectProtocol)?
@@ -49,7 +49,7 @@ final class Chain {
 
     private func next() {
         step += 1
-        // The first steps make permanent allocations.
+        // The first tenth of the steps is not measured, because these steps make permanent allocations.
         if step == times / 10 { usedAtFirst = used() }
         if step == times { return finish() }
         Thread.sleep(forTimeInterval: pause)
@@ -82,7 +82,7 @@ final class Chain {
         end(growth)
     }
 
-    /// The end of the heap. Freed memory is reused, so the end moves only for memory that is kept.
+    /// The end of the heap. Freed memory is reused, so the end moves only if memory is not freed.
     private func used() -> Int { Int(bitPattern: sbrk(0)) }
 }
 

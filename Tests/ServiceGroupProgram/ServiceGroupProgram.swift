@@ -4,7 +4,8 @@ import NotifyClient
 import ServiceLifecycle
 import UnixSignals
 
-/// Consumes a durable subscription in a service group, configured as in the article "Getting started" of NotifyClient.
+/// Consumes a durable subscription in a service group. The group is configured as in the article "Getting started" of
+/// NotifyClient.
 ///
 /// Usage: `ServiceGroupProgram SOCKET HANDLER SHUTDOWN CANCELLATION`, where SHUTDOWN and CANCELLATION are the group's
 /// time limits in milliseconds. Prints each message and then runs the `Handler`. Exits with status 1 if a handler was
@@ -31,7 +32,7 @@ struct ServiceGroupProgram {
     }
 }
 
-/// The handling of a message.
+/// The behaviour of the handler of a message.
 enum Handler: String {
     case returns
     /// Waits until its task is cancelled.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The Swift code that an article shows, and the compiled code of a test that must be equal.
+/// Reads the Swift code that an article shows and the compiled code of a test, so that a test can compare them.
 package enum ArticleCode {
     /// Returns the blocks of Swift code in an article.
     ///
@@ -16,7 +16,7 @@ package enum ArticleCode {
         try blocks(of: URL(filePath: file), from: "// snippet", to: "// end")
     }
 
-    /// Returns the lines between two marks, without the indentation of the first line.
+    /// Returns the blocks of lines between two marks, without the indentation of the first mark.
     private static func blocks(of file: URL, from start: String, to end: String) throws -> [[String]] {
         var blocks: [[String]] = []
         var indentation: Int?

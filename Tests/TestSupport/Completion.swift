@@ -1,9 +1,9 @@
-/// Returns the value that a function passes to its completion handler, which is called once.
+/// Returns the value that `start` passes to its completion handler. `start` must call the handler exactly once.
 package func completion<Value: Sendable>(
     of start: (_ completion: @escaping @Sendable (Value) -> Void) -> Void
 ) async -> Value {
-    // The value is not passed through the continuation: if the handler is called before the task suspends, the thread
-    // sanitizer does not detect the ordering.
+    // The continuation does not carry the value: if the handler is called before the task suspends, the thread
+    // sanitizer does not see that the call precedes the end of the wait.
     let later = LateValue<Value>()
     await withCheckedContinuation { continuation in
         start {

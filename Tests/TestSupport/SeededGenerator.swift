@@ -1,5 +1,5 @@
-/// The SplitMix64 generator, which returns the same numbers for a seed on every platform. Tests print their seed, so
-/// that failures can be reproduced.
+/// The SplitMix64 generator. A seed gives the same numbers on every platform. Tests print their seed, so that failures
+/// can be reproduced.
 package struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

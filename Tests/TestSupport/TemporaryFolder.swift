@@ -2,7 +2,7 @@ package import Foundation
 
 /// A folder for one test, removed with its contents when this object is released.
 ///
-/// Its path is short, because the path of a Unix socket is limited to 107 bytes.
+/// The folder's path is short, because the path of a Unix socket is limited to 107 bytes.
 package final class TemporaryFolder: Sendable {
     package let path: String
 
@@ -17,8 +17,8 @@ package final class TemporaryFolder: Sendable {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// Removes the sequence marks in shared memory that a killed daemon has left. Their names end with the device and
-    /// inode of the database, or of the folder if the database could not be created.
+    /// Removes the sequence marks in shared memory that a killed daemon has left. The name of a mark ends with the
+    /// device and inode of the database, or of the folder if the database could not be created.
     private func removeSequenceMarks() {
         let sharedMemory = "/dev/shm/"
         let manager = FileManager.default
@@ -36,14 +36,14 @@ package final class TemporaryFolder: Sendable {
 
     /// Writes a file in the folder.
     ///
-    /// - Returns: Its path.
+    /// - Returns: The path of the file.
     package func write(_ text: String, to name: String) throws -> String {
         try Data(text.utf8).write(to: URL(fileURLWithPath: file(name)))
         return file(name)
     }
 }
 
-/// The permission bits of the file at a path, a symbolic link's own included; nil if there is no file.
+/// Returns the permission bits of the file at a path, or nil if there is no file. Does not follow symbolic links.
 package func permissions(of path: String) -> mode_t? {
     var status = stat()
     return lstat(path, &status) == 0 ? status.st_mode & 0o7777 : nil

@@ -4,10 +4,11 @@ import Synchronization
 
 /// Runs `body` on `count` threads that begin together, and returns their results in the order of the threads.
 ///
-/// These are not threads of the task executor, of which there may be only one: `body` may block for a bounded time.
+/// `body` may block for a bounded time, because these threads do not belong to the task executor, which may have only
+/// one thread.
 ///
 /// - Parameter body: Receives the number of its thread, from 0.
-/// - Throws: The error of the thread with the lowest number that threw one, after all threads have ended.
+/// - Throws: If threads threw errors, the error of the lowest-numbered of these threads, after all threads have ended.
 @discardableResult
 package func onThreads<Value: Sendable, Failure: Error>(
     _ count: Int, _ body: @escaping @Sendable (_ thread: Int) throws(Failure) -> Value
@@ -25,7 +26,8 @@ package func onThreads<Value: Sendable, Failure: Error>(
     return try results.map { (result) throws(Failure) in try result.get() }
 }
 
-/// The state of one call: the number of threads that have begun, and the results of those that have ended.
+/// The state of one call of `onThreads`: the number of threads that have begun, and the results of those that have
+/// ended.
 private final class Threads<Value: Sendable>: Sendable {
     private let count: Int
     private let begun = Atomic(0)
@@ -35,7 +37,8 @@ private final class Threads<Value: Sendable>: Sendable {
         self.count = count
     }
 
-    /// Returns once every thread has called it. Spins, because waking a thread would take longer than most bodies.
+    /// Returns once every thread has called this method. Spins, because waking a thread takes longer than most bodies
+    /// run.
     func waitForAll() {
         begun.wrappingAdd(1, ordering: .acquiringAndReleasing)
         while begun.load(ordering: .acquiring) < count { sched_yield() }
@@ -43,7 +46,7 @@ private final class Threads<Value: Sendable>: Sendable {
 
     /// Adds a result.
     ///
-    /// - Returns: All results if this is the last one, otherwise nil.
+    /// - Returns: All results if this result is the last one, otherwise nil.
     func finish(_ number: Int, _ result: Value) -> [Value]? {
         results.withLock { results in
             results[number] = result

@@ -1,10 +1,10 @@
 package import NIOCore
 package import NotifyWire
 
-/// Reads frames from received bytes. An incomplete frame is kept until its rest is appended.
+/// Reads frames from received bytes. Keeps an incomplete frame until the rest of the frame is appended.
 package struct FrameReader {
     private var unread = PartialFrame()
-    /// Whether all bytes were read.
+    /// Whether no unread bytes are left.
     package private(set) var isEmpty = true
 
     package init() {}
@@ -17,7 +17,7 @@ package struct FrameReader {
         keep(unread.join(received))
     }
 
-    /// Reads the next frame, or returns nil if it is incomplete.
+    /// Returns the result of `body` for the next frame, or nil if that frame is incomplete.
     package mutating func next<Result>(_ body: (FrameDecoder.Frame) throws -> Result) throws -> Result? {
         var bytes = unread.join(ByteBuffer())
         defer { keep(bytes) }

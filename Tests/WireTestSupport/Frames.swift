@@ -29,7 +29,7 @@ package func withFrame<Result>(_ bytes: [UInt8], _ body: (FrameDecoder.Frame) th
     }
 }
 
-/// Returns a frame of any kind with this body. A `length` other than the body's makes it invalid.
+/// Returns a frame of any kind with this body. The frame is invalid if `length` differs from the length of the body.
 package func rawFrame(_ kind: UInt8, flags: UInt8 = 0, length: UInt32? = nil, _ body: [UInt8] = []) -> [UInt8] {
     let length = length ?? UInt32(body.count)
     return (0..<4).map { UInt8(truncatingIfNeeded: length >> (8 * $0)) } + [kind, flags, 0, 0] + body
@@ -47,7 +47,7 @@ package func postFrame(
     return Array(buffer.readableBytesView)
 }
 
-/// Calls `body` with message parts that point to copies of the arguments.
+/// Calls `body` with message parts that are valid during the call.
 package func withParts<Result>(
     name: [UInt8], object: [UInt8] = [], messageID: [UInt8] = [], headers: [UInt8] = [], payload: [UInt8] = [],
     _ body: (MessageParts) throws -> Result
@@ -67,7 +67,7 @@ package func withParts<Result>(
     }
 }
 
-/// Calls `body` with message parts that point to copies of the arguments.
+/// Calls `body` with message parts that are valid during the call. Texts are encoded as UTF-8.
 package func withParts<Result>(
     name: String = "a.b", object: String = "", messageID: String = "", headers: [UInt8] = [], payload: [UInt8] = [],
     _ body: (MessageParts) throws -> Result

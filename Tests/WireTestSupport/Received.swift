@@ -74,21 +74,22 @@ package struct ReceivedError: Error, CustomStringConvertible {
 /// Reads the frames of one connection, and checks that runs are complete.
 package struct ReceivedReader {
     private var frames = FrameReader()
-    /// The current run, with the number of messages that are still missing.
+    /// The current run. The count of the run is the number of messages that are still missing.
     private var run: Run?
 
     package init() {}
 
-    /// Whether all bytes were read.
+    /// Whether no unread bytes are left.
     package var isEmpty: Bool { frames.isEmpty }
 
     package mutating func append(_ received: some Sequence<UInt8>) { frames.append(received) }
 
     package mutating func append(_ received: ByteBuffer) { frames.append(received) }
 
-    /// Returns the next frame, or nil if it is incomplete.
+    /// Returns the next frame, or nil if that frame is incomplete.
     ///
-    /// - Throws: `WireError` for a frame that cannot be decoded, `ReceivedError` for one that is not allowed here.
+    /// - Throws: `WireError` for a frame that cannot be decoded, `ReceivedError` for a frame that the protocol does not
+    ///   allow at this point.
     package mutating func next() throws -> Received? {
         var run = run
         defer { self.run = run }
@@ -119,7 +120,7 @@ package struct ReceivedReader {
             return .message(message)
         default:
             let received = try Received(kind, frame)
-            // A fatal error may end a connection within a run.
+            // A fatal error may end the connection before a run is complete.
             if case .error(let error) = received, error.isFatal { return received }
             try checkOutside(run, kind)
             return received

@@ -10,7 +10,7 @@ package enum CenterRequirement: CaseIterable, Sendable {
     case overlappingPatternsCallOnce
     case changesApplyToNamesAlreadyPosted
 
-    // Calls; required only of a center that calls observers.
+    // Calls of observers; not required of the daemon.
     case orderIsPriorityThenRegistration
     case observersEndedDuringAPostAreNotCalled
     case observersMayEndAllObservations
@@ -26,7 +26,7 @@ package enum CenterRequirement: CaseIterable, Sendable {
         .changesApplyToNamesAlreadyPosted,
     ]
 
-    /// Checks that a center without observers meets the requirement.
+    /// Checks that a center meets the requirement. The center must not have observers yet.
     package func check(_ center: some ConformingCenter) throws {
         let check = Check(center: center)
         switch self {
@@ -43,7 +43,7 @@ package enum CenterRequirement: CaseIterable, Sendable {
         case .observersRunSynchronouslyOnThePostersThread: try check.synchronous()
         case .noLockIsHeldWhileObserversRun: try check.noLock()
         }
-        // All observations have ended; some closures captured the center.
+        // Each check ends its observations, because some of their closures retain the center.
         #expect(center.observationCount == 0)
     }
 }
