@@ -61,7 +61,7 @@ import TestSupport
         ("\nlimits:\n  payload: 1\n", "notifyd.yaml:3: unknown key \"limits.payload\", expected one of memory_bytes"),
         ("limits:\n  per_user:\n    conections: 3\n", "notifyd.yaml:3: unknown key \"limits.per_user.conections\""),
         ("payload_bytes: 1", "unknown key \"payload_bytes\""),
-        // a dot is part of a key in YAML, and no setting has one
+        // YAML does not split a key at its dots
         ("limits.payload_bytes: 1", "unknown key \"limits.payload_bytes\""),
         ("Socket: /x", "unknown key \"Socket\""),
         ("? [a, b]\n: 1", "expected a setting's name"),
@@ -107,7 +107,7 @@ import TestSupport
         ("socket_mode: 0660\n", "socket_mode: expected permissions in octal"),
         ("socket_mode: \"0888\"\n", "socket_mode: expected permissions"),
         ("socket_mode: \"01777\"\n", "socket_mode: expected permissions"),
-        // no settings at all
+        // no mapping, or no valid YAML
         ("hello", "notifyd.yaml:1: expected settings of the form \"key: value\""),
         ("- socket: /x", "expected settings of the form"),
         ("socket: /x\nsocket: /y\n", "duplicate key: socket"),

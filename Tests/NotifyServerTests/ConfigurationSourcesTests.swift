@@ -92,7 +92,7 @@ import TestSupport
 
     @Test func `every setting has an environment variable`() throws {
         let before = try sources().load()
-        // Lists of records can be set only in the file.
+        // Lists of records can't be set by a variable.
         for setting in ConfigurationSetting.all where setting.type != nil {
             let value =
                 switch setting.target {

@@ -132,7 +132,8 @@ import TestSupport
 
     @Test func `the service manager is notified and its watchdog fed`() throws {
         let receiver = try DatagramReceiver(path: folder.file("notify"))
-        // With this interval, the watchdog is fed only once during the test. The socket holds at most ten messages.
+        // The interval is so long that the watchdog is fed only once during the test. The socket holds at most ten
+        // unread messages.
         let daemon = try daemon([], ["NOTIFY_SOCKET": folder.file("notify"), "WATCHDOG_USEC": "600000000"])
         let early = Set((0..<3).compactMap { _ in receiver.next() })
         let ready = "READY=1\nSTATUS=listening on \(folder.file("n.sock"))"

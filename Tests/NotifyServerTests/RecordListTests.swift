@@ -70,11 +70,11 @@ import TestSupport
     private static let keyList = "names, level, max_messages, max_bytes, max_age"
 
     private static let mistakes: [(text: String, message: String)] = [
-        // no list
+        // not a list
         ("log:\n  rules: a", "notifyd.yaml:2: log.rules: expected a list of records with the keys \(keyList)"),
         ("log:\n  rules:", "notifyd.yaml:2: log.rules: expected a list of records"),
         ("log:\n  rules:\n    names: [a]", "notifyd.yaml:3: log.rules: expected a list of records"),
-        // no record
+        // not a record
         ("log:\n  rules:\n    - a", "notifyd.yaml:3: log.rules: expected a record with the keys \(keyList)"),
         ("log:\n  rules:\n    - [a]", "notifyd.yaml:3: log.rules: expected a record"),
         ("log:\n  rules:\n    - names: [a]\n    -", "notifyd.yaml:4: log.rules: expected a record"),
@@ -136,7 +136,7 @@ import TestSupport
         }
     }
 
-    /// A thousand aliases of a list of more than a thousand names, in a few kilobytes.
+    /// The file of a few kilobytes contains 1,000 aliases of a record with 1,100 names.
     @Test func `aliases can't multiply the number of values beyond the limit`() {
         let names = repeatElement("a", count: 1100).joined(separator: ",")
         let aliases = repeatElement("*r", count: 1000).joined(separator: ", ")
@@ -165,7 +165,8 @@ import TestSupport
 }
 
 extension ServerConfiguration {
-    /// Simulates a field with a list of typed values, which the configuration does not have yet.
+    /// A list setting for these tests, stored in `socketPath`. A `drainDeadline` of zero means that the list has been
+    /// set.
     fileprivate var rules: [String] {
         get { drainDeadline == .zero ? socketPath.split(separator: "|").map(String.init) : ["default"] }
         set {

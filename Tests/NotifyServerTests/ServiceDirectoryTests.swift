@@ -11,8 +11,8 @@ import TestSupport
         folder = try TemporaryFolder()
     }
 
-    // The umask belongs to the whole process, in which other tests create files, so it is not changed. Every common
-    // umask removes bits of the first mode.
+    // The test does not change the umask, because other tests create files in the same process. Every common umask
+    // removes bits of the mode 0777.
     @Test(arguments: [0o777, 0o755, 0o700] as [mode_t])
     func `the folder has the requested mode regardless of the umask`(_ mode: mode_t) throws {
         try ServiceDirectory(path: folder.file("a/b"), mode: mode).prepare(owner: geteuid(), purpose: "socket")
@@ -58,7 +58,7 @@ import TestSupport
     }
 
     @Test func `a folder without write permission is refused`() {
-        // The file systems of the kernel refuse even root.
+        // Not even root can create a folder in /proc.
         expectRefusal(.directoryUnusable, "/proc/notifyd", "--database") {
             try ServiceDirectory(path: "/proc/notifyd", mode: 0o700).prepare(owner: geteuid(), purpose: "database")
         }

@@ -20,7 +20,7 @@ import TestSupport
 
     @Test func `the listening socket is taken`() throws {
         let passed = try boundSocket(SOCK_STREAM, at: path, listening: true).release().rawValue
-        // Like a socket passed by systemd, it is blocking and inheritable.
+        // Like a socket passed by systemd, this socket is blocking and inheritable.
         #expect(fcntl(passed, F_SETFL, 0) == 0)
         #expect(fcntl(passed, F_SETFD, 0) == 0)
         guard let claimed = try SocketActivation.claim(for: activated(), firstDescriptor: passed) else {
@@ -37,7 +37,7 @@ import TestSupport
     @Test(
         arguments: [
             [:], ["LISTEN_FDS": "1"], ["LISTEN_PID": "4711"], ["LISTEN_PID": "4711", "LISTEN_FDS": "0"],
-            // left over from another process
+            // the variables of another process
             ["LISTEN_PID": "4712", "LISTEN_FDS": "1"],
         ] as [[String: String]])
     func `without a socket for this process there is none`(_ environment: [String: String]) throws {

@@ -59,7 +59,7 @@ import TestSupport
         try String(contentsOfFile: "\(Self.units)/\(scope)/notifyd.service", encoding: .utf8)
     }
 
-    /// Verifies copies of the units, in which `/bin/true` replaces the daemon.
+    /// Verifies copies of the units. In the copies, `/bin/true` replaces the daemon.
     private func verify(_ scope: String, changing change: (String) -> String) throws -> Output {
         let folder = try TemporaryFolder()
         let socket = try String(contentsOfFile: "\(Self.units)/\(scope)/notifyd.socket", encoding: .utf8)

@@ -10,7 +10,7 @@ import WireTestSupport
 
 @testable import NotifyServer
 
-/// The driver on embedded channels and event loops, whose turns the test runs.
+/// Tests the driver on embedded channels. The tests run each turn of the event loop.
 @Suite struct BrokerDriverTests {
     @Test func `the daemon is ready when the first sequences are reserved`() throws {
         let host = DriverHarness(isStarted: false)
@@ -64,7 +64,8 @@ import WireTestSupport
             Subscribe(request: 3, subscription: 2, patterns: ["a"], durableName: "pending"))
         host.run()
 
-        // The repair waits for the commit in progress, whose outcome determines the contents of the log.
+        // The repair waits for the commit in progress, because the outcome of the commit determines the contents of the
+        // log.
         host.driver.repairStorage()
         host.run()
         #expect(host.store.repairs.isEmpty)

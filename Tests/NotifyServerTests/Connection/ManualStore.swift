@@ -42,7 +42,7 @@ final class ManualStore: LogStore {
     /// The batches whose commits succeeded.
     var committed: [CommitBatch] { requests.withLock { $0.committed } }
 
-    /// Answers the oldest commit. Returns false if there is none.
+    /// Answers the oldest commit. Returns false if no commit is pending.
     @discardableResult
     func answerCommit(_ failure: StorageFailure? = nil) -> Bool {
         let next = requests.withLock { requests in

@@ -5,7 +5,7 @@ import Testing
 struct MemoryTrimmerTests {
     private static let least = MemoryTrimmer.minimumFreedBytes
 
-    /// Calls the trimmer. Returns whether it trimmed, and the time at which it must be called again.
+    /// Calls the trimmer. Returns whether the trimmer trimmed memory, and the time at which it must be called again.
     private func call(
         _ trimmer: inout MemoryTrimmer, bytes: Int, after milliseconds: Int
     ) -> (hasTrimmed: Bool, again: Duration?) {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A notifyd process, started as from a shell, with its output on standard error.
+/// A notifyd process that logs to standard error, as if started from a shell.
 final class DaemonProcess {
     private let process = Process()
     private let errors = Pipe()
@@ -9,7 +9,7 @@ final class DaemonProcess {
     private var received = ""
 
     /// - Parameters:
-    ///   - launcher: A program with arguments that executes the daemon.
+    ///   - launcher: A program that executes the daemon, with the program's own arguments.
     ///   - environment: The complete environment. No variable is inherited.
     init(
         _ arguments: [String], launcher: [String] = [], environment: [String: String] = [:]
@@ -42,7 +42,7 @@ final class DaemonProcess {
         kill(process.processIdentifier, number)
     }
 
-    /// Waits until standard error contains the text, at most five minutes after the last output.
+    /// Waits until standard error contains the text. Gives up after five minutes without output.
     ///
     /// - Returns: All output on standard error so far.
     @discardableResult
@@ -52,7 +52,7 @@ final class DaemonProcess {
         return received
     }
 
-    /// Waits for the end of the process, at most five minutes after the last output.
+    /// Waits for the end of the process. Kills the process after five minutes without output.
     func end() -> (status: Int32, output: String, errors: String) {
         while readMore() {}
         process.waitUntilExit()
@@ -60,9 +60,10 @@ final class DaemonProcess {
         return (process.terminationStatus, text, received)
     }
 
-    /// Waits for output on standard error, and appends it.
+    /// Waits for output on standard error, and appends the output to `received`. Kills the process after five minutes
+    /// without output.
     ///
-    /// - Returns: `false` at the end of standard error, or after five minutes without output.
+    /// - Returns: `false` at the end of standard error, or if the process was killed.
     private func readMore() -> Bool {
         let descriptor = errors.fileHandleForReading.fileDescriptor
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

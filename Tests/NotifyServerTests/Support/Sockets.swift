@@ -5,7 +5,7 @@ import Testing
 
 @testable import NotifyServer
 
-/// A datagram socket in place of systemd's.
+/// A datagram socket that receives the daemon's messages to systemd.
 struct DatagramReceiver: ~Copyable {
     private let descriptor: OwnedDescriptor
 
@@ -17,7 +17,7 @@ struct DatagramReceiver: ~Copyable {
         descriptor = try Self.bound(to: #require(UnixSocketAddress(path: path)))
     }
 
-    /// Returns the next message with this prefix. Discards other messages; returns nil after a hundred of them.
+    /// Returns the next message with this prefix. Discards other messages, and returns nil after a hundred of them.
     func next(beginningWith prefix: String) -> String? {
         for _ in 0..<100 {
             guard let message = next() else { return nil }
@@ -57,7 +57,7 @@ func boundSocket(_ type: __socket_type, at path: String, listening: Bool) throws
 /// Leaves a socket file at the path, as a killed process would.
 func leaveStaleSocket(at path: String) throws {
     let descriptor = try boundSocket(SOCK_STREAM, at: path, listening: true)
-    // Closing does not suffice if a program that another test is starting has a copy of the descriptor.
+    // Closing the descriptor does not suffice: a program that another test is starting may have a copy of it.
     shutdown(descriptor.rawValue, CInt(SHUT_RDWR))
 }
 
