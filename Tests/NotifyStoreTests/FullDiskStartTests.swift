@@ -16,7 +16,8 @@ struct FullDiskStartTests {
         FaultyDisk.watch(folder.path)
     }
 
-    /// The disk becomes full after this number of file operations, from SQLite's first write to its last.
+    /// The disk becomes full after `operation` file operations. The numbers cover the time from SQLite's first write to
+    /// the last.
     @Test(arguments: [1, 4, 8, 12])
     func `a new log is created once there is disk space`(operation: Int) async throws {
         FaultyDisk.set(.full, in: folder.path, after: operation)
@@ -57,7 +58,7 @@ struct FullDiskStartTests {
         }
     }
 
-    /// Without a record of the used sequences, the next start could use them again.
+    /// Without a record of the used sequences, the next start could use these sequences again.
     @Test func `without shared memory no sequence is usable before a reservation`() async throws {
         let mark = try SequenceMark(ofMissing: folder.database)
         #expect(chmod("/dev/shm" + mark.name, 0o666) == 0)
@@ -89,7 +90,8 @@ struct FullDiskStartTests {
         store?.sequencesUsed(below: 30)
         store = nil
 
-        // The process was killed on the full disk, so the database does not contain the used sequences.
+        // Releasing the store without closing it has the effect of a kill. The disk was full, so the database does not
+        // contain the used sequences.
         FaultyDisk.set(.full, in: folder.path, after: 2)
         store = try Store.open(path: folder.database)
         #expect(store?.recovered.nextSequence == 30)

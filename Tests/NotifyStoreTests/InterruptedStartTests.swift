@@ -14,7 +14,7 @@ struct InterruptedStartTests {
         case fullDiskForOneOperation
     }
 
-    /// For each file operation of `Store.open`, opens a log in a new folder and interrupts it at that operation.
+    /// For each file operation of `Store.open`, opens a log in a new folder and interrupts the start at that operation.
     ///
     /// - Returns: The number of operations.
     private func interruptEach(
@@ -55,8 +55,8 @@ struct InterruptedStartTests {
         #expect(operations > 10)
     }
 
-    /// After a power loss, the file may have its full size but no contents. The journal is flushed before the file is
-    /// written.
+    /// After a power loss, the database may have its full size but no contents. The journal is complete, because SQLite
+    /// flushes the journal before it writes the database.
     @Test func `the next start completes a first start that lost power`() async throws {
         var losses = 0
         _ = try await interruptEach(.death) { _ in

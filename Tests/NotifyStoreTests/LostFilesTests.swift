@@ -5,15 +5,15 @@ import NotifyWire
 import TestSupport
 import Testing
 
-/// A log whose files are deleted, replaced or truncated while it is open. A commit succeeds only if the next start
-/// will find it.
+/// A log whose files are deleted, replaced or truncated while the log is open. A commit must succeed only if the next
+/// start will find its messages.
 @Suite(.timeLimit(.minutes(10)))
 final class LostFilesTests {
     let folder: TemporaryFolder
     let store: Store
     let filter: SubscriptionFilter
     let record: DurableRecord
-    /// The end of the name of the log's shared memory.
+    /// The suffix of the name of the log's sequence mark in shared memory.
     private let markSuffix: String
 
     init() async throws {
@@ -28,7 +28,7 @@ final class LostFilesTests {
     }
 
     deinit {
-        // `TemporaryFolder` identifies the mark by the database, which may have been deleted.
+        // `TemporaryFolder` finds a mark by the inode of the database, but the test may have deleted the database.
         for name in (try? FileManager.default.contentsOfDirectory(atPath: "/dev/shm")) ?? []
         where name.hasSuffix(markSuffix) { unlink("/dev/shm/" + name) }
     }
@@ -88,13 +88,13 @@ final class LostFilesTests {
             let two = DurableRecord(id: 2, uid: 7, name: "two", filter)
             let three = DurableRecord(id: 3, uid: 7, name: "one", filter)
             let first = round * 10_000 + 2
-            // Batches that close segments, and create and remove subscriptions.
+            // The batches close segments, and create and remove subscriptions.
             let messages = (0..<3).map { StoredMessage(first + $0 * 4096, "name.\(round).\($0)") }
             let changes: [[DurableChange]] = [
                 [.create(two), .remove(id: 2)], [.update(id: 1, progress), .remove(id: 1), .create(three)],
                 [.create(two)],
             ]
-            // The first commit still writes to the moved file.
+            // The first of these commits still writes to the moved file, and then fails.
             for index in 0..<3 {
                 #expect(await store.commit(messages, changes: changes[(Int(round) + index) % 3]).failure != nil)
             }

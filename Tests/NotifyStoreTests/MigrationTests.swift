@@ -36,7 +36,7 @@ struct MigrationTests {
         var records = [
             plain, busy, try DurableRecord(id: 4, uid: 1000, name: "busy", SubscriptionFilter(">"), cursor: 8193),
         ]
-        // The gid is unknown until the next attachment.
+        // Old logs contain no gids. The gid is unknown until the next attachment.
         for index in records.indices { records[index].owner.gid = .max }
         return records
     }
@@ -108,7 +108,7 @@ struct MigrationTests {
         #expect(try folder.rows("PRAGMA integrity_check") == ["ok"])
     }
 
-    /// Version 1 created this table in a separate transaction, before its other tables.
+    /// Version 1 created the table `grdb_migrations` in a separate transaction, before the other tables.
     @Test func `a log whose creation was interrupted is created`() throws {
         let started = "PRAGMA journal_mode = WAL; CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);"
         try folder.execute(started)

@@ -29,7 +29,7 @@ struct NameTableTests {
     @Test func `a name uses its bytes and a bounded overhead`() {
         var table = NameTable()
         for number in 0..<1 << 17 as Range<UInt32> { _ = add("name.of.24.bytes.\(1_000_000 + number)", to: &table) }
-        // Storage that grows by doubling may be half empty.
+        // Up to half of the storage may be unused, because the storage grows by doubling.
         let bytesEach = table.byteCount / table.count
         #expect(bytesEach >= 24 + 24)
         #expect(bytesEach <= 2 * (24 + 24 + 12))

@@ -39,7 +39,7 @@ struct StoreCommitTests {
         #expect(failed.statistics.commits == 1)
         #expect(try await store.page(filter).scannedThrough == 4095)
 
-        // The name "other" gets the released id of "new.a", and must not be mistaken for it.
+        // The name "other" gets the id that "new.a" had in the failed batch. Filters must not take "other" for "new.a".
         let kept = [StoredMessage(4096, "other"), StoredMessage(9001, "new.b"), StoredMessage(13_001, "new.a")]
         #expect(await store.commit(kept).failure == nil)
         #expect(try await store.everything(filter) == Array(kept.dropFirst()))
@@ -101,7 +101,7 @@ struct StoreCommitTests {
                     reader: ReaderID(slot: 0, generation: UInt32(round)), filter: filter, access: .of(uid: 0),
                     after: round - 1, maximumMessages: 10)
                 store.readPage(request) { page in
-                    // The page contains the commit requested before it, and not the one after it.
+                    // The page contains the commit that was requested before the page, but not the next commit.
                     #expect((try? page.result.get().scannedThrough) == round)
                     order.withLock { $0.append(UInt64(page.reader.generation)) }
                     if round == 50 { continuation.resume() }

@@ -44,7 +44,7 @@ struct StoreFailureTests {
         let store = try Store.open(path: folder.database)
         await store.commit([StoredMessage(1)])
         FaultyDisk.set(.full, in: folder.path)
-        // More than SQLite's page cache holds, so that pages are written long before the commit.
+        // The batch exceeds SQLite's page cache, so SQLite writes pages long before the commit.
         let large = (2...1000).map { StoredMessage($0, payload: Array(repeating: 1, count: 20_000)) }
         let outcome = await store.commit(large)
         #expect(outcome.failure?.kind == .full)
@@ -125,7 +125,7 @@ struct StoreFailureTests {
         await store.commit((1...6000).map { StoredMessage($0, payload: Array(repeating: 1, count: 500)) })
         try store.close(nextSequence: 6001)
         var bytes = try Data(contentsOf: URL(fileURLWithPath: folder.database))
-        // Overwrites some pages with rows of messages.
+        // Overwrites some of the pages that contain messages.
         let start = bytes.count / 4 / 4096 * 4096
         for index in start..<start + 40_960 { bytes[index] = UInt8.random(in: 100...255) }
         try bytes.write(to: URL(fileURLWithPath: folder.database))

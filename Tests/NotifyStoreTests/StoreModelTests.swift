@@ -6,7 +6,7 @@ import NotifyWire
 import TestSupport
 import Testing
 
-/// Random commits, failures, pages and restarts, compared with an array.
+/// Compares the store with an array after random commits, failures, pages and restarts.
 @Suite(.timeLimit(.minutes(10)))
 struct StoreModelTests {
     private static let filters: [(String, String?)] = [
@@ -56,7 +56,8 @@ struct StoreModelTests {
             return (0..<Int.random(in: 1...60, using: &generator)).map { _ in
                 next += UInt64.random(in: 1...UInt64(stride), using: &generator)
                 let first = ["a", "b", "c"].randomElement(using: &generator) ?? "a"
-                // Later messages have more names to choose from, so segments differ and new names are added throughout.
+                // The number of possible names grows with the sequence, so that segments differ and later messages add
+                // new names.
                 let second = UInt64.random(in: 0...(3 + next / 50_000), using: &generator)
                 return StoredMessage(
                     next, "\(first).\(second)" + (Bool.random(using: &generator) ? ".x" : ""),

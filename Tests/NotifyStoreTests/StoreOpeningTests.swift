@@ -164,7 +164,7 @@ struct StoreOpeningTests {
         let missing = try #require(throws: StoreError.self) { try Store.open(path: folder.file("none/log.db")) }
         #expect(missing.code == .notAccessible)
         #expect(missing.message.hasSuffix("the directory '\(folder.file("none"))' does not exist; create it"))
-        // No user, not even root, can create files there.
+        // No user, not even root, can create files in /proc.
         let sealed = try #require(throws: StoreError.self) { try Store.open(path: "/proc/log.db") }
         #expect(sealed.code == .notAccessible)
         #expect(sealed.message.hasSuffix("no file can be created in the directory '/proc'"))

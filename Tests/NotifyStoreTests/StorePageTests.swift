@@ -30,7 +30,8 @@ struct StorePageTests {
 
     @Test(arguments: [999, 1000, 1001])
     func `a page scans at most a thousand rows`(count: Int) async throws {
-        // The sequences have gaps, because the limit counts rows.
+        // The sequences have gaps, so that the number of rows and the number of sequences differ. The limit counts
+        // rows.
         let messages = (1...UInt64(count)).map { StoredMessage($0 * 2, "a", payload: []) }
         let store = try await store(messages)
         for pattern in ["a", "none"] {
@@ -136,7 +137,7 @@ struct StorePageTests {
     }
 
     @Test func `segments without a matching name are skipped`() async throws {
-        // Ten full segments; one rare message in the fourth and one in the open last.
+        // Ten closed segments and an open one. The fourth segment and the open segment each contain one rare message.
         let rare: Set<UInt64> = [3 * 4096 + 17, 10 * 4096 + 3]
         let messages = (1...(10 * 4096 + 10)).map {
             StoredMessage($0, rare.contains($0) ? "rare" : "common", payload: [])

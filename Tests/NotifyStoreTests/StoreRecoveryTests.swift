@@ -32,7 +32,8 @@ struct StoreRecoveryTests {
         await store?.commit([StoredMessage(1)], reserveBelow: 5000)
         store?.sequencesUsed(below: 40)
         store?.sequencesUsed(below: 42)
-        // Not closed, as after a kill. The second store uses no sequence before it is killed.
+        // The store is released without being closed, as after a kill. The second store uses no sequences before its
+        // kill.
         for _ in 0..<2 {
             store = nil
             store = try Store.open(path: folder.database)

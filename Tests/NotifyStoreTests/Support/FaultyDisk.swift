@@ -23,7 +23,7 @@ enum FaultyDisk {
         case remove
     }
 
-    /// Operations are counted from 0. Those from `first` to `end`, exclusive, fail.
+    /// Operations are counted from 0. Operations in `first..<end` are subject to the fault.
     private struct Plan {
         var fault: Fault
         var first: Int
@@ -43,7 +43,8 @@ enum FaultyDisk {
         var plans: [String: Plan] = [:]
         var folders: Set<String> = []
         var files: [UInt: File] = [:]
-        /// The layer's method tables by the system's table. SQLite has one table for each locking method.
+        /// The layer's method tables, by the address of the system's table. SQLite has one table for each locking
+        /// method.
         var tables: [UInt: UInt] = [:]
     }
 
@@ -55,13 +56,14 @@ enum FaultyDisk {
         state.withLock { _ = $0.folders.insert(folder) }
     }
 
-    /// Makes `count` operations, or all if nil, fail after the first `operations`.
+    /// Lets the first `operations` operations succeed, and applies the fault to the next `count`, or to all later ones
+    /// if `count` is nil. A nil `fault` ends all faults in the folder.
     static func set(_ fault: Fault?, in folder: String, after operations: Int = 0, count: Int? = nil) {
         let plan = fault.map { Plan(fault: $0, first: operations, end: count.map { operations + $0 } ?? .max) }
         state.withLock { $0.plans[folder] = plan }
     }
 
-    /// The number of operations since a fault was set.
+    /// The number of operations since the fault was set.
     static func operations(in folder: String) -> Int {
         state.withLock { $0.plans[folder]?.operations ?? 0 }
     }

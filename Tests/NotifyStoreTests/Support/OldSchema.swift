@@ -4,8 +4,8 @@ enum OldSchema: String, CaseIterable, Sendable {
     case version1WithoutFlushes
     case version1
 
-    /// A log that was closed cleanly with the next sequence 9000. It contains messages up to sequence 8193 in three
-    /// segments, of which two are closed, and three subscriptions. The first subscription id is no longer used.
+    /// A log that was closed cleanly with the next sequence 9000. It contains three subscriptions, and messages up to
+    /// sequence 8193 in three segments. Two of the segments are closed. The subscription id 1 is no longer used.
     var sql: String {
         switch self {
         case .version1WithoutFlushes: Self.version1Tables(flushes: "", value: "") + Self.version1Rows
@@ -66,7 +66,8 @@ enum OldSchema: String, CaseIterable, Sendable {
         """
     }
 
-    /// The acknowledged ranges of "busy", 12 to 12 and 20 to 29, are encoded as distances and lengths, each minus one.
+    /// The acknowledged ranges of "busy" are 12 to 12 and 20 to 29. Each is encoded as the distance from the end of the
+    /// range before it, and its length minus one.
     private static let version1Rows = """
         INSERT INTO names VALUES (1, 'orders.created'), (2, 'état');
         INSERT INTO messages VALUES

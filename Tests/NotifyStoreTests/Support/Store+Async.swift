@@ -31,7 +31,7 @@ extension Store {
         return try page.result.get()
     }
 
-    /// All matching messages, page after page.
+    /// Reads all matching messages, page by page.
     func everything(_ filter: SubscriptionFilter, subscription: UInt32 = 1) async throws -> [StoredMessage] {
         var messages: [StoredMessage] = []
         var position: UInt64 = 0

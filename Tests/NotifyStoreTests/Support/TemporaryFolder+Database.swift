@@ -6,7 +6,7 @@ import Testing
 extension TemporaryFolder {
     var database: String { file("log.db") }
 
-    /// Runs statements on the database, and creates it if necessary. No store may have it open.
+    /// Runs statements on the database, and creates the database if necessary. No store may have the database open.
     func execute(_ sql: String) throws {
         try withDatabase { connection in
             try #require(
@@ -15,7 +15,7 @@ extension TemporaryFolder {
         }
     }
 
-    /// Returns the rows of a query, with their values separated by bars. No store may have the database open.
+    /// Returns the rows of a query. Bars separate the values of a row. No store may have the database open.
     func rows(_ sql: String) throws -> [String] {
         try withDatabase { connection in
             var query: OpaquePointer?
@@ -39,8 +39,8 @@ extension TemporaryFolder {
         return try body(connection)
     }
 
-    /// Copies the database as a crash at this moment would leave it on disk. A child process reads it, because closing
-    /// the file in this process would release SQLite's locks on it.
+    /// Copies the database as a crash at this moment would leave it on disk. A child process reads the files, because
+    /// closing a file in this process would release SQLite's locks on the file.
     func copyDatabase(to other: TemporaryFolder) throws {
         try copy(database, to: other.database)
         if exists(database + "-wal") { try copy(database + "-wal", to: other.database + "-wal") }
