@@ -6,10 +6,10 @@ import Testing
 
 @testable import NotifyBroker
 
-/// The replacement of a policy: decisions made before it are not reused.
+/// Replacing a policy: decisions made under the earlier policy are not reused.
 ///
-/// Every generation of the policy has the default rules. The tests therefore attach a subscription with another
-/// identity to change the messages that it may receive, and count decisions to show that they are made again.
+/// All policies in these tests have the default rules, so the rights do not change. The tests check that names are
+/// resolved again and that pages are read again.
 struct PolicyChangeTests {
     @Test func `a policy change invalidates resolutions`() {
         let host = TestHost()

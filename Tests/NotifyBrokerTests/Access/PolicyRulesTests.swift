@@ -6,14 +6,14 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// Configured rules on the message path, cached and after a change.
+/// Configured rules on the message path, with cached decisions and after a change of the policy.
 struct PolicyRulesTests {
     private static let hrForAlice = [
         AccessRule(.deny, [.post, .subscribe], names: ["hr.>"]),
         AccessRule(.allow, [.post, .subscribe], names: ["hr.>"], uids: [1000]),
     ]
 
-    /// Posts a message and returns how many connections it was sent to; nil if the post was refused.
+    /// Posts a message and returns the number of connections that received it; nil if the post was refused.
     private func post(_ name: String, _ client: Client, _ host: TestHost) -> UInt32? {
         client.post(name, .volatile, receipt: true)
         host.run()

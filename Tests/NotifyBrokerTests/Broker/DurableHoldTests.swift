@@ -184,7 +184,8 @@ struct DurableHoldTests {
         #expect(host.store.subscriptions.count == 1)
     }
 
-    /// A removal that is pending when the creation fails must not free the slot, which another subscription may reuse.
+    /// If a creation fails while a removal is pending, the removal must not free the slot later, because another
+    /// subscription may have reused the slot.
     @Test func `a removal after a failed creation does not affect other subscriptions`() {
         let host = TestHost()
         let client = host.connect()

@@ -5,7 +5,8 @@ import NotifyWire
 import Testing
 import WireTestSupport
 
-/// The cost of a client's requests to the daemon, and so to other clients, is bounded by the bytes that it sends.
+/// The cost of a client's requests is bounded by the number of bytes that the client sends, so that one client cannot
+/// slow the others.
 struct HostileClientTests {
     @Test func `listing resumes as its answers are read`() throws {
         var configuration = BrokerConfiguration()

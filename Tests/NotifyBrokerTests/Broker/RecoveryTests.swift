@@ -4,7 +4,7 @@ import NotifyLog
 import NotifyWire
 import Testing
 
-/// Starts after a crash and after a stop.
+/// Restarts of the broker after a crash and after a clean stop.
 struct RecoveryTests {
     @Test func `messages may be redelivered to a subscription that was attached at a crash`() {
         let store = FakeStore()

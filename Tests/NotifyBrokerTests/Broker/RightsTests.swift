@@ -39,7 +39,7 @@ struct RightsTests {
         #expect(host.counter("durable_subscriptions") == (isAllowed ? 1 : 0))
     }
 
-    /// For live messages, and for messages from the ring and from pages.
+    /// Checks live messages, messages from the ring, and messages from pages.
     @Test func `wildcards do not match names of other users`() {
         for ring in [0, 1 << 20] {
             var configuration = BrokerConfiguration()

@@ -7,8 +7,8 @@ import Testing
 
 /// The broker as a center: each observation is a subscription of a separate client, and one more client posts.
 ///
-/// The broker writes to connections in an unspecified order, so observers are called in the order of their
-/// subscriptions.
+/// The broker writes to connections in an unspecified order. This center therefore calls the observers in the order of
+/// their subscriptions.
 final class BrokerCenter: ConformingCenter {
     typealias Body = @Sendable (String, String?) -> Void
 

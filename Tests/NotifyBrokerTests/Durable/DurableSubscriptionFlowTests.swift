@@ -160,7 +160,7 @@ struct DurableSubscriptionFlowTests {
         #expect(durable.progress.cursor == 11)
     }
 
-    /// The log refuses overlapping ranges: a later start would fail with them.
+    /// If persisted ranges overlapped, the log would refuse them, and a later start would fail.
     @Test func `persisted ranges ascend, disjoint, above the cursor`() throws {
         for isFirstOpen in [false, true] {
             var durable = DurableSubscription.attachedForTest(
@@ -191,8 +191,9 @@ struct DurableSubscriptionFlowTests {
         }
     }
 
-    /// An attachment with a larger window may leave more ranges than the current one may add. Delivered messages can be
-    /// acknowledged nevertheless.
+    /// An earlier attachment with a larger window may leave more acknowledged ranges than the current attachment may
+    /// add.
+    /// Messages delivered to the current attachment can be acknowledged nevertheless.
     @Test func `ranges of an earlier attachment do not block the next one`() throws {
         let left = (1...2000).map { SequenceRange(first: UInt64($0) * 2 + 11, last: UInt64($0) * 2 + 11) }
         var durable = DurableSubscription.attachedForTest(seenThrough: 10_000, acknowledged: left, window: 4)

@@ -143,7 +143,7 @@ extension IdentityID {
 }
 
 extension ConnectionID {
-    /// Another connection than that of `Attachment.test`.
+    /// A connection other than the one in `Attachment.test`.
     static let another = ConnectionID(index: 1, generation: 0)
 }
 

@@ -6,7 +6,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// The generation, which tells clients whether their record of deliveries is still valid.
+/// The generation of a durable subscription, by which clients detect whether their record of deliveries is still valid.
 struct GenerationTests {
     private func attach(_ host: TestHost) -> (client: Client, generation: UInt64?) {
         let client = host.connect()

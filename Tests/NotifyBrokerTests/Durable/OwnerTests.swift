@@ -13,7 +13,7 @@ struct OwnerTests {
         return client
     }
 
-    /// Returns the groups in the log, and those that the broker uses for decisions.
+    /// Returns the groups in the log, and the groups that the broker uses for decisions.
     private func groups(_ host: TestHost) -> [[UInt32]?] {
         let inMemory = host.durable("inbox").map { host.core.broker.access.identity($0.owner).groups }
         return [host.store.subscription(named: "inbox")?.owner.groups, inMemory]

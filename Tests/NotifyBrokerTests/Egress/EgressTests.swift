@@ -19,7 +19,7 @@ struct EgressTests {
         OpenRun.Destination(connection: slot, subscription: subscription, isRedelivery: isRedelivery)
     }
 
-    /// Seals the tick and returns the frames for the connection: runs as their counts, deliveries as nil.
+    /// Seals the tick and returns the frames for the connection: a run frame as its count, a deliver frame as nil.
     private func runs(_ egress: inout Egress) throws -> [UInt32?] {
         egress.closeRuns()
         _ = egress.seal()

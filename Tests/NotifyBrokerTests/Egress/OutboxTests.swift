@@ -29,7 +29,7 @@ struct OutboxTests {
         received.compactMap { if case .message(let message) = $0 { message.sequence } else { nil } }
     }
 
-    /// Adjacent messages in source 2, for subscription 9.
+    /// Returns a run of adjacent messages in source 2, for subscription 9.
     private static func run(_ places: [(start: Int, end: Int)], isRedelivery: Bool) -> OpenRun {
         let destination = OpenRun.Destination(
             connection: ConnectionSlot(0), subscription: 9, isRedelivery: isRedelivery)
@@ -161,7 +161,7 @@ struct OutboxTests {
             outboxes[index].settle(isBlocked: false, in: blocks)
         }
         #expect(blocks.byteCount == source.buffer.storageCapacity)
-        // The host takes the bytes, and its socket does not accept them.
+        // The host takes the bytes, but the socket does not accept them.
         _ = outboxes[0].next()
         outboxes[0].settle(isBlocked: true, in: blocks)
         #expect(outboxes[0].droppableBytes == 0)
@@ -257,7 +257,7 @@ struct OutboxTests {
         #expect(outbox.waitingBytes == 0)
     }
 
-    /// No message may follow the answer that its subscription has ended.
+    /// A message must not follow the answer that confirms the end of its subscription.
     @Test func `keeping the latest moves no message past an answer`() {
         var outbox = Outbox()
         Self.tick(&outbox, [1, 2], name: "a")
@@ -310,6 +310,6 @@ extension Received {
 }
 
 extension Outbox {
-    /// The charged bytes of all messages and answers that were not taken.
+    /// The charged bytes of all messages and answers that the host has not taken.
     fileprivate var waitingBytes: Int { droppableBytes + reliableBytes }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NotifyBroker
 
-/// Every state with every event.
+/// Tests every state with every event.
 struct LogReaderTests {
     enum State: CaseIterable {
         case behind, paging, live

@@ -31,7 +31,7 @@ struct FairSchedulerTests {
             #expect(next(&scheduler, 1) == [expected])
             scheduler.charge(100, to: 2)
         }
-        // A user that is queued later gets no credit for the time before.
+        // A user that joins the queue later gets no credit for the time before.
         scheduler.enqueue(id(20), uid: 3)
         scheduler.enqueue(id(21), uid: 3)
         #expect(next(&scheduler, 1) == [20])

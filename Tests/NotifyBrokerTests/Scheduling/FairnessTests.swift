@@ -94,8 +94,8 @@ struct FairnessTests {
         attacker.detach(1)
         for number in 0..<100 { poster.post("\(start).n\(number)", .stored) }
         host.run()
-        // All combinations of `a` and `*`: each of these patterns matches each of the names. Adding them invalidates
-        // the cached resolutions, so the names are resolved again.
+        // The patterns are all combinations of `a` and `*` at ten positions, so each pattern matches each name. Adding
+        // patterns invalidates the cached resolutions, so the names are resolved again.
         for number in 0..<16 as Range<UInt32> {
             let patterns = (0..<64 as Range<UInt32>).map { low in
                 (0..<10).map { (number << 6 | low) >> $0 & 1 == 0 ? "a" : "*" }.joined(separator: ".") + ".*"

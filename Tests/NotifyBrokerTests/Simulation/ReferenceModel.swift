@@ -2,20 +2,20 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// The expected state: posted, delivered and acknowledged messages. Survives crashes of the broker.
+/// The expected state: posted, delivered and acknowledged messages. The model survives crashes of the broker.
 struct ReferenceModel {
     struct Posted {
         var name: [UInt8]
         var object: [UInt8]
-        /// The number in its payload.
+        /// The number in the payload.
         var number: UInt64
     }
 
-    /// By sequence: the posts that were receipted or delivered.
+    /// The posts that the broker accepted, by sequence.
     private(set) var posts: [UInt64: Posted] = [:]
-    /// By the id of a durable subscription: the sequences that the broker sent for it.
+    /// The sequences that clients received, by the id of the durable subscription.
     var delivered: [DurableID: Set<UInt64>] = [:]
-    /// By the id of a durable subscription: the sequences that its clients acknowledged.
+    /// The sequences that clients acknowledged, by the id of the durable subscription.
     var acknowledged: [DurableID: Set<UInt64>] = [:]
     /// Stored posts that were receipted.
     var receipted: Set<UInt64> = []
@@ -53,7 +53,7 @@ struct ReferenceModel {
         }
     }
 
-    /// Checks that no message is missing, after all work is done.
+    /// Checks that no message is missing. Must be called after all work is done.
     mutating func checkComplete(_ store: FakeStore) {
         for record in store.subscriptions.values {
             let begin = store.firstCursors[record.id] ?? 0

@@ -4,9 +4,9 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// A client that checks every frame against its record of earlier ones.
+/// A client that checks every frame against its record of earlier frames.
 final class SimulatedClient {
-    /// A durable subscription that the client holds according to its record.
+    /// A durable subscription that the client holds according to its own record.
     struct Hold {
         var id: DurableID
         var filter: Selection
@@ -28,20 +28,22 @@ final class SimulatedClient {
     let client: Client
     let uid: UInt32
     let overflow: OverflowPolicy
-    /// Volatile subscriptions that the broker has accepted, and those that it has confirmed.
+    /// Volatile subscriptions that the broker has accepted.
     var taken: [UInt32: Selection] = [:]
+    /// Volatile subscriptions whose confirmation the client has read.
     private var confirmed: [UInt32: Selection] = [:]
-    /// Requested subscriptions, by request.
+    /// Requested subscriptions, by request number.
     var asked: [UInt64: Wish] = [:]
     var holds: [UInt32: Hold] = [:]
-    /// Posts without an answer, by request: sequence, number of subscribers, and durability.
+    /// The expected receipts of posts without an answer, by request number.
     var unanswered: [UInt64: (sequence: UInt64, subscribers: UInt32, durability: Durability)] = [:]
     /// Volatile messages that must be delivered or reported in a gap, in order.
     var expected: [UInt64] = []
     private var nextExpected = 0
     private var lastVolatile: UInt64 = 0
     private var missedCount: UInt64 = 0
-    /// The number of messages reported in gaps: since the last message if the oldest are dropped, otherwise in total.
+    /// The number of messages reported in gaps: with the policy `dropOldest`, since the last message; with the other
+    /// policies, in total.
     private var gapCount: UInt64 = 0
     private(set) var isClosing = false
 
@@ -119,7 +121,7 @@ final class SimulatedClient {
         }
     }
 
-    /// Checks that all volatile messages were delivered or reported, after everything sent has been read.
+    /// Checks that all volatile messages were delivered or reported. Must be called after all frames have been read.
     func checkVolatileIsComplete(_ model: inout ReferenceModel) {
         let missing = missedCount + UInt64(expected.count - nextExpected)
         let told = overflow == .dropOldest ? gapCount + missedCount : gapCount
@@ -140,7 +142,7 @@ final class SimulatedClient {
         if sequence <= hold.last { model.fail("\(sequence) after \(hold.last) in one attachment") }
         if !model.matches(sequence, hold.filter) { model.fail("\(sequence) does not match \(hold.filter)") }
         if sequence > model.reportedThrough { model.fail("\(sequence) was delivered before its commit") }
-        // Messages sent before the client lost the subscription may arrive after another client has held it.
+        // A client that has lost the subscription may read older messages later than another client, without a mark.
         if !message.isRedelivery, isHeld(message.subscription), model.delivered[hold.id]?.contains(sequence) ?? false {
             model.fail("\(sequence) was delivered before, and is not marked as a redelivery")
         }
@@ -167,7 +169,7 @@ final class SimulatedClient {
         }
     }
 
-    /// Acknowledges in the broker, and records it in the model.
+    /// Sends an acknowledgement to the broker, and records it in the model.
     func acknowledge(_ number: UInt32, _ ranges: [ClosedRange<UInt64>], _ model: inout ReferenceModel) {
         guard var hold = holds[number] else { return }
         // An acknowledgement applies only to messages delivered to this client.
@@ -222,7 +224,7 @@ final class SimulatedClient {
     private func readError(_ error: ErrorFrame, _ model: inout ReferenceModel) {
         unanswered[error.request] = nil
         asked[error.request] = nil
-        // Taken over, or detached before the log recorded it.
+        // The subscription was taken over, or the commit of its attachment or detachment failed.
         if error.subscription != 0 { holds[error.subscription] = nil }
         if error.code == ErrorCode.notDelivered.rawValue { model.fail("refused: \(error.message)") }
         if error.isFatal, error.code != ErrorCode.tooSlow.rawValue { model.fail("fatal: \(error.message)") }

@@ -5,7 +5,7 @@ import NotifyLog
 import NotifyWire
 import TestSupport
 
-/// A broker with clients, a store and a clock that act randomly, and with small limits.
+/// A broker with small limits, and with clients, a store and a clock that act randomly.
 final class Simulation {
     private static let names = ["a.x", "a.y", "b.x", "b.y.z", "user.1000.q", "user.2000.q"]
     private static let objects = ["", "", "o", "p"]
@@ -136,7 +136,7 @@ final class Simulation {
 
     private func any(_ isWanted: (SimulatedClient) -> Bool = { _ in true }) -> SimulatedClient? {
         clients.filter {
-            // The requests of a paused connection are processed later.
+            // Excludes paused connections, because the broker processes their requests later.
             $0.client.isRead && !$0.client.isClosed && !host.isClosing($0.client)
                 && host.connection($0.client).pauses.isEmpty && isWanted($0)
         }
@@ -195,7 +195,7 @@ final class Simulation {
         let post = ReferenceModel.Posted(name: Array(name.utf8), object: Array(object.utf8), number: number)
         let before = host.lastSequence
         let wantsReceipt = random.chance(60)
-        // The broker accepts the post immediately, so the subscriptions before it determine its recipients.
+        // The broker accepts the post immediately, so the subscriptions that exist now determine the recipients.
         let request = client.client.nextRequest()
         let reached = clients.map { other in
             other.client.isClosed || host.isClosing(other.client)
@@ -361,7 +361,7 @@ final class Simulation {
         start()
     }
 
-    /// The broker's state is lost. Completed requests of the store persist, also unreported ones.
+    /// Replaces the broker with a new one. Completed requests of the store persist, even if they were not reported.
     private func start() {
         clients = []
         outcomes = []
@@ -397,7 +397,7 @@ final class Simulation {
     // MARK: Completion
 
     /// Completes all work: every socket accepts its output, the store completes its requests, and every message is
-    /// acknowledged. Then all messages must have been delivered.
+    /// acknowledged. Checks that all messages were delivered.
     private func settleDown() {
         note("settle down")
         for client in clients { client.client.makeRoom() }
@@ -456,7 +456,7 @@ final class Simulation {
         model.fail("the work does not end")
     }
 
-    /// Disconnects all clients. All charges must have been released.
+    /// Disconnects all clients, and checks that no charges remain except for durable subscriptions and stored names.
     private func leave() {
         note("leave")
         for client in clients {

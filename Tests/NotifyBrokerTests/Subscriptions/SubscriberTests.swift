@@ -69,7 +69,8 @@ struct SubscriberTests {
             }
         }
         #expect(refused > 800)
-        // Removing a refused subscription costs up to 176 units, with 11 nodes. Visiting all nodes would cost 40,000.
+        // A refused subscription has 11 nodes, and their removal costs up to 176 units. Visiting all nodes would cost
+        // 40,000 units.
         let needed = subscriptions.work - work
         #expect(needed < refused * 200)
     }

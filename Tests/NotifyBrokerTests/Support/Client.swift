@@ -9,7 +9,7 @@ final class Client: OutputSink {
     private unowned let host: TestHost
     private var reader = OutputReader()
     private(set) var inbox: [Received] = []
-    /// The number of bytes that the socket still accepts. One write may exceed it, as with a real socket.
+    /// The number of bytes that the socket still accepts. One write may exceed this number.
     var room = Int.max
     var isClosed = false
     private(set) var isRead = true

@@ -3,8 +3,8 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// A log in memory with the contract of the store: requests complete one at a time, in order. It works only when a test
-/// calls it, fails on request, and records violations of the contract by the broker.
+/// A log in memory with the contract of the store: requests complete one at a time, in order. A test decides when each
+/// request completes, and whether it fails. The log records violations of the contract by the broker.
 final class FakeStore {
     struct Message {
         var sequence: UInt64
@@ -47,7 +47,7 @@ final class FakeStore {
 
     // MARK: Opening and closing
 
-    /// Opens the log again, after a crash, or after a clean stop if `close` was called.
+    /// Opens the log again: after a clean stop if `close` was called, otherwise after a crash.
     func recovered() -> RecoveredLog {
         jobs = []
         defer { cleanNextSequence = nil }

@@ -6,7 +6,7 @@ import NotifyLog
 import NotifyWire
 import Testing
 
-/// A manually driven host: time, sockets and the store advance only when a test calls for it.
+/// A manually driven host: time, sockets and the store advance only when a test advances them.
 final class TestHost: BrokerHost {
     let core: BrokerCore
     let store: FakeStore
@@ -19,12 +19,12 @@ final class TestHost: BrokerHost {
     var events: [BrokerEvent] = []
     /// Whether the broker requested another tick.
     private(set) var wantsTick = false
-    /// The sequence below which sequences may have become visible.
+    /// Sequences below this one may have become visible to clients.
     private(set) var usedBelow: UInt64 = 0
     /// Called during each flush.
     var onFlush: (ConnectionID) -> Void = { _ in }
 
-    /// Starts a broker with the content of the store, and reserves its first sequences.
+    /// Starts a broker with the content of the store. If `isReady` is true, reserves the broker's first sequences.
     init(
         _ configuration: BrokerConfiguration = BrokerConfiguration(), policy: AccessPolicy = AccessPolicy(),
         store: FakeStore = FakeStore(), at start: Duration = .zero, isReady: Bool = true
@@ -96,7 +96,7 @@ final class TestHost: BrokerHost {
         Issue.record("the broker does not finish its work")
     }
 
-    /// Runs ticks until the broker requests no more. The store does nothing.
+    /// Runs ticks until the broker requests no further tick. The store completes no requests.
     func runTicks() {
         for _ in 0..<10_000 {
             tick()
@@ -105,7 +105,7 @@ final class TestHost: BrokerHost {
         Issue.record("the broker does not finish its work")
     }
 
-    /// Completes the oldest request of the store and reports the outcome. Returns false if there is none.
+    /// Completes the oldest request of the store and reports the outcome. Returns false if there is no request.
     @discardableResult
     func work(failingWith failure: StorageFailure? = nil) -> Bool {
         guard let outcome = store.perform(failingWith: failure) else { return false }
@@ -120,7 +120,7 @@ final class TestHost: BrokerHost {
         }
     }
 
-    /// Advances the time, and wakes the broker at its deadlines.
+    /// Advances the time, and wakes the broker if its deadline has passed.
     func advance(_ duration: Duration) {
         now.monotonic += duration
         now.wallMicroseconds += UInt64(duration / .microseconds(1))
@@ -137,7 +137,7 @@ final class TestHost: BrokerHost {
 
     func continueReceiving(_ id: ConnectionID) { clients[id]?.continueSending() }
 
-    // `advance` uses the broker's own deadline.
+    // Does nothing, because `advance` reads the deadline from the broker.
     func wake(at deadline: Duration) {}
 
     func perform(_ action: BrokerAction) {
@@ -180,7 +180,7 @@ final class TestHost: BrokerHost {
     func amount(of resource: Ledger.Resource, _ uid: UInt32) -> Int {
         core.broker.ledger.amount(of: resource, uid: uid)
     }
-    /// Whether the user is charged only for the names of its stored messages, which remain.
+    /// Whether the user has no charges except for the names of its stored messages.
     func holdsNothing(_ uid: UInt32) -> Bool {
         Ledger.Resource.allCases.allSatisfy { $0 == .nameBytes || amount(of: $0, uid) == 0 }
     }

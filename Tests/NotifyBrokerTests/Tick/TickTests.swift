@@ -5,7 +5,7 @@ import Testing
 
 @testable import NotifyBroker
 
-/// Hosts call the broker during a flush: a failed write closes its connection immediately.
+/// Calls of the broker during a flush. For example, a host closes a connection immediately when a write fails.
 struct TickTests {
     @Test func `a flush may close its own connection`() {
         let host = TestHost()
