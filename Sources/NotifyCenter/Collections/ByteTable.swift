@@ -2,7 +2,7 @@
 /// contiguously; in addition to its key, an entry takes 24 bytes, and 12 to 24 bytes in the index.
 ///
 /// A scope is a number for the container of the bytes, such as a node of a trie. Callers pass the hash of the bytes
-/// without the scope, so that it is computed only once to search several scopes. Entries are numbered from 0; the
+/// without the scope, so that a search in several scopes computes the hash only once. Entries are numbered from 0; the
 /// numbers of removed entries are reused, last removed first. The memory is released when the last entry is removed.
 /// Not thread-safe.
 ///

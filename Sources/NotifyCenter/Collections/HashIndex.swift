@@ -1,10 +1,11 @@
 /// The index of a hash table whose owner stores the entries: maps hashes to entry numbers.
 ///
 /// Uses open addressing with linear probing and backward-shift deletion. A slot is one word: an entry number and 32
-/// bits of its hash. A look-up reads an entry only if these bits are equal, and growing the table reads no entries. A
-/// second array has one byte of the hash for each slot. An unsuccessful look-up reads only this array, which has an
-/// eighth of the size and stays in the processor's cache. (A miss among 25,000 entries takes 43 ns including hashing;
-/// 80 ns without this array.) If keys come from peers, the hashes must be those of a keyed hash. Not thread-safe.
+/// bits of the entry's hash. A look-up reads an entry only if these bits are equal, and growing the table reads no
+/// entries. A second array has one byte of the hash for each slot. An unsuccessful look-up reads only this array, which
+/// has an eighth of the size of the slots and stays in the processor's cache. (A miss among 25,000 entries takes 43 ns
+/// including hashing; 80 ns without this array.) If keys come from peers, the hashes must come from a keyed hash
+/// function. Not thread-safe.
 package struct HashIndex: Sendable {
     @usableFromInline
     static var smallestCapacity: Int { 16 }
@@ -33,8 +34,8 @@ package struct HashIndex: Sendable {
 
     /// Returns the number of the entry with this hash and an equal key, or nil.
     ///
-    /// - Parameter isMatch: Compares the keys. Called with the number of an entry that has the same hash, until it
-    ///   returns true.
+    /// - Parameter isMatch: Compares the keys. Called with the number of each entry that has the same hash, until a
+    ///   call returns true.
     @inlinable
     @inline(__always)
     package func find(_ hash: UInt32, where isMatch: (Int32) -> Bool) -> Int32? {

@@ -2,19 +2,19 @@
 /// order of delivery.
 ///
 /// It calls no observers and holds no closures. The owner passes a number (`slot`) with each registration, and a
-/// resolution contains the slots of the matching registrations. Not thread-safe. A post in progress keeps its
-/// ``Resolution``, which is immutable, so registrations may be added and removed meanwhile; ``contains(_:scope:)``
-/// reports whether one is still registered.
+/// resolution contains the slots of the matching registrations. Not thread-safe. A ``Resolution`` is immutable, so
+/// registrations may be added and removed while a post is in progress. ``contains(_:scope:)`` reports whether a
+/// registration of the resolution is still in effect.
 ///
 /// A post without an object matches registrations without an object filter. A post with an object also matches
 /// registrations that filter for this object. Objects are compared by their bytes.
 ///
 /// Each registration belongs to a scope. The work of matching a name with patterns is limited for each scope (see
-/// ``maximumOverlap``), so that with a scope for each peer, no peer can slow down posts for all. An owner that does not
-/// need this limit uses scope 0 only.
+/// ``maximumOverlap``). If each peer has its own scope, no peer's patterns can slow down the posts of all peers. An
+/// owner that does not need this limit uses scope 0 only.
 package struct CenterCore: ~Copyable, Sendable {
-    /// Allowances that raise the limit of the cache: room for the resolution of each exact name, and for one resolution
-    /// of all registrations.
+    /// Allowances in bytes, added to the limit of the cache: room for a resolution of each exact name, and for one
+    /// resolution with all registrations.
     private static let cacheBytesPerName = 320
     private static let cacheBytesPerRegistration = 32
     /// The largest capacity, in registrations, that `gathered` keeps between uses. A larger buffer is released.
@@ -28,20 +28,21 @@ package struct CenterCore: ~Copyable, Sendable {
     private var scopes = ScopeTable()
     private var lastSerial: UInt64 = 0
     private var cache = ResolutionCache()
-    /// A reusable buffer. If the same registrations are already cached for another name, resolving does not allocate.
+    /// A reusable buffer: resolving a name does not allocate if a cached resolution has the same registrations.
     private var gathered = ReusableBuffer<Registration>()
 
-    /// The work done so far, mainly by matching. The unit is the visit of a registration, about 20 ns. When matching, a
-    /// visit of a node of the trie counts as 16.
+    /// The work done so far, mainly by matching. The unit is the visit of a registration, about 20 ns. In matching, a
+    /// visited node of the trie counts as 16 units. A removed node or link counts as 16 units, too.
     package private(set) var work = 0
 
-    /// The number of ended registrations. Until it changes, all registrations in a resolution are still registered.
+    /// The number of ended registrations. While this number stays the same, all registrations of a resolution remain in
+    /// effect.
     package private(set) var removalCount: UInt64 = 0
 
     /// - Parameters:
     ///   - resolutionCacheBytes: The memory limit of the cache of resolutions, in bytes, in addition to an allowance
     ///     for each exact name and each registration. 0 disables the cache.
-    ///   - reservedFirstToken: The first token of names that no pattern with a wildcard in first position matches.
+    ///   - reservedFirstToken: Names with this first token do not match patterns that begin with a wildcard.
     ///   - maximumOverlap: The maximum work of matching a name with the patterns of one scope, in the unit of ``work``.
     ///     Enforced by ``subscribe(_:to:object:scope:isLimited:)``.
     package init(
@@ -70,8 +71,8 @@ package struct CenterCore: ~Copyable, Sendable {
     /// The memory of the registrations of a scope, in bytes.
     package func byteCount(ofScope scope: Int) -> Int { scope < scopes.count ? scopes[scope].byteCount : 0 }
 
-    /// The part of ``byteCount(ofScope:)`` that ended registrations left vacant, in bytes. New registrations reuse it
-    /// before more memory is allocated.
+    /// The part of ``byteCount(ofScope:)`` that ended registrations left vacant, in bytes. New registrations reuse this
+    /// memory before they allocate more.
     package func vacantByteCount(ofScope scope: Int) -> Int {
         scope < scopes.count ? scopes[scope].vacantByteCount : 0
     }
@@ -94,8 +95,8 @@ package struct CenterCore: ~Copyable, Sendable {
 // MARK: - Registrations
 
 extension CenterCore {
-    /// Adds a registration for all names that at least one of the patterns matches. A post reaches it once, however
-    /// many patterns match.
+    /// Adds a registration for all names that at least one of the patterns matches. A post reaches the registration
+    /// once, however many patterns match.
     ///
     /// - Returns: The identifier of the registration. Identifiers increase and are never reused.
     package mutating func add(
@@ -154,7 +155,7 @@ extension CenterCore {
     ///
     /// - Returns: False if it has already ended.
     package mutating func remove(_ id: UInt64, scope: Int = 0) -> Bool {
-        // The closure reads bytes of the index and changes only the cache, which is a different field.
+        // The closure changes only `cache`, so it does not conflict with the exclusive access to `scopes`.
         let isRemoved = scopes[scope].remove(id) { cache.invalidate($0, object: $1, hash: hash) }
         guard isRemoved else { return false }
         removalCount += 1
@@ -162,8 +163,8 @@ extension CenterCore {
         return true
     }
 
-    /// Ends a registration, and removes a limited number of its links, because a registration may have any number of
-    /// them. No post reaches the registration any more.
+    /// Ends a registration: no post reaches it any more. Removes only a limited number of its links, as a registration
+    /// may have any number of links.
     ///
     /// - Parameter links: The maximum number of links to remove.
     /// - Returns: The links that may remain, for ``remove(_:of:)``; nil if all links were removed or the registration
@@ -205,7 +206,7 @@ extension CenterCore {
     }
 
     private mutating func unlinkOne(of id: UInt64, _ scope: Int) -> Bool {
-        // The closure reads bytes of the index and changes only the cache, which is a different field.
+        // The closure changes only `cache`, so it does not conflict with the exclusive access to `scopes`.
         scopes[scope].unlinkOne(of: id) { subject, object in cache.invalidate(subject, object: object, hash: hash)
         }
     }
@@ -217,9 +218,11 @@ extension CenterCore {
 package struct OverlapError: Error, Equatable {}
 
 extension CenterCore {
-    /// Adds a subscriber without subscriptions. A post reaches it once, however many of its subscriptions match.
+    /// Adds a subscriber without subscriptions. A post reaches the subscriber once, however many of its subscriptions
+    /// match.
     ///
-    /// - Returns: The identifier of the registration. ``remove(_:scope:)`` ends it with all its subscriptions.
+    /// - Returns: The identifier of the registration. ``remove(_:scope:)`` ends the registration and all its
+    ///   subscriptions.
     package mutating func addSubscriber(priority: Int32 = 0, slot: Int32, scope: Int) -> UInt64 {
         insert(priority: priority, slot: slot, scope: scope)
     }
@@ -253,7 +256,7 @@ extension CenterCore {
     package mutating func unsubscribe(_ links: [SubscriptionLink], scope: Int) {
         let nodes = scopes[scope].nodeCount
         for link in links {
-            // The closure reads bytes of the index and changes only the cache, which is a different field.
+            // The closure changes only `cache`, so it does not conflict with the exclusive access to `scopes`.
             scopes[scope].unlink(shared: link.number) { cache.invalidate($0, object: $1, hash: hash) }
         }
         countRemoval(of: links.count, nodesBefore: nodes, scope)
@@ -344,8 +347,8 @@ extension CenterCore {
         cache.find(key)
     }
 
-    /// A number that the owner keeps with a cached resolution, such as a decision about its name. It is 0 at first, and
-    /// is lost when the resolution leaves the cache.
+    /// A number that the owner attaches to a cached resolution, such as a decision about the name. Initially 0, and
+    /// lost when the resolution leaves the cache.
     ///
     /// - Parameter cached: The last result of ``cachedResolution(of:)``.
     package func tag(of cached: CachedResolution) -> UInt16 { cache[tagOf: cached] }
@@ -364,8 +367,8 @@ extension CenterCore {
         maximumOverlap = limit
     }
 
-    /// Limits the memory of the cache from now on, including the allowances for names and registrations. If the cache
-    /// exceeds the limit now, it is emptied.
+    /// Limits the memory of the cache from now on. The limit includes the allowances for names and registrations. If
+    /// the cache already exceeds the limit, it is emptied.
     package mutating func limitCache(toBytes limit: Int) {
         maximumCacheBytes = limit
         if cache.byteCount > limit { cache.removeAll() }
@@ -396,7 +399,7 @@ extension CenterCore {
         }
     }
 
-    /// The number of names with registrations for exactly this name.
+    /// The number of exact names that have registrations. A name counts once for each scope.
     var nameCount: Int {
         var sum = 0
         for scope in 0..<scopes.count { sum += scopes[scope].nameCount }
@@ -431,7 +434,7 @@ extension CenterCore {
 }
 
 extension ResolutionCache {
-    /// Invalidates the entries that a change of a registration for the subject affects.
+    /// Invalidates the entries that are affected by adding or removing a registration for the subject.
     fileprivate mutating func invalidate(
         _ subject: RegistrationIndex.Subject, object: UnsafeRawBufferPointer?, hash: KeyedHash
     ) {

@@ -1,7 +1,7 @@
-/// A log of the latest changes of registrations. A cached resolution is checked against it when it is next used.
+/// A log of the latest changes of registrations. The cache checks an entry against the log when the entry is next used.
 ///
 /// The cost of a change does not depend on the number of cached resolutions. A resolution remains valid if no change
-/// since its last use affects it. It is invalid if more changes than ``capacity`` have been made since.
+/// since its last use affects it. After more than ``capacity`` changes, the resolution counts as invalid.
 struct ChangeLog: Sendable {
     enum Names: Sendable {
         case name(ContiguousArray<UInt8>)

@@ -1,8 +1,8 @@
-/// SipHash-1-3 with a random key, for tables whose keys come from peers: a peer that does not know the key can't choose
-/// bytes that collide.
+/// SipHash-1-3 with a secret random key, for tables that store bytes from peers: a peer can't choose bytes whose hashes
+/// collide.
 ///
-/// The standard library's `Hasher` uses the same function, but takes twice as long (66 ns against 31 for a name of 24
-/// bytes), because it buffers partial input.
+/// The standard library's `Hasher` uses the same function, but takes twice as long (66 ns instead of 31 ns for a name
+/// of 24 bytes), because it buffers partial input.
 package struct KeyedHash: Sendable {
     /// The hash function that all tables of the process share, so that a name is hashed only once.
     package static let ofProcess = KeyedHash()
@@ -28,7 +28,7 @@ package struct KeyedHash: Sendable {
         return state.finish(bytes)
     }
 
-    /// Returns the hash of two values, the first of which is given by its own hash.
+    /// Returns the hash of two values: the hash of the first one, followed by the bytes of the second.
     @inline(__always)
     func callAsFunction(_ first: UInt64, then bytes: UnsafeRawBufferPointer) -> UInt64 {
         var state = State(key0: key0, key1: key1)

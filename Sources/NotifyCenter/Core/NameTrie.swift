@@ -1,5 +1,5 @@
-/// A trie of patterns with wildcards, with one level for each token. The node at which a pattern ends refers to a place
-/// of the ``RegistrationIndex``.
+/// A trie of patterns with wildcards, with one level for each token. The node at which a pattern ends contains the
+/// number of the pattern's place in the ``RegistrationIndex``.
 struct NameTrie: ~Copyable, Sendable {
     /// The position at which a pattern ends: a node, or a tail wildcard below a node.
     struct End: Hashable, Sendable, BitwiseCopyable {
@@ -25,7 +25,7 @@ struct NameTrie: ~Copyable, Sendable {
         /// The number of registrations at `place` and at `tailPlace`.
         var weight: Int32 = 0
         var tailWeight: Int32 = 0
-        /// The most work that a name can cause from this node on, and the highest such value of the literal children.
+        /// The maximum work of matching a name from this node on, and the highest `overlap` of the literal children.
         var overlap: Int32 = 0
         var literalOverlap: Int32 = 0
 
@@ -33,7 +33,7 @@ struct NameTrie: ~Copyable, Sendable {
     }
 
     private static let root: Int32 = 0
-    /// Up to this many literal children are compared one by one, which takes less time than hashing the token.
+    /// Up to this number, comparing the literal children one by one takes less time than hashing the token.
     private static let comparedChildren = 8
 
     /// The work of visiting a node. The unit is the visit of one registration: a node takes 0.37 µs, a registration
@@ -146,14 +146,14 @@ struct NameTrie: ~Copyable, Sendable {
 
     // MARK: Overlap
 
-    /// An upper bound of the work for any one name: gathering the places, and visiting the registrations there. The
-    /// unit is the visit of one registration. May be too high after removals. Maintained only if weights are set.
+    /// An upper bound of the work of matching any one name, including the visits of the matching registrations. The
+    /// unit is the visit of one registration. May be too high after removals. Maintained by ``setWeight(_:at:)``.
     var overlap: Int { Int(nodes[Self.root].overlap) }
 
-    /// The number of removals since the overlap was last exact.
+    /// The number of changes since the last call of ``tightenOverlap(_:)`` after which the overlap may be too high.
     private(set) var removalsSinceTightening = 0
 
-    /// Records that a weight may be higher than necessary.
+    /// Records that the overlap may be too high.
     mutating func loosenOverlap() { removalsSinceTightening += 1 }
 
     /// Sets the number of registrations that are visited at the end of a pattern.
@@ -206,8 +206,8 @@ struct NameTrie: ~Copyable, Sendable {
         }
     }
 
-    /// Returns the most work that a name can cause from a node on. A token of a name leads to the star and to at most
-    /// one literal child.
+    /// Returns the maximum work of matching a name from a node on. A token leads to the `*` child and to at most one
+    /// literal child.
     private func overlap(of index: Int32) -> Int32 {
         let node = nodes[index]
         let star = node.star >= 0 ? nodes[node.star].overlap : 0
@@ -281,7 +281,7 @@ struct NameTrie: ~Copyable, Sendable {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The first 8 bytes, or all bytes if there are fewer, with the first one in the lowest byte.
+    /// The first 8 bytes, or all bytes if there are fewer, as a little-endian number.
     @inline(__always)
     fileprivate var start: UInt64 {
         guard let baseAddress else { return 0 }

@@ -1,5 +1,5 @@
-/// The name and object of a post with their hashes, to look up its resolution several times without hashing again.
-/// Valid as long as the bytes are.
+/// The name and object of a post with their hashes, so that repeated look-ups of its resolution do not hash them again.
+/// Valid as long as the pointers are valid.
 package struct PostKey {
     package let name: UnsafeRawBufferPointer
     package let object: UnsafeRawBufferPointer?

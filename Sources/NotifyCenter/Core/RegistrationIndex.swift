@@ -1,13 +1,14 @@
-/// The registrations of one scope by name or pattern and by object filter. Each combination of these has a linked list
-/// of registrations, in order of registration. Adding an entry to a list and removing one take constant time.
+/// The registrations of one scope by name or pattern and by object filter. Each pair of a name or pattern and an object
+/// filter has a linked list of registrations, in order of registration. Adding an entry to a list and removing one take
+/// constant time.
 ///
 /// ```
 /// name, or pattern -> place -> list of registrations without object filter
 ///                           -> object -> list of registrations that filter for it
 /// ```
 ///
-/// The time to resolve a name depends on the number of patterns that match it, so this number can be limited: see
-/// ``overlap``.
+/// The time to resolve a name depends on the number of patterns that match it. ``overlap`` is an upper bound of this
+/// work, so that the owner can limit it.
 struct RegistrationIndex: ~Copyable, Sendable {
     /// The name or pattern that a registration is for.
     enum Subject {
@@ -101,7 +102,7 @@ extension RegistrationIndex {
     /// checking whether a registration has ended takes one load and one comparison.
     private static let indexBits: UInt64 = 24
 
-    /// - Parameter serial: Increases with each registration of all scopes.
+    /// - Parameter serial: A number that increases with each registration, whatever its scope.
     mutating func insert(priority: Int32, slot: Int32, serial: UInt64) -> UInt64 {
         precondition(records.count < 1 << Self.indexBits - 1, "a scope can have at most 16,777,215 registrations")
         let empty = Registration(id: 0, priority: priority, slot: slot)
@@ -172,14 +173,15 @@ extension RegistrationIndex {
 
     /// Ends a registration that still has links. No post reaches it any more.
     ///
-    /// - Returns: Its record, for ``remove(_:ofEnded:)``, or nil if it has already ended.
+    /// - Returns: The record of the registration, for ``remove(_:ofEnded:)``, or nil if the registration has already
+    ///   ended.
     mutating func end(_ id: UInt64) -> Int32? {
         guard let record = record(of: id) else { return nil }
         records[record].registration = .none
         return record
     }
 
-    /// Removes a limited number of the links of an ended registration, and its record with the last link.
+    /// Removes a limited number of the links of an ended registration. If no links remain, removes its record as well.
     ///
     /// - Returns: Whether the record was removed.
     mutating func remove(_ count: Int, ofEnded record: Int32) -> Bool {
@@ -217,7 +219,7 @@ extension RegistrationIndex {
 
     /// Links a registration to a subject, or adds a use to the existing link.
     ///
-    /// - Returns: The link, and whether it is new, or nil if the registration does not exist.
+    /// - Returns: The link and whether it is new; nil if the registration does not exist.
     mutating func linkShared(
         _ id: UInt64, to subject: Subject, object: UnsafeRawBufferPointer?
     ) -> (link: Int32, isNew: Bool)? {
@@ -339,15 +341,15 @@ extension RegistrationIndex {
     var overlap: Int { trie.overlap }
 
     /// The overlap is recomputed only if the trie has at most this many nodes for each link removed since the last
-    /// time. This amortizes the visit of every node.
+    /// time. This limit amortizes the cost of visiting every node.
     private static let nodesPerRemoval = 64
     /// The overlap of a trie with more nodes is not recomputed. For this many nodes, it takes about 30 ms, during which
     /// the caller is blocked.
     private static let maximumTightenedNodes = 1 << 19
 
     /// Recomputes ``overlap``, unless the trie has more nodes than `maximumTightenedNodes`, or more than
-    /// `nodesPerRemoval` for each link removed since the last time. Links of rejected subscriptions count as removed,
-    /// and so do links added to a list with an object filter that is shorter than the longest such list of its pattern.
+    /// `nodesPerRemoval` for each link removed since the last time. Links of rejected subscriptions count as removed. A
+    /// link added to the list of an object filter counts as well if the pattern has a longer list for another object.
     ///
     /// - Returns: The number of visited nodes.
     mutating func tightenOverlap() -> Int {

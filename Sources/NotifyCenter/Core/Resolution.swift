@@ -3,7 +3,7 @@ package struct Registration: Hashable, Sendable, BitwiseCopyable {
     /// Increases with every registration and is never reused.
     package let id: UInt64
 
-    /// Registrations with a higher priority are called first, those with equal priorities in order of registration.
+    /// Registrations with a higher priority come first. Those with equal priorities are in order of registration.
     package let priority: Int32
 
     /// A number that the owner of the core chose.
@@ -15,7 +15,7 @@ package struct Registration: Hashable, Sendable, BitwiseCopyable {
         self.slot = slot
     }
 
-    /// The value of a record without a registration.
+    /// The value in a record whose registration has ended.
     static let none = Registration(id: 0, priority: 0, slot: 0)
 
     var isNone: Bool { id == 0 }

@@ -10,9 +10,9 @@ package struct CachedResolution {
 /// admits one miss in 16 at random: a name that is used repeatedly is soon cached, while cycling through more names
 /// than fit causes few evictions. Eviction follows the clock algorithm.
 ///
-/// A change of a registration for an exact name removes the affected entry. A change for a pattern is recorded in a
-/// log, and entries are checked against the log when they are next used. A change for an exact name without object
-/// filter is also recorded in a log, because it affects the entries of the name with any object.
+/// A change of a registration for an exact name removes the entry of this name and object. A change for a pattern is
+/// recorded in a log; each entry is checked against the log when it is next used. A change for an exact name without an
+/// object filter is also recorded, in a second log, because it affects the entries of the name with any object.
 struct ResolutionCache: ~Copyable, Sendable {
     /// The number that stands for the empty resolution, which is not in `sets`.
     private static let emptySet: Int32 = 0
@@ -21,7 +21,7 @@ struct ResolutionCache: ~Copyable, Sendable {
     static let entryBytes = MemoryLayout<ResolutionCacheEntries.Entry>.stride + 16
     /// Longer keys are not cached. A valid name and a valid object have at most 510 bytes together.
     static let maximumKeyBytes = 1_024
-    /// A miss of a full cache is admitted with a probability of 1 in this many.
+    /// A full cache admits, on average, one miss in this many.
     static let admissionInterval: UInt64 = 16
     private static let evictionsPerInsertion = 4
     private static let stepsPerEviction = 16
@@ -62,7 +62,7 @@ extension ResolutionCache {
         {
             guard revalidate(number, key) else { return nil }
         }
-        // Written only when it changes, so that a hot entry's cache line stays clean.
+        // Written only if it is false, so that the cache line of a hot entry stays clean.
         if !entry.pointee.wasUsed { entry.pointee.wasUsed = true }
         return CachedResolution(resolution: resolution(entry.pointee.set), entry: number)
     }
@@ -91,7 +91,7 @@ extension ResolutionCache {
         return (stored + key.name.count).hasSameBytes(as: base, count: object.count)
     }
 
-    /// Checks an entry against the changes since it was last used, and removes it if a change affects it.
+    /// Checks an entry against the changes since its last use, and removes the entry if it may be out of date.
     ///
     /// - Returns: Whether the entry is valid.
     @inline(never)
@@ -129,7 +129,7 @@ extension ResolutionCache {
         let hash = sets.hash(registrations)
         if let set = sets.find(registrations, hash: hash) {
             let resolution = sets[set]
-            // Retained, so that evicting its last entry does not remove the set.
+            // Retained, so that the set remains even if `makeRoom` evicts its last entry.
             sets.retain(set)
             if makeRoom(for: key, setBytes: 0, limit: limit) {
                 insert(set + 1, key)
@@ -183,8 +183,8 @@ extension ResolutionCache {
 // MARK: - Invalidation
 
 extension ResolutionCache {
-    /// Invalidates the entries that are affected by a change of a registration for an exact name. If the key has an
-    /// object, this is only the entry of the key; otherwise, all entries of the name.
+    /// Invalidates the entries that are affected by a change of a registration for an exact name. With an object in the
+    /// key, only the entry of the key is affected; without one, all entries of the name are.
     mutating func invalidate(_ key: PostKey) {
         if count == 0 { return }
         if let number = index.find(UInt32(truncatingIfNeeded: key.hash), where: { isKey($0, key) }) { remove(number) }

@@ -1,5 +1,5 @@
-/// The entries of a resolution cache by number, one cache line each. A key of up to 40 bytes is stored in the entry, a
-/// longer one in memory of its own.
+/// The entries of a resolution cache by number, one cache line each. A key of up to 40 bytes is stored in the entry.
+/// Memory for a longer key is allocated separately.
 struct ResolutionCacheEntries: ~Copyable, Sendable {
     struct Entry: BitwiseCopyable {
         let hash: UInt32

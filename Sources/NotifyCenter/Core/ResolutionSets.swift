@@ -39,7 +39,7 @@ struct ResolutionSets: Sendable {
         index.find(hash) { sets[Int($0)].resolution.consists(of: registrations) }
     }
 
-    /// Adds a resolution with one use. Another one with the same registrations must not exist.
+    /// Adds a resolution with one use. The sets must not contain a resolution with the same registrations.
     ///
     /// - Returns: The number of the resolution.
     mutating func insert(_ resolution: Resolution, hash: UInt32) -> Int32 {
@@ -53,7 +53,7 @@ struct ResolutionSets: Sendable {
         sets[Int(set)].uses += 1
     }
 
-    /// Ends a use, and removes the resolution with its last use.
+    /// Ends a use, and removes the resolution after its last use.
     mutating func release(_ set: Int32) {
         sets[Int(set)].uses -= 1
         guard sets[Int(set)].uses == 0, let removed = sets.remove(at: Int(set)) else { return }

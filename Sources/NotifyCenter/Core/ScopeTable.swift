@@ -1,7 +1,7 @@
 /// The index of each scope, by number. Indexes are never removed.
 ///
-/// The indexes are in memory that the table manages: an array can't hold noncopyable values, and each access to an
-/// object's property would be checked for exclusivity at run time.
+/// The indexes are in memory that the table manages: an array can't hold noncopyable values, and each access to a
+/// property of a class would be checked for exclusivity at run time.
 ///
 /// `@unchecked Sendable` because of the pointer: the memory belongs to this value, which is noncopyable.
 struct ScopeTable: ~Copyable, @unchecked Sendable {

@@ -72,8 +72,7 @@ extension UnsafeRawPointer {
         loadUnaligned(fromByteOffset: offset, as: UInt64.self)
     }
 
-    /// The bytes after the last whole word of `count` bytes, 0 to 7 of them, in the lower bytes of a word. Reads
-    /// without a loop and within bounds.
+    /// The last `count % 8` of `count` bytes, in the lower bytes of a word. Reads without a loop and within bounds.
     @inline(__always)
     func tail(count: Int) -> UInt64 {
         let rest = count & 7

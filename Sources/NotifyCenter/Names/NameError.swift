@@ -1,4 +1,4 @@
-/// An error that describes why a string is not a valid name or pattern, and where.
+/// An error that describes why a string is not a valid name or pattern, and the position of the first violation.
 ///
 /// ``message`` is meant for the person who wrote the string; ``code``, ``byteOffset`` and ``tokenIndex`` are meant for
 /// programs.
@@ -19,7 +19,7 @@ public struct NameError: Error, Hashable, Sendable, CustomStringConvertible {
         case invalidUTF8
         /// A token of a name is exactly `*` or `>`, which only patterns can have.
         case wildcardInName
-        /// A token of a pattern before the last one is exactly `>`.
+        /// A token of a pattern, other than the last one, is exactly `>`.
         case misplacedTailWildcard
     }
 

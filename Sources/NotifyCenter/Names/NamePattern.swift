@@ -1,5 +1,5 @@
 /// A pattern that matches names of notifications. In a pattern, the token `*` stands for exactly one token, and `>` as
-/// the last token stands for one or more.
+/// the last token stands for one or more tokens.
 ///
 /// `sensor.*.temperature` matches `sensor.kitchen.temperature`; `sensor.>` matches every name that begins with
 /// `sensor.`, but not `sensor` itself; `>` matches every name. Apart from the wildcards, patterns follow the rules for

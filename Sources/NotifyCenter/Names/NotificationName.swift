@@ -2,7 +2,7 @@
 ///
 /// A name has 1 to 255 bytes of UTF-8, in at most 32 tokens separated by dots. No token is empty, contains a space or a
 /// control character, or is exactly `*` or `>`, which are the wildcards of a ``NamePattern``. Names are case-sensitive.
-/// They are equal only if their bytes are: unlike strings, they are not normalized.
+/// Two names are equal only if their bytes are equal: unlike strings, names are not compared by canonical equivalence.
 public struct NotificationName: Sendable, CustomStringConvertible {
     /// The maximum length of a name or a pattern in bytes.
     public static let maximumBytes = 255

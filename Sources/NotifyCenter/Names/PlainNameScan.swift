@@ -2,7 +2,7 @@
 /// name with half the instructions of ``NameGrammar``. A name that the scan does not accept may still be valid.
 struct PlainNameScan {
     private var dotCount = 0
-    /// 0x80 if the previous byte is a dot or there is none, otherwise 0.
+    /// 0x80 if the previous byte is a dot or there is no previous byte, otherwise 0.
     private var carry: UInt64 = 0x80
 
     static func accepts(_ name: UnsafeRawBufferPointer) -> Bool {
