@@ -52,22 +52,22 @@ extension LocalCenter {
 
     /// Observes names until the owner is released.
     ///
-    /// The center holds the owner weakly and passes it to the closure. A closure that uses this parameter, and does not
-    /// capture the owner, does not keep it alive, and the observation needs no removal.
+    /// The center holds the owner weakly and passes it to the closure. A closure that uses this parameter instead of
+    /// capturing the owner does not keep the owner alive, and the observation ends with the owner.
     ///
     /// To call a method of the owner, write `center.observe(name, owner: self) { $0.didPost($1) }`. If the method is
-    /// isolated to a global actor, write `await` before the call; it then runs on that actor.
+    /// isolated to a global actor, write `await` before the call, so that the method runs on that actor.
     ///
     /// - Parameters:
     ///   - names: A ``NotificationName``, a ``NamePattern``, a string with either, an array of them, or `.every`.
     ///   - object: If not nil, only posts with an equal object match.
     ///   - owner: The object whose release ends the observation.
-    ///   - options: Options such as `.once`. A key is unique among the observations of the owner.
+    ///   - options: Options such as `.once`. A key applies to the observations of this owner only.
     ///   - fileID: The source file, for diagnostics.
     ///   - line: The source line, for diagnostics.
     ///   - body: Called with the owner on the poster's thread, possibly on several threads concurrently. Errors that it
     ///     throws are reported to ``CenterHooks/failed``.
-    /// - Returns: The observation, which can be paused, and ended before the owner is released.
+    /// - Returns: The observation, to pause it, or to end it before the owner is released.
     /// - Throws: ``NameError`` if a string is not a valid name or pattern. Names and patterns that are already checked
     ///   never throw.
     @discardableResult

@@ -3,7 +3,8 @@ extension LocalCenter {
     ///
     /// - Parameters:
     ///   - name: The name of the notification.
-    ///   - object: The object that it concerns. Observers that filter by object match only if their object is equal.
+    ///   - object: The object that the post concerns. Observers that filter by object match only if their object is
+    ///     equal.
     ///   - payload: Passed to the observers unchanged.
     public func post(
         _ name: NotificationName, object: NotificationObject? = nil, payload: (any Sendable)? = nil
@@ -41,16 +42,18 @@ extension LocalCenter {
         post(Message.notificationName, object: message.notificationObject, message: message)
     }
 
-    /// Posts a message with another object than its own. See ``post(_:)-(Message)``.
+    /// Posts a message with the given object instead of the message's own. See ``post(_:)-(Message)``.
     ///
     /// - Parameters:
     ///   - message: The message.
-    ///   - object: The object that it concerns. Observers that filter by object match only if their object is equal.
+    ///   - object: The object that the post concerns. Observers that filter by object match only if their object is
+    ///     equal.
     public func post<Message: NotificationMessage>(_ message: Message, object: NotificationObject) {
         post(Message.notificationName, object: object, message: message)
     }
 
-    /// Posts a message whose type has no name. It reaches the observers of the name that accept messages of this type.
+    /// Posts a message whose type has no name. The post reaches the observers of the name that accept messages of this
+    /// type.
     package func post<Message: Sendable>(_ name: NotificationName, object: NotificationObject?, message: Message) {
         guard canTakeFastPath else {
             return postSlowPath(LocalNotification(name: name, object: object, payload: message))
@@ -58,7 +61,8 @@ extension LocalCenter {
         observers(of: name, object: object)?.deliver(message, name: name, object: object, in: self)
     }
 
-    /// Posts a message whose type has no name. The message is created only if the post reaches an observer.
+    /// Posts a message whose type has no name. On the fast path, the message is created only if the post reaches an
+    /// observer.
     package func post<Message: Sendable>(
         _ name: NotificationName, object: NotificationObject?, makingMessage makeMessage: () -> Message
     ) {
@@ -107,7 +111,7 @@ extension LocalCenter {
 
 extension LocalCenter.State {
     /// Admits one in 16 posts without observers to the cache. Names that are posted repeatedly are soon cached, while
-    /// names that are posted once rarely cost an insertion, which takes longer than the rest of the post.
+    /// names that are posted once rarely cost an insertion. An insertion takes longer than the rest of the post.
     ///
     /// - Returns: Whether to cache the name.
     mutating func admitsUnobservedName() -> Bool {

@@ -10,22 +10,23 @@ extension LocalCenter {
         return register(observer, object: object, owner: owner)
     }
 
-    /// Registers an observer. It receives every post that begins after this returns.
+    /// Registers an observer. The observer receives every matching post that begins after this method returns.
     private func register(
         _ observer: Observer, object: NotificationObject?, owner: Receiver.Owner?
     ) -> Observation {
-        // Calls of observers, and releases of references whose deinitializers may call the center.
+        // Work outside the lock: calls of observers, and releases of references whose deinitializers may call the
+        // center.
         var deferred = DeferredWork()
         state.withLock { state in state.register(observer, object: object, owner: owner, cache: cache, &deferred) }
-        // Posts that have already begun do not reach the new observer, so they still call the replaced one.
+        // Posts in progress do not reach the new observer, so they still call the replaced one if it has no buffer.
         if deferred.replaced?.buffersPosts == true { deferred.replaced?.end() }
         if let others = deferred.others { finish(others, for: observer) }
         return Observation(center: self, registration: observer.registration, slot: observer.slot)
     }
 
     private func finish(_ others: DeferredWork.Others, for observer: Observer) {
-        // The observer receives newer retained notifications as posts, so an outdated one must not be delivered after
-        // them.
+        // A newer notification reaches the observer as a post. The retained one that it replaced must not be delivered
+        // after it.
         for entry in others.retained where state.withLock({ $0.retained.contains(entry) }) {
             observer.deliver(entry.notification, in: self)
         }
@@ -94,7 +95,7 @@ extension LocalCenter.State {
     ) {
         let id = ObjectIdentifier(owner)
         if let first = owners.first(of: id), observers.value(at: Int(first))?.isOwned(by: owner) == false {
-            // The registered owner was released, and this one has the same address.
+            // The earlier owner was released, and the new owner has the same address.
             deferred.others = deferred.others ?? .init()
             deferred.others?.ofReleasedOwner = owners.all(of: id).compactMap { observers.value(at: Int($0)) }
             owners.removeAll(of: id)
@@ -196,9 +197,9 @@ extension LocalCenter {
         for observer in all { end(observer) }
     }
 
-    /// Ends the observations whose owner or instance was released. Such an observation also ends with the next post to
-    /// it, but some are never posted to. Runs after as many additions as there were observations at the last run, so
-    /// that its cost per addition is constant.
+    /// Ends the observations whose owner or instance was released. The next matching post would also end such an
+    /// observation, but there may be no such post. Registering an observer calls this after as many additions as there
+    /// were observations at the last call, so that the average cost of an addition is constant.
     func endOrphans() {
         let candidates = state.withLock { state in
             state.additionsUntilPruning = max(Self.smallestPruningInterval, state.core.registrationCount)

@@ -3,8 +3,8 @@
 extension LocalCenter {
     /// Observes names for messages that are posted with ``post(_:object:message:)``.
     ///
-    /// - Parameter convert: Converts the notification of any other post to a message. If it returns nil, the observer
-    ///   does not get the post.
+    /// - Parameter convert: Converts the notification of any other post to a message. If the result is nil, the
+    ///   observer does not receive the post.
     package func observe<Message: Sendable>(
         _ names: ObservedNames, object: NotificationObject?,
         converting convert: @escaping @Sendable (LocalNotification) -> Message?,

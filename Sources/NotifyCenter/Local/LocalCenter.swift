@@ -2,9 +2,9 @@ import Synchronization
 
 /// A notification center within one process.
 ///
-/// Observers register for names, for patterns of names, or for types of messages. By default a post calls them on the
-/// poster's thread before it returns, those of higher priority first, and those of equal priority in order of
-/// registration.
+/// Observers register for names, for patterns of names, or for types of messages. By default, a post calls its
+/// observers on the poster's thread and returns after the last call. Observers of higher priority are called first,
+/// those of equal priority in order of registration.
 ///
 /// ```swift
 /// let center = LocalCenter()
@@ -14,7 +14,7 @@ import Synchronization
 /// try center.post("orders.created")
 /// ```
 ///
-/// All members may be called on any thread, also by an observer during a call. No lock is held while observers run, and
+/// All members may be called on any thread, and by observers during a call. No lock is held while observers run, and
 /// posts of different names do not wait for each other. A post does not call observers that are added after it began,
 /// or that end before it reaches them.
 public final class LocalCenter: Sendable {
@@ -29,7 +29,7 @@ public final class LocalCenter: Sendable {
     /// Creates a center without observers.
     public init() {}
 
-    /// The number of observations, without those of released owners.
+    /// The number of observations, without those whose owner or observed instance was released.
     public var observationCount: Int {
         endOrphans()
         return state.withLock { $0.core.registrationCount }
@@ -61,7 +61,7 @@ extension LocalCenter {
         var attachments: [ObjectIdentifier: any AnyObject & Sendable] = [:]
     }
 
-    /// A key in its scope: the observations of one owner, or those without owner.
+    /// A key and its scope: the observations of one owner, or those without an owner.
     struct ObservationKey: Hashable {
         var owner: ObjectIdentifier?
         var key: String

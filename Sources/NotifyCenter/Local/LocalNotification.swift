@@ -3,7 +3,7 @@ public struct LocalNotification: Sendable {
     /// The name.
     public let name: NotificationName
 
-    /// The object that it concerns, if any. Observers can filter by object.
+    /// The object that the notification concerns, if any. Observers can filter by object.
     public let object: NotificationObject?
 
     // Not optional, because copying an optional existential checks for nil at run time.

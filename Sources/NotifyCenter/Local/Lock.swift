@@ -3,8 +3,8 @@ import Synchronization
 /// A mutex that the thread sanitizer supports.
 ///
 /// The sanitizer does not instrument the library that contains `Mutex`, and reports accesses under a `Mutex` as races.
-/// In its builds, which define `THREAD_SANITIZER`, an atomic flag in instrumented code repeats the ordering of the
-/// mutex. The flag excludes nothing by itself. In all other builds a `Lock` is a `Mutex`.
+/// Builds for the sanitizer define `THREAD_SANITIZER`. There, an atomic flag in instrumented code repeats the ordering
+/// of the mutex; the flag alone would not exclude other threads. In all other builds a `Lock` is a `Mutex`.
 package struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
     private let mutex: Mutex<Value>
     #if THREAD_SANITIZER
@@ -32,8 +32,9 @@ package struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
 
     /// Acquires and releases the lock in builds for the thread sanitizer; does nothing in other builds.
     ///
-    /// The sanitizer does not detect the ordering of a continuation that is resumed before its task suspends. A call
-    /// after the suspension orders the task after the last use of the lock before the resumption.
+    /// If a continuation is resumed before its task suspends, the sanitizer does not detect that the task continues
+    /// after the resumption. Call this method after the suspension: it orders the task after the thread that resumed
+    /// it, if that thread used the lock before.
     @inline(__always)
     package func repeatOrderForSanitizer() {
         #if THREAD_SANITIZER

@@ -10,13 +10,13 @@
 /// center.post(OrderPaid(order: 17))
 /// ```
 ///
-/// Observers of the name also receive it, as the payload of a ``LocalNotification``, and observers of the type also
-/// receive notifications posted by name with a payload of the type.
+/// Observers of the name also receive the message, as the payload of a ``LocalNotification``. Observers of the type
+/// also receive notifications that are posted under the name with a payload of the type.
 ///
 /// By default the name consists of the module and the type, such as `Shop.OrderPaid`, so **renaming or moving the type
-/// renames its messages**. Observers of the old name, or of a pattern that matched it, then receive nothing, without a
-/// compiler error. Declare a name if the messages are observed by name. Declare it as a `static let` if they are posted
-/// often, because the default is looked up for each post.
+/// renames its messages**. Observers of the old name then receive nothing, nor do those of a pattern that matches only
+/// the old name, and the compiler reports no error. Declare a name if the messages are observed by name. If they are
+/// posted often, declare the name as a `static let`, because the default is looked up for each post.
 public protocol NotificationMessage: Sendable {
     /// The name. A declared name does not change when the type is renamed.
     static var notificationName: NotificationName { get }
@@ -49,7 +49,7 @@ private final class TypeNames: Sendable {
     }
 
     /// Replaces the dots and spaces of generic arguments and private types, which are not allowed in a token. A name
-    /// that exceeds the length limit works within the process.
+    /// that exceeds the length limit still works within the process.
     private static func makeName(of type: Any.Type) -> NotificationName {
         var depth = 0
         let characters = String(reflecting: type).map { character -> Character in

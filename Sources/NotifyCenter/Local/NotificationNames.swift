@@ -2,7 +2,7 @@
 /// name matches several elements is delivered once.
 ///
 /// A ``NotificationName`` and a ``NamePattern`` are already checked, so observing them does not throw. A `String` is
-/// checked when the observation begins, which therefore needs `try`.
+/// checked when it is observed, so observing it needs `try`.
 public protocol NotificationNames<Failure>: Sendable {
     /// The error for an invalid name: ``NameError`` for strings, `Never` for types that are already checked.
     associatedtype Failure: Error = Never

@@ -1,8 +1,8 @@
 /// The object that a notification concerns: a text, a value, or an instance. Observers may register for one object.
 ///
-/// Texts are equal if their bytes are equal, values if `==` returns true, and instances if they are identical. A center
-/// does not keep the instances that it observes alive. An observation of a released instance is never called again,
-/// even if a new object is allocated at the same address.
+/// Texts are equal if their bytes are equal, values if `==` returns true, and instances if they are identical. An
+/// observation does not keep its instance alive. The observer of a released instance is never called again, even if a
+/// new instance is allocated at the same address.
 ///
 /// ```swift
 /// let paid = try center.observe("orders.paid", object: "order-17") { print($0.name) }
@@ -10,8 +10,8 @@
 /// ```
 public struct NotificationObject: Sendable {
     let key: ObjectKey
-    /// The instance or the box of the value; nil for a text. The kind of `key` distinguishes them. An enumeration would
-    /// be copied several times as slowly as plain fields, and every post copies an object.
+    /// The instance, or the box of the value, according to the kind of `key`; nil for a text. Not an enumeration: every
+    /// post copies an object, and copying an enumeration takes several times as long as copying plain fields.
     let reference: (any AnyObject & Sendable)?
 
     /// Creates an object that is equal to objects with the same text.
@@ -24,7 +24,7 @@ public struct NotificationObject: Sendable {
     ///
     /// The value's `==` and `hash(into:)` must not use a center or a ``PostQueue``. A center compares the objects of
     /// retained notifications under its lock, and a queue those of pending notifications, so such a use traps or
-    /// deadlocks. Other code of the value, such as a deinitializer, may use them.
+    /// deadlocks. Other code of the value, such as a deinitializer, may use centers and queues.
     public init(value: some Hashable & Sendable) {
         self.init(unsafeValue: value)
     }
@@ -102,8 +102,8 @@ extension NotificationObject: CustomStringConvertible {
 // MARK: - Keys
 
 /// The key by which a center looks up an object. Equal objects have equal keys. Different values may have equal keys,
-/// and so may an instance and an earlier one at the same address. ``ObjectFilter`` distinguishes them. A key holds no
-/// reference to an instance.
+/// and so may an instance and an earlier instance at the same address. ``ObjectFilter`` distinguishes such objects. A
+/// key holds no reference to an instance.
 struct ObjectKey: Sendable {
     enum Kind: UInt8, Sendable {
         case text
@@ -163,8 +163,8 @@ enum ObjectFilter: Sendable {
         }
     }
 
-    /// Compares the object of a post that has an equal key. An instance at the address of a released one differs,
-    /// because the weak reference is then nil.
+    /// Compares the observer's object with the object of a post whose key is equal. A new instance at the address of a
+    /// released one differs, because the weak reference to the released instance is nil.
     ///
     /// - Returns: Whether the objects are equal.
     func accepts(_ object: NotificationObject?) -> Bool {

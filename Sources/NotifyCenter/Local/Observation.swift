@@ -1,7 +1,8 @@
-/// A handle to an observation, by which it can be paused and ended. Releasing the handle does not end the observation.
+/// A handle to pause or end an observation. Releasing the handle does not end the observation.
 public struct Observation: Sendable {
     let center: LocalCenter
-    /// Identifies the observer without a reference to it, so that its captures are released when the observation ends.
+    /// Identifies the observer. This is not a reference, so that the observer's captures are released when the
+    /// observation ends.
     let registration: UInt64
     let slot: Int32
 
@@ -23,7 +24,7 @@ public struct Observation: Sendable {
     }
 
     /// Whether the observation has not ended. A paused observation is active. The observation of a released owner ends
-    /// with the next post to it, or when the center removes such observations.
+    /// with the next matching post, or when the center removes such observations.
     public var isActive: Bool { observer != nil }
 
     /// The number of notifications dropped because the observer's buffer was full; 0 without a buffer.

@@ -16,7 +16,7 @@ public final class ObservationBag: Sendable {
     private struct State {
         var observations: [ObservationToken] = []
         var interceptions: [InterceptionToken] = []
-        /// The number of observations at which ended ones are removed.
+        /// The number of observations at which the bag next removes ended ones.
         var nextPruning = 32
     }
 

@@ -21,22 +21,23 @@ public struct ObservationOptions: Sendable {
         return options
     }
 
-    /// Sets the priority. Higher priorities are called first, equal ones in order of registration. The default is 0.
+    /// Sets the priority. Observers with a higher priority are called first, those with equal priorities in order of
+    /// registration. The default is 0.
     public static func priority(_ priority: Int32) -> ObservationOptions {
         var options = ObservationOptions()
         options.statedPriority = priority
         return options
     }
 
-    /// Replaces the earlier observation with the same key and the same owner, or with the same key and no owner if this
-    /// observation has none.
+    /// Replaces the earlier observation with the same key and the same owner. If this observation has no owner,
+    /// replaces the one with the same key and no owner.
     ///
-    /// The replacement is atomic: a post that matches both observations reaches exactly one of them. A post in progress
-    /// still calls the earlier observer, even if that observation is cancelled meanwhile, unless the earlier
-    /// observation is buffered or rate-limited. Notifications that are pending for the earlier observer are dropped.
+    /// The replacement is atomic: no post reaches both observations. A post in progress still calls the earlier
+    /// observer, even if the earlier observation is cancelled meanwhile. An earlier observation that is buffered or
+    /// rate-limited ends at once instead, and its pending notifications are dropped.
     ///
-    /// Observations without owner share their keys across the center, so use a key that is unique in the program, such
-    /// as `"com.example.feed.progress"`.
+    /// All observations of a center that have no owner share one set of keys, so use a key that is unique in the
+    /// program, such as `"com.example.feed.progress"`.
     public static func key(_ key: String) -> ObservationOptions {
         var options = ObservationOptions()
         options.key = key
@@ -89,8 +90,8 @@ extension ObservationOptions {
 }
 
 extension ObservationOptions: ExpressibleByArrayLiteral {
-    /// Combines options. Of several priorities, keys or rate limits the last applies, and of several limits of retained
-    /// notifications the smallest. Filters must all accept.
+    /// Combines options. The last priority, key and rate limit apply, and the smallest limit of retained notifications.
+    /// All filters must accept a notification.
     public init(arrayLiteral elements: ObservationOptions...) {
         for element in elements {
             statedPriority = element.statedPriority ?? statedPriority

@@ -2,7 +2,7 @@ import Synchronization
 
 /// One registration of a ``LocalCenter``.
 final class Observer: Sendable {
-    /// The conditions that a call must check. Most observers have none, so that one comparison is enough.
+    /// The conditions that a call must check. Most observers have none, so their calls need only one comparison.
     struct Flags: OptionSet {
         let rawValue: UInt8
 
@@ -55,7 +55,7 @@ final class Observer: Sendable {
         filter = ObjectFilter(object)
         objectKey = object?.key
         var flags: Flags = []
-        // With a queue, the queue ends the observation when it delivers the one notification.
+        // A queue ends the observation itself, when it delivers the one notification.
         if options.isOnce && queue == nil { flags.insert(.once) }
         if filter != nil { flags.insert(.filtersObject) }
         if owner != nil { flags.insert(.owned) }
@@ -64,7 +64,7 @@ final class Observer: Sendable {
         self.flags = Atomic(flags.rawValue)
     }
 
-    /// Sets the observer's registration. Called once, before it is visible to other threads.
+    /// Sets the observer's registration. Called once, before the observer is visible to other threads.
     func registered(registration: UInt64, slot: Int32) {
         self.registration = registration
         self.slot = slot
@@ -79,7 +79,7 @@ extension Observer {
 
     /// Ends the observer. No call begins after this returns.
     ///
-    /// - Returns: Whether the observer had not ended before.
+    /// - Returns: False if the observer had already ended.
     @discardableResult
     func end() -> Bool {
         queue?.close()
@@ -101,7 +101,7 @@ extension Observer {
         }
     }
 
-    /// Whether the observer has an owner or an object filter, which may refer weakly to an instance.
+    /// Whether the observer may have a weak reference: it has an owner, or an object filter for a value or an instance.
     var canBeOrphaned: Bool { !currentFlags.isDisjoint(with: [.owned, .filtersObject]) }
 
     /// Whether the owner or the observed instance was released.
@@ -145,7 +145,7 @@ extension Observer {
 // MARK: - Calls
 
 extension Observer {
-    /// Calls the observer, unless its state or options forbid it.
+    /// Calls the observer, unless its state or options forbid the call.
     @inline(__always)
     func deliver(_ notification: LocalNotification, in center: LocalCenter) {
         guard flags.load(ordering: .acquiring) == 0 else { return deliverSlowPath(notification, in: center) }
@@ -157,7 +157,7 @@ extension Observer {
     }
 
     private func deliverSlowPath(_ notification: LocalNotification, in center: LocalCenter) {
-        // A notification without a message of the type does not count as the one call.
+        // A notification without a message of the type does not count as the one call of `.once`.
         if currentFlags.contains(.once) && !accepts(notification) { return }
         callIfAllowed(notification, object: notification.object, in: center) {
             call(notification, owner: $0, in: center)
@@ -172,7 +172,7 @@ extension Observer {
         }
     }
 
-    /// Delivers a message of the type that the observer observes, without creating a notification.
+    /// Delivers a message of the observed type. Creates a notification only for filters, a rate limit or an error.
     @inline(__always)
     func deliver<Message: Sendable>(
         _ message: Message, name: NotificationName, object: NotificationObject?, in center: LocalCenter
@@ -201,8 +201,8 @@ extension Observer {
     /// Calls `body` with the owner, if there is one, unless the state or the options forbid a call. Ends the observer
     /// if this is its last call, or if its owner or observed instance was released.
     ///
-    /// - Parameter notification: Evaluated for filters, and for rate-limited observers, which may be called with it
-    ///   later.
+    /// - Parameter notification: Evaluated only for filters and a rate limit. The rate limiter may keep the
+    ///   notification for a later call.
     @inline(__always)
     func callIfAllowed(
         _ notification: @autoclosure () -> LocalNotification, object: NotificationObject?, in center: LocalCenter,
@@ -210,7 +210,7 @@ extension Observer {
     ) rethrows {
         let flags = currentFlags
         if flags.contains(.ended) || flags.contains(.paused) { return }
-        // Only if the flag is set: copying the filter costs more than the call.
+        // The flag is checked first, because copying the filter costs more than the call.
         if flags.contains(.filtersObject), let filter, !filter.accepts(object) {
             if filter.isReleased { center.end(self) }
             return
@@ -248,7 +248,8 @@ extension Observer {
         accepts(notification) && limiter?.admits(notification, for: self, in: center) != false
     }
 
-    /// Calls the observer with a notification that the rate limiter has delayed, even if it was paused since the post.
+    /// Calls the observer with a notification that the rate limiter has delayed, even if the observer was paused since
+    /// the post.
     func deliverRateLimited(_ notification: LocalNotification, in center: LocalCenter) {
         let flags = currentFlags
         if flags.contains(.ended) { return }

@@ -13,8 +13,8 @@ final class ObserverList: Sendable {
     }
 
     /// Delivers the message to observers of its type, and a notification, created on demand, to the others. The parts
-    /// of the post are separate parameters: the metadata of a generic type would be looked up at run time for each
-    /// post.
+    /// of the post are separate parameters: with a generic type for all of them, each post would look up the metadata
+    /// of that type at run time.
     @inline(__always)
     func deliver<Message: Sendable>(
         _ message: Message, name: NotificationName, object: NotificationObject?, in center: LocalCenter

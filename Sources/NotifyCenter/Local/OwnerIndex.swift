@@ -38,7 +38,8 @@ struct OwnerIndex {
 
     /// Adds a slot.
     ///
-    /// - Returns: Whether a check for repetitions is due, because the number has doubled since the last check.
+    /// - Returns: Whether a check for repetitions is due: the owner has `repetitionThreshold` observations, or twice as
+    ///   many as at the last check.
     mutating func add(_ slot: Int32, to owner: ObjectIdentifier) -> Bool {
         while links.count <= Int(slot) { links.append(nil) }
         var record = records[owner] ?? Record(first: -1)
@@ -46,7 +47,7 @@ struct OwnerIndex {
         links[Int(slot)] = Link(owner: owner, previous: -1, next: record.first)
         record.first = slot
         record.count += 1
-        // Never lowered, so that adding and removing around that number does not check each time.
+        // Never lowered, so that adding and removing observations around this number does not check each time.
         let isCheckDue = record.count >= record.nextCheck
         if isCheckDue { record.nextCheck *= 2 }
         records[owner] = record
@@ -69,7 +70,7 @@ struct OwnerIndex {
 
     /// Marks a repetition as reported.
     ///
-    /// - Returns: Whether it was not reported before.
+    /// - Returns: False if the repetition was already reported.
     mutating func markReported(_ repetition: Observer) -> Bool {
         guard let owner = repetition.ownerIdentifier else { return false }
         return records[owner]?.reported.insert(RepeatedObservation.Place(repetition)).inserted == true

@@ -2,10 +2,11 @@ import Synchronization
 
 /// A cache of the observers of each name, so that most posts do not take the center's lock.
 ///
-/// Names are distributed over shards. A shard is locked by one thread at a time, for the duration of a look-up. No
-/// thread blocks on it: a post that finds the shard locked resolves the name in the center, which is slower and always
-/// current. A registration invalidates entries before it returns. It removes them, or marks a locked shard as outdated;
-/// the thread that holds the lock then empties the shard before it unlocks it.
+/// Names are distributed over shards. A shard is locked by one thread at a time, for the duration of a look-up or a
+/// change. No thread blocks on a shard: a post that finds the shard locked resolves the name in the center, which is
+/// slower and always current. Registering or ending an observation removes the affected entries before the call
+/// returns. If the shard is locked, the call marks the shard as outdated, and the thread that holds the lock empties
+/// the shard before unlocking it.
 ///
 /// Entries are inserted and removed under the center's lock, so that an inserted entry is current.
 ///
@@ -77,8 +78,8 @@ extension PostCache {
         return dropped
     }
 
-    /// Removes the entries that a registration of these names and this object invalidates, or marks their shard as
-    /// outdated. The removed lists must be released without a lock.
+    /// Removes the entries that a registration of these names and this object invalidates. Marks a locked shard as
+    /// outdated instead. The removed lists must be released without a lock.
     func drop(_ names: ObservedNames, object: ObjectKey?, into dropped: inout PostTable.Dropped) {
         switch names.kind {
         case .name(let name):
@@ -100,8 +101,8 @@ extension PostCache {
 
 /// A part of the cache with its lock.
 ///
-/// The state and the table are adjacent in memory, but not fields of one value, because changing a field would access
-/// the whole value while other threads read the state.
+/// The state and the table are adjacent in memory, but not fields of one value: changing the table would access the
+/// whole value while other threads read the state.
 private struct Shard {
     private static let unlocked: UInt32 = 0
     private static let locked: UInt32 = 1
@@ -134,7 +135,7 @@ private struct Shard {
         table.deinitialize(count: 1)
     }
 
-    /// Locks the shard if it is unlocked, or becomes so within a short spin.
+    /// Locks the shard. If it is locked, retries for a short time without blocking.
     @inline(__always)
     func tryLock() -> Bool {
         if tryLockOnce() { return true }

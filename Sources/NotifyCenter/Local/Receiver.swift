@@ -14,7 +14,7 @@ struct Receiver: Sendable {
 
 /// A buffer in which a post can wait for room.
 protocol PostWaiter: AnyObject, Sendable {
-    /// Called when the post stops waiting. Its elements that are not in the buffer are dropped.
+    /// Called when the post stops waiting. The post's elements that are not in the buffer are dropped.
     func withdraw(_ post: WaitingPost)
 }
 
@@ -81,7 +81,7 @@ final class MessageReceiver<Message: Sendable>: MessageReceiving {
     let callOwned: (@Sendable (Receiver.Owner, Message) throws -> Void)?
     private let acceptsOthers: Bool
 
-    /// - Parameter acceptsOthers: Whether the observer also accepts other payloads.
+    /// - Parameter acceptsOthers: Whether the observer also accepts payloads of other types.
     init(
         call: @escaping @Sendable (Message) throws -> Void,
         callOwned: (@Sendable (Receiver.Owner, Message) throws -> Void)?, acceptsOthers: Bool = false
