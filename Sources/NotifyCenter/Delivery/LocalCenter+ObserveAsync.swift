@@ -2,12 +2,12 @@
 extension LocalCenter {
     /// Observes names in tasks or on a queue until the token is released.
     ///
-    /// An `async` closure selects this overload, even without `on:`. Notifications are buffered for the observer, which
-    /// gets them in the order of the posts. A closure that is isolated to a global actor, such as
-    /// `{ @MainActor in … }`, runs there; if it is not `async`, pass `on: .serially`.
+    /// An `async` closure selects this overload, even without `on:`. Notifications are buffered for the observer. Its
+    /// calls begin in the order of the posts. A closure that is isolated to a global actor, such as
+    /// `{ @MainActor in … }`, runs on that actor. If the closure is not `async`, pass `on: .serially` to select this
+    /// overload.
     ///
-    /// No call begins after the observation has ended. A call in progress on another thread continues and is not
-    /// cancelled.
+    /// No call begins after the observation has ended. A call in progress continues and is not cancelled.
     ///
     /// - Parameters:
     ///   - names: A ``NotificationName``, a ``NamePattern``, a string with either, an array of them, or `.every`.
@@ -61,14 +61,14 @@ extension LocalCenter {
     ///   - names: A ``NotificationName``, a ``NamePattern``, a string with either, an array of them, or `.every`.
     ///   - object: If not nil, only posts with an equal object match.
     ///   - owner: The object whose release ends the observation.
-    ///   - options: Options such as `.once`. A key is unique among the observations of the owner.
+    ///   - options: Options such as `.once`. A key applies to the observations of this owner only.
     ///   - executor: Where the observer runs.
     ///   - buffering: The limit of the buffer, and the policy when it is full.
     ///   - fileID: The source file, for diagnostics.
     ///   - line: The source line, for diagnostics.
     ///   - body: Called with the owner for each notification. Errors that it throws are reported to
     ///     ``CenterHooks/failed``.
-    /// - Returns: The observation, which can be paused, and ended before the owner is released.
+    /// - Returns: The observation, to pause it, or to end it before the owner is released.
     /// - Throws: ``NameError`` if a string is not a valid name or pattern. Names and patterns that are already checked
     ///   never throw.
     @discardableResult

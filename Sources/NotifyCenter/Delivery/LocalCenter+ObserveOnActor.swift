@@ -2,23 +2,23 @@
 extension LocalCenter {
     /// Observes names on an actor until the actor is released.
     ///
-    /// The center holds the actor weakly and passes it to the closure. A closure that uses this parameter, and does not
-    /// capture the actor, does not keep it alive. When the actor is released, buffered notifications are dropped.
+    /// The center holds the actor weakly and passes it to the closure. A closure that uses this parameter instead of
+    /// capturing the actor does not keep the actor alive. When the actor is released, buffered notifications are
+    /// dropped.
     ///
-    /// No call begins after the observation has ended. A call in progress on another thread continues and is not
-    /// cancelled.
+    /// No call begins after the observation has ended. A call in progress continues and is not cancelled.
     ///
     /// - Parameters:
     ///   - names: A ``NotificationName``, a ``NamePattern``, a string with either, an array of them, or `.every`.
     ///   - object: If not nil, only posts with an equal object match.
     ///   - options: Options such as `.once` or `.priority(1)`.
-    ///   - actor: The actor on which the observer runs, which also owns the observation.
+    ///   - actor: The actor on which the observer runs. Its release ends the observation.
     ///   - buffering: The limit of the buffer, and the policy when it is full.
     ///   - fileID: The source file, for diagnostics.
     ///   - line: The source line, for diagnostics.
     ///   - body: Called on the actor for each notification. Errors that it throws are reported to
     ///     ``CenterHooks/failed``.
-    /// - Returns: The observation, which can be paused, and ended before the actor is released.
+    /// - Returns: The observation, to pause it, or to end it before the actor is released.
     /// - Throws: ``NameError`` if a string is not a valid name or pattern. Names and patterns that are already checked
     ///   never throw.
     @discardableResult

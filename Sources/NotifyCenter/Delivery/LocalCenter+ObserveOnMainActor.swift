@@ -6,8 +6,7 @@ extension LocalCenter {
     /// first suspension. Posts from elsewhere are buffered until the main actor runs the observer. Notifications keep
     /// their order: while any are buffered or a call is in progress, a post from the main actor is buffered as well.
     ///
-    /// No call begins after the observation has ended. A call in progress on another thread continues and is not
-    /// cancelled.
+    /// No call begins after the observation has ended. A call in progress continues and is not cancelled.
     ///
     /// - Parameters:
     ///   - names: A ``NotificationName``, a ``NamePattern``, a string with either, an array of them, or `.every`.
@@ -53,14 +52,14 @@ extension LocalCenter {
     ///   - names: A ``NotificationName``, a ``NamePattern``, a string with either, an array of them, or `.every`.
     ///   - object: If not nil, only posts with an equal object match.
     ///   - owner: The object whose release ends the observation.
-    ///   - options: Options such as `.once`. A key is unique among the observations of the owner.
+    ///   - options: Options such as `.once`. A key applies to the observations of this owner only.
     ///   - actor: `MainActor.shared`.
     ///   - buffering: The limit of the buffer, and the policy when it is full.
     ///   - fileID: The source file, for diagnostics.
     ///   - line: The source line, for diagnostics.
     ///   - body: Called with the owner on the main actor for each notification. Errors that it throws are reported to
     ///     ``CenterHooks/failed``.
-    /// - Returns: The observation, which can be paused, and ended before the owner is released.
+    /// - Returns: The observation, to pause it, or to end it before the owner is released.
     /// - Throws: ``NameError`` if a string is not a valid name or pattern. Names and patterns that are already checked
     ///   never throw.
     @discardableResult

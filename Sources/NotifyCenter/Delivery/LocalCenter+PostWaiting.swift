@@ -1,6 +1,6 @@
 extension LocalCenter {
-    /// Posts a notification, and waits until every observer and reader with ``Buffering/wait(limit:)`` has buffered it.
-    /// Otherwise this behaves like ``post(_:object:payload:)-(NotificationName,_,_)``.
+    /// Posts a notification, and waits until every observer and reader with ``Buffering/wait(limit:)`` has buffered the
+    /// notification. Otherwise this behaves like ``post(_:object:payload:)-(NotificationName,_,_)``.
     ///
     /// Observers on the poster's thread are called before the wait. A full buffer delays only the poster. The post does
     /// not wait until buffered observers have run.
@@ -8,15 +8,15 @@ extension LocalCenter {
     /// If the task is cancelled, the post returns soon. Notifications that are not buffered by then are dropped and
     /// counted. A post also drops a notification instead of waiting if the wait might never end:
     ///
-    /// - A post that an observer makes during its call, or in a task created by the call, does not wait for room in the
-    ///   observer's own buffer. Nor does it wait for another observer that itself waits for room in this buffer.
+    /// - An observer that posts during its call, or in a task created by the call, does not wait for room in its own
+    ///   buffer. Nor does it wait for another observer whose own post waits for room in the first observer's buffer.
     /// - A post by the reader of a sequence between two reads does not wait for room in this sequence.
     ///
     /// Readers that post to each other's full sequences wait for each other until one of them is cancelled.
     ///
     /// - Parameters:
     ///   - name: The name of the notification.
-    ///   - object: The object that it concerns.
+    ///   - object: The object that the notification concerns.
     ///   - payload: Passed to the observers unchanged.
     ///   - count: The number of notifications of this name and object to retain for later observers, as with
     ///     ``postRetained(_:object:payload:last:)-(NotificationName,_,_,_)``. 0 for none.
@@ -63,7 +63,7 @@ extension LocalCenter {
 }
 
 extension Observer {
-    /// Calls the observer, or adds the notification to its buffer, unless its state or options forbid it.
+    /// Calls the observer, or adds the notification to its buffer, unless its state or options forbid the delivery.
     fileprivate func deliver(_ notification: LocalNotification, for post: WaitingPost, in center: LocalCenter) {
         guard let queue else { return deliver(notification, in: center) }
         callIfAllowed(notification, object: notification.object, in: center) { _ in queue.put(notification, for: post) }

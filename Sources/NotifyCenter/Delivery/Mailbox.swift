@@ -23,7 +23,7 @@ struct Mailbox<Element: Sendable>: Sendable {
     typealias Taken = (element: Element, admitted: WaitingPost?)
     typealias Remaining = (elements: Deque<Element>, posters: Deque<Poster>)
 
-    /// The capacity above which an empty mailbox releases its memory.
+    /// The high-water mark above which an empty mailbox releases its memory.
     private static var retainedCapacity: Int { 64 }
 
     private let buffering: Buffering
@@ -60,7 +60,8 @@ struct Mailbox<Element: Sendable>: Sendable {
         return .replaced(oldest)
     }
 
-    /// - Parameter mayWait: Called if the mailbox is full. The element is dropped if it returns false.
+    /// - Parameter mayWait: Called if the mailbox is full and its policy is to wait. If the result is false, the
+    ///   element is dropped.
     mutating func put(_ element: Element, for post: WaitingPost, mayWait: () -> Bool) -> Put {
         guard acceptsMore && isFull && buffering.overflow == .wait && mayWait() else { return put(element) }
         posters.append(Poster(element: element, post: post))
@@ -85,7 +86,7 @@ struct Mailbox<Element: Sendable>: Sendable {
         return (element, poster.post)
     }
 
-    /// Removes and returns the waiting elements of a post, which are dropped.
+    /// Removes and returns the waiting elements of a post, and counts them as dropped.
     mutating func withdraw(_ post: WaitingPost) -> Deque<Poster> {
         let withdrawn = posters.filter { $0.post === post }
         posters.removeAll { $0.post === post }

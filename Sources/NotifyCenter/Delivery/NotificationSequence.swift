@@ -2,12 +2,11 @@
 ///
 /// Posts are buffered from the creation of the sequence until they are read, according to its ``Buffering``. The
 /// sequence ends when it and its iterators are released, when the task of its only reader is cancelled, or with
-/// ``cancel()``. Buffered elements are then dropped. A sequence keeps its center alive.
+/// ``cancel()``. The end drops buffered elements. A sequence keeps its center alive.
 ///
 /// Each iterator is a reader with its own buffer, and gets all elements posted after its creation. The first iterator
 /// also gets the elements posted since the creation of the sequence. An iterator created after all others have been
-/// released continues where the last one stopped. If one of several readers is in a task that is cancelled, only that
-/// reader ends.
+/// released continues where the last one stopped. Cancelling the task of one of several readers ends only that reader.
 ///
 /// ```swift
 /// let orders = center.messages(of: OrderPaid.self)
@@ -23,7 +22,7 @@ public struct NotificationSequence<Element: Sendable>: AsyncSequence, Sendable {
         self.subscription = subscription
     }
 
-    /// The number of elements dropped because buffers were full, of all readers together.
+    /// The number of elements dropped because a reader's buffer was full, summed over all readers.
     public var droppedCount: Int { subscription.readers.droppedCount }
 
     /// The observation of the sequence, for example to pause it.
@@ -75,13 +74,13 @@ private final class SequenceReader<Element: Sendable>: Sendable {
         }
     }
 
-    /// Ends this reader, and the sequence with its last reader.
+    /// Ends this reader. If no other reader is left, ends the sequence as well.
     private func end() {
         if subscription.readers.remove(mailbox) { subscription.token.cancel() }
     }
 }
 
-/// The observation of a sequence, which ends with the sequence.
+/// The readers and the observation of a sequence. Releasing this object ends the observation.
 final class SequenceSubscription<Element: Sendable>: Sendable {
     let readers: SequenceReaders<Element>
     let token: ObservationToken

@@ -4,16 +4,17 @@ struct ObserverDelivery: Sendable {
     typealias OwnedBody<Owner> = nonisolated(nonsending) @Sendable (Owner, LocalNotification) async throws -> Void
 
     var executor = ObserverExecutor.serially
-    /// Whether calls begin on the main actor, so that posts from there can make them directly.
+    /// Whether calls begin on the main actor, so that a post from the main actor can call the observer directly.
     var isOnMain = false
     var buffering: Buffering
-    /// Rejects notifications that the observer cannot receive, before they are buffered.
+    /// Returns whether the observer can receive a notification. Called before the notification is buffered.
     var accepts: (@Sendable (LocalNotification) -> Bool)?
     var handler: ObserverMailbox.Handler
 }
 
 extension ObserverDelivery {
-    /// - Parameter isolation: The isolation of the body. The call hops there before it checks whether it may begin.
+    /// - Parameter isolation: The isolation of the body. The call hops to this actor before it checks whether it may
+    ///   begin.
     init(on executor: ObserverExecutor, _ buffering: Buffering, isolation: (any Actor)?, _ body: @escaping Body) {
         self.executor = executor
         self.buffering = buffering
@@ -47,7 +48,7 @@ extension ObserverDelivery {
             if turn.tryBegin() { try await body(actor, turn.notification) }
         }
         self.buffering = buffering
-        // The actor is released between calls, so that buffered notifications do not keep it alive.
+        // No strong reference is held between calls, so that buffered notifications do not keep the actor alive.
         handler = { [weak actor] turn in
             guard let actor else { return turn.endObservation() }
             try await call(turn, on: actor)

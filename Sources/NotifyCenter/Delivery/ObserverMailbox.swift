@@ -87,16 +87,18 @@ extension ObserverMailbox {
 // MARK: - Delivering
 
 extension ObserverMailbox {
-    /// Starts a task that delivers the buffered notifications, and retains the center until it ends. The task is
-    /// detached: it serves many posters, so it must not inherit the task-local values, priority or cancellation of one.
+    /// Starts a task that delivers the buffered notifications and retains the center while it runs. The task is
+    /// detached: it serves many posters, so it must not inherit the task-local values and the priority of a single
+    /// poster.
     private func startTask() {
         // Never nil during a post.
         guard let center else { return }
         if delivery.isOnMain {
-            // Starts on the main actor, so that observers there start in the order of the posts.
+            // Starts on the main actor, so that its observers start in the order of the posts.
             let work: @MainActor @Sendable () async -> Void = { await self.deliverAll(in: center) }
             if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-                // Runs up to the first suspension before this returns, if the caller is on the main actor.
+                // If the caller is on the main actor, the task runs up to its first suspension before this call
+                // returns.
                 Task.immediateDetached(operation: work)
             } else {
                 Task.detached(operation: work)
@@ -139,8 +141,8 @@ extension ObserverMailbox {
         fileprivate let mailbox: ObserverMailbox
         fileprivate let center: LocalCenter
 
-        /// Checks that the observation has not ended, and ends it if this is its only call. Must be called in the
-        /// observer's isolation, so that no call begins after the observation was ended there.
+        /// Checks that the observation has not ended. With `.once`, ends the observation. Must be called in the
+        /// observer's isolation, so that no call begins after code of this isolation has ended the observation.
         ///
         /// - Returns: Whether the call may begin.
         func tryBegin() -> Bool {

@@ -6,8 +6,8 @@ final class SequenceMailbox<Element: Sendable>: PostWaiter {
         var mailbox: Mailbox<Element>
         /// Empty while there are elements.
         var readers: Deque<CheckedContinuation<Element?, Never>> = []
-        /// The hash value of the task that read last; nil once it has stopped reading. A later task may have the same
-        /// value.
+        /// The hash value of the task that read last; nil once the reader has stopped. After that task has ended, a new
+        /// task may have the same value.
         var reader: Int?
     }
 
@@ -34,7 +34,7 @@ extension SequenceMailbox {
     }
 
     func put(_ element: Element, for post: WaitingPost) {
-        // A post by the reader must not wait: it could not take elements meanwhile.
+        // A post by the reader must not wait, because the reader takes no elements during the wait.
         let poster = Self.currentTask
         put { state in
             let isReader = poster != nil && poster == state.reader
@@ -91,7 +91,8 @@ extension SequenceMailbox {
         return finish(step)
     }
 
-    /// Takes an element. If none is buffered, stores the continuation, if there is one, for the next element.
+    /// Takes an element. If none is buffered and the mailbox is open, stores the continuation (unless nil) for the next
+    /// element.
     private func step(_ reader: Int?, _ continuation: CheckedContinuation<Element?, Never>? = nil) -> Step {
         state.withLock { state in
             state.reader = reader

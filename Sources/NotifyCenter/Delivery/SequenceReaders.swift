@@ -68,7 +68,7 @@ extension SequenceReaders {
         return mailbox
     }
 
-    /// Called when a reader has stopped. If it was the only one, the next reader gets its unread elements.
+    /// Called when a reader has stopped. If it was the only reader, its unread elements are kept for the next one.
     func readerStopped(_ mailbox: SequenceMailbox<Element>) {
         let isKept = state.withLock { state in
             guard state.mailboxes.count == 1, state.mailboxes[0] === mailbox, !state.isClosed else { return false }

@@ -1,4 +1,4 @@
-/// A graph of the observers that wait for room in queues, to detect deadlocks.
+/// A graph to detect deadlocks. An edge means that a post by an observer waits for room in a queue.
 final class WaitGraph: Sendable {
     static let shared = WaitGraph()
 

@@ -16,7 +16,8 @@ public struct CenterHooks: Sendable {
     public var failed: @Sendable (ObserverFailure) -> Void = { StandardError.write("\($0)") }
 
     /// Called once for each owner and source location that registers the same observation repeatedly. This is usually a
-    /// mistake: the owner is then called once for each registration. The default writes a line to standard error.
+    /// mistake: a post calls the owner once for each of these registrations. The default writes a line to standard
+    /// error.
     public var repeated: @Sendable (RepeatedObservation) -> Void = { StandardError.write("\($0)") }
 
     /// Creates the default hooks.
@@ -28,7 +29,8 @@ extension LocalCenter {
     public var hooks: CenterHooks {
         get { state.withLock { $0.hooks } }
         set {
-            // The old hooks are released outside the lock, because their captures may call the center.
+            // The old hooks are released outside the lock, because deinitializers of their captures may call the
+            // center.
             let old = state.withLock { state in
                 let old = state.hooks
                 state.hooks = newValue
@@ -39,7 +41,8 @@ extension LocalCenter {
         }
     }
 
-    /// Reports a post without observers. Called before the observers, because one of them may end others.
+    /// Reports a post that reaches no observer. Must run before the observers are called, because one observer may end
+    /// others.
     func reportIfUnobserved(_ notification: LocalNotification, by list: ObserverList?) {
         if let list, list.observers.contains(where: { $0.wouldReceive(notification) }) { return }
         hooks.unobserved?(notification)
@@ -80,7 +83,7 @@ public struct RepeatedObservation: Sendable, CustomStringConvertible {
     /// The observed names or patterns.
     public let names: String
 
-    /// The source location at which it was registered.
+    /// The source location at which the observation was registered.
     public let place: SourcePlace
 
     /// A description in one line.

@@ -1,9 +1,9 @@
 /// A closure that every post passes through before observers are called, for all methods of posting. While a center has
 /// interceptors, each post takes a lock briefly to find them.
 ///
-/// To continue the post, an interceptor calls `next` with the notification it received or with a different one, such as
-/// ``LocalNotification/replacing(payload:)`` returns. To stop the post, it does not call `next`. Code after the call to
-/// `next` runs after the observers were called. To change the messages of one type, see
+/// To continue the post, an interceptor calls `next` with the notification it received or with a different one, for
+/// example the result of ``LocalNotification/replacing(payload:)``. To stop the post, it does not call `next`. Code
+/// after the call to `next` runs after the observers were called. To change the messages of one type, see
 /// ``LocalCenter/intercept(_:_:)``.
 ///
 /// ```swift
@@ -24,8 +24,8 @@ final class InterceptorChain: Sendable {
         self.entries = entries
     }
 
-    /// Passes a notification through the interceptors from an index on, and calls the body with each one that the last
-    /// interceptor passes on.
+    /// Passes a notification through the interceptors from an index on, and calls the body with each notification that
+    /// the last interceptor passes on.
     func run(_ notification: LocalNotification, from index: Int = 0, _ body: (LocalNotification) -> Void) {
         if index == entries.count { return body(notification) }
         entries[index].interceptor(notification) { run($0, from: index + 1, body) }
@@ -60,7 +60,8 @@ public final class InterceptionToken: Sendable {
 }
 
 extension LocalCenter {
-    /// Adds an interceptor that every post passes through from now on, after the interceptors that were added earlier.
+    /// Adds an interceptor for all later posts. A post passes through the interceptors in the order in which they were
+    /// added.
     ///
     /// - Returns: A token. The interception ends when the token is cancelled or released.
     public func intercept(_ interceptor: @escaping Interceptor) -> InterceptionToken {
@@ -96,7 +97,8 @@ extension LocalCenter {
         }
     }
 
-    /// Passes a post through the interceptors, and calls the body with each notification that the last one passes on.
+    /// Passes a post through the interceptors, and calls the body with each notification that the last interceptor
+    /// passes on.
     func intercepted(_ notification: LocalNotification, _ body: (LocalNotification) -> Void) {
         state.withLock { $0.interceptors }.run(notification, body)
     }

@@ -5,11 +5,12 @@ extension LocalCenter {
     /// A notification is retained, with its payload and its object, until newer ones with the same name and object
     /// replace it, or until it is removed.
     ///
-    /// A new observer does not receive a notification that is replaced or removed before its turn, for example during
-    /// the call for an earlier one. It receives the newer notification from its post. No lock is held between the check
-    /// for a replacement and the call, so a notification that another thread replaces or removes at that moment is
-    /// still delivered. The observer may then receive the newer one first or concurrently, and a buffer may receive both
-    /// in either order. ``retainedNotification(_:object:)`` always returns the newest.
+    /// A new observer receives the retained notifications one after another. A notification that is replaced or removed
+    /// before its turn, for example during the delivery of an earlier one, is skipped; the newer notification reaches
+    /// the observer by its own post. No lock is held between the check for a replacement and the call, so a
+    /// notification that another thread replaces or removes at that moment is still delivered. In this case, the
+    /// observer may receive the newer notification first or concurrently, and a buffer may receive both in either
+    /// order. ``retainedNotification(_:object:)`` always returns the newest.
     ///
     /// An object that is a value is compared under the center's lock: see ``NotificationObject/init(value:)``.
     ///
@@ -51,8 +52,8 @@ extension LocalCenter {
         }
     }
 
-    /// Retains a notification and returns its observers atomically, so that an observer that is registered at the same
-    /// time receives it exactly once.
+    /// Retains a notification and returns its observers atomically, so that an observer that is registered concurrently
+    /// receives the notification exactly once.
     func storeRetained(_ notification: LocalNotification, last count: Int) -> ObserverList? {
         precondition(count > 0, "the number of retained notifications must be at least 1")
         let (list, dropped) = state.withLock { state in
@@ -97,7 +98,7 @@ extension LocalCenter {
     /// - Returns: The newest of the removed notifications, or nil if there were none.
     @discardableResult
     public func removeRetained(_ name: NotificationName, object: NotificationObject? = nil) -> LocalNotification? {
-        // The others are released outside the lock.
+        // The removed notifications are released outside the lock.
         state.withLock { $0.retained.remove(name, object: object) }.last
     }
 

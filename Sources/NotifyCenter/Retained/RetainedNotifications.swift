@@ -10,8 +10,8 @@ struct RetainedNotifications {
     typealias Series = [Entry]
 
     /// The retained notifications by name and object. The key is the object of the newest notification, so a caller
-    /// that receives removed notifications also holds a reference to their key. Otherwise a value could be released
-    /// under the center's lock, and its deinitializer may call the center.
+    /// that receives removed notifications also holds a reference to their key. Otherwise, removing the key could
+    /// release a value under the center's lock, and the value's deinitializer may call the center.
     private var series: [NotificationName: [NotificationObject?: Series]] = [:]
     private var lastSerial: UInt64 = 0
 

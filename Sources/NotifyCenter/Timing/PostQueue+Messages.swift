@@ -3,7 +3,7 @@ extension PostQueue {
     ///
     /// - Parameters:
     ///   - message: The message.
-    ///   - object: The object that the post concerns. If nil, the object of the message.
+    ///   - object: The object that the post concerns. If nil, the message's own object is used.
     ///   - style: When to post it.
     /// - Returns: The outcome.
     @discardableResult
@@ -13,12 +13,13 @@ extension PostQueue {
         enqueue(LocalNotification(message, object: object), style, .nothing, keeping: .latest)
     }
 
-    /// Enqueues a message in place of a pending one of the same type and object that was enqueued with this method.
+    /// Enqueues a message. It replaces a pending message of the same type and object that was also enqueued with this
+    /// method.
     ///
     /// - Parameters:
     ///   - message: The message. It takes the position of the one that it replaces.
-    ///   - object: The object that the post concerns. If nil, the object of the message.
-    ///   - style: When to post it. If messages are replaced, the most urgent style applies.
+    ///   - object: The object that the post concerns. If nil, the message's own object is used.
+    ///   - style: When to post it. If the message replaces another one, the more urgent of the two styles applies.
     /// - Returns: The outcome.
     @discardableResult
     public func enqueueLatest<Message: NotificationMessage>(
@@ -28,8 +29,8 @@ extension PostQueue {
         return enqueueLatest(message, key: key, object: object, style)
     }
 
-    /// Enqueues a message in place of a pending one that has an equal property. Of all pending messages with the same
-    /// type, object and value of the property that were enqueued with this property, only the last is posted.
+    /// Enqueues a message. It replaces a pending message with the same type, object and value of the property, if that
+    /// one was also enqueued with this property.
     ///
     /// ```swift
     /// queue.enqueueLatest(ProgressChanged(download: 7, percent: 30), per: \.download)
@@ -37,9 +38,9 @@ extension PostQueue {
     ///
     /// - Parameters:
     ///   - message: The message. It takes the position of the one that it replaces.
-    ///   - path: The property to compare. Its `==` and `hash(into:)` must not use a center or a queue.
-    ///   - object: The object that the post concerns. If nil, the object of the message.
-    ///   - style: When to post it. If messages are replaced, the most urgent style applies.
+    ///   - path: The property to compare. The `==` and `hash(into:)` of its value must not use a center or a queue.
+    ///   - object: The object that the post concerns. If nil, the message's own object is used.
+    ///   - style: When to post it. If the message replaces another one, the more urgent of the two styles applies.
     /// - Returns: The outcome.
     @discardableResult
     public func enqueueLatest<Message: NotificationMessage, Value: Hashable & Sendable>(

@@ -60,7 +60,8 @@ public final class PostQueue: Sendable {
         public static let nothing: Coalescing = []
     }
 
-    /// The one of several coalesced notifications that is posted, at the position of the first.
+    /// Selects the notification that is posted in place of several coalesced ones. Its position is that of the first
+    /// one.
     public enum Keeping: Sendable, Hashable {
         /// The first enqueued, as Foundation documents.
         case first
@@ -98,8 +99,9 @@ public final class PostQueue: Sendable {
     ///
     /// - Parameters:
     ///   - center: The center to post to.
-    ///   - limit: The maximum number of pending notifications; at least 1. Others are refused and counted.
-    ///   - executor: Runs a job later. Observers are called on its thread.
+    ///   - limit: The maximum number of pending notifications; at least 1. Further notifications are refused and
+    ///     counted.
+    ///   - executor: Runs a job later. The job calls the observers.
     public convenience init(center: LocalCenter = .default, limit: Int = 1_024, executor: @escaping Executor) {
         self.init(limit: limit, executor: executor) { center.post($0) }
     }
@@ -108,10 +110,11 @@ public final class PostQueue: Sendable {
     ///
     /// - Parameters:
     ///   - center: The center to post to.
-    ///   - limit: The maximum number of pending notifications; at least 1. Others are refused and counted.
-    ///   - actor: The actor on whose executor it posts and observers are called.
+    ///   - limit: The maximum number of pending notifications; at least 1. Further notifications are refused and
+    ///     counted.
+    ///   - actor: The actor on whose executor the queue posts and calls observers.
     public convenience init(center: LocalCenter = .default, limit: Int = 1_024, actor: any Actor) {
-        // A task isolated to the main actor starts there; a task that hops to an actor starts on another thread.
+        // A task isolated to the main actor starts on it. A task that hops to the actor starts on another thread first.
         let isOnMain = actor === MainActor.shared
         self.init(center: center, limit: limit) { job in
             if isOnMain {
@@ -151,7 +154,7 @@ extension PostQueue {
     ///   - style: When to post. The most urgent style of coalesced notifications applies.
     ///   - coalescing: The properties to compare with all pending notifications, regardless of the `coalescing` that
     ///     these were enqueued with. One of the equal notifications is posted, and the others are dropped.
-    ///   - keeping: The one of the equal notifications that is posted.
+    ///   - keeping: Selects which of the equal notifications is posted.
     /// - Returns: The outcome.
     @discardableResult
     public func enqueue(
@@ -201,7 +204,7 @@ extension PostQueue {
 
     @discardableResult
     private func dequeue(matching notification: LocalNotification, _ equality: PostBacklog.Equality) -> Int {
-        // Released outside the lock: deinitializers of payloads may call the queue.
+        // The removed notifications are released outside the lock: deinitializers of payloads may call the queue.
         state.withLock { $0.backlog.remove(matching: notification, equality) }.count
     }
 }
@@ -214,7 +217,7 @@ extension PostQueue {
     }
 
     /// Posts the notifications that were pending at the end of the turn. A notification stays pending until it is
-    /// posted, so observers of an earlier one can still drop it or coalesce with it.
+    /// posted, so an observer of an earlier notification can still drop it, or enqueue one that coalesces with it.
     private func runTurn() {
         state.withLock { $0.backlog.beginTurn() }
         while let notification = state.withLock({ $0.backlog.next() }) { post(notification) }

@@ -15,19 +15,19 @@ final class RateLimit: Sendable {
 }
 
 extension ObservationOptions {
-    /// Delivers the last notification of a burst, once nothing was posted for an interval.
+    /// Delivers the last notification of a burst, once nothing has been posted for an interval.
     ///
     /// ```swift
     /// let token = try center.observe("editor.changed", options: .debounced(for: .milliseconds(200))) { save($0) }
     /// ```
     ///
-    /// The observer is called by a background task. If it does not run on the poster's thread, the notification is
-    /// added to its buffer instead. All notifications that match the observation form one burst, whatever their names
-    /// and objects. Those posted while it is paused do not count. While the time between posts is shorter than the
-    /// interval, nothing is delivered.
+    /// A background task calls the observer. If the observer has a buffer, the task adds the notification to the buffer
+    /// instead. All notifications that match the observation form one burst, whatever their names and objects.
+    /// Notifications that are posted while the observation is paused do not count. While the time between posts is
+    /// shorter than the interval, nothing is delivered.
     ///
-    /// A pending notification is dropped if the observation ends, or if its owner or center is released. It is kept if
-    /// the observation is paused, because it was posted before.
+    /// A pending notification is dropped if the observation ends, or if its owner or center is released. If the
+    /// observation is paused, the pending notification is still delivered, because it was posted before the pause.
     ///
     /// - Parameters:
     ///   - interval: The time without posts. With zero or less, the observer is called as soon as possible.
@@ -40,24 +40,25 @@ extension ObservationOptions {
         return options
     }
 
-    /// Delivers the first notification at once, and then at most one per interval, at its end.
+    /// Delivers the first notification at once, and after that at most one per interval, at the end of the interval.
     ///
     /// ```swift
     /// let token = try center.observe("progress", options: .throttled(for: .milliseconds(100))) { show($0) }
     /// ```
     ///
-    /// An interval begins with each call. If nothing is posted during it, the next notification is again delivered
-    /// immediately, on the poster's thread. Calls at the end of an interval are made by a background task. If the
-    /// observer does not run on the poster's thread, notifications are added to its buffer instead. All notifications
-    /// that match the observation share the interval, whatever their names and objects. Those posted while it is paused
-    /// do not count.
+    /// An interval begins with each call. If nothing is posted during the interval, the next notification is again
+    /// delivered immediately, on the poster's thread. Calls at the end of an interval are made by a background task. If
+    /// the observer has a buffer, notifications are added to the buffer instead. All notifications that match the
+    /// observation share the interval, whatever their names and objects. Notifications that are posted while the
+    /// observation is paused do not count.
     ///
-    /// A pending notification is dropped if the observation ends, or if its owner or center is released. It is kept if
-    /// the observation is paused, because it was posted before.
+    /// A pending notification is dropped if the observation ends, or if its owner or center is released. If the
+    /// observation is paused, the pending notification is still delivered, because it was posted before the pause.
     ///
     /// - Parameters:
     ///   - interval: The minimum time between two calls. With zero or less, every notification is delivered at once.
-    ///   - latest: Whether the last notification of an interval is delivered, or the first. The others are dropped.
+    ///   - latest: Whether to deliver the last notification of an interval; if false, the first. The others are
+    ///     dropped.
     ///   - clock: Measures the interval. Tests may pass a manual clock.
     public static func throttled(
         for interval: Duration, latest: Bool = true, clock: any Clock<Duration> = ContinuousClock()

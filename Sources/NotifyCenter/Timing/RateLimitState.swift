@@ -1,8 +1,8 @@
 /// A pure state machine that selects the notifications an observer is called with, and the times of the calls. It reads
 /// no clock: times are arguments, measured from a fixed start.
 ///
-/// The caller has one timer. It starts the timer on ``Arrival/startTimer``, and the timer then calls
-/// ``timerIsDue(at:)`` repeatedly until that returns ``TimerStep/stop``.
+/// The caller has one timer, and starts the timer on ``Arrival/startTimer``. The timer calls ``timerIsDue(at:)``
+/// repeatedly until the result is ``TimerStep/stop``.
 struct RateLimitState: Sendable {
     enum Rule: Sendable {
         /// Delivers the last notification, once none has arrived for this time.
@@ -69,7 +69,7 @@ extension RateLimitState {
         switch rule {
         case .debounced(let interval):
             pending = notification
-            // Threads may arrive here in another order than they read the clock.
+            // Threads may get here in a different order than they read the clock.
             due = max(due, now + interval)
         case .throttled(let interval, let latest):
             if timer == .stopped && now >= due || interval <= .zero {
@@ -102,7 +102,7 @@ extension RateLimitState {
         return .deliver(notification)
     }
 
-    /// The clock threw an error. A pending notification waits until the next one starts the timer again.
+    /// The clock threw an error. A pending notification waits until the next notification starts the timer again.
     mutating func timerFailed() {
         timer = .stopped
     }

@@ -51,8 +51,8 @@ final class RateLimiter: Sendable {
 // MARK: - Timer
 
 extension RateLimiter {
-    /// Starts the timer task. It is detached: it serves many posters, so it must not inherit the task-local values,
-    /// priority or cancellation of one.
+    /// Starts the timer task. It is detached: it serves many posters, so it must not inherit the task-local values and
+    /// the priority of a single poster.
     private func startTimer(for observer: Observer, in center: LocalCenter) -> Task<Void, Never> {
         Task.detached { [weak self, weak observer, weak center, rateLimit] in
             while true {
