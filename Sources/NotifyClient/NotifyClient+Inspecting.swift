@@ -81,7 +81,7 @@ extension NotifyClient {
         try await ask { .limits($0) }
     }
 
-    private nonisolated(nonsending) func ask<Answer>(_ call: (ReplySlot<Answer>) -> Call) async throws(NotifyError)
+    nonisolated(nonsending) func ask<Answer>(_ call: (ReplySlot<Answer>) -> Call) async throws(NotifyError)
         -> Answer
     {
         let slot = ReplySlot<Answer>()

@@ -69,6 +69,8 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
         case logFull
         /// The daemon could not write to its log.
         case storageFailed
+        /// The daemon's configuration has an error, so it was not reloaded.
+        case configurationInvalid
         /// The daemon is shutting down.
         case daemonClosing
         /// The client read too slowly, and ``NotifyClient/Overflow/disconnect`` was chosen for that case.
@@ -182,6 +184,7 @@ extension NotifyError.Code {
         case .storageFailed: self = .storageFailed
         case .closing: self = .daemonClosing
         case .tooSlow: self = .tooSlow
+        case .configurationInvalid: self = .configurationInvalid
         }
     }
 }

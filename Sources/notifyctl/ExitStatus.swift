@@ -14,6 +14,7 @@ enum ExitStatus: Int32 {
             switch error.code {
             case .noDaemon, .notConnected: .noDaemon
             case .forbidden: .refused
+            case .configurationInvalid: .failure
             case _ where error.isRefusal: .refused
             case .invalidName, .invalidPattern, .invalidObject, .invalidHeaders, .invalidSubscriptionName,
                 .invalidArgument, .invalidSocketPath:

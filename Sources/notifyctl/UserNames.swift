@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import NotifyClient
 
 /// Checks and converts users in message names and arguments.
 enum UserNames {
@@ -44,5 +45,27 @@ enum UserNames {
     /// The uid of a user; nil if there is no user of that name.
     static func uid(of user: String) -> UInt32? {
         getpwnam(user)?.pointee.pw_uid
+    }
+
+    /// A user with the groups of the user database. A uid without an entry is in no group.
+    static func subject(uid: UInt32) -> NotifyClient.PolicySubject {
+        guard let entry = getpwuid(uid)?.pointee else { return .init(uid: uid, gid: .max) }
+        var count: Int32 = 64
+        while true {
+            let capacity = count
+            let groups = [gid_t](unsafeUninitializedCapacity: Int(capacity)) { buffer, initialized in
+                let result = getgrouplist(entry.pw_name, entry.pw_gid, buffer.baseAddress, &count)
+                initialized = result < 0 ? 0 : Int(count)
+            }
+            if count <= capacity { return .init(uid: uid, gid: entry.pw_gid, groups: groups) }
+        }
+    }
+
+    /// The user and groups of this process, as the daemon sees them.
+    static var ownSubject: NotifyClient.PolicySubject {
+        let groups = [gid_t](unsafeUninitializedCapacity: Int(max(getgroups(0, nil), 0))) { buffer, initialized in
+            initialized = Int(max(getgroups(Int32(buffer.count), buffer.baseAddress), 0))
+        }
+        return .init(uid: geteuid(), gid: getegid(), groups: groups)
     }
 }

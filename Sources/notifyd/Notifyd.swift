@@ -12,9 +12,9 @@ struct Notifyd: AsyncParsableCommand {
             Options override environment variables, which override the configuration file, which overrides the defaults.
             Every setting of the file has a variable: limits.payload_bytes is NOTIFYD_LIMITS_PAYLOAD_BYTES.
 
-            SIGTERM and SIGINT stop it once everything is delivered or stored. SIGHUP reads the configuration again: the \
-            log level takes effect at once, everything else at the next start. If the database was deleted or moved \
-            away, SIGHUP creates a new one.
+            SIGTERM and SIGINT stop it once everything is delivered or stored. SIGHUP reads the configuration again: \
+            log level, policy and limits take effect at once, everything else at the next start. If the database was \
+            deleted or moved away, SIGHUP creates a new one.
 
             EXAMPLES
               notifyd
@@ -46,6 +46,13 @@ struct Notifyd: AsyncParsableCommand {
             valueName: "level"))
     var logLevel: LogLevel?
 
+    @Flag(
+        help: """
+            Read the configuration, print how many rules of the policy it has, and exit: with 0 if it is valid, else with \
+            1 and the file and line.
+            """)
+    var checkConfig = false
+
     func validate() throws {
         for (option, value) in [("--socket", socket), ("--database", database), ("--config", configurationFile)]
         where value == "" {
@@ -57,7 +64,11 @@ struct Notifyd: AsyncParsableCommand {
         let options = CommandLineOptions(
             socket: socket, database: database, configuration: configurationFile, logLevel: logLevel)
         do {
-            try await Daemon.run(options: options)
+            if checkConfig {
+                print(try Daemon.checkConfiguration(options: options))
+            } else {
+                try await Daemon.run(options: options)
+            }
         } catch {
             let line = Array("notifyd: \(oneLine("\(error)"))\n".utf8)
             _ = write(STDERR_FILENO, line, line.count)

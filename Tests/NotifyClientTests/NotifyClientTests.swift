@@ -292,6 +292,28 @@ import Testing
                 let uses = try await used
                 #expect(uses.map(\.name) == ["a", "b"])
                 #expect(uses.map(\.used) == [3, 1] && uses.map(\.limit) == [5, nil])
+
+                async let reloading = client.reloadConfiguration()
+                let reload: Reload = try await connection.expect()
+                connection.send(Reloaded(request: reload.request, pendingSettings: ["socket"]))
+                #expect(try await reloading == ["socket"])
+
+                let refused = Task { try await client.reloadConfiguration() }
+                let again: Reload = try await connection.expect()
+                connection.send(
+                    ErrorFrame(request: again.request, code: .configurationInvalid, message: "n.yaml:2: bad"))
+                let refusal = await #expect(throws: NotifyError.self) { try await refused.value }
+                #expect(refusal?.code == .configurationInvalid)
+
+                async let asked = client.policyDecision(
+                    on: .subscribe, "hr.>", for: .init(uid: 7, gid: 8, groups: [9, 10]))
+                let query: PolicyQuery = try await connection.expect()
+                #expect(
+                    query
+                        == PolicyQuery(
+                            request: query.request, uid: 7, gid: 8, groups: [9, 10], right: .subscribe, name: "hr.>"))
+                connection.send(PolicyDecision(request: query.request, isAllowed: false, reason: "rule"))
+                #expect(try await asked == .init(isAllowed: false, reason: "rule"))
             }
         }
     }

@@ -30,7 +30,7 @@ import TestSupport
 
     private func reload(_ text: String) throws -> (wasRight: Bool, log: String) {
         _ = try folder.write(text, to: "n.yaml")
-        let wasRight = reloader.reload()
+        let wasRight = if case .applied = reloader.reload() { true } else { false }
         return (wasRight, try String(contentsOfFile: folder.file("log"), encoding: .utf8))
     }
 
@@ -79,7 +79,11 @@ import TestSupport
 
     @Test func `a removed file is an error`() throws {
         try FileManager.default.removeItem(atPath: folder.file("n.yaml"))
-        #expect(!reloader.reload())
+        guard case .invalid(let error) = reloader.reload() else {
+            Issue.record("the missing file was accepted")
+            return
+        }
+        #expect(error.contains("cannot be read"))
         #expect(destination.level == .info)
     }
 }

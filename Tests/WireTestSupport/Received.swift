@@ -17,6 +17,8 @@ package enum Received: Equatable, Sendable {
     case gap(Gap)
     case error(ErrorFrame)
     case closing(Closing)
+    case reloaded(Reloaded)
+    case policyDecision(PolicyDecision)
 
     /// Decodes any frame except deliveries and run headers.
     fileprivate init(_ kind: FrameKind, _ frame: FrameDecoder.Frame) throws {
@@ -34,6 +36,8 @@ package enum Received: Equatable, Sendable {
         case .gap: self = .gap(try Gap(frame))
         case .error: self = .error(try ErrorFrame(frame))
         case .closing: self = .closing(try Closing(frame))
+        case .reloaded: self = .reloaded(try Reloaded(frame))
+        case .policyDecision: self = .policyDecision(try PolicyDecision(frame))
         default: throw ReceivedError(description: "the daemon sent a frame of the kind \(kind)")
         }
     }

@@ -72,6 +72,17 @@ struct AccessControl {
 
     func mayManage(uid: UInt32, _ id: IdentityID) -> Bool { policy.mayManage(uid: uid, identities[id]) }
 
+    /// - Throws: `forbidden` if the identity may not manage what belongs to every user.
+    func checkManageEverything(_ id: IdentityID) throws(WireError) {
+        let decision = policy.manageDecision(.everyName, identities[id])
+        guard decision.isAllowed else {
+            throw WireError(
+                .forbidden,
+                "user \(identities[id].uid) lacks the right to manage everything: "
+                    + NamePattern.everyName.withUTF8 { decision.reason(for: $0) })
+        }
+    }
+
     /// - Throws: `forbidden` if the identity may not manage the durable subscriptions of `uid`.
     func checkManage(uid: UInt32, _ id: IdentityID) throws(WireError) {
         guard mayManage(uid: uid, id) else {

@@ -12,6 +12,8 @@ package enum BrokerAction: Sendable {
     case resumeReading(ConnectionID)
     /// Storage failed or works again. `problem` describes the failure for users; nil if storage works again.
     case storageHealthChanged(problem: String?)
+    /// Read the configuration again, and report the outcome with `configurationReloaded`.
+    case reload(ConnectionID, request: UInt64)
     /// Call `runTick` after the pending events, because work remains.
     case scheduleTick
     /// Write an event to the daemon's log. Which events are reported depends on `Broker.logDetail`.

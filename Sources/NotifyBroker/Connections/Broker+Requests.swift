@@ -54,6 +54,8 @@ extension Broker {
             let users = ledger.users.filter { access.mayManage(uid: $0, identity) }
             scheduler.spend(FairScheduler.Cost.statistics * (1 + users.count))
             answer(slot, StatisticsReport(request: request, counters: limits(of: users)))
+        case .reload: try reload(Reload(frame), slot)
+        case .policyQuery: try answer(PolicyQuery(frame), slot)
         default:
             throw WireError(.unknownFrame, "frame kind \(kind.rawValue) is not a request")
         }

@@ -8,6 +8,8 @@ enum Call: Sendable {
     case ping(ReplySlot<Void>)
     case statistics(ReplySlot<NotifyClient.Statistics>)
     case limits(ReplySlot<[NotifyClient.ResourceUse]>)
+    case reload(ReplySlot<[String]>)
+    case policy(NotifyClient.PolicyQuestion, ReplySlot<NotifyClient.PolicyDecision>)
 
     func write(request: UInt64, to buffer: inout ByteBuffer) {
         switch self {
@@ -17,6 +19,8 @@ enum Call: Sendable {
         case .ping: NotifyWire.Ping(request: request).write(to: &buffer)
         case .statistics: StatisticsRequest(request: request).write(to: &buffer)
         case .limits: LimitsRequest(request: request).write(to: &buffer)
+        case .reload: Reload(request: request).write(to: &buffer)
+        case .policy(let question, _): question.query(request: request).write(to: &buffer)
         }
     }
 
@@ -26,12 +30,17 @@ enum Call: Sendable {
         case .remove(_, _, let slot), .ping(let slot): slot.answer(.failure(error))
         case .statistics(let slot): slot.answer(.failure(error))
         case .limits(let slot): slot.answer(.failure(error))
+        case .reload(let slot): slot.answer(.failure(error))
+        case .policy(_, let slot): slot.answer(.failure(error))
         }
     }
 
     /// The error to report if the connection breaks before the answer arrives.
     var lossError: NotifyError {
-        if case .remove = self { .outcomeUnknown } else { .connectionLost }
+        switch self {
+        case .remove, .reload: .outcomeUnknown
+        default: .connectionLost
+        }
     }
 
     func isAnswered(by slot: AnyObject) -> Bool {
@@ -40,6 +49,8 @@ enum Call: Sendable {
         case .remove(_, _, let mine), .ping(let mine): mine === slot
         case .statistics(let mine): mine === slot
         case .limits(let mine): mine === slot
+        case .reload(let mine): mine === slot
+        case .policy(_, let mine): mine === slot
         }
     }
 }

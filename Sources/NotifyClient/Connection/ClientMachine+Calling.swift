@@ -69,6 +69,16 @@ extension ClientMachine {
         }
     }
 
+    mutating func reloaded(_ reloaded: Reloaded, _ effects: inout Effects) throws(WireError) {
+        guard case .call(.reload(let slot)) = try takeRequest(reloaded.request) else { throw .unexpected }
+        effects.answer(slot, .success(reloaded.pendingSettings))
+    }
+
+    mutating func decisionReceived(_ decision: PolicyDecision, _ effects: inout Effects) throws(WireError) {
+        guard case .call(.policy(_, let slot)) = try takeRequest(decision.request) else { throw .unexpected }
+        effects.answer(slot, .success(.init(isAllowed: decision.isAllowed, reason: decision.reason)))
+    }
+
     /// Removes and returns the request that the daemon answers.
     mutating func takeRequest(_ request: UInt64) throws(WireError) -> PendingRequest {
         guard let entry = requests.take(request) else { throw .unexpected }

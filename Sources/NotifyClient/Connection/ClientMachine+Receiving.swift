@@ -68,6 +68,8 @@ extension ClientMachine {
         case .listEntry: listEntryReceived(try ListEntry(frame))
         case .listEnd: try listEnded(ListEnd(frame), &effects)
         case .statisticsReport: try statisticsReceived(StatisticsReport(frame), &effects)
+        case .reloaded: try reloaded(Reloaded(frame), &effects)
+        case .policyDecision: try decisionReceived(PolicyDecision(frame), &effects)
         case .gap: gapReceived(try Gap(frame), &effects)
         case .error: try errorReceived(ErrorFrame(frame), &effects)
         case .closing:
@@ -76,7 +78,7 @@ extension ClientMachine {
             break  // Handled by `frameReceived`.
         case .snapshot: router.begin(try Snapshot(frame))
         case .hello, .post, .subscribe, .detach, .remove, .acknowledge, .credit, .ping, .list, .statistics, .limits,
-            .dropped:
+            .dropped, .reload, .policyQuery:
             throw WireError(.malformedFrame, "a frame of kind \(kind) is only valid from a client")
         }
     }

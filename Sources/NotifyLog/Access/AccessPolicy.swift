@@ -134,7 +134,7 @@ extension AccessPolicy {
 }
 
 /// A decision of an ``AccessPolicy`` and the rule that made it.
-package enum AccessDecision: Equatable, Sendable {
+package enum AccessDecision: Equatable, Sendable, CustomStringConvertible {
     case allowed(AccessRule)
     /// Some of the names that a pattern matches are allowed.
     case partly
@@ -164,6 +164,17 @@ package enum AccessDecision: Equatable, Sendable {
         case .denied(let rule): "denied by \(rule.place)"
         case .deniedPartly: "a rule denies some of these names"
         case .noRule: "no rule of the policy allows it"
+        case .reserved: "names under notifyd are reserved for the daemon"
+        }
+    }
+
+    /// The rule that decides, in the terms of the configuration, or why there is none.
+    package var description: String {
+        switch self {
+        case .allowed(let rule), .denied(let rule): rule.description
+        case .partly: "a rule allows some of these names"
+        case .deniedPartly: "a rule denies some of these names"
+        case .noRule: "no rule matches"
         case .reserved: "names under notifyd are reserved for the daemon"
         }
     }

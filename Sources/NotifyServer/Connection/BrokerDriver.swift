@@ -21,6 +21,8 @@ final class BrokerDriver: BrokerHost {
     /// Requests a call of ``wokenUp()`` when the event loop next polls for events. Must be set before ``start()``.
     var requestWakeUp: () -> Void = {}
     private var isWakeUpRequested = false
+    /// Requests a reload for a client, which ``reloadEnded(_:for:request:)`` answers.
+    var requestReload: (ConnectionID, _ request: UInt64) -> Void = { _, _ in }
     /// Whether the current tick has left work for the next turn.
     private var isWorkLeft = false
     /// Limits how much all connections read in a turn of the loop.
@@ -56,6 +58,17 @@ final class BrokerDriver: BrokerHost {
         self.readiness = readiness
         scheduleTick()
         return readiness.futureResult
+    }
+
+    /// Answers the client that requested a reload.
+    func reloadEnded(_ outcome: ReloadOutcome, for id: ConnectionID, request: UInt64) {
+        switch outcome {
+        case .applied(let pending):
+            core.broker.configurationReloaded(for: id, request: request, pendingSettings: pending, error: nil)
+        case .invalid(let error):
+            core.broker.configurationReloaded(for: id, request: request, pendingSettings: [], error: error)
+        }
+        scheduleTick()
     }
 
     /// Applies a valid configuration, and repairs the log if its files were deleted or moved away.
@@ -268,6 +281,7 @@ final class BrokerDriver: BrokerHost {
         case .pauseReading(let id): sink(id)?.setReading(false)
         case .resumeReading(let id): sink(id)?.setReading(true)
         case .storageHealthChanged(let problem): reportHealth(problem)
+        case .reload(let id, let request): requestReload(id, request)
         case .scheduleTick: isWorkLeft = true
         case .log(let event): logger.log(event)
         case .drained: isDrained = true

@@ -2,7 +2,7 @@ package import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// Reloads the configuration on SIGHUP.
+/// Reloads the configuration on SIGHUP and when a client requests it.
 ///
 /// Log level, policy and most limits take effect at once; see ``ConfigurationSetting/takesEffectOnReload``. Other
 /// settings are checked, listed in the log if they have changed, and take effect at the next start. A configuration
@@ -13,40 +13,44 @@ package struct ConfigurationReloader: Service {
     private let destination: LogDestination
     private let notifier: ServiceManagerNotifier
     private let logger: Logger
-    private let onReload: @Sendable (ServerConfiguration?) -> Void
+    private let reloads: Reloads
 
-    /// - Parameter onReload: Called after each reload with the new configuration, or with `nil` if it was invalid.
     package init(
         sources: ConfigurationSources, initial: ServerConfiguration, destination: LogDestination,
-        notifier: ServiceManagerNotifier, logger: Logger,
-        onReload: @escaping @Sendable (ServerConfiguration?) -> Void = { _ in }
+        notifier: ServiceManagerNotifier, logger: Logger, reloads: Reloads = Reloads()
     ) {
         self.sources = sources
         self.initial = initial
         self.destination = destination
         self.notifier = notifier
         self.logger = logger
-        self.onReload = onReload
+        self.reloads = reloads
     }
 
     package func run() async throws {
         let signals = await UnixSignalsSequence(trapping: .sighup)
-        for await _ in signals.cancelOnGracefulShutdown() {
-            reload()
+        try await withThrowingTaskGroup(of: Void.self) { [reloads] group in
+            group.addTask {
+                for await _ in signals.cancelOnGracefulShutdown() { reloads.request() }
+            }
+            for await reply in reloads.requests.cancelOnGracefulShutdown() {
+                let outcome = reload()
+                reply?(outcome)
+            }
+            try await group.waitForAll()
         }
     }
 
-    /// - Returns: `true` if the configuration was valid.
     @discardableResult
-    package func reload() -> Bool {
+    package func reload() -> ReloadOutcome {
         let configuration: ServerConfiguration
         do throws(ServerError) {
             configuration = try sources.load()
         } catch {
             logger.error("configuration not reloaded, the previous one remains in effect: \(error)")
             notifier.status("running with the previous configuration: \(error)")
-            onReload(nil)
-            return false
+            reloads.reloaded(nil)
+            return .invalid("\(error)")
         }
         destination.level = configuration.logLevel
         logger.notice("configuration reloaded", metadata: ["log_level": "\(configuration.logLevel.rawValue)"])
@@ -54,9 +58,9 @@ package struct ConfigurationReloader: Service {
         if !waiting.isEmpty {
             logger.warning("settings that take effect at the next start: \(waiting.joined(separator: ", "))")
         }
-        onReload(configuration)
+        reloads.reloaded(configuration)
         notifier.status("running, configuration reloaded")
-        return true
+        return .applied(pendingSettings: waiting)
     }
 
     /// The keys of changed settings that take effect only at the next start.

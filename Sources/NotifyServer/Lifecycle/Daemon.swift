@@ -27,15 +27,26 @@ package enum Daemon {
         }
         checkDescriptorLimit(configuration, logger)
         let notifier = ServiceManagerNotifier(context: context)
-        let reloads = ReloadObserver()
+        let reloads = Reloads()
         let server = Server(
             configuration: configuration, context: context, defaults: defaults, notifier: notifier, logger: logger,
             reloads: reloads)
         let reloader = ConfigurationReloader(
             sources: sources, initial: configuration, destination: destination, notifier: notifier, logger: logger,
-            onReload: reloads.reloaded)
+            reloads: reloads)
         try await serviceGroup(server, reloader, drain: configuration.drainDeadline, logger).run()
         logger.notice("stopped")
+    }
+
+    /// Reads and checks the configuration, as the start does.
+    ///
+    /// - Returns: A line for the user.
+    /// - Throws: ``ServerError`` with the file and line of an error.
+    package static func checkConfiguration(options: CommandLineOptions) throws(ServerError) -> String {
+        let context = ProcessContext.takeFromProcess()
+        let sources = ConfigurationSources(options: options, context: context, defaults: DefaultPaths(for: context))
+        let configuration = try sources.load()
+        return "the configuration is valid; rules of the policy besides the default ones: \(configuration.policy.count)"
     }
 
     private static func serviceGroup(

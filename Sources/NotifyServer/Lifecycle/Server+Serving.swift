@@ -43,6 +43,11 @@ extension Server {
         let wakeUp = try await WakeUpPipe.open(on: eventLoop) { driver.value.wokenUp() }
         try await eventLoop.flatSubmit {
             driver.value.requestWakeUp = wakeUp.signal
+            driver.value.requestReload = { [reloads] id, request in
+                reloads.request { outcome in
+                    eventLoop.execute { driver.value.reloadEnded(outcome, for: id, request: request) }
+                }
+            }
             return driver.value.start()
         }.get()
         let daemonUID = context.userID
@@ -65,6 +70,7 @@ extension Server {
         try await eventLoop.flatSubmit { driver.value.drain(within: configuration.drainDeadline) }.get()
         let nextSequence = try await eventLoop.submit {
             driver.value.requestWakeUp = {}
+            driver.value.requestReload = { _, _ in }
             wakeUp.close()
             return driver.value.nextSequence
         }.get()

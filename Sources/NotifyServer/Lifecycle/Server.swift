@@ -8,15 +8,15 @@ package struct Server: Service {
     let defaults: DefaultPaths
     let notifier: ServiceManagerNotifier
     let logger: Logger
-    let reloads: ReloadObserver
+    let reloads: Reloads
     private let onRunning: @Sendable (_ socketPath: String) -> Void
 
     /// - Parameters:
-    ///   - reloads: Notifies the server of reloads.
+    ///   - reloads: Passes on requested reloads and new configurations.
     ///   - onRunning: Called once clients can connect.
     package init(
         configuration: ServerConfiguration, context: ProcessContext, defaults: DefaultPaths,
-        notifier: ServiceManagerNotifier, logger: Logger, reloads: ReloadObserver = ReloadObserver(),
+        notifier: ServiceManagerNotifier, logger: Logger, reloads: Reloads = Reloads(),
         onRunning: @escaping @Sendable (_ socketPath: String) -> Void = { _ in }
     ) {
         self.configuration = configuration

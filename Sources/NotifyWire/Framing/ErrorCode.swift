@@ -38,4 +38,5 @@ package enum ErrorCode: UInt16, CaseIterable, Sendable {
     // The daemon.
     case closing = 100
     case tooSlow = 101
+    case configurationInvalid = 102
 }

@@ -14,6 +14,8 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case statistics = 0x0A
     case dropped = 0x0B
     case limits = 0x0C
+    case reload = 0x20
+    case policyQuery = 0x21
 
     case welcome = 0x41
     case receipt = 0x42
@@ -31,6 +33,8 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case snapshot = 0x54
     case error = 0x60
     case closing = 0x61
+    case reloaded = 0x70
+    case policyDecision = 0x71
 
     package var isFromDaemon: Bool { rawValue >= 0x40 }
 }

@@ -34,7 +34,12 @@ def encode(kind, f):
         return client.frame(0x07, struct.pack("<II", f["subscription"], f["messages"]))
     if kind == "dropped":
         return client.frame(0x0B, struct.pack("<I4xQ", f["subscription"], f["messages"]))
-    return client.frame({"ping": 0x08, "list": 0x09, "statistics": 0x0A, "limits": 0x0C}[kind], struct.pack("<Q", f["request"]))
+    if kind == "policyQuery":
+        name = f["name"].encode()
+        head = struct.pack(
+            "<QIIHBB", f["request"], f["uid"], f["gid"], len(f["groups"]), f["right"], len(name))
+        return client.frame(0x21, head + struct.pack(f"<{len(f['groups'])}I", *f["groups"]) + name)
+    return client.frame({"reload": 0x20, "ping": 0x08, "list": 0x09, "statistics": 0x0A, "limits": 0x0C}[kind], struct.pack("<Q", f["request"]))
 
 
 def counted_texts(body, at, count):
@@ -72,6 +77,11 @@ def decode(kind, flags, body):
         name, object, count = body[24:27]
         f["durableName"], f["object"] = body[28:28 + name].decode(), body[28 + name:28 + name + object].decode()
         return f | {"patterns": counted_texts(body, 28 + name + object, count)}
+    if kind == "reloaded":
+        return fields("request", "<Q", body) | {"pendingSettings": counted_texts(body, 9, body[8])}
+    if kind == "policyDecision":
+        request, length = struct.unpack_from("<QH", body)
+        return {"request": request, "allowed": bool(flags & 1), "reason": body[10:10 + length].decode()}
     if kind == "statisticsReport":
         (request, count), at, counters = struct.unpack_from("<QH", body), 10, []
         for _ in range(count):

@@ -145,6 +145,8 @@ extension Received {
         case .listEnd(let frame): frame.request
         case .statistics(let frame): frame.request
         case .error(let frame): frame.request
+        case .reloaded(let frame): frame.request
+        case .policyDecision(let frame): frame.request
         case .welcome, .message, .snapshot, .gap, .closing: nil
         }
     }

@@ -14,6 +14,7 @@ final class TestHost: BrokerHost {
     private(set) var clients: [ConnectionID: Client] = [:]
     /// The reported changes of storage health, in order.
     private(set) var healthChanges: [String?] = []
+    private(set) var reloadRequests: [(id: ConnectionID, request: UInt64)] = []
     private(set) var isDrained = false
     /// The events that were reported for logging.
     var events: [BrokerEvent] = []
@@ -150,6 +151,7 @@ final class TestHost: BrokerHost {
         case .pauseReading(let id): clients[id]?.setReading(false)
         case .resumeReading(let id): clients[id]?.setReading(true)
         case .storageHealthChanged(let problem): healthChanges.append(problem)
+        case .reload(let id, let request): reloadRequests.append((id, request))
         case .scheduleTick: scheduleTick()
         case .log(let event): events.append(event)
         case .drained: isDrained = true

@@ -105,6 +105,24 @@ import WireTestSupport
         case .listEnd: return try request(ListEnd(frame))
         case .statistics: return try request(StatisticsRequest(frame))
         case .limits: return try request(LimitsRequest(frame))
+        case .reload: return try request(Reload(frame))
+        case .reloaded:
+            let reloaded = try Reloaded(frame)
+            return (["request": reloaded.request, "pendingSettings": reloaded.pendingSettings], reloaded.encoded)
+        case .policyQuery:
+            let query = try PolicyQuery(frame)
+            return (
+                [
+                    "request": query.request, "uid": query.uid, "gid": query.gid, "groups": query.groups,
+                    "right": query.right.rawValue, "name": query.name,
+                ], query.encoded
+            )
+        case .policyDecision:
+            let decision = try PolicyDecision(frame)
+            return (
+                ["request": decision.request, "allowed": decision.isAllowed, "reason": decision.reason],
+                decision.encoded
+            )
         case .listEntry: return (try fields(ListEntry(frame)), try ListEntry(frame).encoded)
         case .statisticsReport:
             let report = try StatisticsReport(frame)

@@ -58,6 +58,13 @@ struct Sample: Sendable, CustomTestStringConvertible {
         Sample(ListEnd(request: 17)),
         Sample(StatisticsRequest(request: 21)),
         Sample(LimitsRequest(request: 21)),
+        Sample(Reload(request: 26)),
+        Sample(Reloaded(request: 26, pendingSettings: ["socket", "log.max_bytes"])),
+        Sample(Reloaded(request: 26, pendingSettings: [])),
+        Sample(PolicyQuery(request: 27, uid: 28, gid: 29, groups: [30, .max], right: .manage, name: "hr.>")),
+        Sample(PolicyQuery(request: 27, uid: 0, gid: 0, groups: [], right: .post, name: "")),
+        Sample(PolicyDecision(request: 27, isAllowed: true, reason: "rule")),
+        Sample(PolicyDecision(request: 27, isAllowed: false, reason: String(repeating: "é", count: 40_000))),
         Sample(
             StatisticsReport(request: 21, counters: [.init(name: "gaps", value: .max), .init(name: "", value: 0)])),
         Sample(
@@ -140,6 +147,6 @@ struct Sample: Sendable, CustomTestStringConvertible {
     @Test func `kinds and codes are unique and not zero`() {
         #expect(FrameKind.allCases.allSatisfy { $0.rawValue != 0 })
         #expect(ErrorCode.allCases.allSatisfy { $0.rawValue != 0 })
-        #expect(FrameKind.allCases.filter { !$0.isFromDaemon }.count == 12)
+        #expect(FrameKind.allCases.filter { !$0.isFromDaemon }.count == 14)
     }
 }

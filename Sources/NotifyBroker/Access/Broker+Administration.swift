@@ -1,0 +1,55 @@
+import NotifyCenter
+import NotifyLog
+package import NotifyWire
+
+/// Requests about the configuration and the policy.
+extension Broker {
+    mutating func reload(_ reload: Reload, _ slot: ConnectionSlot) throws(WireError) {
+        try access.checkManageEverything(connections[slot].identity)
+        actions.append(.reload(connections[slot].id, request: reload.request))
+    }
+
+    /// Answers the reload that `BrokerAction.reload` asked for.
+    ///
+    /// - Parameters:
+    ///   - pendingSettings: The changed settings that take effect at the next start.
+    ///   - error: Why the configuration is invalid; nil if it is in effect.
+    package mutating func configurationReloaded(
+        for id: ConnectionID, request: UInt64, pendingSettings: [String], error: String?
+    ) {
+        guard connections.contains(id) else { return }
+        if let error {
+            refuse(id.slot, request: request, WireError(.configurationInvalid, error))
+        } else {
+            answer(id.slot, Reloaded(request: request, pendingSettings: pendingSettings))
+        }
+    }
+
+    /// Answers how the policy decides about an identity.
+    mutating func answer(_ query: PolicyQuery, _ slot: ConnectionSlot) throws(WireError) {
+        if query.uid != connections[slot].uid { try access.checkManageEverything(connections[slot].identity) }
+        scheduler.spend(FairScheduler.Cost.statistics)
+        let identity = Identity(uid: query.uid, gid: query.gid, groups: query.groups)
+        let pattern: NamePattern
+        do {
+            pattern = try NamePattern(query.name)
+        } catch {
+            throw WireError(.invalidPattern, error.message)
+        }
+        let decision: AccessDecision
+        switch query.right {
+        case .post:
+            guard pattern.isExact else {
+                throw WireError(.invalidName, "'\(query.name)' is a pattern, and posting takes a name")
+            }
+            decision = pattern.withUTF8 {
+                access.policy.decision(access.policy.nameRules(.post, $0), identity)
+            }
+        case .subscribe: decision = access.policy.subscribeDecision(pattern, identity)
+        case .manage: decision = access.policy.manageDecision(pattern, identity)
+        }
+        answer(
+            slot,
+            PolicyDecision(request: query.request, isAllowed: decision.isAllowed, reason: decision.description))
+    }
+}

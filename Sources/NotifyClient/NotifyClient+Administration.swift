@@ -1,0 +1,35 @@
+import NotifyCenter
+import NotifyWire
+
+extension NotifyClient {
+    /// Makes the daemon read its configuration again. It applies all of it or, if a file has an error, nothing.
+    ///
+    /// - Returns: The keys of the changed settings that take effect at the daemon's next start.
+    /// - Throws: ``NotifyError``, such as `forbidden` for a user who may not manage everything, or
+    ///   `configurationInvalid` with file and line.
+    public nonisolated(nonsending) func reloadConfiguration() async throws(NotifyError) -> [String] {
+        try await ask { .reload($0) }
+    }
+
+    /// Asks how the daemon's policy decides.
+    ///
+    /// - Parameters:
+    ///   - right: The right that is needed.
+    ///   - name: A name; for ``Right/subscribe`` and ``Right/manage`` also a pattern.
+    ///   - subject: The user. A user other than this one needs the right to manage everything.
+    /// - Throws: ``NotifyError``, such as `invalidName`, or `forbidden` if the subject is another user.
+    public nonisolated(nonsending) func policyDecision(
+        on right: Right, _ name: String, for subject: PolicySubject
+    ) async throws(NotifyError) -> PolicyDecision {
+        guard subject.groups.count <= PolicyQuery.maximumGroups else {
+            throw NotifyError(
+                .invalidArgument, "\(subject.groups.count) groups; at most \(PolicyQuery.maximumGroups) are allowed")
+        }
+        do {
+            if right == .post { _ = try NotificationName(name) } else { _ = try NamePattern(name) }
+        } catch {
+            throw NotifyError(right == .post ? .invalidName : .invalidPattern, error.message, cause: error)
+        }
+        return try await ask { .policy(PolicyQuestion(right: right, name: name, subject: subject), $0) }
+    }
+}

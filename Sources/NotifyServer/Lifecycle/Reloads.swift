@@ -1,0 +1,45 @@
+import Synchronization
+
+/// The outcome of reading the configuration again.
+package enum ReloadOutcome: Sendable, Equatable {
+    /// The configuration is in effect, except for these changed settings, which wait for the next start.
+    case applied(pendingSettings: [String])
+    /// The configuration has an error, and nothing has changed.
+    case invalid(String)
+}
+
+/// Connects the running server with the ``ConfigurationReloader``: reloads that clients request, and the configurations
+/// to apply.
+package final class Reloads: Sendable {
+    typealias Reply = @Sendable (ReloadOutcome) -> Void
+
+    /// More than operators request at the same time.
+    private static let maximumPending = 64
+
+    private let action = Mutex<(@Sendable (ServerConfiguration?) -> Void)?>(nil)
+    /// The requested reloads, each with its reply if one is expected.
+    let requests: AsyncStream<Reply?>
+    private let continuation: AsyncStream<Reply?>.Continuation
+
+    package init() {
+        (requests, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.maximumPending))
+    }
+
+    /// Requests a reload.
+    ///
+    /// - Parameter reply: Called with the outcome, on any thread.
+    func request(_ reply: Reply? = nil) {
+        guard case .dropped = continuation.yield(reply) else { return }
+        reply?(.invalid("\(Self.maximumPending) reloads are pending: try again later"))
+    }
+
+    /// Sets the action that applies a configuration, or is called with `nil` after an invalid one.
+    func set(_ action: (@Sendable (ServerConfiguration?) -> Void)?) {
+        self.action.withLock { $0 = action }
+    }
+
+    /// - Parameter configuration: The new configuration; `nil` if it is invalid.
+    func reloaded(_ configuration: ServerConfiguration?) {
+        action.withLock { $0 }?(configuration)
+    }
+}

@@ -1,0 +1,138 @@
+package import NIOCore
+
+/// Asks the daemon to read its configuration again. Only peers that may manage everything may ask.
+package struct Reload: RequestFrame {
+    package static let kind = FrameKind.reload
+
+    package var request: UInt64
+
+    package init(request: UInt64) {
+        self.request = request
+    }
+}
+
+/// The answer to a reload: the configuration is valid and in effect.
+package struct Reloaded: ControlFrame {
+    package static let kind = FrameKind.reloaded
+
+    package var request: UInt64
+    /// The changed settings that take effect at the next start.
+    package var pendingSettings: [String]
+
+    package init(request: UInt64, pendingSettings: [String]) {
+        self.request = request
+        self.pendingSettings = pendingSettings
+    }
+
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
+        request = try body.integer()
+        let count: UInt8 = try body.integer()
+        pendingSettings = []
+        for _ in 0..<count {
+            let length: UInt8 = try body.integer()
+            pendingSettings.append(try body.string(Int(length)))
+        }
+    }
+
+    package func writeBody(to buffer: inout ByteBuffer) {
+        buffer.writeLE(request)
+        buffer.writeInteger(UInt8(pendingSettings.count))
+        for setting in pendingSettings { buffer.writeCounted(setting) }
+    }
+}
+
+/// A right that the daemon's policy decides about.
+package enum Right: UInt8, CaseIterable, Sendable {
+    case post = 0
+    case subscribe = 1
+    case manage = 2
+}
+
+/// Asks how the daemon's policy decides about a name or pattern. Other identities than the peer's own only for peers
+/// that may manage everything.
+package struct PolicyQuery: ControlFrame {
+    package static let kind = FrameKind.policyQuery
+    /// The most groups of an identity that can be asked about.
+    package static let maximumGroups = 65_535
+
+    package var request: UInt64
+    package var uid: UInt32
+    package var gid: UInt32
+    package var groups: [UInt32]
+    package var right: Right
+    /// A name; for subscribe and manage also a pattern.
+    package var name: String
+
+    package init(request: UInt64, uid: UInt32, gid: UInt32, groups: [UInt32], right: Right, name: String) {
+        self.request = request
+        self.uid = uid
+        self.gid = gid
+        self.groups = groups
+        self.right = right
+        self.name = name
+    }
+
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
+        request = try body.integer()
+        uid = try body.integer()
+        gid = try body.integer()
+        let groupCount: UInt16 = try body.integer()
+        let rawRight: UInt8 = try body.integer()
+        let nameLength: UInt8 = try body.integer()
+        guard let right = Right(rawValue: rawRight) else {
+            throw WireError(
+                .invalidArgument, "unknown right \(rawRight): expected 0 (post), 1 (subscribe) or 2 (manage)")
+        }
+        self.right = right
+        guard body.remaining >= Int(groupCount) * 4 + Int(nameLength) else { throw .truncated }
+        groups = []
+        groups.reserveCapacity(Int(groupCount))
+        for _ in 0..<groupCount { groups.append(try body.integer()) }
+        name = try body.string(Int(nameLength))
+    }
+
+    package func writeBody(to buffer: inout ByteBuffer) {
+        buffer.writeLE(request)
+        buffer.writeLE(uid)
+        buffer.writeLE(gid)
+        buffer.writeLE(UInt16(groups.count))
+        buffer.writeInteger(right.rawValue)
+        buffer.writeInteger(UInt8(name.utf8.count))
+        for group in groups { buffer.writeLE(group) }
+        buffer.writeString(name)
+    }
+}
+
+/// The answer to a policy query.
+package struct PolicyDecision: ControlFrame {
+    package static let kind = FrameKind.policyDecision
+    /// Flag bit 0: the right is granted.
+    package static let allowedFlag: UInt8 = 1
+
+    package var request: UInt64
+    package var isAllowed: Bool
+    /// The rule that decides, in the terms of the configuration, or why there is none. At most 65,535 bytes.
+    package private(set) var reason: String
+    package var flags: UInt8 { isAllowed ? Self.allowedFlag : 0 }
+
+    package init(request: UInt64, isAllowed: Bool, reason: String) {
+        self.request = request
+        self.isAllowed = isAllowed
+        self.reason =
+            reason.utf8.count <= Int(UInt16.max)
+            ? reason : String(decoding: reason.utf8.prefix(60_000), as: UTF8.self) + "…"
+    }
+
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
+        request = try body.integer()
+        let length: UInt16 = try body.integer()
+        reason = try body.string(Int(length))
+        isAllowed = flags & Self.allowedFlag != 0
+    }
+
+    package func writeBody(to buffer: inout ByteBuffer) {
+        buffer.writeLE(request)
+        buffer.writeLE(UInt16(reason.utf8.count))
+        buffer.writeString(reason)
+    }
+}

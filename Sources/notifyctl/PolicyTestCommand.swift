@@ -1,0 +1,51 @@
+import ArgumentParser
+import Glibc
+import NotifyClient
+
+struct PolicyTestCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "test",
+        abstract: "Print the rule that decides about a right.",
+        discussion: """
+            Prints "allowed" or "denied" and the rule, with its file and line. The exit status is 0 if allowed, 77 if \
+            denied. Asking about another user needs the right to manage.
+
+            EXAMPLES
+              notifyctl policy test post orders.created
+              sudo notifyctl policy test --user alice subscribe 'hr.>'
+            """)
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Option(
+        name: .customLong("user"),
+        help: ArgumentHelp("The user, by name or uid; by default this one.", valueName: "user"),
+        completion: .shellCommand("cut -d : -f 1 /etc/passwd"), transform: { try UserNames.uid(argument: $0) })
+    var uid: UInt32?
+
+    @Argument(
+        help: "One of \(Self.rights.joined(separator: ", ")).", completion: .list(Self.rights),
+        transform: {
+            guard let right = NotifyClient.Right(rawValue: $0) else {
+                throw ValidationError("expected one of \(Self.rights.joined(separator: ", "))")
+            }
+            return right
+        })
+    var right: NotifyClient.Right
+
+    @Argument(help: "A name; for subscribe and manage also a pattern.")
+    var name: String
+
+    private static let rights = NotifyClient.Right.allCases.map(\.rawValue)
+
+    func run() async throws {
+        let subject = uid.map(UserNames.subject) ?? UserNames.ownSubject
+        let decision = try await withNotifyClient(configuration: connection.configuration()) { client in
+            try await client.policyDecision(on: right, name, for: subject)
+        }
+        var output = StandardOutput()
+        output.append("\(decision.isAllowed ? "allowed" : "denied"): \(decision.reason)\n")
+        try output.flush()
+        if !decision.isAllowed { throw CommandFailure(.refused) }
+    }
+}
