@@ -15,10 +15,10 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     private var partial = PartialFrame()
     /// The number of bytes written since the last flush.
     private var unflushedBytes = 0
-    /// Flushed bytes wait for the socket.
+    /// Whether flushed bytes wait for the socket.
     private var isWaitingForSocket = false
-    /// The number of unflushed bytes from which ``hasRoom`` is false. Written bytes can't be dropped if the peer reads
-    /// slowly.
+    /// ``hasRoom`` is false once this number of bytes is unflushed. The number is small, because written bytes can't be
+    /// dropped if the peer reads slowly.
     private static let writtenBytes = 128 << 10
 
     init(driver: BrokerDriver, peer: Peer) {
@@ -42,7 +42,7 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
         driver.scheduleTick()
     }
 
-    /// Processes the remaining received bytes. The tick calls it at the connection's turn.
+    /// Processes the remaining received bytes. The tick calls this method at the connection's turn.
     func continueReceiving() {
         process(partial.take())
     }
@@ -69,7 +69,7 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // For example a reset by the peer.
+        // The error is, for example, a reset by the peer.
         context.close(promise: nil)
     }
 
@@ -107,7 +107,7 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     /// Pauses or resumes reading. While paused, the peer's writes wait in the kernel's socket buffer.
     func setReading(_ isReading: Bool) {
         guard let channel = context?.channel else { return }
-        // This fails for a channel that has just closed, from which nothing is read anyway.
+        // This fails if the channel has just closed; nothing is read from a closed channel anyway.
         try? channel.syncOptions?.setOption(.autoRead, value: isReading)
     }
 }
