@@ -17,18 +17,18 @@ package final class Store: LogStore {
     }
 
     deinit {
-        // Without `close` the next start finds an unclean stop. The last reference may be released in a completion,
-        // which runs on the queue.
+        // If `close` was not called, the next start finds an unclean stop. A completion may release the last reference,
+        // so this may run on the queue.
         releaseFiles()
     }
 
-    /// Opens the log at `path`, or creates it. Holds the lock file `path.lock` until it is closed. Blocks.
+    /// Opens the log at `path`, or creates it. Holds the lock file `path.lock` until the log is closed. Blocks.
     ///
-    /// On a full disk this still succeeds, and commits fail as `full` until there is room. A missing log is then
-    /// created by the first commit that finds room.
+    /// On a full disk this still succeeds, and commits fail as `full` until there is room. If there is no log, the
+    /// first commit that finds room creates it.
     ///
-    /// - Throws: A `StoreError` that says how to fix it; `full` for a log of an earlier version on a full disk, because
-    ///   it must be migrated. A file that is not a log of notifyd is left unchanged.
+    /// - Throws: A `StoreError` that says how to fix the problem. The code is `full` if, for example, a log of an
+    ///   earlier version must be migrated on a full disk. A file that is not a log of notifyd is left unchanged.
     package static func open(path: String, options: StoreOptions = StoreOptions()) throws(StoreError) -> Store {
         // SQLite would interpret a path that begins with "file:" as a URI.
         let path = path.hasPrefix("/") ? path : "./" + path

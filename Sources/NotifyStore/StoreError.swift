@@ -4,7 +4,8 @@ import NotifyLog
 import NotifySystem
 import SystemPackage
 
-/// The reason that the log could not be opened or closed: a code, a message that says how to fix it, and the cause.
+/// The reason that the log could not be opened or closed: a code, a message that says how to fix the problem, and the
+/// cause.
 package struct StoreError: Error {
     package enum Code: Sendable {
         /// Another process holds the log.
@@ -21,7 +22,7 @@ package struct StoreError: Error {
         case notAccessible
         /// The disk is full.
         case full
-        /// The disk is full, and there is no log yet. `Store.open` does not throw it.
+        /// The disk is full, and there is no log yet. `Store.open` handles this error and never throws it.
         case noRoomForNew
         /// The log's content is inconsistent.
         case damaged

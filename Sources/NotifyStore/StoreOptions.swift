@@ -1,7 +1,7 @@
 /// The limits of a log.
 package struct StoreOptions: Equatable, Sendable {
-    /// The size limit of the database in bytes; nil for none. A batch with messages that would exceed it fails as
-    /// `full`; one with nothing but changes to subscriptions does not.
+    /// The size limit of the database in bytes; nil for none. A batch with messages fails as `full` if it would exceed
+    /// the limit. A batch that contains only changes to subscriptions may exceed the limit.
     package var maximumBytes: UInt64?
     /// The size in bytes of the write-ahead log at which it is checkpointed.
     package var checkpointBytes = 16 * 1024 * 1024
@@ -11,7 +11,7 @@ package struct StoreOptions: Equatable, Sendable {
     package var pageBytes = 256 * 1024
     /// The most closed segments that one page reads or skips.
     package var pageSegments = 1024
-    /// The most bytes for caching which names match which subscription.
+    /// The most bytes for all caches of the names that match a subscription.
     package var filterMemoryBytes = 32 * 1024 * 1024
 
     package init() {}

@@ -35,7 +35,7 @@ struct DatabaseFile {
 
     /// Moves the closed database to another path. Never replaces a file.
     ///
-    /// - Throws: `Errno`, such as `fileExists`. The database is then removed from its old path as well.
+    /// - Throws: `Errno`, such as `fileExists`. The file at the old path is removed even after an error.
     func move(to other: String) throws {
         defer { unlink(path) }
         try Errno.check(link(path, other))
@@ -66,7 +66,8 @@ struct DatabaseFile {
         try flushEmpty(file)
     }
 
-    /// The directory entry must be on disk before anything in the file counts as flushed.
+    /// Flushes the new file and its directory: the directory entry must be on disk before anything in the file counts
+    /// as flushed.
     private func flushEmpty(_ file: borrowing OwnedDescriptor) throws(Errno) {
         fchmod(file.rawValue, 0o600)
         try Errno.check(fsync(file.rawValue))
@@ -85,7 +86,7 @@ struct DatabaseFile {
             let file = try OwnedDescriptor.open(path, .readWrite, options: [.noFollow, .nonBlocking])
             let status = try Stat(file.descriptor)
             guard status.type == .regular else { throw Errno.noSuchAddressOrDevice }
-            // A start that was interrupted after creating the file leaves it empty.
+            // The file is empty if an earlier start was interrupted after creating it.
             guard status.size > 0 else { return try flushEmpty(file) }
             header = try readHeader(file.descriptor)
         } catch {
@@ -105,7 +106,8 @@ struct DatabaseFile {
     }
 
     /// Refuses files of other users if this process runs as root: their owners could change them at any time, and could
-    /// not open the files that root creates. Other users are refused by the files' modes.
+    /// not open the files that root creates. If the process runs as another user, the mode of such files keeps it from
+    /// opening them.
     private func checkOwners() throws(StoreError) {
         guard geteuid() == 0 else { return }
         for name in [path, path + "-wal"] {

@@ -3,8 +3,8 @@ import NotifyLog
 import NotifySystem
 import SystemPackage
 
-/// The database and its write-ahead log as SQLite opened them. Detects when their paths lead to other files, and when
-/// they were truncated.
+/// The database and its write-ahead log as SQLite opened them. Detects that another file is at one of the paths, or
+/// that a file was truncated.
 ///
 /// Checks use only the status of the paths: opening and closing the database here would release SQLite's locks on it.
 struct LogFiles {
@@ -46,7 +46,7 @@ struct LogFiles {
     private let database: Identity
     private let wal: Identity
     private let pageSize: UInt64
-    /// The size at the last check: the database never shrinks.
+    /// The size of the database at the last check. A smaller size is damage, because an intact database never shrinks.
     private var minimumDatabaseBytes: UInt64
     private var truncation: Damage?
 
@@ -82,8 +82,8 @@ struct LogFiles {
         }
     }
 
-    /// Checks the size of the write-ahead log. Also called before a commit, which would hide a truncation by leaving a
-    /// hole.
+    /// Checks the size of the write-ahead log. Also called before a commit: writing after the end of a truncated file
+    /// would leave a hole and hide the truncation.
     mutating func checkWAL(size: UInt64, pages: Int32) throws(Damage) {
         let least = pages == 0 ? 0 : 32 + UInt64(pages) * (24 + pageSize)
         if size < least { throw noteTruncation(.writeAheadLog, walPath, from: least, to: size) }

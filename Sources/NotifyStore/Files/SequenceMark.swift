@@ -8,9 +8,9 @@ import SystemPackage
 /// The store reserves sequences in blocks of billions, so that posts need no disk write. Without the mark, the start
 /// after a crash of the process would have to skip the rest of the block, and clients would see a gap of that size.
 ///
-/// It is a POSIX shared-memory object rather than a file beside the database for two reasons: its page is allocated
-/// when it is opened, so that updates are memory writes that can't fail, even on a full disk; and it is lost exactly
-/// when writes may have been lost, after the kernel stopped.
+/// The mark is a POSIX shared-memory object rather than a file beside the database, for two reasons. Its page is
+/// allocated when it is opened, so that an update is a memory write that can't fail, even on a full disk. And the mark
+/// is lost only when the kernel stops, which is also when disk writes may be lost.
 ///
 /// `@unchecked Sendable`: the mapping is one atomic value, valid until `deinit`.
 final class SequenceMark: @unchecked Sendable {
@@ -34,8 +34,8 @@ final class SequenceMark: @unchecked Sendable {
         try self.init(name: "/notifyd-\(digits.joined())-\(database.deviceID.rawValue)-\(database.inode.rawValue)")
     }
 
-    /// Opens or creates the mark of a database that can't be created because the disk is full. It is identified by the
-    /// path, since the log gets its id and its own mark only when it is created.
+    /// Opens or creates the mark of a database that can't be created because the disk is full. The mark is identified
+    /// by the path, because the log gets an id and a mark of its own only when it is created.
     convenience init(ofMissing path: String) throws(Errno) {
         let directory = try Errno.typed { try Stat(FilePath(AccessProblem.directory(of: path))) }
         // FNV-1a, which is the same in every process, unlike Swift's hash values.
@@ -74,7 +74,7 @@ final class SequenceMark: @unchecked Sendable {
         guard status.userID.rawValue == geteuid(), status.permissions == .ownerReadWrite else {
             throw .notPermitted
         }
-        // Returns the error instead of setting `errno`.
+        // `posix_fallocate` returns the error instead of setting `errno`.
         let result = posix_fallocate(file.rawValue, 0, off_t(size))
         guard result == 0 else { throw Errno(rawValue: result) }
         guard let mapping = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.rawValue, 0), mapping != MAP_FAILED

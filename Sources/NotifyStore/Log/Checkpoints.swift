@@ -3,11 +3,11 @@ import Glibc
 import NotifyLog
 import NotifyWire
 
-/// Runs checkpoints, which move the pages of the write-ahead log into the database, so that the log does not keep
-/// growing.
+/// Runs checkpoints, which move the pages of the write-ahead log into the database, so that the write-ahead log does
+/// not keep growing.
 ///
-/// SQLite's automatic checkpoint would run within the commit that exceeds the limit. Here it runs after the outcome of
-/// that commit was reported, and its failures are noticed.
+/// SQLite's automatic checkpoint would run within the commit that exceeds the limit, and would hide its failures. These
+/// checkpoints run after the outcome of that commit was reported.
 final class Checkpoints {
     enum Mode {
         case passive
@@ -40,8 +40,9 @@ final class Checkpoints {
         pages.deallocate()
     }
 
-    /// Runs a checkpoint if the write-ahead log has reached `bytes`. After a failure the next attempt follows when it
-    /// has grown by `bytes` again; meanwhile commits continue to append to it as long as the disk has room.
+    /// Runs a checkpoint if the write-ahead log has reached `bytes`. After a failure, the next attempt follows once the
+    /// write-ahead log has grown by `bytes` again. Until then, commits continue to append to it as long as the disk has
+    /// room.
     func runIfDue(bytes: Int) {
         let step = Int32(clamping: max(1, bytes / Schema.pageSize))
         guard pages.pointee >= max(limit, step) else { return }
@@ -87,8 +88,8 @@ extension Log {
         if statements != nil, damage == nil { checkpoints.runIfDue(bytes: options.checkpointBytes) }
     }
 
-    /// Updates the file sizes in the statistics. Reads them by path: opening and closing a file would release SQLite's
-    /// locks.
+    /// Updates the file sizes in the statistics. Reads the sizes by path: opening and closing a file would release
+    /// SQLite's locks.
     func measureFiles() {
         var status = stat()
         statistics.logBytes = stat(path, &status) == 0 ? UInt64(status.st_size) : 0

@@ -20,8 +20,8 @@ extension CurrentLog {
         }
     }
 
-    /// Replaces a missing write-ahead log: moves its content, which is still open, to the database and opens the log
-    /// again.
+    /// Replaces a missing write-ahead log: moves the content of the deleted file, which is still open, to the database,
+    /// and opens the log again.
     private func reopen(_ old: Log) throws -> LogRepair {
         try old.undoRefusedBatch()
         try old.checkpoints.run(.truncate)
@@ -52,8 +52,8 @@ extension CurrentLog {
         )
     }
 
-    /// Removes the write-ahead log of a missing database, after its content was moved to the database, which may still
-    /// exist at another path.
+    /// Removes the write-ahead log of a missing database. Before that, moves its content to the database, which may
+    /// still exist at another path.
     private func clearWAL(of log: Log) throws {
         let walPath = log.files.walPath
         guard DatabaseFile(path: walPath).exists else { return }
@@ -69,7 +69,7 @@ extension CurrentLog {
 }
 
 extension Log {
-    /// Creates the database of a log that continues another one. On failure all its files are removed.
+    /// Creates the database of a log that continues another one. On failure, all files of the new database are removed.
     fileprivate static func create(
         _ file: DatabaseFile, _ options: StoreOptions, _ continuation: LogContinuation
     ) throws {

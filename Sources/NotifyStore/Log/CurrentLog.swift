@@ -3,17 +3,18 @@ import NotifySystem
 import NotifyWire
 import Synchronization
 
-/// The log in use: opened at the start, created later if the disk was full then, or the replacement of a deleted one.
+/// The log in use. It is opened at the start, or created later if the disk was full at the start. A deleted log is
+/// replaced.
 ///
-/// `@unchecked Sendable`: after creating it, `Store` uses it only in closures on its serial queue, which never run
-/// concurrently and are ordered by the queue. The mark, which any thread may use, has its own lock.
+/// `@unchecked Sendable`: after the creation, `Store` uses this object only in closures on its serial queue, which run
+/// one after another. The mark, which any thread may use, has its own lock.
 final class CurrentLog: @unchecked Sendable {
-    /// How many sequences may be used before any is reserved on disk.
+    /// The number of sequences that may be used before any is reserved on disk.
     private static let usableSequences: UInt64 = 1 << 32
 
     let path: String
     let options: StoreOptions
-    /// Nil if none could be created yet, and after it is closed.
+    /// Nil until the log can be created, and after it is closed.
     var log: Log?
     /// Held until the database is closed.
     private var lock: FileLock?
@@ -34,12 +35,12 @@ final class CurrentLog: @unchecked Sendable {
 
     /// Opens the log at `path`, or creates it.
     ///
-    /// A full disk does not prevent the start: volatile messages need no disk, only sequences that are never used
-    /// twice. No sequence can be reserved on a full disk, so only the mark in shared memory keeps the next start from
-    /// using them again.
+    /// A full disk does not prevent the start: volatile messages need no disk space, only sequences that are never used
+    /// twice. Sequences can't be reserved on a full disk, so only the mark in shared memory keeps the next start from
+    /// using the same sequences again.
     ///
-    /// The mark is lost when the kernel stops, which is safe: no process that has seen these sequences is left, and
-    /// none of them is on disk, because messages are stored and durable subscriptions attached only in or after the
+    /// The loss of the mark when the kernel stops is safe: no process that has seen these sequences is left, and none
+    /// of the sequences is on disk. Messages are stored, and durable subscriptions attached, only in or after the first
     /// commit that reserves sequences. Without shared memory, no sequence may be used before that commit.
     static func open(path: String, options: StoreOptions) throws(StoreError) -> (CurrentLog, RecoveredLog) {
         let current = CurrentLog(path: path, options: options)
@@ -137,7 +138,8 @@ final class CurrentLog: @unchecked Sendable {
         mark.withLock { $0?.set(next) }
     }
 
-    /// Returns the log. If there is none yet, creates it, continuing after the sequences used meanwhile.
+    /// Returns the log. If there is none yet, creates it; the new log continues after the sequences that were used
+    /// without a log.
     private func openLog() throws(StorageFailure) -> Log {
         if let log { return log }
         guard !isClosed else { throw StorageFailure(kind: .inputOutput, message: "the log is closed") }
@@ -152,7 +154,7 @@ final class CurrentLog: @unchecked Sendable {
 
     // MARK: The end
 
-    /// Records the exact next sequence for the next start. If there is no log, the mark has it.
+    /// Records the exact next sequence for the next start. If there is no log, the mark already contains it.
     func finish(nextSequence: UInt64) throws {
         guard !isClosed else { throw StorageFailure(kind: .inputOutput, message: "the log is closed") }
         guard let log else { return }
@@ -169,6 +171,6 @@ final class CurrentLog: @unchecked Sendable {
 }
 
 extension RecoveredLog {
-    /// Whether the log is unused: just created, or created by an earlier start that used no sequence of it.
+    /// Whether the log is unused: just created, or created by an earlier run that used none of its sequences.
     fileprivate var isNew: Bool { nextSequence == 1 && persistedThrough == 0 && nextSubscriptionID == DurableID(1) }
 }

@@ -5,8 +5,8 @@ import NotifyWire
 extension Log {
     /// Commits the batch in one transaction, all or nothing.
     ///
-    /// A batch counts as committed only if the files at their paths contain it, so they are checked after each commit.
-    /// While they are damaged, they are checked before it, too.
+    /// A batch counts as committed only if the files at their paths contain it, so the files are checked after each
+    /// commit. Before a commit, only the size of the write-ahead log is checked, unless the last check found damage.
     func commit(_ batch: CommitBatch) -> CommitOutcome {
         var result: Result<Void, StorageFailure> = .success(())
         do {
@@ -19,7 +19,7 @@ extension Log {
         return CommitOutcome(batchID: batch.id, result: result, statistics: statistics)
     }
 
-    /// Runs `body` in a transaction. If it fails, the database is rolled back; the caller restores the state in memory.
+    /// Runs `body` in a transaction. On an error, the database is rolled back; the caller restores the state in memory.
     func inTransaction(_ synchronous: Synchronous, _ body: (Statements) throws -> Void) throws {
         let statements = try openStatements()
         try checkpoints.repairIfNeeded()
@@ -54,7 +54,7 @@ extension Log {
         if let damage = findDamage() {
             openSegment.rollBack()
             refusedBatch = RefusedBatch(batch, after: self, removed: removed)
-            // If this fails, it is retried before the next commit and when the log is closed.
+            // If this fails, the removal is retried before the next commit and when the log is closed.
             try? undoRefusedBatch()
             throw damage.storageFailure
         }
@@ -78,8 +78,8 @@ extension Log {
         for change in batch.changes {
             try apply(change, statements)
         }
-        // This update always changes a row (`flushes`). SQLite flushes only if a transaction writes pages, and earlier
-        // commits would stay unflushed after a batch that writes none.
+        // This update always changes a row (`flushes`). SQLite flushes only if a transaction writes pages, so a batch
+        // without changes would leave earlier commits unflushed.
         if batch.reserveBelow != nil || (isFlushed && last == persistedThrough) {
             try statements.reserve.bind(1, batch.reserveBelow ?? 0)
             try statements.reserve.run()
@@ -132,8 +132,8 @@ extension Log {
         return id
     }
 
-    /// Writes the row of the open segment, with the names in it, and opens the next. A segment without messages has no
-    /// row.
+    /// Writes the row of the open segment, with the names in it, and opens the next segment. A segment without messages
+    /// has no row.
     private func closeSegment(_ statements: Statements, enter next: UInt64) throws {
         if openSegment.messages > 0 {
             let insert = statements.insertSegment
@@ -151,7 +151,7 @@ extension Log {
     /// Refuses a batch that has made the database larger than its limit.
     ///
     /// - Parameter isProbe: Whether to require spare room (1/16 of the limit, at most 1 MiB), so that a probe does not
-    ///   report a log as usable that would refuse the next batch.
+    ///   succeed if the log would refuse the next batch.
     private func checkCapacity(_ statements: Statements, isProbe: Bool) throws {
         guard let maximumBytes = options.maximumBytes else { return }
         defer { statements.usedPages.reset() }

@@ -6,7 +6,7 @@ extension Log {
     func readPage(_ request: PageRequest) -> Page {
         let result: Result<Page.Content, StorageFailure>
         do {
-            // Removed from the dictionary meanwhile, so that changing it makes no copy.
+            // The cache is taken out of the dictionary, so that changing it makes no copy.
             let cache = takeMatchCache(for: request) ?? FilterMatchCache(filter: request.filter, access: request.access)
             let page = try PageReader(request, matchCache: cache, log: self).read()
             if let subscription = request.subscription { keep(page.matchCache, of: subscription) }
@@ -27,7 +27,8 @@ extension Log {
         return cache
     }
 
-    /// Keeps the cache. If all caches together exceed the limit, the others are dropped; they are filled again on use.
+    /// Keeps the cache. If all caches together exceed the limit, the other caches are dropped; they are filled again on
+    /// use.
     private func keep(_ cache: FilterMatchCache, of subscription: DurableID) {
         let total = matchCaches.values.reduce(cache.byteCount) { $0 + $1.byteCount }
         if total > options.filterMemoryBytes { matchCaches.removeAll() }

@@ -3,7 +3,7 @@ import NotifyWire
 
 /// A batch that was reported as failed because the files were found damaged right after its commit.
 ///
-/// It must be removed from the database, which may be moved back to its path.
+/// The batch must be removed from the database, because the database may be moved back to its path.
 struct RefusedBatch {
     /// The highest sequence before the batch. Messages above it belong to the batch.
     var persistedThrough: UInt64
@@ -49,8 +49,8 @@ extension Log {
         return damage
     }
 
-    /// Removes the refused batch from the database. Its names stay, on disk and in memory. Its progress stays, too,
-    /// because the broker reports progress again.
+    /// Removes the refused batch from the database. The names of the batch stay, on disk and in memory. The progress of
+    /// subscriptions stays, too, because the broker reports progress again.
     func undoRefusedBatch() throws {
         guard let batch = refusedBatch else { return }
         try inTransaction(.normal) { statements in

@@ -19,7 +19,8 @@ final class Log {
     var damage: LogFiles.Damage?
     /// The refused batch that must still be removed from the database.
     var refusedBatch: RefusedBatch?
-    /// Whether the database is marked as in use. If it still is at the next start, the daemon did not stop cleanly.
+    /// Whether the database is marked as in use. A mark that is still there at the next start means that the daemon did
+    /// not stop cleanly.
     var isMarkedInUse = true
 
     /// The highest sequence committed.
@@ -46,7 +47,8 @@ final class Log {
 
     func close() {
         statements = nil
-        // Otherwise SQLite would checkpoint, and remove whatever file is at the path of the write-ahead log.
+        // Otherwise SQLite would run a checkpoint, and would remove any file that is at the path of the write-ahead
+        // log.
         if damage != nil { connection.keepFilesOnClose() }
         connection.close()
     }

@@ -9,10 +9,11 @@ struct OpenedLog {
 }
 
 extension Log {
-    /// Opens the log at `path`, or creates it. Does not mark it as in use. The caller must hold the
-    /// `FileLock` of the path.
+    /// Opens the log at `path`, or creates it. Does not mark the log as in use. The caller must hold the `FileLock` of
+    /// the path.
     ///
-    /// - Throws: A `StoreError` that says how to fix it. A file that is not a log of notifyd is left unchanged.
+    /// - Throws: A `StoreError` that says how to fix the problem. A file that is not a log of notifyd is left
+    ///   unchanged.
     static func open(at path: String, _ options: StoreOptions) throws(StoreError) -> OpenedLog {
         let file = DatabaseFile(path: path)
         try file.prepare()

@@ -15,7 +15,7 @@ struct FilterMatchCache {
     let access: ReadAccess
     /// Two bits for each name id.
     private var entries: [UInt64] = []
-    /// How many names were looked up in the filter so far, matching or not.
+    /// The number of names looked up in the filter so far, matching or not.
     private(set) var count = 0
 
     init(filter: SubscriptionFilter, access: ReadAccess) {

@@ -4,8 +4,8 @@ import NotifyWire
 
 /// Reads one page: skips segments without a matching name, and scans the rows of the others.
 ///
-/// All work is bounded (rows, bytes, segments, names matched), because commits wait meanwhile. Each page advances by at
-/// least one row or one segment.
+/// All work is bounded (rows, bytes, segments, names matched), because commits wait while a page is read. Each page
+/// advances by at least one row or one segment.
 struct PageReader {
     private let log: Log
     private let statements: Statements
@@ -39,7 +39,7 @@ struct PageReader {
         segmentsLeft = log.options.pageSegments
     }
 
-    /// Reads the page. Returns it with the cache, which has the names matched meanwhile.
+    /// Reads the page. Returns the page and the cache, to which the newly matched names were added.
     consuming func read() throws -> (content: Page.Content, matchCache: FilterMatchCache) {
         let matched = matchCache.count
         matchLimit += matched
@@ -60,7 +60,7 @@ struct PageReader {
         _ = try read(through: log.persistedThrough, nameMatches(in: &names))
     }
 
-    /// Reads the closed segments; returns false if the page ends before the last of them does.
+    /// Reads the closed segments. Returns false if the page reaches a limit before the end of the last closed segment.
     private mutating func readClosedSegments() throws -> Bool {
         let segments = statements.segmentsFrom
         defer { segments.reset() }
@@ -94,7 +94,7 @@ struct PageReader {
         return matchCache.matches(name, in: log.names)
     }
 
-    /// Reads up to `last`; returns false if the page ends before it.
+    /// Reads through the sequence `last`. Returns false if the page reaches a limit before it.
     private mutating func read(through last: UInt64, _ nameMatches: NameMatches) throws -> Bool {
         guard last > scannedThrough else { return true }
         guard hasRoom else { return false }

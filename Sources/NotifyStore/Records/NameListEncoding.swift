@@ -1,5 +1,5 @@
-/// Encodes the name ids of a closed segment for the database: sorted, each as a varint of the difference to the one
-/// before.
+/// Encodes the name ids of a closed segment for the database: sorted, each as a varint of the difference from the
+/// previous id.
 enum NameListEncoding {
     static func encode(_ names: [UInt32]) -> [UInt8] {
         var bytes: [UInt8] = []

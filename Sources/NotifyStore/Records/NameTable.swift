@@ -2,11 +2,11 @@ import NotifyCenter
 
 /// The interned names: maps ids to bytes and bytes to ids. Ids are consecutive from 1.
 ///
-/// The bytes of all names are contiguous, and each entry takes about 40 more, so that a million names take about 65 MB.
-/// Lookups allocate no string. Hashes are keyed, so that peers can't choose names that collide.
+/// The bytes of all names are contiguous, and each entry takes about 40 more bytes, so that a million names take about
+/// 65 MB. Lookups allocate no string. Hashes are keyed, so that peers can't choose names that collide.
 struct NameTable: ~Copyable {
-    /// Entry `id - 1` has the name of `id`: the table numbers entries from 0. Names are removed only from the end, so
-    /// the next added name gets the next id again.
+    /// Entry `id - 1` contains the name of `id`, because the table numbers entries from 0. Names are removed only from
+    /// the end, so ids remain consecutive.
     private var names = ByteTable()
     private let hash = KeyedHash.ofProcess
 

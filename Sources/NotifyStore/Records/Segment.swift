@@ -16,8 +16,8 @@ struct OpenSegment {
     /// In order of first appearance.
     private(set) var names: [UInt32] = []
 
-    /// For each name id, the generation in which it was last added to `names`. A generation is never used again, so an
-    /// entry of a batch that was rolled back can't hide a name later.
+    /// For each name id, the generation in which it was last added to `names`. A generation is never used again, so the
+    /// marks of a rolled-back batch can't hide a name later.
     private var marks: [UInt64] = []
     private var generation: UInt64 = 1
     private var savepoint: Savepoint?
@@ -27,7 +27,7 @@ struct OpenSegment {
         var number: UInt64
         var messages: UInt64
         var nameCount: Int
-        /// The names when the segment was closed, if the batch has closed it.
+        /// The names in the segment when the batch closed it; nil if the batch has not closed it.
         var names: [UInt32]?
     }
 

@@ -10,8 +10,8 @@ enum Varint {
         bytes.append(UInt8(rest))
     }
 
-    /// Decodes integers one after another; returns nil at the end, and for an incomplete integer or one of over ten
-    /// bytes.
+    /// Decodes integers one after another. Returns nil at the end, for an incomplete integer, and for an integer of
+    /// more than ten bytes.
     struct Reader {
         private let bytes: UnsafeRawBufferPointer
         private var offset = 0

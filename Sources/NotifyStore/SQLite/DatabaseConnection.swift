@@ -9,7 +9,7 @@ final class DatabaseConnection {
     init(path: String) throws(SQLiteFailure) {
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX
         guard sqlite3_open_v2(path, &handle, flags, nil) == SQLITE_OK else {
-            // The handle of a failed call has the error, and must be closed like any other.
+            // The handle of a failed call contains the error, and must be closed like any other handle.
             defer { close() }
             throw SQLiteFailure(handle)
         }
@@ -19,7 +19,8 @@ final class DatabaseConnection {
         close()
     }
 
-    /// Closes the connection. SQLite closes the files, which releases its locks, once every statement is finalized.
+    /// Closes the connection. Once every statement is finalized, SQLite closes the files and thereby releases its
+    /// locks.
     func close() {
         sqlite3_close_v2(handle)
         handle = nil
@@ -48,7 +49,8 @@ final class DatabaseConnection {
         return try query.step() ? query.text(0) : ""
     }
 
-    /// The size in bytes of the open write-ahead log, whatever file is at its path; nil if none is open.
+    /// The size in bytes of the open write-ahead log, even if another file is at its path; nil if no write-ahead log is
+    /// open.
     var walBytes: UInt64? {
         var file: UnsafeMutablePointer<sqlite3_file>?
         var size: Int64 = 0
@@ -58,13 +60,13 @@ final class DatabaseConnection {
         return UInt64(size)
     }
 
-    /// Whether a transaction is open. SQLite rolls some back by itself after a failure.
+    /// Whether a transaction is open. After some failures, SQLite itself rolls the transaction back.
     var isInTransaction: Bool {
         guard let handle else { return false }
         return sqlite3_get_autocommit(handle) == 0
     }
 
-    /// Runs `body` in a transaction, which is rolled back if it fails.
+    /// Runs `body` in a transaction. On an error, the transaction is rolled back.
     func inTransaction(_ body: () throws -> Void) throws {
         try execute("BEGIN IMMEDIATE")
         do {

@@ -1,7 +1,8 @@
 /// The steps that migrate a database from one version of the schema to the next.
 ///
-/// A released step must never change, nor use anything that may change, such as a constant or an encoding: databases
-/// exist that it has created. A new version needs one more step and its test. New databases run all steps, too.
+/// A released step must never change, nor use anything that may change, such as a constant or an encoding: it has
+/// already run on existing databases. A new version needs one more step and a test of that step. New databases run all
+/// steps, too.
 enum Migrations {
     typealias Step = @Sendable (DatabaseConnection) throws -> Void
 
@@ -18,8 +19,8 @@ enum Migrations {
         }
     }
 
-    /// `messages` has no index besides its key: one by name would make appending fifteen times slower. `segments` has a
-    /// row for each closed segment: its number of messages and the ids of their names.
+    /// `messages` has no index besides its key: an index by name would make appending fifteen times slower. `segments`
+    /// has a row for each closed segment, with the number of messages and the ids of their names.
     @Sendable
     private static func createTables(_ database: DatabaseConnection) throws {
         try database.execute(
@@ -70,8 +71,9 @@ enum Migrations {
             """)
     }
 
-    /// Adds to subscriptions the generation of their cursor and the identity that attached last. Its gid is unknown
-    /// until the next attachment and set to (gid_t)-1, which no process has. Adds the random id of the log.
+    /// Adds to each subscription the generation of its cursor, and the gid and groups of the client that attached last.
+    /// Until the next attachment, the gid is unknown and set to (gid_t)-1, which no process has. Adds the random id of
+    /// the log.
     ///
     /// The first databases of version 1 lack `flushes`, and have the table `grdb_migrations` of an earlier migrator.
     @Sendable

@@ -71,7 +71,7 @@ final class PreparedStatement {
     /// Binds a copy of text, or NULL if it is empty.
     func bindText(_ index: Int32, copying text: String) throws(SQLiteFailure) {
         guard !text.isEmpty else { return try check(sqlite3_bind_null(handle, index)) }
-        // SQLITE_TRANSIENT: a cast of -1 to a function pointer, which Swift does not import.
+        // This is SQLITE_TRANSIENT, which Swift does not import, because it is a cast of -1 to a function pointer.
         let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
         try check(sqlite3_bind_text64(handle, index, text, UInt64(text.utf8.count), copies, UInt8(SQLITE_UTF8)))
     }
@@ -91,7 +91,7 @@ final class PreparedStatement {
     }
 
     /// The bytes of a text or blob, empty for NULL. Valid until the next step or reset; the caller must keep the
-    /// statement alive meanwhile.
+    /// statement alive until then.
     func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
         let base = sqlite3_column_blob(handle, column)
         return UnsafeRawBufferPointer(start: base, count: base == nil ? 0 : Int(sqlite3_column_bytes(handle, column)))

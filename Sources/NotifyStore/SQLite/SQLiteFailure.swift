@@ -18,8 +18,8 @@ struct SQLiteFailure: Error, CustomStringConvertible {
 
     var primaryCode: Int32 { code & 0xFF }
 
-    /// Whether a flush failed (SQLITE_IOERR_FSYNC, SQLITE_IOERR_DIR_FSYNC). The kernel may have dropped the data and
-    /// reports that only once.
+    /// Whether a flush failed (SQLITE_IOERR_FSYNC, SQLITE_IOERR_DIR_FSYNC). The kernel may have dropped the data, and
+    /// reports the loss only once.
     var isFailedFlush: Bool { code == SQLITE_IOERR | (4 << 8) || code == SQLITE_IOERR | (5 << 8) }
 
     /// Whether the disk is full or the quota exhausted. SQLite reports SQLITE_FULL only for ENOSPC of a write, not for

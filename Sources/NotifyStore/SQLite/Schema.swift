@@ -1,4 +1,4 @@
-/// Distinguishes a log from other databases, and migrates an older one to the current version.
+/// Distinguishes a log from other databases, and migrates an older log to the current version.
 enum Schema {
     /// "ntfd", in the database's header.
     static let applicationID: Int32 = 0x6E74_6664
