@@ -1,6 +1,7 @@
 package import NIOCore
 
-/// The random 16-byte identifier of a client, the same across its reconnects, or of one run of the daemon.
+/// The random 16-byte identifier of a client or of one run of the daemon. A client keeps its identifier when it
+/// reconnects.
 package struct InstanceID: Hashable, Sendable {
     package var high: UInt64
     package var low: UInt64
@@ -15,11 +16,11 @@ package struct InstanceID: Hashable, Sendable {
     }
 }
 
-/// What the daemon does when a connection's outbox is full of volatile messages.
+/// The daemon's behaviour when a connection's outbox is full of volatile messages.
 package enum OverflowPolicy: UInt8, CaseIterable, Sendable {
-    /// Drop the oldest and report them in a gap.
+    /// Drop the oldest messages, and report them in a gap.
     case dropOldest = 0
-    /// Keep the latest of each name and object, and report the dropped ones in a gap.
+    /// Keep the latest message of each name and object, and report the dropped messages in a gap.
     case keepLatest = 1
     /// Close the connection with `tooSlow`.
     case disconnect = 2
@@ -80,7 +81,7 @@ package struct Welcome: ControlFrame {
     package static let kind = FrameKind.welcome
 
     package var version: UInt16
-    /// The client's uid; like `gid` and `pid`, as reported by the kernel.
+    /// The client's uid. The kernel reports `uid`, `gid` and `pid`.
     package var uid: UInt32
     package var gid: UInt32
     package var pid: UInt32

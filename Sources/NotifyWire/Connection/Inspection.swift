@@ -96,8 +96,8 @@ package struct StatisticsRequest: RequestFrame {
 
 /// Asks how much of each limited resource the client's user holds; root gets the figures of all users.
 ///
-/// A `StatisticsReport` answers it. For each resource it has a counter of what is held and, where there is a limit, one
-/// with the same name and the suffix `.limit`.
+/// The answer is a `StatisticsReport`. For each resource, it has a counter of the amount held. If the resource has a
+/// limit, it also has a counter of the limit, with the same name and the suffix `.limit`.
 package struct LimitsRequest: RequestFrame {
     package static let kind = FrameKind.limits
 

@@ -15,10 +15,10 @@ package protocol ControlFrame: Equatable, Sendable {
 extension ControlFrame {
     package var flags: UInt8 { 0 }
 
-    /// Reads a frame of this kind whose body has exactly its fields.
+    /// Reads a frame of this kind. The body must have exactly the fields of the kind.
     ///
-    /// No request defines flags yet. One that sets any asks for a later feature and is refused. In a hello, which
-    /// negotiates the version, and in frames from the daemon, unknown flags are ignored.
+    /// No control frame to the daemon defines flags yet. A frame that sets one asks for a later feature and is refused.
+    /// In a hello, which negotiates the version, and in frames from the daemon, unknown flags are ignored.
     ///
     /// - Throws: `unsupported` for unknown flags, `malformedFrame` for a body that is too short or too long, and errors
     ///   of the kind's own `init(flags:reading:)`.

@@ -45,7 +45,7 @@ package struct FrameHeader: Equatable, Sendable {
 
     /// Bytes of the body, which follows the header.
     package var length: UInt32
-    /// The raw kind; possibly one that `FrameKind` does not have.
+    /// The raw kind, which may be unknown to `FrameKind`.
     package var kind: UInt8
     package var flags: UInt8
 
@@ -66,7 +66,7 @@ package struct FrameHeader: Equatable, Sendable {
 }
 
 extension ByteBuffer {
-    /// Writes one frame: the header, then what `body` writes. Returns the frame's size in bytes.
+    /// Writes one frame: the header, then the bytes that `body` writes. Returns the frame's size in bytes.
     @discardableResult
     package mutating func writeFrame(
         _ kind: FrameKind, flags: UInt8 = 0, _ body: (inout ByteBuffer) -> Void

@@ -17,7 +17,7 @@ package struct FrameDecoder: Sendable {
         }
     }
 
-    /// The maximum size of a body in bytes. A longer one is refused as soon as its header is complete.
+    /// The maximum size of a body in bytes. A longer body is refused as soon as the header is complete.
     package var maximumBodyBytes: Int
 
     package init(maximumBodyBytes: Int) {

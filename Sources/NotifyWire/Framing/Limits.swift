@@ -1,4 +1,5 @@
-/// The limits of the protocol. A daemon may be configured to lower ones; the welcome names those a client must know.
+/// The limits of the protocol. A daemon may be configured with lower limits; its welcome contains the limits that a
+/// client must know.
 package enum Limits {
     /// Bytes of a name or pattern.
     package static let nameBytes = 255

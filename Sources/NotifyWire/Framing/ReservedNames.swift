@@ -1,7 +1,7 @@
 package import NotifyCenter
 
-/// The names reserved for the daemon. Only it posts under them, and a pattern whose first token is a wildcard does not
-/// match them.
+/// The names reserved for the daemon. Only the daemon posts under them, and a pattern whose first token is a wildcard
+/// does not match them.
 package enum ReservedNames {
     /// The first token of the reserved names.
     package static let daemonToken = "notifyd"

@@ -1,4 +1,5 @@
-/// A message's headers: key-value pairs in the poster's order. Keys are unique, compared by their bytes as names are.
+/// A message's headers: key-value pairs in the poster's order. Keys are unique. Like names, keys are compared by their
+/// bytes.
 ///
 /// Encoded one after another: key length u8, value length u16, key, value. Keys are 1 to 255 bytes of UTF-8 without
 /// control characters; values are UTF-8.
@@ -54,7 +55,8 @@ package enum HeaderList {
         return bytes
     }
 
-    /// Compares keys by their bytes: `String` compares by canonical equivalence, which other languages do not.
+    /// Compares keys by their bytes: `String` would compare by canonical equivalence, unlike the strings of other
+    /// languages.
     private static func checkKeysAreUnique(_ headers: [(key: String, value: String)]) throws(WireError) {
         guard headers.count > 1 else { return }
         var keys: Set<[UInt8]> = []

@@ -4,7 +4,7 @@ package import NIOCore
 package enum Durability: UInt8, CaseIterable, Sendable {
     /// `stored` if a durable subscription matches, otherwise `volatile`.
     case automatic = 0
-    /// Never stored; durable subscriptions do not get it.
+    /// Never stored; durable subscriptions do not receive the message.
     case volatile = 1
     /// Committed to the log: survives a crash of the daemon.
     case stored = 2
@@ -82,7 +82,7 @@ extension WireError {
         .invalidArgument,
         "unknown durability: expected 1 (volatile), 2 (stored), 3 (synced) or, in a post, 0 (automatic)")
 
-    /// Refused rather than ignored, so that no client takes an unsupported feature for granted.
+    /// Unknown flags are refused rather than ignored, so that a client learns that the feature is not supported.
     @usableFromInline
     static let unknownFlags = WireError(.unsupported, "the frame sets a flag that this version does not support")
 }
@@ -125,7 +125,8 @@ package struct Receipt: ControlFrame {
             request, sequence, subscribers, stored, UInt64(durability.rawValue), endianness: .little)
     }
 
-    /// Appends the whole frame in one write: a faster `write(to:)`, because receipts are as frequent as posts.
+    /// Appends the whole frame in one write. This is faster than `write(to:)`, which matters because receipts are as
+    /// frequent as posts.
     package func append(to buffer: inout ByteBuffer) {
         let bodySize = 32
         let header = UInt64(bodySize) | UInt64(Self.kind.rawValue) << 32

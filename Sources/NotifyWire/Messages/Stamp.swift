@@ -1,4 +1,4 @@
-/// What the daemon adds to every message: its sequence, the time of posting, and the poster's ids.
+/// The data that the daemon adds to every message: its sequence, the time of posting, and the poster's ids.
 ///
 /// The ids are those that the kernel reports for the connection (`SO_PEERCRED`): those of the process that connected.
 package struct Stamp: Equatable, Sendable {

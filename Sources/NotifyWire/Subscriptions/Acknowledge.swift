@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// Acknowledges messages of a durable subscription. Answered only if it is refused.
+/// Acknowledges messages of a durable subscription. The daemon answers only if it refuses the acknowledgement.
 package struct Acknowledge: ControlFrame {
     package static let kind = FrameKind.acknowledge
 

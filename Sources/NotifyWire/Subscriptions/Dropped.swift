@@ -1,7 +1,7 @@
 package import NIOCore
 
 /// Reports messages that the client dropped from its own buffer for a volatile subscription, for the daemon's
-/// statistics. Answered only if it is refused.
+/// statistics. The daemon answers only if it refuses the report.
 package struct Dropped: ControlFrame {
     package static let kind = FrameKind.dropped
 

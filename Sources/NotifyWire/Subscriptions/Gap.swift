@@ -4,7 +4,7 @@ package import NIOCore
 package struct Gap: ControlFrame {
     package static let kind = FrameKind.gap
 
-    /// The subscription concerned; 0 for whichever of the connection's volatile subscriptions match.
+    /// The subscription concerned; 0 for all volatile subscriptions of the connection that match the dropped messages.
     package var subscription: UInt32
     /// The number of messages dropped.
     package var dropped: UInt64

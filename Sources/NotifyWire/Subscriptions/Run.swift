@@ -2,7 +2,8 @@ package import NIOCore
 
 /// Announces that the next `count` deliver frames of the connection are for this durable subscription only.
 ///
-/// Kind `run` announces messages that were never delivered before, kind `redelivery` messages that may have been.
+/// Kind `run` announces messages that were never delivered before, kind `redelivery` messages that may have been
+/// delivered before.
 package struct Run: Equatable, Sendable {
     package static let frameSize = FrameHeader.size + 8
 

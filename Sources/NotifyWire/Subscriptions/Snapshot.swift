@@ -3,8 +3,8 @@ package import NIOCore
 /// Announces that the next `count` deliver frames of the connection are for this subscription only. Their sequences are
 /// not above the sequence in the subscription's ``Subscribed`` frame.
 ///
-/// A snapshot's messages are never acknowledged. If the ``Subscribed`` frame announced a snapshot, one or more of these
-/// frames follow; the last one is marked and may be empty. If the connection ends before the last one, the next
+/// A snapshot's messages are never acknowledged. If the ``Subscribed`` frame announced a snapshot, one or more snapshot
+/// frames follow. The last frame is marked and may be empty. If the connection ends before the last frame, the next
 /// subscribe starts the snapshot again.
 package struct Snapshot: ControlFrame {
     package static let kind = FrameKind.snapshot

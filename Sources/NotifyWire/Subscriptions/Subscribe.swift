@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// Where a durable subscription begins when it is created. Attaching to an existing one continues at its cursor.
+/// Where a durable subscription begins when it is created. An existing durable subscription continues at its cursor.
 package enum StartPosition: Equatable, Sendable {
     /// With the next message posted.
     case now
@@ -96,8 +96,8 @@ package struct Subscribed: ControlFrame {
     package var sequence: UInt64
     /// The generation of a durable subscription's cursor; 0 for a volatile one.
     ///
-    /// It changes when the subscription is removed and created again, or its cursor is reset. The client then forgets
-    /// which messages it received and acknowledged.
+    /// The generation changes when the subscription is removed and created again, and when its cursor is reset. The
+    /// client then forgets which messages it received and acknowledged.
     package var generation: UInt64
     package var isResumed: Bool
     package var hasSnapshot: Bool
