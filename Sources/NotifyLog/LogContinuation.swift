@@ -14,7 +14,7 @@ package struct LogContinuation: Equatable, Sendable {
     }
 }
 
-/// The outcome of a request to repair the log's files. Messages are one line, for users.
+/// The outcome of a request to repair the log's files. The messages are for users, one line each.
 package enum LogRepair: Equatable, Sendable {
     /// The files are in place.
     case notNeeded
@@ -22,6 +22,6 @@ package enum LogRepair: Equatable, Sendable {
     case reopened(String)
     /// A new log replaces the lost one. The stored messages are lost.
     case replaced(String)
-    /// The log can't be repaired: the reason, and how to fix it.
+    /// The log can't be repaired. The message says why, and how to fix the problem.
     case failed(String)
 }

@@ -5,11 +5,11 @@ package protocol LogStore: AnyObject, Sendable {
     /// Commits the batch in one transaction. Nothing of a failed batch is stored.
     func commit(_ batch: CommitBatch, completion: @escaping @Sendable (CommitOutcome) -> Void)
     func readPage(_ request: PageRequest, completion: @escaping @Sendable (Page) -> Void)
-    /// Records that sequences below `next` may be visible to peers from now on. After a crash of the process, but not
-    /// of the kernel, the next start continues at `next`.
+    /// Records that sequences below `next` may be visible to peers from now on. If the process crashes, the next start
+    /// continues at `next`. If the kernel crashes, this record is lost.
     func sequencesUsed(below next: UInt64)
-    /// Repairs the log if its files were deleted or moved: reopens it, or creates a new log from `continuation` if it
-    /// can't be reopened.
+    /// Repairs the log if its files were deleted or moved. Reopens the log if possible; otherwise creates a new log
+    /// from `continuation`.
     ///
     /// Must not be called while a commit is in flight, because `continuation` may lack the changes of that commit.
     func repair(with continuation: LogContinuation, completion: @escaping @Sendable (LogRepair) -> Void)

@@ -1,13 +1,13 @@
 package import NotifyCenter
 import NotifyWire
 
-/// The rights of each identity to post, to receive, and to manage what belongs to others.
+/// The rights of each identity to post, to receive, and to manage the resources of other users.
 ///
-/// An ordered list of rules, which begins with the default ones. **The last rule that matches decides; without one, the
-/// right is denied.** Nothing can grant posting under `notifyd`.
+/// An ordered list of rules, which begins with the default rules. **The last rule that matches decides. If no rule
+/// matches, the right is denied.** No rule can grant posting under `notifyd`.
 ///
-/// Immutable. A policy that replaces another has a higher generation. A cached decision is valid only under the
-/// generation it was made under.
+/// Immutable. A policy that replaces another has a higher generation. A cached decision is valid only for the
+/// generation of the policy that made it.
 package struct AccessPolicy: Sendable {
     package let generation: UInt32
     private let rules: CompiledRules
@@ -15,7 +15,7 @@ package struct AccessPolicy: Sendable {
 
     /// - Parameters:
     ///   - daemonUID: The uid of the daemon, which has the rights of an operator.
-    ///   - rules: The rules after the default ones.
+    ///   - rules: The configured rules, which follow the default rules.
     package init(generation: UInt32 = 0, daemonUID: UInt32 = 0, rules: [AccessRule] = []) {
         self.generation = generation
         let rules = CompiledRules(AccessRule.defaults(daemonUID: daemonUID) + rules)
@@ -35,8 +35,8 @@ package struct AccessPolicy: Sendable {
     /// All rules in order, default ones first.
     package var allRules: [AccessRule] { rules.rules }
 
-    /// Whether every identity may post and receive `name`, judged by its first byte alone. If false, the decision needs
-    /// the whole name and the identity.
+    /// A fast test of the first byte of `name`: whether every identity may post and receive all names with this byte.
+    /// If false, the decision needs the whole name and the identity.
     @inline(__always)
     package func isOpen(_ name: UnsafeRawBufferPointer) -> Bool {
         guard let first = name.first else { return false }
@@ -47,8 +47,8 @@ package struct AccessPolicy: Sendable {
 // MARK: - Names
 
 extension AccessPolicy {
-    /// The rules that decide about a right to a name, for any identity. Making one takes about a microsecond; deciding
-    /// with it takes nanoseconds.
+    /// The rules that decide whether an identity has a right to a name. Finding the rules takes about a microsecond; a
+    /// decision with them, for any identity, takes nanoseconds.
     package struct NameRules: Hashable, Sendable {
         fileprivate let right: AccessRight
         fileprivate let matches: RuleMatches
@@ -92,9 +92,9 @@ extension AccessPolicy {
 // MARK: - Patterns
 
 extension AccessPolicy {
-    /// The decision about a subscription with `pattern`. It is refused if the identity may receive none of the names
-    /// that the pattern matches. A pattern that is wider than the rights is accepted, and names that the identity may
-    /// not receive are left out on delivery.
+    /// The decision about a subscription with `pattern`. The last rule that covers the whole pattern decides, but a
+    /// later rule that allows some of the names is enough to accept the subscription. Messages that the identity may
+    /// not receive are not delivered.
     package func subscribeDecision(_ pattern: NamePattern, _ identity: borrowing Identity) -> AccessDecision {
         let trie = rules.trie(.subscribe)
         let covering = trie.rules(covering: pattern).rule(for: identity, trie.ends)
@@ -122,12 +122,12 @@ extension AccessPolicy {
         return .deniedPartly
     }
 
-    /// Whether `identity` may manage what belongs to every user.
+    /// Whether `identity` may manage the resources of every user.
     package func mayManageEverything(_ identity: borrowing Identity) -> Bool {
         manageDecision(.everyName, identity).isAllowed
     }
 
-    /// Whether `identity` may manage what belongs to `uid`.
+    /// Whether `identity` may manage the resources of `uid`.
     package func mayManage(uid: UInt32, _ identity: borrowing Identity) -> Bool {
         identity.uid == uid || mayManageEverything(identity)
     }
@@ -153,7 +153,7 @@ package enum AccessDecision: Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The reason for messages, without a final period.
+    /// The reason for the decision, as text for messages, without a final period.
     ///
     /// - Parameter name: The name, or the pattern, that the decision is about.
     package func reason(for name: UnsafeRawBufferPointer) -> String {
@@ -189,7 +189,7 @@ package enum AccessDecision: Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Rules, and their tries. Shared by the copies of a policy.
+/// The rules of a policy, and a trie for each right. Shared by the copies of the policy.
 private final class CompiledRules: Sendable {
     let rules: [AccessRule]
     let openBytes: ByteSet
@@ -234,7 +234,7 @@ package struct ReadAccess: Sendable {
         policy.mayReceive(name, identity)
     }
 
-    /// Whether decisions made under `other` are still valid: the policy's generation and the identity are equal.
+    /// Whether `other` has the same identity and policy generation, so that decisions made under `other` are valid.
     package func agrees(with other: ReadAccess) -> Bool {
         policy.generation == other.policy.generation && identity == other.identity
     }

@@ -14,14 +14,14 @@ package struct AccessRule: Sendable, Equatable {
         case file(String, line: Int)
     }
 
-    /// The token of a pattern that stands for the uid of the peer, in decimal.
+    /// A token that matches the uid of the peer, in decimal, when it occurs in a pattern.
     package static let ownUIDToken = "$uid"
 
     package var effect: Effect
     package var rights: Set<AccessRight>
     /// Patterns of names. The token ``ownUIDToken`` matches the uid of the peer.
     package var names: [NamePattern]
-    /// The rule applies to peers with one of these uids or groups; to all peers if both are empty.
+    /// The rule applies to peers with one of these `uids` or `gids`. If both sets are empty, it applies to all peers.
     package var uids: Set<UInt32>
     /// Compared with the primary and the supplementary groups of a peer.
     package var gids: Set<UInt32>
@@ -52,14 +52,14 @@ package struct AccessRule: Sendable, Equatable {
 package enum AccessRight: String, Sendable, CaseIterable {
     /// Posting under a name.
     case post
-    /// Receiving what is posted under a name.
+    /// Receiving messages posted under a name.
     case subscribe
-    /// Seeing and changing what belongs to other users.
+    /// Listing and removing durable subscriptions of other users, and reading the usage of other users.
     case manage
 }
 
 extension AccessRule {
-    /// The rules that apply before all configured ones.
+    /// The default rules, which precede all configured rules.
     ///
     /// - Parameter daemonUID: The uid of the daemon, which has the rights of an operator.
     static func defaults(daemonUID: UInt32) -> [AccessRule] {
@@ -76,7 +76,7 @@ extension AccessRule {
 }
 
 extension AccessRule: CustomStringConvertible {
-    /// The rule in the terms of the configuration file, with its place.
+    /// The rule in the terms of the configuration file, followed by ``place``.
     package var description: String {
         let rights = AccessRight.allCases.filter(self.rights.contains).map(\.rawValue).joined(separator: ", ")
         var text = "\(effect): [\(rights)] names: [\(names.map(\.string).joined(separator: ", "))]"
@@ -85,7 +85,7 @@ extension AccessRule: CustomStringConvertible {
         return "\(text) (\(place))"
     }
 
-    /// The place of the rule: `/etc/notifyd/notifyd.yaml:12`.
+    /// The file and line of the rule, such as `/etc/notifyd/notifyd.yaml:12`, or `default rule`.
     package var place: String {
         switch source {
         case .defaults: "default rule"

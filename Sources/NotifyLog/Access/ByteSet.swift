@@ -38,8 +38,10 @@ struct ByteSet: Sendable {
 }
 
 extension ByteSet {
-    /// The first bytes of names that the rules grant to everyone: those after the last rule about all names that no
-    /// later rule can deny.
+    /// The bytes that, as the first byte of a name, prove that every peer has the right to the name.
+    ///
+    /// Empty unless the last rule for all names and all peers allows the right. Excludes the first byte of reserved
+    /// names, and the first bytes of names that a later rule denies to some peers.
     static func open(to right: AccessRight, _ rules: [AccessRule]) -> ByteSet {
         let last = rules.lastIndex { rule in
             rule.rights.contains(right) && rule.appliesToAll && rule.names.contains { $0.string == ">" }

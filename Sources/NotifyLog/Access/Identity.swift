@@ -1,9 +1,10 @@
 /// The uid, gid and groups of a peer, as reported by the kernel.
 ///
-/// A durable subscription stores the identity that attached last, whose rights apply while no client is attached.
+/// A durable subscription stores the identity of the client that attached last. The rights of this identity apply to
+/// the subscription's messages, even while no client is attached.
 package struct Identity: Hashable, Sendable {
     package var uid: UInt32
-    /// `UInt32.max`, which is the gid of no process, if unknown.
+    /// The primary group; `UInt32.max`, the gid of no process, if unknown.
     package var gid: UInt32
     /// The supplementary groups, in the kernel's order.
     package var groups: [UInt32]

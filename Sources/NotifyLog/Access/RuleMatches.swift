@@ -1,16 +1,16 @@
-/// The rules of one right with the same pattern: for each peer, the last of them that applies.
+/// The rules for one right that have the same pattern. Finds the last rule that applies to a peer.
 struct RuleSet: Sendable {
     private var all: Int?
     private var byUID: [UInt32: Int] = [:]
     private var byGID: [UInt32: Int] = [:]
-    /// The last rule of the set.
+    /// The number of the last rule in the set; -1 if the set is empty.
     private(set) var last = -1
 
-    /// Adds a rule. Numbers ascend.
+    /// Adds a rule. Its number must not be lower than the numbers of earlier rules.
     mutating func add(_ rule: AccessRule, _ number: Int) {
         last = number
         if rule.appliesToAll {
-            // Earlier rules can't decide any more.
+            // This rule overrides all earlier ones.
             (all, byUID, byGID) = (number, [:], [:])
         } else {
             for uid in rule.uids { byUID[uid] = number }
@@ -18,7 +18,7 @@ struct RuleSet: Sendable {
         }
     }
 
-    /// The last rule that applies to the identity; nil if none does.
+    /// The number of the last rule that applies to the identity; nil if no rule applies.
     func rule(for identity: borrowing Identity) -> Int? {
         var found = all ?? -1
         if !byUID.isEmpty, let number = byUID[identity.uid] { found = max(found, number) }
@@ -32,13 +32,13 @@ struct RuleSet: Sendable {
     }
 }
 
-/// The rules of one right that apply to a name, for any peer. It decides for each peer without looking up the name
-/// again.
+/// The rules for one right that apply to a name or pattern. Finds the rule for each peer without another lookup of the
+/// name.
 struct RuleMatches: Hashable, Sendable {
     private struct Match: Hashable {
-        /// The number of the ``RuleSet`` in its trie.
+        /// The index of the ``RuleSet`` in `RuleTrie.ends`.
         var end: Int
-        /// The uid that the peer must have; nil if it may have any.
+        /// The uid that the peer must have; nil if the peer may have any uid.
         var uid: UInt32?
     }
 
@@ -48,15 +48,15 @@ struct RuleMatches: Hashable, Sendable {
         matches.append(Match(end: end, uid: uid))
     }
 
-    /// Puts the matches with the last rules first.
+    /// Sorts the matches by the number of their last rule, highest first.
     mutating func sort(_ ends: [RuleSet]) {
         guard matches.count > 1 else { return }
         matches.sort { ends[$0.end].last > ends[$1.end].last }
     }
 
-    /// The last rule that applies to the identity; nil if none does.
+    /// The number of the last rule that applies to the identity; nil if no rule applies.
     ///
-    /// - Parameter ends: The sets of the trie that made this value.
+    /// - Parameter ends: The property `ends` of the trie that made this value.
     func rule(for identity: borrowing Identity, _ ends: [RuleSet]) -> Int? {
         var found = -1
         for match in matches {

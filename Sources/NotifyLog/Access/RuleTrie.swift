@@ -9,16 +9,16 @@ struct RuleTrie: Sendable {
         var children: [[UInt8]: Int] = [:]
         var wildcard: Int?
         var ownUID: Int?
-        /// The rules whose pattern ends here: in `RuleTrie.ends`.
+        /// The index in `RuleTrie.ends` of the rules whose pattern ends at this node.
         var exact: Int?
-        /// The rules whose pattern continues with a last `>`: in `RuleTrie.ends`.
+        /// The index in `RuleTrie.ends` of the rules whose pattern ends with a `>` after this node.
         var rest: Int?
     }
 
     /// Whether patterns with a wildcard in first position match names that are reserved for the daemon.
     private let wildcardsMatchReserved: Bool
     private var nodes = [Node()]
-    /// The rules that apply to the same names.
+    /// The sets of rules, one for each pattern.
     private(set) var ends: [RuleSet] = []
 
     init(_ right: AccessRight, _ rules: [AccessRule]) {
@@ -70,17 +70,17 @@ struct RuleTrie: Sendable {
 // MARK: - Names
 
 extension RuleTrie {
-    /// A node that the tokens before `tokens` lead to.
+    /// A node reached in the search, and the tokens that are left to match.
     private struct Step {
         var node: Int
         var tokens: TokenCursor
-        /// The uid that the peer must have, because a token was matched by `$uid`.
+        /// The uid that the peer must have, because `$uid` matched a token; nil if the peer may have any uid.
         var uid: UInt32?
 
-        /// The step to a child that the next token leads to.
+        /// The step to a child that matches the next token.
         func to(_ node: Int, after tokens: TokenCursor) -> Step { Step(node: node, tokens: tokens, uid: uid) }
 
-        /// The step to a child for `$uid`; nil if the token is no uid or differs from an earlier one.
+        /// The step to a `$uid` child; nil if the token is not a uid, or differs from a uid matched earlier.
         func to(_ node: Int, ownUID token: UnsafeRawBufferPointer, after tokens: TokenCursor) -> Step? {
             guard let uid = UInt32(canonicalDecimal: token), self.uid.map({ $0 == uid }) ?? true else { return nil }
             return Step(node: node, tokens: tokens, uid: uid)
@@ -126,8 +126,8 @@ extension RuleTrie {
         !wildcardsMatchReserved && ReservedNames.isReserved(name)
     }
 
-    /// Whether a rule above `number` that applies to `identity` has the effect for some of the names that `pattern`
-    /// matches.
+    /// Whether a rule with a number above `number` has the effect for `identity` and for some of the names that
+    /// `pattern` matches.
     func hasRule(
         above number: Int, _ effect: AccessRule.Effect, overlapping pattern: NamePattern,
         for identity: borrowing Identity, in rules: [AccessRule]
@@ -188,7 +188,7 @@ struct TokenCursor {
 }
 
 extension UInt32 {
-    /// Parses a decimal number without leading zeros; nil for anything else. Each uid has one such form.
+    /// Parses a decimal number. Returns nil for leading zeros, so that each uid has only one form.
     init?(canonicalDecimal digits: UnsafeRawBufferPointer) {
         guard (1...10).contains(digits.count), digits.count == 1 || digits.first != UInt8(ascii: "0") else {
             return nil

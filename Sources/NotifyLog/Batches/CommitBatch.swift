@@ -6,13 +6,13 @@ package struct CommitBatch: Sendable {
     package var blocks: [LogBlock]
     /// Changes to durable subscriptions, applied in order after the messages are appended.
     package var changes: [DurableChange]
-    /// The new upper bound of reserved sequences, exclusive; nil to write none. Flushed to disk before the outcome is
-    /// reported.
+    /// The new upper bound of reserved sequences, exclusive; nil to keep the bound. If not nil, the batch is flushed to
+    /// disk (fsync) before the outcome is reported.
     package var reserveBelow: UInt64?
     /// Whether to flush to disk (fsync) before the outcome is reported.
     package var isSynced: Bool
-    /// Whether the batch tests if storage works again after a failure. If the log has a size limit, the batch fails
-    /// unless at least 1/16 of the limit, but no more than 1 MiB, is free.
+    /// Whether the batch tests if storage works again after a failure. If the log has a size limit, such a batch fails
+    /// unless some room is free: 1/16 of the limit or 1 MiB, whichever is less.
     package var isProbe: Bool
 
     package init(
@@ -32,7 +32,7 @@ package enum DurableChange: Equatable, Sendable {
     case create(DurableRecord)
     /// The subscription's progress.
     case update(id: DurableID, DurableProgress)
-    /// The identity with which the subscription was attached last.
+    /// The identity of the client that attached last.
     case setOwner(id: DurableID, Identity)
     case remove(id: DurableID)
 

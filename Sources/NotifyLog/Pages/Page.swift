@@ -2,11 +2,11 @@
 package struct PageRequest: Sendable {
     /// Returned with the page.
     package var reader: ReaderID
-    /// The durable subscription that the page is read for; nil for none. Its filter never changes, so the store may
-    /// cache the matching names under this key.
+    /// The durable subscription for which the page is read; nil if there is none. The filter of a durable subscription
+    /// never changes, so the store may cache the matching names under this id.
     package var subscription: DurableID?
     package var filter: SubscriptionFilter
-    /// The reader's rights. Messages that they do not permit are skipped.
+    /// The reader's rights. Messages that the reader may not receive are skipped.
     package var access: ReadAccess
     /// The sequence after which to read.
     package var after: UInt64
@@ -34,8 +34,8 @@ package struct Page: Sendable {
 
     package struct Content: Sendable {
         package var block: LogBlock
-        /// Every matching message up to this sequence is in this page or an earlier one. At the end of the log it is
-        /// the highest committed sequence, so that the reader can detect that it has caught up.
+        /// Every matching message up to this sequence is in this page or an earlier one. At the end of the log, this is
+        /// the highest committed sequence, which shows the reader that it has caught up.
         package var scannedThrough: UInt64
 
         package init(block: LogBlock, scannedThrough: UInt64) {

@@ -1,4 +1,4 @@
-/// Identifies a reader of the log while it is open. A later reader in the same slot has another generation.
+/// Identifies an open reader of the log. A later reader in the same slot has another generation.
 package struct ReaderID: Hashable, Sendable {
     package let slot: Int32
     package let generation: UInt32

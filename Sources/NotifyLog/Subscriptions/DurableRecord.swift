@@ -24,15 +24,15 @@ package struct DurableRecord: Equatable, Sendable {
 package struct DurableProgress: Equatable, Sendable {
     /// Every matching message up to this sequence is acknowledged.
     package var cursor: UInt64
-    /// Every message up to this sequence may have been delivered to a client; later ones were not.
+    /// Every message up to this sequence may have been delivered to a client. Later messages were not delivered.
     package var seenThrough: UInt64
     /// Acknowledged ranges above the cursor, ascending and disjoint.
     package var acknowledged: [SequenceRange]
-    /// The number of times the cursor was reset. Clients compare it, together with the id, to detect that their record
-    /// of earlier deliveries is stale.
+    /// The number of times the cursor was reset. Clients compare this number and the id to detect that their record of
+    /// earlier deliveries is stale.
     package var generation: UInt32
     /// Whether a client is attached. If true at startup, the last run did not end cleanly, and `seenThrough` may be too
-    /// low. Every stored message may then have been seen.
+    /// low. In this case, clients may have seen every stored message.
     package var isAttached: Bool
 
     package init(

@@ -4,7 +4,7 @@ import NotifyWire
 /// Selects messages by name and object. Rights are checked separately, by the policy.
 package struct SubscriptionFilter: Equatable, Sendable {
     package var patterns: [NamePattern]
-    /// Selects only messages with an equal object; nil selects any.
+    /// The object of the selected messages; nil to select messages with any object or none.
     package var object: String?
 
     package init(patterns: [NamePattern], object: String? = nil) {
