@@ -4,8 +4,8 @@ import Testing
 
 @testable import NotifyClient
 
-/// Compares the acknowledgement state with sets. The daemon has other members, loses frames, redelivers in any order,
-/// and resets.
+/// Compares the acknowledgement state with a model of sets. The simulated daemon delivers to other members of the
+/// group, loses frames, redelivers in any order, and resets the subscription.
 @Suite struct AcknowledgementModelTests {
     private struct Model {
         static let window = 16
@@ -17,9 +17,9 @@ import Testing
         var posted: UInt64 = 0
         /// The unfinished messages in the daemon.
         var log: Set<UInt64> = []
-        /// Those that were delivered to this client in this attachment.
+        /// The unfinished messages that were delivered to this client in this attachment.
         var handedOver: Set<UInt64> = []
-        /// Delivered to the consumer and not acknowledged.
+        /// The messages that were delivered to the consumer and not acknowledged.
         var outstanding: Set<UInt64> = []
         var acknowledged: Set<UInt64> = []
 
@@ -39,7 +39,7 @@ import Testing
             }
         }
 
-        /// Posts a message that is delivered to this client, or to another member first.
+        /// Posts a message. The daemon delivers the message to this client, or to another member first.
         private mutating func postAndMaybeDeliver() {
             posted += UInt64.random(in: 1...3, using: &random)
             log.insert(posted)
@@ -69,8 +69,10 @@ import Testing
             _ = state.acknowledge(sequence, epoch: state.epoch)
         }
 
-        /// Sends ranges. Each sequence in them must have been delivered in this attachment and acknowledged, or the
-        /// daemon would lose messages.
+        /// Sends the pending ranges. They must contain only sequences that were delivered in this attachment and
+        /// acknowledged. Otherwise, the daemon would lose messages.
+        ///
+        /// - Parameter reaches: Whether the daemon receives the ranges.
         private mutating func send(reaches: Bool) {
             for range in state.takePending() {
                 for sequence in range.first...range.last {

@@ -41,7 +41,7 @@ import Testing
         var state = attached([3, 7, 20])
         for sequence: UInt64 in [3, 7, 20] { _ = state.acknowledge(sequence, epoch: 0) }
         #expect(state.takePending() == ranges((3, 3), (7, 7), (20, 20)))
-        // The missing messages may have been delivered to another member, and are redelivered here if that one fails.
+        // Another member may have received the missing messages. If that member fails, the daemon redelivers them here.
         #expect(state.delivered(5) == .new)
         #expect(state.takePending() == [])
         #expect(state.acknowledge(5, epoch: 0) == true)
@@ -64,7 +64,8 @@ import Testing
             closed
     }
 
-    /// Returns a state in which message 5 has the given state, between messages 1 and 9 if it was delivered.
+    /// Returns a state in which message 5 has the given message state. Message 1 was delivered in every case, message 9
+    /// in every case except `unknown`.
     private func state(_ message: MessageState) -> AcknowledgementState {
         switch message {
         case .unknown: return attached([1])

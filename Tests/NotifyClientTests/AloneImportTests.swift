@@ -1,8 +1,9 @@
-// Only NotifyClient is imported, as by a program that uses it.
+// Like a program that uses NotifyClient, this file imports no other module of the package.
 import NotifyClient
 import Testing
 
-/// Uses the interface from a program that imports only NotifyClient, with member import visibility, in every isolation.
+/// Uses the interface of NotifyClient without another module of the package, with member import visibility and in every
+/// isolation.
 @Suite(.timeLimit(.minutes(10))) struct AloneImportTests {
     private static let deliveries: [FakeDaemon.Delivery] = [
         .init(name: "orders.created", payload: "1"), .init(name: "orders.paid", payload: "2"),
@@ -55,7 +56,7 @@ import Testing
         #expect(await actor.lines == ["gap", "orders.created", "orders.paid"])
     }
 
-    /// Not `Sendable`, so only its own isolation may use it.
+    /// Not `Sendable`, so the compiler refuses every use outside the isolation of the log's owner.
     private final class Log {
         var lines: [String] = []
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NotifyClient
 
-/// Every state with every event, also late and repeated ones.
+/// Tests every state with every event, including late and repeated events.
 @Suite struct ClientConnectionMachineTests {
     enum StateName: CaseIterable {
         case idle, connecting, greeting, ready, leaving, waiting, draining, closingToRetry, closingToStop, stopped
@@ -74,7 +74,8 @@ import Testing
         }
     }
 
-    /// The results of each state, in the order of `Event.allCases`, at 100 seconds, when every deadline has passed.
+    /// The results of all events in each state, in the order of `Event.allCases`. The events occur at 100 seconds,
+    /// after every deadline.
     private static let answers: [StateName: [String]] = [
         .idle: ["connect", "close", "none", "none", "-", "-", "none", "-", "none", "none", "end", "none"],
         .connecting: [
@@ -119,7 +120,7 @@ import Testing
     func `stopping always ends`(state: StateName) throws {
         var machine = machine(in: state)
         _ = machine.stop(deadline: Self.settings.closingTimeout)
-        // The channel may report events or none before the deadline.
+        // The deadline passes before the channel reports the disconnection.
         _ = machine.timeReached(.seconds(1000))
         _ = machine.disconnected(nil, now: .seconds(1000), jitter: 0)
         #expect(machine.stopped != nil)

@@ -112,7 +112,7 @@ import Testing
         let seen = try await one.drain()
         #expect(seen.sequences == [1, 2])
         #expect(seen.gaps.map(\.reason) == [.recreated])
-        // An acknowledgement of a delivery before the reset does not apply to the delivery after it.
+        // An acknowledgement of a delivery before the reset does not apply to the delivery after the reset.
         earlier.acknowledge(1)
         #expect(try acknowledged(harness).isEmpty)
         try harness.acknowledge(one, 2)
@@ -128,7 +128,7 @@ import Testing
         #expect(try harness.read().isEmpty)
         harness.receive { $0.writeRun(first.number, [1]) }
         #expect(try await first.drain().sequences == [1])
-        // Another name is another subscription, and so is the same name after it was detached.
+        // Another name denotes another subscription. After a detach, the same name can be used again.
         _ = try harness.subscribed([">"], .durable("e"))
         _ = harness.leave(first)
         _ = try harness.read()
@@ -148,7 +148,8 @@ import Testing
         let one = try harness.subscribed([">"], durable())
         harness.receive { $0.writeRun(one.number, [1, 3]) }
         try harness.acknowledge(one, 1, 3)
-        // Message 2 was delivered to another member first, and is delivered here before the acknowledgements arrive.
+        // Another member received message 2 first. The daemon redelivers message 2 here before it receives the
+        // acknowledgements.
         #expect(try acknowledged(harness) == [.init(first: 1, last: 1), .init(first: 3, last: 3)])
         harness.receive { $0.writeRun(one.number, [2], isRedelivery: true) }
         #expect(try await one.drain().sequences == [1, 3, 2])
@@ -244,8 +245,8 @@ import Testing
         try harness.acknowledge(one, 1, 2)
         try harness.reconnect()
         #expect(try harness.acceptSubscriptions(after: 0, isResumed: true).map(\.credit) == [0])
-        // One extra credit lets the daemon repeat the first message. The client grants it again after that repetition,
-        // but not after the last one.
+        // One extra credit lets the daemon repeat the first message. The client grants another credit after that
+        // repetition, but none after the last repetition.
         var frames = try harness.read()
         #expect(frames.map(\.kind) == [.credit])
         harness.receive { $0.writeRun(one.number, [1], isRedelivery: true) }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotifyClient
 
-/// The client is shut down as a service before its consumers.
+/// A service group shuts the client down before the consumers of the client's subscriptions.
 @Suite(.timeLimit(.minutes(10))) struct ClientMachineShutdownTests {
     private func shutDown(_ harness: MachineHarness) -> (service: Outcome, end: Outcome) {
         let (service, end) = (ReplySlot<Void>(), ReplySlot<Void>())
@@ -13,8 +13,8 @@ import Testing
         return (Outcome(slot: service), Outcome(slot: end))
     }
 
-    /// Checks without waiting whether a slot has been answered. The check itself answers the slot if it is still open,
-    /// so it is valid only once.
+    /// Checks without waiting whether a slot has been answered. The check itself answers a slot that is still open, so
+    /// only the first check is valid.
     private struct Outcome {
         let slot: ReplySlot<Void>
         var isAnswered: Bool { !slot.answer(.success(())) }

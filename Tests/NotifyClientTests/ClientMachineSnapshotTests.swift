@@ -11,7 +11,8 @@ import Testing
         var kind: NotifyClient.SubscriptionKind { self == .volatile ? .volatile() : .durable("d") }
     }
 
-    /// Returns what a consumer receives: sequences, negative ones for messages of a snapshot, and 0 for a gap.
+    /// Returns a number for each event that a consumer receives: the sequence of a live message, the negated sequence
+    /// of a message of a snapshot, and 0 for a gap.
     private func taken(_ subscription: MachineHarness.Subscribed) async throws -> [Int] {
         subscription.buffer.put(.end(nil))
         var seen: [Int] = []

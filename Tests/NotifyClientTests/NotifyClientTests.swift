@@ -421,7 +421,8 @@ import Testing
                             for sequence in start..<start + 100 { buffer.writeDelivery(sequence, payload: payload) }
                         }
                     }
-                    // Sent, and the subscription was detached, while the client did not read from the connection.
+                    // The client sends the post while it does not read from the connection. After the detach request,
+                    // the client reads again until the request is confirmed.
                     #expect(try await connection.expectPost().text == "while paused")
                     try await connection.expectDetach()
                 }()
@@ -456,7 +457,7 @@ import Testing
                 let connection = try await accepted
                 try await connection.acceptSubscription()
                 _ = try await subscribing.value
-                // The client does not hold the subscription from here on.
+                // The task has ended, and with it the only reference to the subscription.
                 try await connection.expectDetach()
             }
         }

@@ -60,8 +60,8 @@ import Testing
             let own = (path as NSString).deletingLastPathComponent
             try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: own)
             #expect(try search([:], folder).path(explicit: nil) == path)
-            // The search is for a user who does not own the folder. Folders of root are trusted, so as root the owner
-            // changes first.
+            // From here on, the search is for a user who does not own the folder. If root runs the test, the folder
+            // first gets another owner, because folders of root are trusted.
             if getuid() == 0 { try #require(chown(own, 12345, 0) == 0) }
             let other = getuid() == 0 ? getuid() : getuid() + 1
             try FileManager.default.moveItem(atPath: own, toPath: "\(folder)/notifyd-\(other)x")

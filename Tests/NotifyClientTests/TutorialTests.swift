@@ -6,8 +6,8 @@ import TestSupport
 import Testing
 import UnixSignals
 
-/// The snippets of the first tutorial, compiled verbatim. Most of them use a `client`, so they are enclosed in
-/// `withNotifyClient`. A test compares them with the article.
+/// The snippets of the article "Getting started", compiled verbatim. A test compares them with the article. Snippets
+/// that use a `client` are enclosed in `withNotifyClient`.
 @Suite struct TutorialTests {
     private func bill(_ order: Order) async throws {}
 

@@ -9,8 +9,8 @@ extension FakeDaemon {
         var payload: String
     }
 
-    /// Runs a test with a client whose first subscription gets a gap of `gap` messages, if any, and then `deliveries`
-    /// with the sequences after it.
+    /// Runs a test with a client. The client's first subscription gets a gap of `gap` messages if `gap` is not 0, and
+    /// then `deliveries`. The first delivery has the sequence `gap` + 1.
     ///
     /// - Returns: The acknowledged sequences.
     @discardableResult

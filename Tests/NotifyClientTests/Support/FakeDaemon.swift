@@ -8,10 +8,10 @@ import WireTestSupport
 
 @testable import NotifyClient
 
-/// A test's replacement for the daemon: the test receives every frame, and sends any answer.
+/// A test's replacement for the daemon: the test receives the client's frames, and sends the answers.
 ///
-/// Greetings, pings and detach requests are answered immediately on the event loop. The client's waits for these
-/// answers time out, and a test's task may be delayed.
+/// The event loop answers greetings, pings and detach requests immediately. The client's waits for these answers time
+/// out, and the test's task could answer too late.
 final class FakeDaemon: Sendable {
     let path: String
     private let folder: String
@@ -19,7 +19,7 @@ final class FakeDaemon: Sendable {
     private let connections = Inbox<FakeConnection>()
     private let server = Lock<(any Channel)?>(nil)
 
-    /// Runs a test with a fake daemon that listens on a new socket, and removes it afterwards.
+    /// Runs a test with a fake daemon on a new socket, and removes the socket afterwards.
     static func run<Result>(
         isolation: isolated (any Actor)? = #isolation, listening: Bool = true, postWindow: UInt32 = 1024,
         _ body: (FakeDaemon) async throws -> Result
@@ -126,8 +126,8 @@ final class FakeConnection: Sendable {
     private let frames = Inbox<Received?>()
     private let drops = Lock<UInt64>(0)
 
-    /// The number of messages that the client reported as dropped. These reports may come at any time, and are not
-    /// expected as frames.
+    /// The number of messages that the client reported as dropped. These reports may come at any time, so `next()` does
+    /// not return them.
     var reportedDrops: UInt64 { drops.withLock { $0 } }
 
     init(_ channel: any Channel) {
@@ -254,7 +254,7 @@ final class FakeConnection: Sendable {
     }
 }
 
-/// A sequence of elements that arrive one by one, and can be awaited.
+/// A queue of elements, with an asynchronous `next()` for one consumer at a time.
 final class Inbox<Element: Sendable>: Sendable {
     private struct State {
         var elements: [Element] = []
@@ -274,7 +274,7 @@ final class Inbox<Element: Sendable>: Sendable {
 
     func all() -> [Element] { state.withLock(\.elements) }
 
-    /// Waits for the next element. Suites bound the wait by a time limit, which cancels it.
+    /// Waits for the next element, or until the task is cancelled, as it is at the time limit of a suite.
     func next() async throws -> Element {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in

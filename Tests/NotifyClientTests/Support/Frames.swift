@@ -40,7 +40,7 @@ extension ByteBuffer {
     }
 }
 
-/// Returns a batch of messages, as from one read.
+/// Returns a batch of messages that seem to come from one read.
 func batch(_ sequences: [UInt64], payload: String = "") -> MessageBatch {
     var buffer = ByteBuffer()
     var entries: [MessageBatch.Entry] = []

@@ -6,7 +6,7 @@ import WireTestSupport
 
 @testable import NotifyClient
 
-/// A machine with a manual clock, and the frames that it writes.
+/// A client machine with a manual clock, and the frames that the machine writes.
 final class MachineHarness {
     private var machine: ClientMachine
     private var unread = FrameReader()
@@ -20,7 +20,7 @@ final class MachineHarness {
         machine = ClientMachine(configuration, instance: InstanceID(high: 1, low: 2))
     }
 
-    /// Returns a machine that is connected and greeted.
+    /// Returns a harness whose machine is connected and greeted.
     static func ready(
         postWindow: UInt32 = 8,
         _ configuration: NotifyClient.Configuration = .manual
@@ -45,7 +45,7 @@ final class MachineHarness {
         unread = FrameReader()
     }
 
-    /// Disconnects, and connects again at the earliest time.
+    /// Disconnects, and connects again after the backoff.
     func reconnect(postWindow: UInt32 = 8) throws {
         disconnect()
         advance(by: .seconds(1))
@@ -73,7 +73,7 @@ final class MachineHarness {
         return result
     }
 
-    /// Reports changed buffers, as the core does when a buffer calls back.
+    /// Reports changed buffers, as `ClientCore` does when a buffer changes.
     func reportChangedBuffers() {
         let changed = changedBuffers.takeAll()
         for buffer in changed { process { [now] machine, _ in machine.bufferChanged(buffer, now: now) } }
@@ -116,7 +116,7 @@ final class MachineHarness {
         var ledger: AcknowledgementLedger?
         var openWaiter: ReplySlot<Void>
 
-        /// Takes everything that is available now.
+        /// Takes the messages and gaps that are available now.
         func drain() async throws -> (sequences: [UInt64], gaps: [NotifyClient.Gap], texts: [String]) {
             buffer.put(.gap(.init(reason: .recreated, missed: 0, sequences: nil)))
             var result: (sequences: [UInt64], gaps: [NotifyClient.Gap], texts: [String]) = ([], [], [])
@@ -220,7 +220,7 @@ private final class ChangedBuffers: Sendable {
 }
 
 extension ReplySlot {
-    /// Waits for the answer, and returns the code of its error; nil for success.
+    /// Waits for the answer. Returns the error's code, or nil for success.
     func code() async -> NotifyError.Code? {
         do {
             _ = try await wait()
