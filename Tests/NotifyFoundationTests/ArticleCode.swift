@@ -1,4 +1,5 @@
-// The code of the article, compiled with its imports. A test compares it with what the article shows.
+// The code of the article NotifyFoundation.md, compiled with the imports that the article shows. A test compares this
+// file with the article.
 
 // snippet
 import Foundation

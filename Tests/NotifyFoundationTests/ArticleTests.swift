@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 @Suite struct ArticleTests {
-    /// The code is compiled with only the imports that the article shows.
+    /// The file with the article's code, compiled with only the imports that the article shows.
     private let code = #filePath.replacing("ArticleTests.swift", with: "ArticleCode.swift")
 
     @Test func `the article shows the compiled code`() throws {

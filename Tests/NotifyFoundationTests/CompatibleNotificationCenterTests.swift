@@ -4,7 +4,8 @@ import NotifyFoundation
 import TestSupport
 import Testing
 
-/// The documented behaviour of Foundation's center, and tests that faults of a from-scratch center do not occur.
+/// Tests that the center has the documented behaviour of Foundation's center, and none of the typical faults of a
+/// reimplementation.
 @Suite struct CompatibleNotificationCenterTests {
     private final class Thing: Sendable {}
 
@@ -158,7 +159,7 @@ import Testing
         func note(_ notification: Notification) { journal.note("plain \(notification.userInfo?["n"] ?? "-")") }
     }
 
-    /// An isolated observer, of which only nonisolated members may be called on the threads of posters.
+    /// An observer isolated to the main actor. The threads of posters may call only its nonisolated members.
     @MainActor private final class Isolated {
         nonisolated let journal: Journal
 
@@ -201,7 +202,7 @@ import Testing
             removal.value?()
             _ = center.addObserver(forName: name, object: nil, queue: nil) { _ in journal.note("added") }
         }
-        // Safe: only passed to the center, which accepts tokens on any thread.
+        // Safe: the token is only passed to the center, and the center accepts tokens on any thread.
         nonisolated(unsafe) let removed = observe("removed", name)
         removal.value = { [center] in center.removeObserver(removed) }
         let last = center.addObserver(forName: name, object: nil, queue: nil) { [journal] _ in journal.note("last") }

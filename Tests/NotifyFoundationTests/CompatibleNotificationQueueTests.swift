@@ -4,13 +4,13 @@ import NotifyFoundation
 import TestSupport
 import Testing
 
-/// The documented behaviour of Foundation's notification queue. Each test runs the run loop of a thread of its own.
+/// The documented behaviour of Foundation's notification queue. Each test runs the run loop of a new thread.
 @Suite struct CompatibleNotificationQueueTests {
     private static let here = NSNotification.Name("here")
     private static let there = NSNotification.Name("there")
 
-    /// Returns the notifications that are posted on a thread that enqueues and then runs its run loop until no work is
-    /// left.
+    /// Runs `body` on a new thread, and then the run loop of that thread until no work is left. Returns the posted
+    /// notifications, and "loop" at the position of the first run of the loop.
     private func posted(
         mode: RunLoop.Mode = .default,
         sourceLocation: SourceLocation = #_sourceLocation,
@@ -34,7 +34,7 @@ import Testing
 
     /// Runs the run loop until no work is left.
     private func run(in mode: RunLoop.Mode) {
-        // The run loop checks for remaining work only after it has been woken once.
+        // The timer wakes the run loop once. Before that, the run loop does not check for remaining work.
         RunLoop.current.add(Timer(fire: Date(), interval: 0, repeats: false) { _ in }, forMode: mode)
         while RunLoop.current.run(mode: mode, before: .distantFuture) {}
     }
@@ -80,7 +80,8 @@ import Testing
         #expect(notes == ["here 1", "other mode", "here -", "default mode", "loop"])
     }
 
-    /// Enqueues for each of several lists of modes, both while the run loop runs in a mode and while it does not run.
+    /// Calls `enqueue` for each of several lists of modes: while no run loop runs, and while the run loop runs in each
+    /// of two modes.
     private func postedNow(
         _ enqueue: @escaping @Sendable (_ label: String, _ modes: [RunLoop.Mode]?) -> Void
     ) {
@@ -366,7 +367,7 @@ import Testing
         }
     }
 
-    /// A value that runs a closure whenever it is compared or hashed. All are equal.
+    /// A value that runs a closure whenever it is compared or hashed. All values are equal.
     private struct Busy: Hashable, CustomStringConvertible {
         private let body: () -> Void
 

@@ -115,8 +115,8 @@ import Testing
         #expect(center.center.observationCount == 0)
     }
 
-    /// A buffered notification is returned without suspension, so that no other task runs on the reader's actor
-    /// meanwhile.
+    /// The iterator returns a buffered notification without suspension, so no other task runs on the reader's actor
+    /// before the read returns.
     @Test @MainActor func `an iterator reads on its reader's actor`() async {
         var iterator = center.notifications(named: name).makeAsyncIterator()
         post(0..<1)

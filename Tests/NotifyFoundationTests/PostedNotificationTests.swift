@@ -4,7 +4,7 @@ import NotifyFoundation
 import TestSupport
 import Testing
 
-/// The conversion of a notification by the underlying center, and back.
+/// The conversion of Foundation's notifications to notifications of the underlying center, and back.
 @Suite struct PostedNotificationTests {
     private final class Thing: Sendable {}
 

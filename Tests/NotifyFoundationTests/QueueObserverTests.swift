@@ -5,14 +5,14 @@ import NotifyFoundation
 import TestSupport
 import Testing
 
-/// Observers that run on an operation queue. They have run when `post` returns, and posts that wait for each other's
-/// queues do not deadlock.
+/// Observers that run on an operation queue. `post` returns after the observers have run. Posts that wait for each
+/// other's queues do not deadlock.
 @Suite final class QueueObserverTests {
     private let center = CompatibleNotificationCenter()
     private let journal = Journal()
     private let name = NSNotification.Name("name")
 
-    /// Breaks the reference cycles of blocks that post and so retain the center.
+    /// Breaks the reference cycles: blocks that post retain the center.
     deinit {
         center.center.removeAllObservations()
     }
@@ -101,7 +101,8 @@ import Testing
         let (first, second) = (serialQueue(), serialQueue())
         let back = NSNotification.Name("back")
         let isOver = LateValue<Bool>()
-        // A stream and not a semaphore: there may be only one thread for this test and the task.
+        // A stream and not a semaphore: a semaphore would block the thread of this test, and the task may need that
+        // thread.
         let (posts, done) = AsyncStream<Void>.makeStream()
         observe(name, on: second) { [center] _ in
             Task {
@@ -145,7 +146,7 @@ import Testing
             poster.addOperation { center.post(name: name, object: nil) }
             poster.waitUntilAllOperationsAreFinished()
         }
-        // The queue releases its operation a little later.
+        // The queue may release its operation after the wait above has returned.
         let deadline = Date(timeIntervalSinceNow: 300)
         while queue != nil && Date() < deadline { sched_yield() }
         #expect(queue == nil)
@@ -184,7 +185,7 @@ import Testing
     func `a block removed while it waits for its queue is not called`(isRemovedBeneath: Bool) {
         let queue = ReportingQueue()
         queue.isSuspended = true
-        // Safe: only passed to the center, which accepts tokens on any thread.
+        // Safe: the token is only passed to the center, and the center accepts tokens on any thread.
         nonisolated(unsafe) let token = center.addObserver(forName: name, object: nil, queue: queue) { [journal] _ in
             journal.note("called")
         }

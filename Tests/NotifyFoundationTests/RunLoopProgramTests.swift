@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// Runs `RunLoopProgram`, because the test process does not run the main run loop and shares its heap between tests.
+/// Runs `RunLoopProgram`, because the test process does not run the main run loop, and all tests share the heap of that
+/// process.
 @Suite struct RunLoopProgramTests {
     @Test(arguments: ["main", "thread"])
     func `ten thousand notifications wake the run loop and leak no memory`(thread: String) throws {
@@ -17,7 +18,8 @@ import Testing
         if ended.wait(timeout: .now() + 300) == .timedOut { kill(program.processIdentifier, SIGKILL) }
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         #expect(program.terminationStatus == 0)
-        // The heap grows in steps of 132 KiB. One timer for each of the last 9,000 uses would take several megabytes.
+        // The heap grows in steps of 132 KiB. A leaked timer for each of the 9,000 measured notifications would take
+        // several megabytes.
         let growth = try #require(Int(text.trimmingCharacters(in: .whitespacesAndNewlines)))
         #expect(growth < 300_000)
     }

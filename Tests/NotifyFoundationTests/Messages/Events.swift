@@ -1,7 +1,8 @@
 import Foundation
 import NotifyFoundation
 
-// The messages that the tests post, declared as for Foundation: `NotificationCenter` is the type alias of the article.
+// The messages that the tests post. They are declared as for Foundation's center, because `NotificationCenter` is a
+// type alias in `ArticleCode.swift`.
 
 final class Event: Sendable {}
 

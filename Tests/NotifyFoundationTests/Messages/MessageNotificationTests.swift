@@ -4,7 +4,7 @@ import NotifyFoundation
 import TestSupport
 import Testing
 
-/// Messages and notifications of the same name, which reach each other's observers.
+/// Messages and notifications of the same name reach each other's observers.
 @Suite @MainActor struct MessageNotificationTests {
     private let center = NotificationCenter()
     private let journal = Journal()
@@ -64,7 +64,7 @@ import Testing
         withExtendedLifetime(token) {}
     }
 
-    /// Another type of message with the same name.
+    /// Another message type with the name of `EventDidMove`.
     private struct Move: NotificationCenter.MainActorMessage {
         typealias Subject = Event
         static var name: Notification.Name { EventDidMove.name }
@@ -135,7 +135,7 @@ import Testing
         await onThreads(1) { [center, event] _ in
             for row in 1...2 { center.post(name: EventDidMove.name, object: event, userInfo: ["row": row]) }
         }
-        // This task runs on the main actor after the calls.
+        // This task runs on the main actor after the calls of the observer.
         await Task.detached { @MainActor in }.value
         #expect(journal.take() == ["row 1", "row 2"])
         withExtendedLifetime(token) {}
