@@ -13,7 +13,7 @@ private let macros: [String: MacroSpec] = [
     "Topic": MacroSpec(type: MarkerMacro.self),
 ]
 
-/// Expands a source and compares the result, its diagnostics and its fix-its.
+/// Expands a source, and compares the expansion, the diagnostics and the fix-its with the expected ones.
 func expect(
     _ source: String, expandsTo expanded: String, diagnostics: [DiagnosticSpec] = [], fixed: String? = nil,
     applying fixIts: [String]? = nil, at location: Testing.SourceLocation = #_sourceLocation
@@ -54,7 +54,7 @@ struct Refusal: CustomTestStringConvertible, Sendable {
         self.fixed = fixed
     }
 
-    /// A protocol with one requirement, on line 2, which has the diagnostic.
+    /// Creates a protocol with one requirement on line 2. The diagnostic is in that line.
     init(
         member: String, _ message: String, column: Int, codable: Bool = false, fix: String? = nil, fixed: String? = nil
     ) {
@@ -73,7 +73,7 @@ struct Refusal: CustomTestStringConvertible, Sendable {
             fixed: fixed, at: location)
     }
 
-    /// Returns the source without macro attributes, as it is when they expand to nothing.
+    /// Returns the source without macro attributes: the expansion if all macros expand to nothing.
     static func withoutMacros(_ source: String) -> String {
         source.replacing(#/@(Broadcast|Combined|Optional|Topic)(\([^()]*(\([^()]*\)[^()]*)*\))?\s+/#, with: "")
     }

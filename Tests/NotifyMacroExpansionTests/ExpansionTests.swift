@@ -125,7 +125,8 @@ import Testing
         #expect(expanded.contains(dispatch), "\(expanded)")
     }
 
-    /// Members of less visible types than `package` have the access level of their type by default.
+    /// The members need a modifier only in `public` and `package` types. In other types, the default access level
+    /// suffices.
     @Test(arguments: [
         ("public ", "public "), ("package ", "package "), ("fileprivate ", ""), ("private ", ""), ("internal ", ""),
         ("", ""),

@@ -2,7 +2,7 @@ import Testing
 
 /// The expansion of each kind of requirement.
 @Suite struct RequirementExpansionTests {
-    /// Checks the lines of a member, which are indented by four spaces in the broadcaster.
+    /// Checks that the broadcaster contains the lines of a member, indented by four spaces.
     private func expect(
         _ requirement: String, becomes member: String, at location: Testing.SourceLocation = #_sourceLocation
     ) {
