@@ -2,7 +2,7 @@ import Foundation
 import NotifyWire
 import Testing
 
-/// Tests that the document contains every error code, frame kind and limit.
+/// Tests that the protocol document contains every error code and frame kind, and the limits.
 @Suite struct ProtocolDocumentTests {
     private let text: String
 

@@ -4,14 +4,15 @@ import NotifyWire
 import Testing
 import WireTestSupport
 
-/// The document's test vectors, in both directions: the bytes decode to the fields, and the fields encode to the bytes.
+/// The test vectors of the protocol document, in both directions: the bytes decode to the fields, and the fields encode
+/// to the bytes.
 @Suite struct ProtocolVectorTests {
     struct Vector: CustomTestStringConvertible, @unchecked Sendable {
         let name: String
         let kind: String
         let isToDaemon: Bool
         let bytes: [UInt8]
-        // Safe to share: values from JSON that are never changed.
+        // Safe to share: the dictionary contains values from JSON and is never changed.
         let fields: NSDictionary?
         let error: String?
         var testDescription: String { name }
@@ -60,7 +61,9 @@ import WireTestSupport
         #expect("\(error.code)" == vector.error)
     }
 
-    /// Decodes a frame, and returns its fields by their names in the document, and the result of encoding it again.
+    /// Decodes a frame, and encodes the result again.
+    ///
+    /// - Returns: The fields by their names in the document, and the encoded bytes.
     private static func decode(_ frame: FrameDecoder.Frame) throws -> (fields: [String: Any], encoded: [UInt8]) {
         guard let kind = FrameKind(rawValue: frame.kind) else { throw NoFrame() }
         switch kind {

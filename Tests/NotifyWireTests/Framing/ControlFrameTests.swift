@@ -89,7 +89,8 @@ struct Sample: Sendable, CustomTestStringConvertible {
         #expect(Set(Sample.all.map(\.kind)).union(readInPlace) == Set(FrameKind.allCases))
     }
 
-    /// The header states the length of the truncated body. Error frames are excluded: a message may have any length.
+    /// The header states the length of the truncated body. Error frames are excluded: the message at the end of an
+    /// error frame may have any length.
     @Test(arguments: Sample.all.filter { $0.kind != .error })
     func `a body truncated at any byte is malformed`(_ sample: Sample) throws {
         let body = Array(sample.bytes[8...])
@@ -110,7 +111,8 @@ struct Sample: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Later versions may extend greetings, and an error's message extends to the end of the body.
+    /// Excludes greetings, because later versions may extend them, and errors, because their message extends to the end
+    /// of the body.
     @Test(arguments: Sample.all.filter { ![.hello, .welcome, .error].contains($0.kind) })
     func `bytes after the fields are malformed`(_ sample: Sample) throws {
         let longer = rawFrame(sample.kind.rawValue, flags: sample.bytes[5], Array(sample.bytes[8...]) + [0])

@@ -48,7 +48,7 @@ import WireTestSupport
         }
     }
 
-    /// Decodes all frames. Rethrows errors other than `WireError`, which fail the test.
+    /// Decodes all frames. Any error other than a `WireError` is rethrown and fails the test.
     private func feed(_ bytes: [UInt8], limit: Int) throws {
         let decoder = FrameDecoder(maximumBodyBytes: limit)
         var offset = 0

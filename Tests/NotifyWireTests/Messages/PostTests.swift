@@ -53,7 +53,8 @@ import WireTestSupport
         }
     }
 
-    /// A truncated post has a shorter payload. It is malformed only if a part before the payload is truncated.
+    /// The payload extends to the end of the body, so a post is malformed only if a part before the payload is
+    /// truncated.
     @Test func `a post truncated before its payload is malformed`() throws {
         let headers = try HeaderList.encode([("k", "v")])
         let whole = withParts(name: "n.m", object: "o", messageID: "i", headers: headers, payload: [1, 2]) {

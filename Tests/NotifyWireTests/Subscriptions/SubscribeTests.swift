@@ -32,7 +32,7 @@ import WireTestSupport
         }
     }
 
-    /// Offsets in the frame of the durable name "d", the object "o" and the pattern "abc".
+    /// The arguments are the offsets of the durable name "d", the object "o" and the pattern "abc" in the frame.
     @Test(arguments: [32, 33, 35])
     func `text that is not UTF-8 is malformed`(_ offset: Int) throws {
         var bytes = Subscribe(request: 1, subscription: 2, patterns: ["abc"], object: "o", durableName: "d").encoded
