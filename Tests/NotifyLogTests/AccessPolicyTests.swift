@@ -81,7 +81,7 @@ import Testing
         #expect(policy.maySubscribe(try NamePattern(pattern), Identity(uid: uid, gid: 5)) == allowed)
     }
 
-    /// Identities are not checked for open names, so all users must have access to them.
+    /// Identities are not checked for open names, so all users must have access to these names.
     @Test(arguments: ["a", "v.b", "User.1.a", "_"])
     func `open names are open to all users`(_ name: String) {
         let isOpen = Array(name.utf8).withUnsafeBytes { policy.isOpen($0) }

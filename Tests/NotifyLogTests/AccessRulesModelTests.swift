@@ -4,7 +4,7 @@ import NotifyWire
 import TestSupport
 import Testing
 
-/// Random policies against a list of rules that is searched from its end.
+/// Compares random policies with a model that searches a list of rules from its end.
 @Suite struct AccessRulesModelTests {
     private static let tokens = ["a", "b", "notifyd", "user", "1000", "1001", "$uid", "*"]
 
@@ -56,7 +56,7 @@ import Testing
             uids: subjects.0, gids: subjects.1)
     }
 
-    /// Names of one to three tokens: those of the random patterns, and `x`, which only wildcards match.
+    /// Names of one to three tokens. Only wildcards match the token `x`; the other tokens occur in the random patterns.
     private static let names: [String] = {
         let tokens = ["a", "b", "notifyd", "user", "1000", "1001", "x"]
         let pairs = tokens.flatMap { first in tokens.map { "\(first).\($0)" } }

@@ -3,7 +3,7 @@ import NotifyLog
 import NotifyWire
 import Testing
 
-/// Configured rules, which follow the default ones.
+/// Configured rules. They follow the default rules, and the last rule that matches decides.
 @Suite struct AccessRulesTests {
     private let alice = Identity(uid: 1000, gid: 1000, groups: [50, 60])
     private let bob = Identity(uid: 1001, gid: 1001)
