@@ -33,8 +33,8 @@ import Testing
         #expect(AccessProblem.describe(.notDirectory, opening: file + "/a/n.db") == "'\(file)' is not a directory")
     }
 
-    // These tests also pass as root: the reason is derived from the file or folder at the path, even if opening it
-    // would not fail.
+    // The next two tests also pass as root: the reason is derived from the file or folder at the path, even if root
+    // could open the file.
     @Test func `the reason names the owner and mode of an existing file`() throws {
         let path = try folder.write("", to: "n.db.lock")
         #expect(chmod(path, 0o400) == 0)

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// Creates a pipe that later programs of other tests do not inherit.
+/// Creates a pipe that is not inherited by programs that other tests start later.
 func makePipe() throws -> (read: Int32, write: Int32) {
     var ends: [Int32] = [-1, -1]
     try #require(pipe(&ends) == 0)

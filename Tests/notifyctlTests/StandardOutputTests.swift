@@ -37,8 +37,8 @@ import Testing
             var output = StandardOutput(descriptor: write)
             output.append("x")
             dup2(write, read)
-            // Waits until no process has the read end open. A child process that another test starts has a copy of it
-            // until its exec.
+            // Waits until no process has the read end open. A child process that another test starts has a copy of the
+            // read end until the child calls exec.
             var entry = pollfd(fd: write, events: 0, revents: 0)
             try #require(poll(&entry, 1, 300_000) == 1)
             #expect(throws: StandardOutput.Failure.readerClosed) { try flush(&output) }
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    // The closure of `#expect` can't capture a noncopyable value.
+    // A separate function, because the closure of `#expect` can't capture a noncopyable value.
     private func flush(_ output: inout StandardOutput) throws {
         try output.flush()
     }
