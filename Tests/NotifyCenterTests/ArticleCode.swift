@@ -1,4 +1,4 @@
-// The code snippets of the article NotifyCenter.md. A test checks that they are equal to those in the article.
+// The code snippets of the article NotifyCenter.md. A test compares them with the article.
 
 // snippet
 import NotifyCenter

@@ -4,8 +4,8 @@ import Testing
 @testable import NotifyCenter
 
 @Suite struct HashIndexTests {
-    /// Random operations, compared with a dictionary. The bits select hashes that are often equal, that often have
-    /// equal positions, or that rarely collide.
+    /// Compares random operations with a dictionary. `bits` masks the hashes, so that they are often equal, often have
+    /// equal positions, or rarely collide.
     @Test(arguments: [UInt32(3), 0xFF, 0xFF00_0000, .max])
     func `the index agrees with a dictionary`(bits: UInt32) {
         let seed = UInt64.random(in: 0...UInt64.max)

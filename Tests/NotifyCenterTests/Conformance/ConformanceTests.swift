@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Tests of the requirements for every center, run on the centers of this library.
+/// Checks the conformance requirements on each center of this library.
 @Suite struct ConformanceTests {
     enum Variant: CaseIterable {
         case core, tokens, owners

@@ -2,8 +2,8 @@ import NotifyCenter
 import Synchronization
 import TestSupport
 
-/// A center that consists of the core and a table of closures. Like the broker, a post resolves once, and checks before
-/// each call whether the registration has ended.
+/// A center that consists of the core and a table of closures. As in the broker, a post resolves once, and checks
+/// before each call that the registration has not ended.
 final class CoreCenter: ConformingCenter {
     typealias Body = @Sendable (String, String?) -> Void
 
@@ -35,7 +35,7 @@ final class CoreCenter: ConformingCenter {
     }
 
     func end(_ handle: UInt64) {
-        // Released outside the lock: the body may hold the last reference to this center.
+        // The body is released outside the lock, because it may hold the last reference to this center.
         _ = state.withLock { state in
             _ = state.core.remove(handle)
             return state.bodies.removeValue(forKey: handle)

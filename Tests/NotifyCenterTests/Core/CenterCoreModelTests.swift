@@ -39,8 +39,8 @@ import Testing
         var random: SeededGenerator
 
         mutating func name() -> String {
-            // Some tokens have the same first 8 bytes, and there are enough tokens for a node of the trie to have more
-            // children than are compared one by one.
+            // Some tokens have the same first 8 bytes. There are enough tokens for a node of the trie to get more
+            // children than a lookup compares one by one.
             let tokens = [
                 "a", "b", "c", "notifyd", "12345678", "12345678-longer", "12345678-other1", "d", "e", "f", "g", "h",
             ]
@@ -73,7 +73,7 @@ import Testing
         let core = TestCore(cacheBytes: cacheBytes, reserved: "notifyd")
 
         for step in 0..<6_000 {
-            // Long phases of growth and of decline, so that nodes and places are added and removed.
+            // Long phases of growth and decline alternate, so that nodes and places of the trie are added and removed.
             let isGrowing = step / 1_000 % 2 == 0
             switch Int.random(in: 0..<10, using: &inputs.random) {
             case 0..<(isGrowing ? 3 : 1):
@@ -111,8 +111,8 @@ import Testing
         #expect(core.slots("a.b", nil).isEmpty)
     }
 
-    /// Adding and removing a registration must keep a cached resolution if it does not match, and invalidate it if it
-    /// does.
+    /// Adding or removing a registration must invalidate the cached resolution of a post that the registration matches,
+    /// and keep all others.
     @Test func `only a matching change invalidates a cached resolution`() throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("CenterCoreModelTests: seed \(seed)")

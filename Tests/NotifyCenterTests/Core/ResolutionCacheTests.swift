@@ -2,7 +2,7 @@ import Testing
 
 @testable import NotifyCenter
 
-/// Tests of caching, eviction and invalidation, and of the work they take.
+/// Tests of caching, eviction and invalidation.
 @Suite struct ResolutionCacheTests {
     private static let entryBytes = ResolutionCache.entryBytes
 

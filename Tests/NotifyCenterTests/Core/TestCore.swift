@@ -55,7 +55,7 @@ final class TestCore {
         }
     }
 
-    /// Resolves like the broker: with one key for looking up the cache and for resolving.
+    /// Resolves as the broker does: looks up the cache and resolves with the same `PostKey`.
     func resolveKey(_ name: String, _ object: String? = nil, where isPermitted: (Registration) -> Bool) -> Resolution {
         func resolve(_ name: UnsafeRawBufferPointer, _ object: UnsafeRawBufferPointer?) -> Resolution {
             let key = PostKey(name: name, object: object)
