@@ -23,7 +23,7 @@ import Testing
         for number in numbers { center.post(name, payload: number) }
     }
 
-    // MARK: Which closure is which
+    // MARK: Synchronous and asynchronous closures
 
     @Test func `a closure that does not suspend runs on the poster`() {
         let token = center.observe(name) { [journal] in journal.add($0.payload as? Int ?? -1) }
@@ -188,7 +188,7 @@ import Testing
                 await gate.pass()
                 journal.add($0.payload as? Int ?? -1)
             }
-            // The first notification is being handled, the others are buffered.
+            // The observer handles the first notification, while the mailbox buffers the others.
             post(0..<1)
             await begun.pass()
             post(1..<count + 1)
@@ -420,7 +420,7 @@ import Testing
     }
 }
 
-/// Fails if its calls overlap.
+/// An observer that fails the test if its calls overlap.
 private final class Busy: Sendable {
     private let isBusy = Atomic(false)
     private let body: @Sendable (LocalNotification) -> Void

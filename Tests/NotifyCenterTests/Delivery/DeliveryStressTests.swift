@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotifyCenter
 
-/// All kinds of delivery, concurrently. Also run under the thread sanitizer.
+/// All kinds of delivery, concurrently. This suite is also run under the thread sanitizer.
 @Suite(.timeLimit(.minutes(10))) struct DeliveryStressTests {
     private final class Owner: Sendable {}
 
@@ -12,7 +12,7 @@ import Testing
         func increment() { count += 1 }
     }
 
-    /// Counts delivered and dropped notifications. Their sum must be the number of posts.
+    /// For each observer, the numbers of delivered and dropped notifications must add up to the number of posts.
     @Test(arguments: 0..<5) func `every posted message is delivered or counted as dropped`(round: Int) async {
         let center = LocalCenter()
         let name = NotificationName(literal: "stress")

@@ -26,11 +26,12 @@ import Testing
     private let center = LocalCenter()
     private let name = Paid.notificationName
     private let journal = Collector<Int>()
-    // Kept alive during the test.
+    // These objects must exist until the end of the test.
     private let owner = Owner()
     private let ledger = Ledger()
 
-    /// Begins to record the posted numbers. A key applies among observations without owner, or of the same owner.
+    /// Adds an observer that records the posted numbers. A key is unique among the observations of one owner, and among
+    /// the observations without an owner.
     private func observe(
         _ place: Place, object: NotificationObject? = nil, _ options: ObservationOptions = ObservationOptions(),
         adding increment: Int = 0
@@ -70,7 +71,8 @@ import Testing
         }
     }
 
-    /// Waits for `count` recorded numbers. Returns them in the order of delivery if it is defined, otherwise sorted.
+    /// Waits for `count` recorded numbers. Returns the numbers in the order of delivery if that order is defined,
+    /// otherwise sorted.
     private func numbers(_ count: Int, _ place: Place) async -> [Int] {
         let values = await journal.values(count)
         return place.keepsOrder ? values : values.sorted()
@@ -176,8 +178,8 @@ import Testing
         for observing in observing { observing.end() }
     }
 
-    /// A task created after the post runs after the observers: they are enqueued on the main actor directly. With a hop
-    /// over another executor, the task could run first, and the observers could run out of order.
+    /// A task created after the post runs after the observers, because a post from the main actor calls the observers
+    /// directly. With a hop over another executor, the task could run first, and the observers could run out of order.
     @Test(arguments: [Place.mainActor, .ownerOnMainActor])
     @MainActor func `a post enqueues main-actor observers without another hop`(place: Place) async {
         let observing = (1...3).map { observe(place, adding: $0) }
@@ -225,7 +227,7 @@ import Testing
     }
 }
 
-/// An observation, and the object that keeps it.
+/// An observation, and the token or task that keeps the observation active.
 private struct Observing: Sendable {
     let observation: Observation
     private let token: ObservationToken?

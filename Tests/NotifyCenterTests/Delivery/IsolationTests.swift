@@ -76,7 +76,7 @@ import Testing
         ]
         _ = observations
         center.post(Counted())
-        // The queue has run its work: the calls now wait for the main actor, which is running this test.
+        // After this turn, the calls wait for the main actor, because the main actor is running this test.
         executor.endTurn()
         center.removeAllObservations()
         for _ in 0..<100 {

@@ -47,7 +47,7 @@ import Testing
         let first = mailbox.take()
         #expect(first?.element == 0)
         #expect(first?.admitted === posts[0])
-        // The free space belongs to the waiting posts, not to a new one.
+        // The free space belongs to the waiting posts, not to a new post.
         _ = mailbox.put(100)
         #expect(mailbox.droppedCount == 1)
         #expect(drain(&mailbox) == [1, 2, 3, 4])

@@ -194,7 +194,7 @@ import Testing
             for await _ in sequence { count += 1 }
             return count
         }
-        // The cancellation comes before the reader starts, while it suspends, or after that.
+        // The task is cancelled before the reader starts, while the reader suspends, or while the reader waits.
         for _ in 0..<round % 5 { await Task.yield() }
         reader.cancel()
         _ = await reader.value

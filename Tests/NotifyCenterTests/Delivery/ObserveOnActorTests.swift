@@ -32,8 +32,8 @@ import Testing
             return numbers.count
         }
 
-        /// Posts until a notification has left the buffer and waits for this actor, which is busy here, and then
-        /// cancels.
+        /// Posts until a notification has left the buffer and waits for this actor, and then cancels the observation.
+        /// The notification waits because the actor is running this method.
         ///
         /// - Returns: Whether a notification was waiting.
         func cancelDuringDelivery(_ observation: Observation, _ center: LocalCenter, _ name: NotificationName)
@@ -41,9 +41,10 @@ import Testing
         {
             defer { observation.cancel() }
             center.post(name, payload: 0)
-            // Other tests may occupy all threads, so a yield may take as long as their tasks run.
+            // Other tests may occupy all threads. A yield may then take as long as the tasks of these tests run.
             for _ in 0..<1_000 {
-                // The buffer holds one notification. It has space again once the first was taken.
+                // The buffer holds one notification. If this post is not dropped, the first notification has left the
+                // buffer.
                 let lost = observation.droppedCount
                 center.post(name, payload: 1)
                 if observation.droppedCount == lost { return true }
@@ -213,8 +214,8 @@ import Testing
             for number in 3..<5 { center.post(name, payload: number) }
         }
         screen = nil
-        // A buffered notification ends the observation when it finds that the owner is released. The observation of
-        // messages has none buffered.
+        // The observations by name and by pattern end with their buffered notifications, because the owner has been
+        // released. The observation of `Paid` has no buffered notification, so its registration remains.
         #expect(await eventually { watched.isGone && center.state.withLock { $0.core.registrationCount } == 1 })
         #expect(center.observationCount == 0)
         #expect(seen.values.count == 6)
@@ -233,14 +234,14 @@ import Testing
     @Test @MainActor func `other main-actor tasks progress while many messages are pending`() async {
         let most = 100_000
         let calls = Atomic(0)
-        // Each call posts the next notification, so one is always pending. If other tasks do not run, the limit is
-        // reached.
+        // Each call posts the next notification, so a notification is always pending. If no other task could run, the
+        // number of calls would reach `most`.
         let token = center.observe(name, on: MainActor.shared) { [center, name] _ in
             let count = calls.wrappingAdd(1, ordering: .relaxed).newValue
             if count < most { center.post(name) }
         }
         center.post(name)
-        // Enqueued on the main actor directly, unlike a yield, which would hop over another thread.
+        // These tasks are enqueued on the main actor directly. A yield would hop over another thread.
         for _ in 0..<3 { await Task { @MainActor in }.value }
         token.cancel()
         #expect((1..<most).contains(calls.load(ordering: .relaxed)))

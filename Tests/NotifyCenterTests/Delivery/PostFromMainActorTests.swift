@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotifyCenter
 
-/// A post from the main actor calls observers there directly.
+/// A post from the main actor calls main-actor observers directly.
 @Suite(.timeLimit(.minutes(10))) struct PostFromMainActorTests {
     private let center = LocalCenter()
     private let name: NotificationName = "shown"
@@ -58,7 +58,7 @@ import Testing
             screen.texts.append("\(notification.payload ?? "-")")
             if screen.texts.count == 2 { done.open() }
         }
-        // Waits for the main actor, which is running this test.
+        // This notification waits for the main actor, because the main actor is running this test.
         onOtherThread { [center, name] in center.post(name, payload: "first") }
         center.post(name, payload: "second")
         #expect(screen.texts == [])

@@ -72,7 +72,7 @@ import Testing
             await center.postWaiting(name, payload: 1)
             done.add(())
         }
-        // The other observers were called, and the post is waiting.
+        // The other observers have been called, and the post waits for space in the sequence's buffer.
         #expect(await journal.values(4) == [0, 100, 1, 101])
         #expect(done.values.isEmpty)
         #expect(sequence.droppedCount == 0)

@@ -1,6 +1,6 @@
 @testable import NotifyCenter
 
-/// Collects values in order, and waits for them. Suites that use it need a time limit.
+/// Collects values in order, and waits for values. A suite that uses a collector needs a time limit.
 final class Collector<Value: Sendable>: Sendable {
     private struct State {
         var values: [Value] = []
@@ -23,7 +23,8 @@ final class Collector<Value: Sendable>: Sendable {
         for continuation in ready { continuation.resume() }
     }
 
-    /// Waits until there are `count` values, or the task is cancelled, as it is at a time limit. Returns all values.
+    /// Waits until there are `count` values, or until the task is cancelled, as it is at the time limit of a suite.
+    /// Returns all values.
     func values(_ count: Int) async -> [Value] {
         let id = state.withLock { state in
             state.lastID += 1
@@ -45,7 +46,7 @@ final class Collector<Value: Sendable>: Sendable {
     }
 }
 
-/// A gate that is closed until it is opened.
+/// A gate that tasks wait for until it is opened.
 final class Gate: Sendable {
     private let opened = Collector<Void>()
 
@@ -57,7 +58,7 @@ final class Gate: Sendable {
 
 /// Yields to other tasks until a condition holds.
 ///
-/// - Returns: Whether it held within 300 seconds.
+/// - Returns: Whether the condition held within 300 seconds.
 nonisolated(nonsending) func eventually(_ condition: () -> Bool) async -> Bool {
     let deadline = ContinuousClock.now + .seconds(300)
     while !condition() {
@@ -67,8 +68,9 @@ nonisolated(nonsending) func eventually(_ condition: () -> Bool) async -> Bool {
     return true
 }
 
-/// Reads up to `count` notifications and returns their numbers, or fewer if the sequence ends; -1 for a payload that is
-/// not a number.
+/// Reads `count` notifications, or fewer if the sequence ends.
+///
+/// - Returns: The payloads; -1 for a payload that is not a number.
 func read(_ count: Int, _ sequence: NotificationSequence<LocalNotification>) async -> [Int] {
     var numbers: [Int] = []
     var iterator = sequence.makeAsyncIterator()

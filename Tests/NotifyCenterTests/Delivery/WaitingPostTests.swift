@@ -2,8 +2,8 @@ import Testing
 
 @testable import NotifyCenter
 
-/// Posts that wait for several buffers, of readers and of observers. `PostWaitingTests` covers the conditions of
-/// waiting.
+/// Posts that wait for the buffers of several readers or observers. `PostWaitingTests` covers the conditions under
+/// which a post waits.
 @Suite(.timeLimit(.minutes(10))) struct WaitingPostTests {
     private let center = LocalCenter()
     private let name = OrderPaid.notificationName
@@ -20,7 +20,7 @@ import Testing
         }
         await isPosted.pass()
         for sequence in sequences.dropLast() { #expect(await read(1, sequence) == [0]) }
-        // Gives the post time to return too early.
+        // A post that does not wait for the last sequence would return during these yields.
         for _ in 0..<100 { await Task.yield() }
         #expect(journal.values.isEmpty)
         #expect(await read(1, sequences[2]) == [0])
