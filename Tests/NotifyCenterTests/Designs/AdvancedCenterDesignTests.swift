@@ -3,7 +3,8 @@ import Testing
 
 @testable import NotifyCenter
 
-/// The features of an advanced `NSNotificationCenter`, and tests that its faults do not occur.
+/// Tests that the features of an advanced `NSNotificationCenter` work, and that the faults of such a center do not
+/// occur.
 @Suite struct AdvancedCenterDesignTests {
     private let center = LocalCenter()
     private let journal = Journal()

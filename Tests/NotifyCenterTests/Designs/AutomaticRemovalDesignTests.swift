@@ -3,14 +3,14 @@ import Testing
 
 @testable import NotifyCenter
 
-/// The features of a center with post, register and automatic removal, and a test that its documented fault does not
-/// occur.
+/// Tests that the features of a center with automatic removal work, and that the documented fault of such a center does
+/// not occur.
 @Suite struct AutomaticRemovalDesignTests {
     private let center = LocalCenter()
     private let journal = Journal()
     private let name = NotificationName(literal: "screen.shown")
 
-    /// An object that registers an observer in its initializer, and of which many are made.
+    /// An object that registers an observer in its initializer. The tests create many such objects.
     private final class Screen: Sendable {
         let number: Int
         let journal: Journal

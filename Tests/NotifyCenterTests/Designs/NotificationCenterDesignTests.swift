@@ -3,8 +3,8 @@ import Testing
 
 @testable import NotifyCenter
 
-/// The features of a from-scratch `NSNotificationCenter`, and tests that its faults do not occur. The tests of `queue:`
-/// and other parts of Foundation's interface are in `NotifyFoundationTests`.
+/// Tests that the features of a reimplemented `NSNotificationCenter` work, and that the faults of such a center do not
+/// occur. `NotifyFoundationTests` tests `queue:` and other parts of Foundation's interface.
 @Suite struct NotificationCenterDesignTests {
     private let center = LocalCenter()
     private let journal = Journal()
@@ -137,7 +137,8 @@ import Testing
         tokens.value = (0..<100).map { index in
             center.observe(name) { [journal] _ in
                 journal.note("\(index)")
-                // Its own token, that of an observer that was called, and that of one that was not.
+                // The observer's own token and the tokens of both neighbours. The next observer has not been called
+                // yet.
                 for removed in [index, index - 1, index + 1] where (0..<100).contains(removed) {
                     tokens.value?[removed].cancel()
                 }
@@ -161,7 +162,7 @@ import Testing
     @Test func `entries of released observers are removed`() {
         for round in 0..<10_000 {
             let controller = Controller(journal)
-            // Each name is never posted, so that no post finds the released owner.
+            // The name is never posted, so no post finds that the owner has been released.
             let name = NotificationName(unchecked: "n\(round)")
             center.observe(name, owner: controller) { $0.didFollow($1) }
         }

@@ -235,7 +235,7 @@ import Testing
             for _ in 0..<OwnerIndex.repetitionThreshold { observe(name, owner: owner) }
             #expect(journal.take() == ["repeated"])
         }
-        // Otherwise no address was reused, and the test would prove nothing.
+        // If no address was reused, the test would prove nothing.
         #expect(addresses.count < 100)
     }
 
@@ -246,7 +246,7 @@ import Testing
         for index in 0..<100 { observe(name, owner: owner, object: "\(index)") }
         for index in 0..<100 { observe(name, owner: owner, key: "\(index)") }
         for _ in 0..<100 { observe(name, owner: Thing()) }
-        // Each instance is released before the next one is made, which may have the same address.
+        // Each instance is released before the next one is made, so two instances may have the same address.
         for _ in 0..<100 { observe(name, owner: owner, object: NotificationObject(instance: Thing())) }
         for _ in 0..<100 {
             let token = center.observe(name) { _ in }

@@ -101,7 +101,7 @@ import Testing
 }
 
 extension String {
-    /// The part of the text before the last occurrence of another one.
+    /// The part of the text before the last occurrence of `end`, or the whole text if `end` does not occur.
     fileprivate func part(before end: String) -> String {
         guard let range = ranges(of: end).last else { return self }
         return String(self[..<range.lowerBound])

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NotifyCenter
 
-/// Tests of the default hooks, in a process of their own, so that its standard error can be read.
+/// Tests of the default hooks. The hooks run in a separate process, so that the test can read their standard error.
 @Suite struct StandardErrorTests {
     private struct Failure: Error {}
 
