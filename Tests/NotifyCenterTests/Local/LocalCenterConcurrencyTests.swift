@@ -6,7 +6,7 @@ import Testing
 
 @testable import NotifyCenter
 
-/// Concurrent use of a center. Also run under the thread sanitizer.
+/// Concurrent use of a center. This suite is also run under the thread sanitizer.
 @Suite struct LocalCenterConcurrencyTests {
     @Test func `posting, adding and ending from many tasks is safe`() async throws {
         let center = LocalCenter()
@@ -46,7 +46,7 @@ import Testing
         #expect(center.observationCount == 0)
     }
 
-    /// The cache of observers: posts of cached names do not wait for threads that change the center.
+    /// Posts of names in the post cache do not wait for threads that change the center.
     @Test func `names posted before are posted without the center's lock`() {
         let center = LocalCenter()
         let calls = Atomic(0)
@@ -77,7 +77,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    /// All operations that affect posts, concurrently on the same names.
+    /// Runs all operations that affect posts concurrently on the same names.
     @Test func `all operations can run concurrently`() async {
         let center = LocalCenter()
         center.hooks.repeated = { _ in }

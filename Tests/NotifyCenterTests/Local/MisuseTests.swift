@@ -21,7 +21,7 @@ import Testing
     @Test func `an observer that throws does not affect the others`() {
         let failures = Atomic(0)
         center.hooks.failed = { [center, name] _ in
-            // The hook itself may post, and may end the observation that failed.
+            // The hook itself may post, and may add and end an observation.
             failures.wrappingAdd(1, ordering: .relaxed)
             center.post(NotificationName(literal: "failed"))
             _ = center.observe(name) { _ in }
@@ -52,7 +52,7 @@ import Testing
         for (index, owner) in (owners.value ?? []).enumerated() {
             center.observe(name, owner: owner) { [journal] _, _ in
                 journal.note("\(index)")
-                // The observer that is being called is released when it returns, the others immediately.
+                // The owner of the current call is released when the call returns, the other owners immediately.
                 if index == 2 { owners.value = nil }
             }
         }
@@ -74,7 +74,7 @@ import Testing
         let first = observe("first")
         own.value = center.observe(name) { [journal, thing = captured.value] _ in
             own.value = nil
-            // The captures of the closure are released only after it returns.
+            // The captures of the closure are released only after the closure returns.
             journal.note("self \(thing == nil ? "gone" : "there")")
         }
         captured.value = nil
@@ -92,7 +92,7 @@ import Testing
         tokens.value = (0..<6).map { index in
             center.observe(name) { [journal] _ in
                 journal.note("\(index)")
-                // Cancels an observer that was already called, and one that was not.
+                // Cancels an observer that was already called, and an observer that was not.
                 if index == 2 {
                     tokens.value?[0].cancel()
                     tokens.value?[4].cancel()

@@ -19,7 +19,7 @@ import Testing
         center.observe(OrderPaid.self, object: object) { [journal] in journal.note("\(label) \($0.amount)") }
     }
 
-    // MARK: Both get it
+    // MARK: Observers of a type and of its name
 
     @Test func `observers of a type and of its name both get a message, in order`() throws {
         let tokens = [

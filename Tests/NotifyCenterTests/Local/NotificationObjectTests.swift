@@ -91,7 +91,7 @@ import Testing
 
     // MARK: Instances
 
-    /// Equal to all other instances. A center must compare instances by identity.
+    /// An instance that is equal to all other instances. A center must compare instances by identity.
     private final class Same: Hashable, Sendable {
         static func == (left: Same, right: Same) -> Bool { true }
         func hash(into hasher: inout Hasher) {}
@@ -136,14 +136,14 @@ import Testing
         var addresses: Set<ObjectIdentifier> = []
         var reused = 0
         for round in 0..<2_000 {
-            // Released at the end of each round, so that its address can be reused.
+            // The instance is released at the end of each round, so that its address can be reused.
             let instance = Thing()
             if !addresses.insert(ObjectIdentifier(instance)).inserted { reused += 1 }
             #expect(posting(NotificationObject(instance: instance)) == [], "round \(round)")
             tokens.append(observe(NotificationObject(instance: instance), "\(round)"))
             #expect(posting(NotificationObject(instance: instance)) == ["\(round)"], "round \(round)")
         }
-        // Otherwise the test has no effect.
+        // If no address was reused, the test would prove nothing.
         #expect(reused > 0)
         #expect(center.observationCount == 0)
     }

@@ -156,7 +156,7 @@ import Testing
             center.observe(name, owner: owner, options: .key("l")) { [journal] _, _ in journal.note("\(round)") }
             #expect(posting() == ["\(round)", "\(round)"])
         }
-        // Otherwise the test has no effect.
+        // If no address was reused, the test would prove nothing.
         #expect(addresses.count < 1_000)
         #expect(center.observationCount == 0)
         #expect(center.state.withLock { $0.keys.count } == 0)

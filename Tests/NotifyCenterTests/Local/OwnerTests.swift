@@ -40,7 +40,7 @@ import Testing
         #expect(journal.take() == ["owner orders.paid", "owner a.b"])
     }
 
-    /// The compiler must not select the overload for the main actor, which calls later.
+    /// The compiler must not select the overload for the main actor. That overload would call the method later.
     @Test func `a nonisolated method is called by the poster, also with an object made in place`() throws {
         let owner = Controller("owner", journal)
         center.observe(name, object: .init(instance: owner), owner: owner) { $0.didPay($1) }
@@ -157,9 +157,9 @@ import Testing
             let owner = Thing()
             if !addresses.insert(ObjectIdentifier(owner)).inserted { reused += 1 }
             center.observe(name, owner: owner) { [journal] _, _ in journal.note("\(round)") }
-            // Has no posts, so that only additions and removals can end it.
+            // The name "never" is not posted, so only additions and removals can end this observation.
             center.observe(NotificationName(literal: "never"), owner: owner) { _, _ in }
-            // Nothing is left of an earlier owner at this address.
+            // No registration of an earlier owner at this address is left.
             #expect(center.state.withLock { $0.core.registrationCount } <= 2 * addresses.count)
             center.post(name)
             #expect(journal.take() == ["\(round)"])
@@ -169,7 +169,7 @@ import Testing
                 #expect(journal.take() == [])
             }
         }
-        // Otherwise the test has no effect.
+        // If no address was reused, the test would prove nothing.
         #expect(reused > 0)
         #expect(center.observationCount == 0)
     }

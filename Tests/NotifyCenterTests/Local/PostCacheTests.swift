@@ -6,12 +6,12 @@ import Testing
 @testable import NotifyCenter
 
 @Suite struct PostCacheTests {
-    /// A cache in a class, so that closures and `#expect` can use it. A lock stands in for the center's.
+    /// A cache in a class, so that closures and `#expect` can use the cache. `changes` replaces the center's lock.
     private final class Cache: Sendable {
         private let cache = PostCache()
         private let changes = Mutex(())
 
-        /// The cached list; nil if the name has no entry, and a nil list if it has no observers.
+        /// The cached list: `.none` if the name has no entry, and `.some(nil)` if the entry has no observers.
         func find(_ name: NotificationName, _ object: NotificationObject? = nil) -> ObserverList?? {
             switch cache.find(name, object: object?.key) {
             case .miss: .none
@@ -95,8 +95,8 @@ import Testing
         #expect(gone.isGone)
     }
 
-    /// A thread that removes an entry must not find it afterwards, even if another thread holds the shard: that thread
-    /// then empties it.
+    /// A thread that removes an entry must not find the entry afterwards. If another thread holds the shard, that other
+    /// thread empties the shard.
     @Test func `a dropped entry is not found afterwards, also under concurrent access`() async {
         let isDone = Atomic(false)
         let stale = Atomic(0)
@@ -119,7 +119,7 @@ import Testing
         #expect(cache.list(name) === lists[0])
     }
 
-    /// A lookup of equal names of this length takes long. Entries removed during it must not remain.
+    /// A lookup takes long for equal names of this length. An entry that is removed during a lookup must not remain.
     @Test func `an entry dropped during a lookup is not found afterwards`() async {
         func name() -> NotificationName { NotificationName(unchecked: String(repeating: "n", count: 1 << 18)) }
         let (name, same) = (name(), name())

@@ -121,7 +121,7 @@ import Testing
         for step in 0..<40_000 {
             let isGrowing = step / 8_000 % 2 == 0
             let text = "name.\(Int.random(in: 0..<names, using: &random))"
-            // Without objects in the first part, so that changing a name removes only its own entry.
+            // The first 16,000 steps use no objects, so removing a name removes only one entry.
             let object = step < 16_000 ? nil : [nil, nil, "x", "y"].randomElement(using: &random) ?? nil
             let (name, filter) = (NotificationName(unchecked: text), object.map { NotificationObject($0) })
             let key = Key(name: text, object: object)

@@ -10,8 +10,8 @@ import Testing
         bytes.withUnsafeBytes { (try? NameGrammar.check($0, isPattern: false)) != nil }
     }
 
-    /// Printable ASCII without wildcards is accepted if and only if it is valid; other bytes are accepted only if they
-    /// are valid.
+    /// The scan must accept a name of printable ASCII without wildcards if and only if the name is valid. The scan may
+    /// refuse any other name, but must not accept an invalid one.
     @Test func `the scan agrees with the grammar`() {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("PlainNameScanTests: seed \(seed)")

@@ -147,8 +147,8 @@ import Testing
 
     // MARK: Changes during the delivery to a new observer
 
-    /// Retains notifications for "left" and "right", and registers an observer that calls `change` when it receives the
-    /// first one, for "left".
+    /// Retains notifications for "left" and "right", and registers an observer. The observer calls `change` when it
+    /// receives the first notification, which is for "left".
     private func observe(changingAtLeft change: @escaping @Sendable () -> Void) -> ObservationToken {
         center.postRetained(name, object: "left", payload: 1)
         center.postRetained(name, object: "right", payload: 1)
@@ -332,7 +332,7 @@ import Testing
             }
             let values = seen.withLock { $0 }
             #expect(Set(values).count == values.count, "\(values)")
-            // The last value may have been in delivery when the token was released, so it may be missing.
+            // The observer may miss the last value, because the token may be released before that value is delivered.
             let missed = (values.min() ?? 20)...20
             #expect(missed.dropLast().allSatisfy { values.contains($0) }, "\(values)")
         }

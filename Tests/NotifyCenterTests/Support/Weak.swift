@@ -1,4 +1,4 @@
-/// A weak reference, by which a test checks that an object was released.
+/// A weak reference, with which a test checks that an object was released.
 struct Weak<Value: AnyObject & Sendable>: Sendable {
     private(set) weak var value: Value?
 
