@@ -10,7 +10,7 @@ final class ManualExecutor: Sendable {
         { [self] job in jobs.withLock { $0.append(job) } }
     }
 
-    /// Runs the pending jobs, but not those that are added meanwhile.
+    /// Runs the pending jobs, but not the jobs that are added during this turn.
     func endTurn() {
         let turn = jobs.withLock { jobs in
             defer { jobs = [] }

@@ -385,7 +385,8 @@ import Testing
 
     private let kept = LateValue<ObservationToken>()
 
-    /// With a hop over another thread, the task could run first.
+    /// The queue enqueues its job on the main actor directly. With a hop over another thread, the task could run before
+    /// the posts.
     @Test @MainActor func `main-actor jobs enqueued later run after the posts`() async {
         let queue = PostQueue(center: center, actor: MainActor.shared)
         queue.enqueue(first)

@@ -15,7 +15,7 @@ import Testing
 
         var isTimerRunning: Bool { wakeUp != nil }
 
-        /// Runs the timer up to a time.
+        /// Advances the time, and runs the timer whenever it is due.
         mutating func advance(to time: Int) {
             let time = Duration.milliseconds(time)
             while let wakeUp, wakeUp <= time {
@@ -61,7 +61,8 @@ import Testing
             }
         }
 
-        /// Runs the timer when it is due. Each of its calls takes `duration` milliseconds; the first one runs `body`.
+        /// Advances the time until the timer is due, and runs the timer. Each call of the observer takes `duration`
+        /// milliseconds. The first call runs `body`.
         mutating func call(taking duration: Int, _ body: (inout Run) -> Void) {
             now = wakeUp ?? now
             var isFirst = true
@@ -72,7 +73,7 @@ import Testing
             }
         }
 
-        /// Advances the time without running the timer, as if it were late or busy.
+        /// Advances the time without running the timer, as if the timer were late or busy.
         mutating func pass(_ time: Duration) { now += time }
 
         mutating func failTimer() {
@@ -286,7 +287,7 @@ import Testing
         run.post(1, at: 0)
         run.post(2, at: 10)
         run.failTimer()
-        // The pending notification was replaced by the next one, which was delivered immediately.
+        // The next notification replaces the pending one and is delivered immediately.
         #expect(run.delivered == ["1 at 0"])
         run.post(3, at: 150)
         run.post(4, at: 160)
@@ -294,7 +295,7 @@ import Testing
         #expect(run.delivered == ["1 at 0", "3 at 150", "4 at 250"])
     }
 
-    // MARK: Any times
+    // MARK: Random times
 
     @Test func `random times agree with the rule`() {
         let seed = UInt64.random(in: 0...UInt64.max)
@@ -329,7 +330,8 @@ import Testing
         while next < times.count {
             let isLate = times[next] >= open
             let call = isLate ? times[next] : open
-            // The notifications that arrived in the interval before the call, or the one that is delivered immediately.
+            // A notification that arrives after the interval is delivered immediately. Any other call covers all
+            // notifications that arrived before the call.
             let end = isLate ? next + 1 : times[next...].firstIndex { $0 >= open } ?? times.count
             calls.append("\(latest ? end - 1 : next) at \(call)")
             next = end

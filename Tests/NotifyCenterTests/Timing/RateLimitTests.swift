@@ -2,7 +2,7 @@ import Testing
 
 @testable import NotifyCenter
 
-/// The calls of a rate limit to its clock, also to a clock that throws.
+/// Tests how a rate limit uses its clock, including a clock that throws.
 @Suite(.timeLimit(.minutes(10))) struct RateLimitTests {
     /// A clock that does not advance, and whose sleeps throw.
     private final class RefusingClock: Clock {

@@ -30,7 +30,7 @@ import Testing
         center.observe(name, options: options) { [calls] in calls.note($0) }
     }
 
-    // MARK: When
+    // MARK: Times of delivery
 
     @Test func `a debounced observer gets the last of a burst`() async {
         let token = observe(debounced)
@@ -308,7 +308,7 @@ import Testing
         token.cancel()
     }
 
-    // MARK: Elsewhere
+    // MARK: Executors, actors and sequences
 
     @Test(arguments: [ObserverExecutor.serially, .concurrently])
     func `an async observer is called on its executor`(on executor: ObserverExecutor) async {
@@ -410,7 +410,7 @@ import Testing
             deinit { goodbye() }
         }
         let token = observe(debounced)
-        // Its deinitializer posts again.
+        // The deinitializer of the payload posts again.
         center.post(name, payload: Payload { [center, name] in center.post(name, payload: 3) })
         center.post(name, payload: 2)
         await waitForSleeper(until: 100)
@@ -459,7 +459,7 @@ import Testing
             }
         }
         center.post(name, payload: "last")
-        // Timers that do not sleep yet find that their deadline has passed.
+        // A timer that does not sleep yet finds that its deadline has passed.
         advance(to: 20_000)
         #expect(await calls.values(2) == ["changed last", "changed last"])
         for token in tokens { token.cancel() }
