@@ -81,8 +81,9 @@ extension IntegrationTests {
                 let client = try RawClient(daemon)
                 try client.send(Array(most))
                 clients.append(client)
-                // Makes round trips on other connections. The daemon reads sockets in turn, so it has read the partial
-                // frame after that.
+                // After round trips on other connections, the daemon has read the partial frame, because it reads
+                // sockets in
+                // turn.
                 try bystander.expectUndisturbed()
             }
             guard case .error(let error) = try clients[4].waitForEnd().first else {

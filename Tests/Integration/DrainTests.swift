@@ -4,7 +4,7 @@ import NotifyWire
 import Testing
 
 extension IntegrationTests {
-    /// A daemon that is terminated completes the accepted requests, and reports each client's last accepted request.
+    /// A daemon that is terminated completes the accepted requests, and reports each client's last processed request.
     @Suite struct DrainTests {
         @Test(arguments: [SIGTERM, SIGINT])
         func `posts received before a drain are committed and receipted`(signal: Int32) async throws {

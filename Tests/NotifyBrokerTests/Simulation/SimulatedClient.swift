@@ -142,7 +142,8 @@ final class SimulatedClient {
         if sequence <= hold.last { model.fail("\(sequence) after \(hold.last) in one attachment") }
         if !model.matches(sequence, hold.filter) { model.fail("\(sequence) does not match \(hold.filter)") }
         if sequence > model.reportedThrough { model.fail("\(sequence) was delivered before its commit") }
-        // A client that has lost the subscription may read older messages later than another client, without a mark.
+        // A client that has lost the subscription may read messages that were sent to it before, after another client
+        // has received them. Such messages are not marked.
         if !message.isRedelivery, isHeld(message.subscription), model.delivered[hold.id]?.contains(sequence) ?? false {
             model.fail("\(sequence) was delivered before, and is not marked as a redelivery")
         }
