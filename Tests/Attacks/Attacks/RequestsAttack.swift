@@ -26,7 +26,7 @@ final class RequestsAttack: Attack {
         for (index, connection) in connections.enumerated() where connection.isFlushed {
             connection.write(shared: requests[index % requests.count])
         }
-        // All flushes follow the writes, so that the daemon receives the requests in one turn of its event loop.
+        // Flushes only after all writes, so that the daemon receives the requests in one turn of its event loop.
         for connection in connections { connection.flush() }
         Connection.serve(connections)
     }

@@ -76,7 +76,7 @@ final class Connection {
         if isOpen { outgoing.append(contentsOf: bytes) }
     }
 
-    /// Writes bytes without copying them, so that connections can share them. Earlier writes must be flushed before.
+    /// Writes bytes without copying them, so that connections can share them. Earlier writes must have been flushed.
     func write(shared bytes: [UInt8]) {
         if isOpen { outgoing = bytes }
     }

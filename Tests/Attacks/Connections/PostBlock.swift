@@ -10,8 +10,7 @@ struct PostBlock {
     /// Encodes one post for each name.
     ///
     /// - Parameter payload: The payload size in bytes. If it is at least eight, `numbered` can store a number in the
-    ///   first
-    ///   eight bytes.
+    ///   first eight bytes.
     init(names: [String], payload: Int, durability: Durability = .volatile, receipt: Bool = false) {
         var payloadOffsets: [Int] = []
         for name in names {
@@ -31,8 +30,7 @@ struct PostBlock {
     /// - Parameters:
     ///   - request: The request number of the first post. The other posts have the numbers that follow.
     ///   - number: The number at the start of the first payload. The other payloads have the numbers that follow. Must
-    ///     be
-    ///     `nil` if payloads have fewer than eight bytes.
+    ///     be `nil` if payloads have fewer than eight bytes.
     mutating func numbered(_ count: Int, request: UInt64, number: UInt64? = nil) -> ArraySlice<UInt8> {
         let offsets = offsets
         let payloadOffsets = payloadOffsets

@@ -2,7 +2,7 @@
 struct Measurement {
     /// Resident memory in bytes before the attacks.
     var residentBefore = 0
-    /// Peak resident memory in bytes.
+    /// Peak resident memory in bytes during the attacks and their set-up.
     var peak = 0
     /// The maximum of the bytes that the ledger charged; nil if the daemon does not report them.
     var charged: Int?

@@ -20,7 +20,7 @@ struct Mixture {
         self.attackers = attackers
     }
 
-    /// Creates a random mixture of one to six attacks, the same for the same seed.
+    /// Creates a random mixture of one to six attacks. Equal seeds create equal mixtures.
     init(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         attackers = (0..<Int.random(in: 1...6, using: &generator)).map { _ in

@@ -10,8 +10,8 @@ func growingCases() -> [Case] {
     ]
 }
 
-/// Compares two ratios: the cost of a post with many names to the cost with ten names, and the same for look-ups in a
-/// dictionary.
+/// Compares two ratios: the cost of a post with many names to the cost with ten names, and the same ratio for look-ups
+/// in a dictionary.
 private func growth(to count: Int) throws -> (Contender, Contender) {
     let few = try names(10)
     let many = try names(count)

@@ -49,8 +49,7 @@ struct Centers {
     }
 
     /// Returns a contender that measures the cost of a post that must reach this number of observers. The contender
-    /// keeps
-    /// the observers' tokens.
+    /// keeps the observers' tokens.
     func posts(_ count: Int, to observers: Int = 1, holding tokens: [Any], _ post: @escaping (Int) -> Void) -> Contender
     {
         return {

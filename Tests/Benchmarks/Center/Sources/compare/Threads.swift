@@ -14,7 +14,7 @@ func threadCases() -> [Case] {
                 { posting([names[0]], to: [center]) }
             )
         },
-        // Two threads without shared state: if this ratio is missed too, the machine does not provide two full cores.
+        // Two threads without shared state. If this ratio is also missed, the machine does not provide two full cores.
         Case("the same with a center for each thread", .atLeast(1.7)) {
             let centers = [LocalCenter(), LocalCenter()]
             let names = try namesOfTwoThreads()
