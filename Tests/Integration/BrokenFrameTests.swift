@@ -124,7 +124,7 @@ extension IntegrationTests {
                 if round % 2 == 0 { try client.greet() }
                 var bytes: [UInt8] = []
                 for _ in 0..<Int.random(in: 1...20, using: &random) {
-                    // Frames with a valid length and a random kind and body get further than random bytes.
+                    // Frames with a valid length and a random kind and body are parsed further than random bytes.
                     let body = (0..<Int.random(in: 0...60, using: &random)).map { _ in
                         UInt8.random(in: 0...255, using: &random) & (round % 3 == 0 ? 3 : 255)
                     }

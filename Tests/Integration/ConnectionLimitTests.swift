@@ -82,8 +82,7 @@ extension IntegrationTests {
                 try client.send(Array(most))
                 clients.append(client)
                 // After round trips on other connections, the daemon has read the partial frame, because it reads
-                // sockets in
-                // turn.
+                // sockets in turn.
                 try bystander.expectUndisturbed()
             }
             guard case .error(let error) = try clients[4].waitForEnd().first else {

@@ -32,7 +32,7 @@ extension IntegrationTests {
             #expect(try await daemon.process.waitForExit() == .status(0))
             #expect(!FileAttributes.exists(daemon.socket))
 
-            // The log contains exactly these messages.
+            // The log contains exactly the receipted messages.
             try await daemon.start()
             let after = try RawClient(daemon)
             try after.subscribe("load.>", durable: "reader", window: 16_384)

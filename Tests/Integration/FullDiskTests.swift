@@ -91,8 +91,7 @@ extension IntegrationTests {
             try client.post("a", durability: .stored)
             // On a full disk, the daemon can't record the next sequence in the database, so it keeps its sequence mark.
             // The test removes the mark. The mark's name must be determined now from the database file, because the
-            // file
-            // system is unmounted when the daemon ends.
+            // file system is unmounted when the daemon ends.
             var status = stat()
             #expect(stat(file("n.db", of: run), &status) == 0)
             let mark = try marks.subtracting(earlier).filter { $0.hasSuffix("-\(status.st_dev)-\(status.st_ino)") }

@@ -24,8 +24,8 @@ extension IntegrationTests {
             let posted = Set(outcomes.flatMap(\.receipts))
             #expect(posted.count == 2 * count)
             for outcome in outcomes {
-                // Each message is delivered once to the durable subscription, and is delivered to the volatile one or
-                // counted as dropped.
+                // The durable subscription receives each message once. The volatile subscription receives each message,
+                // or reports it as dropped.
                 #expect(outcome.durable.count == 2 * count)
                 #expect(Set(outcome.durable) == posted)
                 #expect(zip(outcome.durable, outcome.durable.dropFirst()).allSatisfy { $0 < $1 })
@@ -73,7 +73,7 @@ extension IntegrationTests {
             #expect(try client.statistics()["log_messages"] == UInt64(receipts))
         }
 
-        /// Posts as the window allows, and reads and acknowledges until all messages have arrived.
+        /// Posts as far as the window allows, and reads and acknowledges until all messages have arrived.
         private static func exchange(_ daemon: Daemon, as number: Int, count: Int, payload: [UInt8]) throws -> Outcome {
             let client = try RawClient(daemon)
             try client.subscribe("all.>", as: 1, durable: "client\(number)", from: .oldest)
@@ -102,7 +102,7 @@ extension IntegrationTests {
                 case let event: throw TimedOut(description: "client \(number) got \(event)")
                 }
             }
-            // Volatile messages also arrive in the order of their sequences, but possibly later than the durable ones.
+            // Volatile messages also arrive in the order of their sequences, but possibly later than durable messages.
             while outcome.volatile + outcome.missed + early.count < 2 * count {
                 switch try client.next() {
                 case .gap(let gap): outcome.missed += Int(gap.dropped)

@@ -182,8 +182,7 @@ extension IntegrationTests {
             #expect(try await process.waitForLines(1).count == 1)
             try await daemon.kill()
             // The next line must be sent after notifyctl has detected the lost connection. An earlier line would fail
-            // with
-            // an unknown outcome, and notifyctl would continue.
+            // with an unknown outcome, and notifyctl would continue.
             _ = try await process.standardError.wait("the disconnection") {
                 $0.text.contains("disconnected from notifyd") ? $0 : nil
             }

@@ -141,7 +141,7 @@ extension IntegrationTests {
                 .run("ping")
             #expect(variable.status == .status(0))
 
-            // Without an option and a variable, notifyctl uses the socket in the user's runtime folder if it exists.
+            // Without `--socket` and `NOTIFYD_SOCKET`, notifyctl uses an existing socket in the user's runtime folder.
             mkdir(folder.file("notifyd"), 0o700)
             symlink(daemon.folder.path, folder.file("link"))
             let own = try NotifydRun(

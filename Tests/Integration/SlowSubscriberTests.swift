@@ -28,7 +28,7 @@ extension IntegrationTests {
                     delivered.append(message.sequence)
                     last = message.sequence
                 case .gap(let gap):
-                    // The gap is at the position of the dropped messages, and counts exactly these.
+                    // The gap is at the position of the dropped messages, and counts exactly these messages.
                     #expect(gap.range.first > last && gap.range.first <= gap.range.last)
                     let range = gap.range.first...gap.range.last
                     #expect(gap.dropped == UInt64(sequences.count { range.contains($0) }))

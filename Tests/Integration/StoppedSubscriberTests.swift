@@ -4,8 +4,8 @@ import NotifyWire
 import Testing
 
 extension IntegrationTests {
-    /// A durable subscriber that is suspended while messages are posted. The daemon keeps a position in the log for it,
-    /// and no messages in memory.
+    /// A durable subscriber that is suspended while messages are posted. The daemon keeps only the subscriber's
+    /// position in the log, and no messages in memory.
     @Suite struct StoppedSubscriberTests {
         private static let count = 1_000_000
         private static let limit = 64 << 20
@@ -49,7 +49,7 @@ extension IntegrationTests {
             #expect(resident < Self.limit)
             #expect(proportional < Self.limit)
 
-            // The daemon reads pages of the log until the subscriber has caught up, and none after that.
+            // The daemon reads pages of the log until the subscriber has caught up, and reads none after that.
             let caughtUp = try poster.statistics()
             #expect(caughtUp["pages_read", default: 0] > before["pages_read", default: 0])
             try flood.post(1, through: poster)

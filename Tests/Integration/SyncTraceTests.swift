@@ -83,8 +83,7 @@ extension IntegrationTests {
                     "trace=fsync,fdatasync,write,writev,sendto,sendmsg",
                 ])
             // strace stops all threads before it prints the first line that contains "attached", so it traces all
-            // threads
-            // from that line on.
+            // threads from that line on.
             _ = try await strace.standardError.wait("strace to attach") {
                 $0.text.contains("attached") ? true : nil
             }

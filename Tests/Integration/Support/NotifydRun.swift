@@ -24,7 +24,7 @@ struct NotifydRun: Sendable {
             input: input)
     }
 
-    /// Waits until clients can connect, and returns the path of the socket. Throws if the daemon ends before.
+    /// Waits until clients can connect, and returns the path of the socket. Throws if the daemon ends before that.
     @discardableResult
     func ready(within limit: Duration = .seconds(300)) async throws -> String {
         let outcome = Watched<Bool?>(nil)

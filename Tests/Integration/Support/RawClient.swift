@@ -60,8 +60,7 @@ final class RawClient {
     }
 
     /// Sends bytes, and keeps the frames that arrive meanwhile. If `readingMeanwhile` is false, these frames stay in
-    /// the
-    /// socket, and `send` throws `TimedOut` if the daemon stops reading.
+    /// the socket, and `send` throws `TimedOut` if the daemon stops reading.
     func send(_ bytes: [UInt8], readingMeanwhile: Bool = true, within limit: Duration = patience) throws {
         let deadline = ContinuousClock.now + limit
         var sent = 0
@@ -77,8 +76,8 @@ final class RawClient {
 
     // MARK: Receiving
 
-    /// Whether the test has taken all frames that were read from the socket. Call this after a round trip, because
-    /// it does not read from the socket.
+    /// Whether the test has taken all frames that were read from the socket. This property does not read from the
+    /// socket itself, so it is conclusive only after a round trip.
     var isQuiet: Bool { waiting.isEmpty && reader.isEmpty }
 
     /// Returns the next event. Throws `ConnectionEnded` if there are no more.
