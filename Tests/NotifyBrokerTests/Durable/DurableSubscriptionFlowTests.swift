@@ -192,8 +192,7 @@ struct DurableSubscriptionFlowTests {
     }
 
     /// An earlier attachment with a larger window may leave more acknowledged ranges than the current attachment may
-    /// add.
-    /// Messages delivered to the current attachment can be acknowledged nevertheless.
+    /// add. Messages delivered to the current attachment can be acknowledged nevertheless.
     @Test func `ranges of an earlier attachment do not block the next one`() throws {
         let left = (1...2000).map { SequenceRange(first: UInt64($0) * 2 + 11, last: UInt64($0) * 2 + 11) }
         var durable = DurableSubscription.attachedForTest(seenThrough: 10_000, acknowledged: left, window: 4)

@@ -11,7 +11,7 @@ struct BlockWriterTests {
         }
     }
 
-    /// Buffers are reused in turn. A buffer that is still referenced must not change.
+    /// The writer reuses its buffers in turn. A buffer that is still referenced must not change.
     @Test func `a cut buffer does not change`() {
         var writer = BlockWriter()
         var held: [(sequence: UInt64, bytes: ByteBuffer)] = []

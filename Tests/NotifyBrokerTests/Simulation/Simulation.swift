@@ -296,7 +296,7 @@ final class Simulation {
         case 0: ranges = [0...(hold.open.randomElement(using: &random) ?? 0)]
         case 1: ranges = hold.open.shuffled(using: &random).prefix(3).map { $0...$0 }
         case 2:
-            // Sequences that were not delivered in this attachment are ignored.
+            // The broker ignores sequences in the range that were not delivered in this attachment.
             guard let last = hold.open.randomElement(using: &random) else { return }
             ranges = [UInt64.random(in: 0...last, using: &random)...last]
         default:

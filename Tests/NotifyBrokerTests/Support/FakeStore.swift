@@ -69,7 +69,7 @@ final class FakeStore {
         jobs.append(job)
     }
 
-    /// Completes the oldest request, or fails it.
+    /// Completes the oldest request, or lets it fail with `failure`.
     func perform(failingWith failure: StorageFailure? = nil) -> Outcome? {
         switch jobs.isEmpty ? nil : jobs.removeFirst() {
         case .commit(let batch):
