@@ -5,7 +5,8 @@ import Testing
 import WireTestSupport
 
 extension IntegrationTests {
-    /// The rules of the policy for two users of the machine: live, stored, and after a reload.
+    /// The rules of the policy for two users of the machine: for live messages, for stored messages, and after a
+    /// reload.
     @Suite(.enabled(if: Requirements.canSwitchUser)) struct PolicyTests {
         /// The expected rights to a name.
         private struct Row {
@@ -63,7 +64,7 @@ extension IntegrationTests {
             Row("user.2222.m", alice: (false, false), bob: (false, true)),
         ]
 
-        /// A daemon that all users may connect to, with a configuration file.
+        /// Starts a daemon with a configuration file and a socket that all users may connect to.
         private static func start(_ configuration: String) async throws -> Daemon {
             let folder = try TemporaryFolder()
             let file = try folder.write(configuration, to: "n.yaml")
@@ -73,7 +74,7 @@ extension IntegrationTests {
             return daemon
         }
 
-        /// The names of the messages up to the one that ends the test.
+        /// Returns the names of the messages that the client receives before `bob.end`.
         private static func names(_ client: RawClient) throws -> Set<String> {
             var names: Set<String> = []
             while true {
@@ -96,7 +97,8 @@ extension IntegrationTests {
             }
         }
 
-        /// Posts every name as root, and expects who receives which.
+        /// Posts a message under every name as root, and expects that each user receives exactly the permitted
+        /// messages.
         private static func expectDeliveries(
             _ rows: [Row], from root: RawClient, alice: RawClient, bob: RawClient, _ durability: Durability
         ) throws {
