@@ -2,14 +2,14 @@ public import Foundation
 import NotifyCenter
 
 extension CompatibleNotificationCenter {
-    /// Posts a notification to the observers of its name or of every name that observe its object or any object.
-    /// Returns after all of them have run, including those on queues.
+    /// Posts a notification to every observer whose name and object filters match. Returns after all of these observers
+    /// have run, including those on queues.
     public func post(_ notification: Notification) {
         post(name: notification.name, object: notification.object) { PostedNotification(notification) }
     }
 
-    /// Posts a notification to the observers of its name or of every name that observe its object or any object.
-    /// Returns after all of them have run, including those on queues.
+    /// Posts a notification to every observer whose name and object filters match. Returns after all of these observers
+    /// have run, including those on queues.
     public func post(
         name aName: NSNotification.Name, object anObject: Any?, userInfo aUserInfo: [AnyHashable: Any]? = nil
     ) {

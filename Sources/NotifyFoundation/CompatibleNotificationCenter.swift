@@ -17,16 +17,16 @@ public import NotifyCenter
 /// form.
 ///
 /// All members may be called on any thread. Posts also reach the observers of the underlying center, and posts to the
-/// underlying center reach the observers here; see ``init(center:)``.
+/// underlying center reach the observers of this center; see ``init(center:)``.
 public final class CompatibleNotificationCenter: Sendable {
     /// The underlying center.
     public let center: LocalCenter
 
     /// The center of the program, over `LocalCenter.default`.
     ///
-    /// Notifications that Foundation itself posts, such as `UserDefaults.didChangeNotification`, are also delivered
-    /// here. Other posts to Foundation's default center are not, and posts here do not reach Foundation's default
-    /// center.
+    /// This center also delivers the notifications that Foundation itself posts, such as
+    /// `UserDefaults.didChangeNotification`. It does not deliver other posts to Foundation's default center, and its
+    /// own posts do not reach Foundation's default center.
     public static let `default`: CompatibleNotificationCenter = {
         let center = CompatibleNotificationCenter(center: .default)
         FoundationForwarding.forward(to: center)
@@ -38,12 +38,12 @@ public final class CompatibleNotificationCenter: Sendable {
         self.init(center: LocalCenter())
     }
 
-    /// Creates a center over an existing one, which several may share.
+    /// Creates a center on top of an existing one. Several centers may share one underlying center.
     ///
     /// Observers of the underlying center receive a `Notification` as a `LocalNotification` of the same name. Its
     /// object is the posted instance, string or value (see ``addObserver(forName:object:queue:using:)``), and its
-    /// payload is a ``PostedNotification``. Observers here receive a post to the underlying center as a `Notification`
-    /// whose `userInfo` contains the payload under ``payloadKey``.
+    /// payload is a ``PostedNotification``. Observers of this center receive a post to the underlying center as a
+    /// `Notification` whose `userInfo` contains the payload under ``payloadKey``.
     public init(center: LocalCenter) {
         self.center = center
     }

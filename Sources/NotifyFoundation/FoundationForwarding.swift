@@ -2,8 +2,8 @@ import Foundation
 
 /// The notifications that Foundation itself posts, all to its own default center.
 enum FoundationForwarding {
-    /// Each is observed by name, because Foundation's center traps if a typed message reaches an observer of every
-    /// name.
+    /// Each notification is observed by its name, because Foundation's center traps if a typed message reaches an
+    /// observer of every name.
     private static let names: [NSNotification.Name] = [
         .NSFileHandleConnectionAccepted, .NSFileHandleDataAvailable, .NSFileHandleReadToEndOfFileCompletion,
         .NSSystemTimeZoneDidChange, .NSThreadWillExit, .NSCalendarDayChanged,

@@ -1,7 +1,7 @@
 import NotifyCenter
 
 extension NotificationObject {
-    /// Creates the object of a post. Returns nil for a value that no observer can ask for, because it is neither an
+    /// Creates the object of a post. Returns nil for a value that no observer can filter by, because it is neither an
     /// instance of a class nor hashable.
     ///
     /// The class of an instance need not be sendable: the instance is compared by identity, held weakly or by the post
@@ -31,8 +31,8 @@ extension NotificationObject {
         return withUnsafePointer(to: object) { UnsafeRawPointer($0).load(as: (any AnyObject & Sendable).self) }
     }
 
-    /// Creates the object that an observer asks for. For a value that no post can have, this is a released instance, so
-    /// the observer is never called.
+    /// Creates the object that an observer filters by. For a value that is neither an instance nor hashable, this is a
+    /// released instance, so the observer is never called.
     init(ofObserver object: Any) {
         if let known = NotificationObject(ofPost: object) {
             self = known

@@ -67,7 +67,7 @@ extension PostedNotification {
     }
 }
 
-/// The error if a notification can't be converted to a message, so that an observer of messages is not called.
+/// The error reported if a notification can't be converted to a message. The observer of messages is not called.
 struct MessageConversionError: Error, CustomStringConvertible {
     let type: Any.Type
 

@@ -11,10 +11,10 @@ extension CompatibleNotificationCenter {
     /// }
     /// ```
     ///
-    /// A message is posted as a notification of its ``name`` with the subject as its object. It also reaches observers
-    /// of notifications: ``makeNotification(_:)`` creates the notification. Notifications of this name, and messages of
-    /// other types with this name, also reach observers of the message: ``makeMessage(_:)`` creates the message. Both
-    /// are called on the poster's thread.
+    /// A message is posted as a notification of its ``name`` with the subject as its object. Observers of notifications
+    /// receive the notification that ``makeNotification(_:)`` creates. Observers of the message also receive
+    /// notifications of this name, and messages of other types with this name: ``makeMessage(_:)`` converts these to
+    /// the message. Both methods are called on the poster's thread.
     public protocol AsyncMessage: Sendable {
         /// The type of the subject of a message. It must be a class if a subject is posted or observed.
         associatedtype Subject
@@ -26,12 +26,12 @@ extension CompatibleNotificationCenter {
 
         /// Creates a message from a notification. The default implementation returns nil.
         ///
-        /// - Returns: The message, or nil if the notification lacks required contents. The observer is then not called,
-        ///   and `CenterHooks.failed` of the underlying center is called.
+        /// - Returns: The message, or nil if the notification lacks required contents. If nil, the center calls
+        ///   `CenterHooks.failed` of the underlying center instead of the observer.
         static func makeMessage(_ notification: Notification) -> Self?
 
-        /// Creates a notification from a message. The center sets its name and its object. The default implementation
-        /// sets no `userInfo`.
+        /// Creates a notification from a message. The center sets the notification's name and object. The default
+        /// implementation sets no `userInfo`.
         static func makeNotification(_ message: Self) -> Notification
     }
 }
@@ -92,7 +92,8 @@ extension CompatibleNotificationCenter {
     /// Each call runs in a task of its own, so calls for several messages run concurrently and in any order.
     ///
     /// - Parameters:
-    ///   - subject: The subject of the messages, which is not kept alive, or nil to observe all messages of the type.
+    ///   - subject: The subject of the messages, or nil to observe all messages of the type. The subject is not kept
+    ///     alive.
     ///   - messageType: The type of message.
     ///   - observer: Called for each message.
     public func addObserver<Message: AsyncMessage>(

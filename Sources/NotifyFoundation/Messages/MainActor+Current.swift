@@ -4,7 +4,7 @@ extension MainActor {
     /// Whether the current code runs on the main actor.
     ///
     /// Checking the thread is not sufficient: a program whose `main` is asynchronous runs the main queue on any of its
-    /// threads. Reading the thread also takes two system calls, so it is checked second.
+    /// threads. Reading the thread also takes two system calls, so the thread is checked second.
     nonisolated static var isCurrent: Bool {
         DispatchQueue.getSpecific(key: mainQueueKey) != nil || Thread.isMainThread
     }
@@ -20,7 +20,7 @@ extension MainActor {
     /// - Returns: Whether the body ran.
     nonisolated static func runIfCurrent(_ body: @MainActor () throws -> Void) rethrows -> Bool {
         guard isCurrent else { return false }
-        // Like `assumeIsolated`, but without its own check, which reads the thread again.
+        // Like `assumeIsolated`, but without the check in `assumeIsolated`, which reads the thread again.
         try withoutActuallyEscaping(body) { body in try unsafeBitCast(body, to: (() throws -> Void).self)() }
         return true
     }

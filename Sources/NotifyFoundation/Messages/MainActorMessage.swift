@@ -10,13 +10,15 @@ extension CompatibleNotificationCenter {
     /// }
     /// ```
     ///
-    /// A message is posted as a notification of its ``name`` with the subject as its object. It also reaches observers
-    /// of notifications: ``makeNotification(_:)`` creates the notification. Notifications of this name, and messages of
-    /// other types with this name, also reach observers of the message: ``makeMessage(_:)`` creates the message.
+    /// A message is posted as a notification of its ``name`` with the subject as its object. Observers of notifications
+    /// receive the notification that ``makeNotification(_:)`` creates. Observers of the message also receive
+    /// notifications of this name, and messages of other types with this name: ``makeMessage(_:)`` converts these to
+    /// the message.
     ///
-    /// Notifications that have observers of messages should be posted on the main actor. Otherwise Foundation on
-    /// Apple's systems stops the program. Here the observers are then called later on the main actor, in the order of
-    /// the posts of each thread, so the contents of the notification must be usable on another thread.
+    /// A notification that reaches observers of messages should be posted on the main actor. If it is posted elsewhere,
+    /// Foundation on Apple's systems stops the program. This center calls the observers later on the main actor, in the
+    /// order of the posts of each thread. In this case, the contents of the notification must be usable on another
+    /// thread.
     public protocol MainActorMessage: SendableMetatype {
         /// The type of the subject of a message. It must be a class if a subject is posted or observed.
         associatedtype Subject
@@ -28,12 +30,13 @@ extension CompatibleNotificationCenter {
 
         /// Creates a message from a notification. The default implementation returns nil.
         ///
-        /// - Returns: The message, or nil if the notification lacks required contents. The observer is then not called,
-        ///   and `CenterHooks.failed` of the underlying center is called if the post came from the main actor.
+        /// - Returns: The message, or nil if the notification lacks required contents. If nil, the observer is not
+        ///   called. If the post came from the main actor, the center calls `CenterHooks.failed` of the underlying
+        ///   center.
         @MainActor static func makeMessage(_ notification: Notification) -> Self?
 
-        /// Creates a notification from a message. The center sets its name and its object. The default implementation
-        /// sets no `userInfo`.
+        /// Creates a notification from a message. The center sets the notification's name and object. The default
+        /// implementation sets no `userInfo`.
         @MainActor static func makeNotification(_ message: Self) -> Notification
     }
 }
@@ -53,7 +56,7 @@ extension CompatibleNotificationCenter.MainActorMessage {
 
 extension CompatibleNotificationCenter {
     /// Posts a message to the observers of its type and of its name that observe this subject or any subject. Returns
-    /// after all of them have run, except asynchronous ones.
+    /// after all of these observers have run, except asynchronous ones.
     @MainActor
     public func post<Message: MainActorMessage>(_ message: Message, subject: Message.Subject)
     where Message.Subject: AnyObject {
@@ -61,14 +64,14 @@ extension CompatibleNotificationCenter {
     }
 
     /// Posts a message without a subject to the observers of its type and of its name that observe any subject. Returns
-    /// after all of them have run, except asynchronous ones.
+    /// after all of these observers have run, except asynchronous ones.
     @MainActor
     public func post<Message: MainActorMessage>(_ message: Message) {
         post(message, named: Message.name, subject: nil) { Message.makeNotification($0) }
     }
 
-    /// - Parameter makeNotification: Creates the notification. Called if the post reaches an observer. Its result need
-    ///   not have the name and the object.
+    /// - Parameter makeNotification: Creates the notification. Called if the post reaches an observer. The name and the
+    ///   object of the result are overwritten.
     @inline(__always)
     func post<Message>(
         _ message: Message, named name: Notification.Name, subject: AnyObject?,
@@ -105,7 +108,8 @@ extension CompatibleNotificationCenter {
     /// Observes messages of a type on the main actor, until the token is released.
     ///
     /// - Parameters:
-    ///   - subject: The subject of the messages, which is not kept alive, or nil to observe all messages of the type.
+    ///   - subject: The subject of the messages, or nil to observe all messages of the type. The subject is not kept
+    ///     alive.
     ///   - messageType: The type of message.
     ///   - observer: Called for each message.
     public func addObserver<Message: MainActorMessage>(

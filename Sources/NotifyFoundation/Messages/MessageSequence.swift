@@ -3,13 +3,13 @@ import NotifyCenter
 extension CompatibleNotificationCenter {
     /// The messages about one subject, which is not kept alive.
     ///
-    /// Each iterator returns all messages posted between its creation and its release or the cancellation of its task.
+    /// Each iterator returns the messages posted from its creation until it is released or its task is cancelled.
     ///
     /// - Parameters:
     ///   - subject: The subject of the messages.
     ///   - identifier: The identifier of the type of message.
-    ///   - limit: The number of messages that may wait in the buffer of an iterator, at least 1. Beyond that the oldest
-    ///     are dropped.
+    ///   - limit: The number of messages that may wait in the buffer of an iterator, at least 1. A full buffer drops
+    ///     the oldest message.
     public func messages<Identifier: MessageIdentifier, Message: AsyncMessage>(
         of subject: Message.Subject, for identifier: Identifier, bufferSize limit: Int = 10
     ) -> some AsyncSequence<Message, Never> & Sendable

@@ -10,15 +10,15 @@ extension CompatibleNotificationCenter {
     ///     are compared by identity and are not kept alive: when the object is released, the observation ends. Strings
     ///     are compared by their bytes, and other `Hashable` values of the same type with `==`. Values are copied, and
     ///     compared on the threads of posters, so `==` must not read state that another thread may change. Values that
-    ///     are not `Hashable` are never equal. (Foundation on Linux compares the instances in which it boxes values,
-    ///     which are the same for few values, such as small integers.)
+    ///     are not `Hashable` are never equal. (Foundation on Linux boxes values and compares the boxes, which are
+    ///     identical only for a few values, such as small integers.)
     ///   - queue: The queue on which the block runs, or nil for the thread of the poster. The queue is retained. `post`
     ///     returns after the block has run. If the poster is already on this queue, the block runs in place. If a
     ///     thread on this queue waits in a post for the poster, directly or through other posts, the block runs on that
-    ///     waiting thread. The block must not wait for the poster in other ways. Operations of two serial queues must
+    ///     waiting thread. The block must not wait for the poster by other means. Operations of two serial queues must
     ///     not post to blocks on each other's queue at the same time: as with Foundation's center, they would deadlock.
     ///   - block: Called for each post, possibly on several threads at once.
-    /// - Returns: The token for ``removeObserver(_:)-(Any)``. Releasing it does not remove the observer.
+    /// - Returns: The token for ``removeObserver(_:)-(Any)``. Releasing the token does not remove the observer.
     public func addObserver(
         forName name: NSNotification.Name?, object obj: Any?, queue: OperationQueue?,
         using block: @Sendable @escaping (Notification) -> Void
@@ -26,7 +26,7 @@ extension CompatibleNotificationCenter {
         let observation =
             if let queue {
                 observe(name, object: obj) { activity, posted in
-                    // The observer may have been removed while this waited for the queue.
+                    // The observer may have been removed while the block waited for the queue.
                     ReentrantQueueWait.run(on: queue) { if activity.isActive { block(posted.notification) } }
                 }
             } else {
@@ -37,7 +37,7 @@ extension CompatibleNotificationCenter {
         return ObserverToken(observation)
     }
 
-    /// Observes a name with a body that may call the observer later, if the observation is still active then.
+    /// Observes a name. If the body calls the observer later, it must first check that the observation is still active.
     func observe(
         _ name: NSNotification.Name?, object: Any?,
         using body: @escaping @Sendable (ObservationActivity, PostedNotification) throws -> Void
@@ -68,8 +68,8 @@ extension CompatibleNotificationCenter {
     ///   - object: The object that posts must have, as in ``addObserver(forName:object:queue:using:)``.
     ///   - fileID: The file of the call, for diagnostics.
     ///   - line: The line of the call, for diagnostics.
-    ///   - body: Called on the threads of posters, possibly on several at once. It should use its first parameter and
-    ///     not capture the observer.
+    ///   - body: Called on the threads of posters, possibly on several threads at once. The closure should use its
+    ///     first parameter instead of capturing the observer.
     public func addObserver<Observer: AnyObject & Sendable>(
         _ observer: Observer, name: NSNotification.Name?, object: Any?, fileID: StaticString = #fileID,
         line: UInt = #line, using body: @escaping @Sendable (Observer, Notification) -> Void
@@ -82,7 +82,7 @@ extension CompatibleNotificationCenter {
 }
 
 extension CompatibleNotificationCenter {
-    /// Removes an observer. All its observations end, here and in the underlying center.
+    /// Removes an observer. All its observations end, including those registered with the underlying center.
     ///
     /// No call begins after this method returns, not even for a post in progress that waits for the observer's queue. A
     /// call that has begun on another thread may still run. Removing an observer that is not registered has no effect.
@@ -93,7 +93,8 @@ extension CompatibleNotificationCenter {
         removeObserver(observer, name: nil, object: nil)
     }
 
-    /// Ends the observations of an observer that observe the given name and the given object. Nil stands for any.
+    /// Ends the observations of an observer that observe the given name and the given object. Nil matches any name or
+    /// object.
     public func removeObserver(_ observer: Any, name aName: NSNotification.Name?, object: Any?) {
         let name = aName.map { NotificationName($0) }
         let object = object.map { NotificationObject(ofObserver: $0) }

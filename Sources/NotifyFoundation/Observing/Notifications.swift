@@ -12,9 +12,9 @@ extension CompatibleNotificationCenter {
     ///
     /// - Parameters:
     ///   - name: The name.
-    ///   - object: The instance that posts must have, which is not kept alive, or nil for all posts.
-    ///   - limit: The number of notifications that may wait for each reader; at least 1. Beyond that the oldest are
-    ///     dropped and counted by ``Notifications/droppedCount``.
+    ///   - object: The instance that posts must have, or nil for all posts. The instance is not kept alive.
+    ///   - limit: The number of notifications that may wait for each reader; at least 1. A full buffer drops the oldest
+    ///     notification; ``Notifications/droppedCount`` counts the drops.
     public func notifications(
         named name: Notification.Name, object: (any AnyObject & Sendable)? = nil, bufferSize limit: Int = 64
     ) -> Notifications {
@@ -25,15 +25,15 @@ extension CompatibleNotificationCenter {
                 buffering: .dropOldest(limit: max(limit, 1))))
     }
 
-    /// An asynchronous sequence of notifications. It ends when the task of its only reader is cancelled, and when the
-    /// underlying center ends the observation, because all are removed or the object is released. Notifications that
-    /// are still waiting then are discarded.
+    /// An asynchronous sequence of notifications. It ends when the task of its only reader is cancelled, or when the
+    /// underlying center ends the observation: because the object was released, or because all observations were
+    /// removed. The end discards unread notifications.
     ///
-    /// The observation lasts as long as the sequence or one of its iterators, which retain the center. Each iterator is
-    /// a reader with a buffer of its own, as with `NotificationSequence`.
+    /// The sequence and its iterators keep the observation and the center alive. Each iterator is a reader with a
+    /// buffer of its own, as with `NotificationSequence`.
     ///
-    /// `Notification` is not `Sendable`, but as in Foundation, this sequence passes it to other tasks than the one that
-    /// posted it. So its contents must be values, or instances that may be used on any thread.
+    /// `Notification` is not `Sendable`, but as in Foundation, this sequence passes notifications from the posting task
+    /// to other tasks. So the contents of a notification must be values, or instances that may be used on any thread.
     public final class Notifications: AsyncSequence, Sendable {
         /// A notification.
         public typealias Element = Notification
@@ -49,7 +49,7 @@ extension CompatibleNotificationCenter {
         /// The number of notifications dropped by all readers because their buffers were full.
         public var droppedCount: Int { sequence.droppedCount }
 
-        /// Returns a new reader, which continues the observation.
+        /// Returns a new reader. The reader keeps the observation alive.
         public func makeAsyncIterator() -> Iterator { Iterator(iterator: sequence.makeAsyncIterator()) }
 
         /// A reader of the sequence.

@@ -1,7 +1,7 @@
 import NotifyCenter
 
-/// The state of an observation, checked before a call that waited on a queue or in a task. It retains neither the
-/// observation nor its center, so that an observer may retain it.
+/// The state of an observation, checked before a call that waited on a queue or in a task. This object retains neither
+/// the observation nor its center, so an observer may retain this object.
 final class ObservationActivity: Sendable {
     private let isObservationActive = Lock<(@Sendable () -> Bool)?>(nil)
 
@@ -12,7 +12,7 @@ final class ObservationActivity: Sendable {
 
     /// Whether a call may begin.
     var isActive: Bool {
-        // A post may arrive before the observation is set. It can't have been removed by then.
+        // A post may arrive before the observation is set. Until then, no code has a handle to remove it.
         isObservationActive.withLock { $0 }?() ?? true
     }
 }

@@ -2,9 +2,9 @@ import Foundation
 
 /// A thread's wait for work on an operation queue.
 ///
-/// The work may post to an observer on the queue that the waiting thread is on. That observer would wait for the
-/// thread, and the thread for the work: a deadlock. So if a thread on the target queue waits for the poster, directly
-/// or through other threads, that thread runs the work. Otherwise the work is added to the queue.
+/// The work may post to an observer on the queue that the waiting thread occupies. That observer would wait for the
+/// thread, and the thread would wait for the work: a deadlock. So if a thread on the target queue waits for the poster,
+/// directly or through other threads, that thread runs the work. Otherwise the work is added to the queue.
 ///
 /// `@unchecked Sendable`: all mutable properties are only accessed while `changes` is locked.
 final class ReentrantQueueWait: @unchecked Sendable {
@@ -14,7 +14,7 @@ final class ReentrantQueueWait: @unchecked Sendable {
     /// Guards the variables below.
     private let changes = NSCondition()
     /// The queue of the waiting thread, and the wait of the thread that waits for it. Both are nil after the wait: a
-    /// task started by the work retains this object, and a chain of posting tasks must not retain all earlier ones.
+    /// task started by the work retains this object, and a chain of posting tasks must not retain all earlier waits.
     private var origin: OperationQueue?
     private var outer: ReentrantQueueWait?
     private var pendingWork: [@Sendable () -> Void] = []
@@ -25,8 +25,8 @@ final class ReentrantQueueWait: @unchecked Sendable {
         self.outer = outer
     }
 
-    /// Runs the work on a queue. Returns when it is done, or when the queue has dropped it because its operations were
-    /// cancelled. If the caller is already on that queue, runs the work in place.
+    /// Runs the work on a queue. Returns when the work is done, or when the queue has dropped the work because its
+    /// operation was cancelled. If the caller is already on that queue, runs the work in place.
     static func run(on queue: OperationQueue, _ work: @escaping @Sendable () -> Void) {
         let origin = OperationQueue.current
         if origin === queue { return work() }
@@ -40,14 +40,14 @@ final class ReentrantQueueWait: @unchecked Sendable {
         }
         if !isAccepted(work, for: queue) {
             let operation = BlockOperation(block: work)
-            // Also runs if the operation was cancelled.
+            // The completion block also runs if the operation was cancelled.
             operation.completionBlock = { self.finish() }
             queue.addOperation(operation)
         }
         runPendingWorkUntilDone()
     }
 
-    /// Passes the work to a thread on this queue that waits for the current one.
+    /// Passes the work to a thread on this queue that waits for the current thread.
     ///
     /// - Returns: Whether there is such a thread.
     private func isAccepted(_ work: @escaping @Sendable () -> Void, for queue: OperationQueue) -> Bool {

@@ -10,24 +10,23 @@ import NotifyCenter
 /// NotificationQueue.default.enqueue(Notification(name: .didChange, object: self), postingStyle: .asap)
 /// ```
 ///
-/// Pending notifications are posted in the order in which they were enqueued (Foundation on Linux begins with the
-/// last), by the thread that enqueued them, when that thread runs its run loop in one of the given modes. Threads that
-/// don't run a run loop, such as those of Swift tasks, never post them. A queue stays alive until all its notifications
-/// are posted.
+/// The thread that enqueued notifications posts them when it runs its run loop in one of the given modes, in the order
+/// in which they were enqueued. (Foundation on Linux begins with the last.) Threads that don't run a run loop, such as
+/// those of Swift tasks, never post their notifications. A queue stays alive until all its notifications are posted.
 ///
-/// If an observer runs the run loop, the notifications that are still pending are posted by that run. Notifications
-/// that an observer dequeues are not posted.
+/// If an observer runs the run loop, that nested run posts the notifications that are still pending. Notifications that
+/// an observer dequeues are not posted.
 ///
 /// The run loop is woken by a timer. Foundation on Linux never frees timers: each one leaks about 400 bytes. The main
 /// thread has a permanent timer for each mode. On other threads, a permanent timer would keep the run loop from ending,
-/// so a timer is removed when it has not been used for a time: 10 ms for the first timer of a thread, and 10 ms more
-/// for each following one. A thread leaks at least one timer, a few if it enqueues continually, and about a hundred in
-/// all if it enqueues once a second; its run loop then ends a second later than it could.
+/// so a timer is removed after an idle time: 10 ms for the first timer of a thread, and 10 ms more for each following
+/// one. A thread leaks at least one timer. It leaks a few timers if it enqueues continually, and about a hundred in all
+/// if it enqueues once a second. In the last case, its run loop ends a second later than necessary.
 ///
 /// A queue belongs to the thread that created it and must not be used on another thread.
 public final class CompatibleNotificationQueue: NSObject {
-    /// When a notification is posted: `now`, `asap` (at the end of what the run loop is doing), or `whenIdle` (when the
-    /// run loop has nothing else to do).
+    /// When a notification is posted: `now`, `asap` (at the end of the current turn of the run loop), or `whenIdle`
+    /// (when the run loop has nothing else to do).
     public typealias PostingStyle = Foundation.NotificationQueue.PostingStyle
 
     /// The properties by which notifications are compared: the name, the object, or both.
@@ -66,10 +65,10 @@ extension CompatibleNotificationQueue {
     ///
     /// - Parameters:
     ///   - notification: The notification to post.
-    ///   - postingStyle: When to post. With `now`, the notification is posted before this method returns, unless the
-    ///     run loop is running in a mode that is not one of `modes`: then it is discarded.
-    ///   - coalesceMask: The properties to compare. Pending notifications that are equal in all of them are dequeued.
-    ///     With `[]` none are dequeued.
+    ///   - postingStyle: When to post. With `now`, the notification is posted before this method returns. If the run
+    ///     loop is running in a mode that is not one of `modes`, `now` discards the notification instead.
+    ///   - coalesceMask: The properties to compare. Pending notifications that are equal in all of these properties are
+    ///     dequeued. With `[]` none are dequeued.
     ///   - modes: The modes of the run loop in which to post, or nil for the default mode. Except with `now`, `.common`
     ///     stands for the default mode and the modes that were added to the common modes.
     public func enqueue(
@@ -81,7 +80,7 @@ extension CompatibleNotificationQueue {
         dequeue(like: pending, in: coalesceMask)
         switch postingStyle {
         case .now:
-            // As with Foundation, the common modes do not stand for the current one here.
+            // As with Foundation, `.common` does not match the current mode here.
             let current = RunLoop.current.currentMode
             if current.map(modes.contains) ?? true { center.post(notification) }
         case .asap:
@@ -93,7 +92,8 @@ extension CompatibleNotificationQueue {
         }
     }
 
-    /// Dequeues the pending notifications that are equal to this one in all properties of the mask. With `[]` none are.
+    /// Dequeues the pending notifications that are equal to this one in all properties of the mask. With `[]` none are
+    /// dequeued.
     public func dequeueNotifications(matching notification: Notification, coalesceMask: NotificationCoalescing) {
         dequeue(like: PendingNotification(notification), in: coalesceMask)
     }

@@ -1,15 +1,14 @@
 import Foundation
 
-/// Runs closures on the run loop of a thread, waking it if necessary.
+/// Runs closures on the run loop of a thread, and wakes the run loop if necessary.
 ///
 /// Only a timer can wake a run loop. Foundation on Linux never frees a timer or the objects that its block captures. So
-/// each mode has one timer, which is rescheduled and whose block captures no objects.
+/// each mode reuses one timer, and the timer's block captures no objects.
 ///
 /// A run loop ends when it has no more work, and a timer counts as work. The run loop of the main thread always has
-/// work in the modes that programs use, so its timers are permanent. On other threads a timer is removed when it has
-/// not been used for a time, which is 10 ms longer for each following timer. So a thread that pauses for n seconds
-/// between two uses in a mode creates at most about 100 n timers, and its run loop ends at most about n seconds later
-/// than it could.
+/// work in the modes that programs use, so its timers are permanent. On other threads a timer is removed after an idle
+/// time, which is 10 ms longer for each following timer. So a thread that pauses for n seconds between two uses in a
+/// mode creates at most about 100 n timers, and its run loop ends at most about n seconds later than necessary.
 final class RunLoopScheduler {
     /// The scheduler of the current thread.
     static var current: RunLoopScheduler {
@@ -32,15 +31,15 @@ final class RunLoopScheduler {
 
     private var timers: [RunLoop.Mode: Timer] = [:]
     private var timerCount = 0
-    /// The modes whose timer has been set since it last fired.
+    /// The modes whose timer has been set since the timer last fired.
     private var setTimers: Set<RunLoop.Mode> = []
 
     private init() {}
 
     /// Runs the body once, on this thread, at the end of the current turn of the run loop in this mode.
     ///
-    /// Usually a block of the run loop runs the body. If the block is added just before the run loop sleeps, or the run
-    /// loop runs inside another block and does not see it, the timer runs the body.
+    /// Usually a block of the run loop runs the body. The timer runs the body if the block was added just before the
+    /// run loop sleeps. It also does if the run loop runs inside another block and does not see the new block.
     func performSoon(in mode: RunLoop.Mode, _ body: @escaping () -> Void) {
         let number = add(body, in: mode)
         RunLoop.current.perform(inModes: [mode]) { Self.current.run(number, in: mode) }
@@ -87,14 +86,15 @@ extension RunLoopScheduler {
         }
     }
 
-    /// The number of seconds after its last use for which the next timer is kept.
+    /// The idle time of the next timer, in seconds. After this time, the timer is removed.
     private func lifetime(in mode: RunLoop.Mode) -> TimeInterval {
         let neverEnds = Thread.isMainThread && [.default, .common].contains(mode)
         return neverEnds ? .greatestFiniteMagnitude : 0.01 * Double(timerCount)
     }
 
-    /// Runs the first job in a block of the run loop, in the same turn, and not in the callout of the timer: during the
-    /// callout the timer does not fire again, and may ignore a new fire date.
+    /// Runs the first job, or removes the timer if it was idle. The job runs in a block of the run loop, in the same
+    /// turn. It does not run in the callout of the timer: during the callout, the timer does not fire again and may
+    /// ignore a new fire date.
     private func timerFired(in mode: RunLoop.Mode) {
         if setTimers.remove(mode) == nil {
             timers.removeValue(forKey: mode)?.invalidate()
