@@ -54,7 +54,7 @@ struct Refusal: CustomTestStringConvertible, Sendable {
         self.fixed = fixed
     }
 
-    /// Creates a protocol with one requirement on line 2. The diagnostic is in that line.
+    /// Creates the refusal of a protocol with one requirement. The requirement and the diagnostic are on line 2.
     init(
         member: String, _ message: String, column: Int, codable: Bool = false, fix: String? = nil, fixed: String? = nil
     ) {

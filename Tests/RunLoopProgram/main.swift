@@ -82,7 +82,7 @@ final class Chain {
         end(growth)
     }
 
-    /// The end of the heap. Freed memory is reused, so the end moves only if memory is not freed.
+    /// The end of the heap. Freed memory is reused, so the end advances only if memory leaks.
     private func used() -> Int { Int(bitPattern: sbrk(0)) }
 }
 
@@ -97,7 +97,7 @@ if arguments.first == "main" {
     Thread.detachNewThread {
         nonisolated(unsafe) var growth = -1
         Chain { growth = $0 }.begin()
-        // Returns when no timer or source is left.
+        // `run()` returns when no timer or source is left.
         RunLoop.current.run()
         print(growth)
         done.signal()

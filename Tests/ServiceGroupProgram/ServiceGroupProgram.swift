@@ -32,7 +32,7 @@ struct ServiceGroupProgram {
     }
 }
 
-/// The behaviour of the handler of a message.
+/// The behaviour of the message handler.
 enum Handler: String {
     case returns
     /// Waits until its task is cancelled.

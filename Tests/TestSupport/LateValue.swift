@@ -1,6 +1,6 @@
 import NotifyCenter
 
-/// A value that a closure captures before it is set.
+/// A value that is set after closures have captured it.
 package final class LateValue<Value: Sendable>: Sendable {
     private let stored = Lock<Value?>(nil)
 

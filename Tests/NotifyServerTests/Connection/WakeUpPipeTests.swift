@@ -11,7 +11,7 @@ struct WakeUpPipeTests {
         let pipe = try await WakeUpPipe.open(on: loop) { continuation.yield("event") }
         try await loop.submit {
             pipe.signal()
-            // Tasks that are added by tasks run before events are processed.
+            // Tasks that other tasks add also run before the loop processes events.
             loop.execute {
                 continuation.yield("task")
                 loop.execute { continuation.yield("task") }

@@ -2,7 +2,7 @@ import Foundation
 import NotifyCenter
 import Testing
 
-/// The requirements of a center. One suite checks them for every implementation.
+/// The requirements of a center. The test suites check every implementation against them.
 package enum CenterRequirement: CaseIterable, Sendable {
     // Routing; also required of the daemon.
     case postsReachObserversOfTheName
