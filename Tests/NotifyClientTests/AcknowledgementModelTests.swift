@@ -15,9 +15,9 @@ import Testing
         var generation: UInt64 = 1
         /// The highest sequence posted.
         var posted: UInt64 = 0
-        /// The unfinished messages in the daemon.
+        /// The messages for which the daemon has received no acknowledgement.
         var log: Set<UInt64> = []
-        /// The unfinished messages that were delivered to this client in this attachment.
+        /// The messages in `log` that were delivered to this client in this attachment.
         var handedOver: Set<UInt64> = []
         /// The messages that were delivered to the consumer and not acknowledged.
         var outstanding: Set<UInt64> = []
@@ -102,7 +102,7 @@ import Testing
             #expect(state.attached(cursor: cursor, generation: generation, isResumed: true) == false)
         }
 
-        /// Moves the cursor back to the first retained message.
+        /// Resets the subscription to the oldest message that the daemon still has.
         private mutating func reset() {
             let kept = posted > 40 ? posted - 40 : 1
             log.formUnion(acknowledged.filter { $0 >= kept })

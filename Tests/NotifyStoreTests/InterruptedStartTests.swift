@@ -5,7 +5,7 @@ import NotifyWire
 import TestSupport
 import Testing
 
-/// Starts that are interrupted at each of their file operations. The next start completes them.
+/// Interrupts a start at each of its file operations. The next start must complete the work.
 @Suite(.timeLimit(.minutes(10)))
 struct InterruptedStartTests {
     enum Interruption: CaseIterable, Sendable {

@@ -10,8 +10,8 @@ import WireTestSupport
 
 /// A test's replacement for the daemon: the test receives the client's frames, and sends the answers.
 ///
-/// The event loop answers greetings, pings and detach requests immediately. The client's waits for these answers time
-/// out, and the test's task could answer too late.
+/// The event loop answers greetings, pings and detach requests immediately. The client waits for these answers with a
+/// time limit, and the test's task could answer too late.
 final class FakeDaemon: Sendable {
     let path: String
     private let folder: String

@@ -40,7 +40,7 @@ extension ByteBuffer {
     }
 }
 
-/// Returns a batch of messages that seem to come from one read.
+/// Returns a batch of messages, encoded as in a single read.
 func batch(_ sequences: [UInt64], payload: String = "") -> MessageBatch {
     var buffer = ByteBuffer()
     var entries: [MessageBatch.Entry] = []

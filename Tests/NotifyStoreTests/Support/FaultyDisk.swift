@@ -50,14 +50,14 @@ enum FaultyDisk {
 
     private static let state = Lock(State())
 
-    /// Watches a folder. Databases opened in it from now on can be made to fail.
+    /// Watches a folder. `set` can make operations fail on databases that are opened in the folder from now on.
     static func watch(_ folder: String) {
         precondition(isInstalled)
         state.withLock { _ = $0.folders.insert(folder) }
     }
 
-    /// Lets the first `operations` operations succeed, and applies the fault to the next `count`, or to all later ones
-    /// if `count` is nil. A nil `fault` ends all faults in the folder.
+    /// Lets the first `operations` operations succeed, and applies the fault to the next `count` operations, or to all
+    /// later operations if `count` is nil. A nil `fault` ends all faults in the folder.
     static func set(_ fault: Fault?, in folder: String, after operations: Int = 0, count: Int? = nil) {
         let plan = fault.map { Plan(fault: $0, first: operations, end: count.map { operations + $0 } ?? .max) }
         state.withLock { $0.plans[folder] = plan }
