@@ -29,7 +29,7 @@ import Testing
         return queue
     }
 
-    /// Fails if the body does not return.
+    /// Runs `body` on a new thread, and fails if `body` does not return.
     private func mustReturn(
         sourceLocation: SourceLocation = #_sourceLocation, _ body: @escaping @Sendable () -> Void
     ) {

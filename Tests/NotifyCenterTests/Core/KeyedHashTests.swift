@@ -6,7 +6,7 @@ import Testing
     /// The key of the published test vectors of SipHash-1-3: the bytes 0 to 15.
     private let hash = KeyedHash(key0: 0x0706_0504_0302_0100, key1: 0x0F0E_0D0C_0B0A_0908)
 
-    /// An independent implementation of the function, which reads single bytes.
+    /// An independent implementation of SipHash-1-3 that reads single bytes.
     private func reference(_ bytes: [UInt8]) -> UInt64 {
         let key: (UInt64, UInt64) = (0x0706_0504_0302_0100, 0x0F0E_0D0C_0B0A_0908)
         var v: [UInt64] = [

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotifyCenter
 
-/// Attachments of other libraries to a center.
+/// Objects that other libraries attach to a center.
 @Suite struct AttachmentTests {
     private final class Attached: Sendable {
         let label: String

@@ -186,7 +186,7 @@ import Testing
         let gone = Weak(owner)
         center.hooks.repeated = { _ in }
         let calls = Atomic(0)
-        // Each observer checks that it is called in its position.
+        // Each observer checks the position of its call.
         let disorder = Atomic(0)
         for index in 0..<1_000_000 {
             guard let owner else { return }

@@ -6,7 +6,7 @@ import Testing
     private static func name(bytes count: Int) -> String { String(repeating: "a", count: count) }
     private static func name(tokens count: Int) -> String { Array(repeating: "t", count: count).joined(separator: ".") }
 
-    /// Returns the error of validating bytes as a name, or nil if they are valid.
+    /// Returns the error of validating bytes as a name, or nil if the bytes are valid.
     private static func errorOfName(_ bytes: [UInt8]) -> NameError? {
         bytes.withUnsafeBytes { (buffer) -> NameError? in
             do throws(NameError) {
