@@ -14,8 +14,8 @@ struct AccessControl {
 
     // MARK: Identities
 
-    /// Interns an identity. The caller must release the id when the connection, durable subscription or pending
-    /// attachment that holds it ends.
+    /// Interns an identity. The caller must release the id when its holder ends: a connection, a durable subscription
+    /// or a pending attachment.
     mutating func retain(_ identity: Identity) -> IdentityID { identities.retain(identity) }
     mutating func retain(_ id: IdentityID) { identities.retain(id) }
     mutating func release(_ id: IdentityID) { identities.release(id) }
@@ -24,7 +24,7 @@ struct AccessControl {
 
     // MARK: Posting
 
-    /// - Returns: A tag of the name, with which ``mayPost(tagged:_:)`` decides faster; 0 if there is none.
+    /// - Returns: The tag of the name's rules, with which ``mayPost(tagged:_:)`` decides faster; 0 for no tag.
     /// - Throws: `forbidden` if the identity may not post under the name.
     mutating func checkPost(_ name: UnsafeRawBufferPointer, _ id: IdentityID) throws(WireError) -> UInt16 {
         if policy.isOpen(name) { return 0 }
@@ -38,7 +38,8 @@ struct AccessControl {
         return postRules.tag(of: rules)
     }
 
-    /// Whether the identity may post under a name with this tag. Costs a test of one bit, except for the first time.
+    /// Whether the identity may post under a name with this tag; false for tag 0. After the right was granted once,
+    /// later calls test only one bit.
     @inline(__always)
     mutating func mayPost(tagged tag: UInt16, _ id: IdentityID) -> Bool {
         tag != 0 && (identities.isPermitted(tag, id) || decidePost(tagged: tag, id))
@@ -96,7 +97,7 @@ struct AccessControl {
         ReadAccess(policy: policy, identity: identities[id])
     }
 
-    /// Replaces the policy. Decisions cached under another generation, and tags, must not be used any more.
+    /// Replaces the policy. The caller must discard all earlier tags, and decisions cached under earlier generations.
     mutating func policyChanged(to policy: AccessPolicy) {
         precondition(policy.generation > self.policy.generation, "the generation of a new policy must be higher")
         self.policy = policy

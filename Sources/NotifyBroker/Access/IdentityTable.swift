@@ -11,7 +11,7 @@ struct IdentityTable {
     private struct Entry {
         var identity: Identity
         var references: Int
-        /// A bit for each tag of names under which the identity may post, set once that was decided.
+        /// A bit for each tag, set after the decision that the identity may post under names with this tag.
         var permitted: [UInt64] = []
     }
 

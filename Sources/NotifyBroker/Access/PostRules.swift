@@ -1,8 +1,8 @@
 import NotifyLog
 
-/// The rules for posting that cached names refer to by a tag: names to which the same rules apply share one.
+/// The rules for posting, by tags that are cached with names. Names to which the same rules apply share a tag.
 struct PostRules {
-    /// More tags than a policy needs, unless root posts under the names of very many users.
+    /// The maximum number of tags. Names under `user` need tags for each uid; all other names need few tags.
     private static let limit = 4_096
 
     private var rules: [AccessPolicy.NameRules] = []
@@ -10,7 +10,7 @@ struct PostRules {
 
     subscript(tag: UInt16) -> AccessPolicy.NameRules { rules[Int(tag) - 1] }
 
-    /// The tag of the rules; 0 if there are too many.
+    /// The tag of the rules; 0 if no tag is left.
     mutating func tag(of new: AccessPolicy.NameRules) -> UInt16 {
         if let known = tags[new] { return known }
         guard rules.count < Self.limit else { return 0 }

@@ -1,10 +1,10 @@
 import NotifyWire
 
-/// Each user's usage of every limited resource. The broker records allocations and releases in it.
+/// Each user's usage of every limited resource. The broker records allocations and releases here.
 ///
-/// The daemon's memory is shared: a user may hold at most half of the memory that the others leave free, so that one
-/// user alone gets just under half, and two users just under a third each. 5% is reserved for root. Buffers in outboxes
-/// are charged by capacity, not by the bytes in use.
+/// The users share the daemon's memory, of which 5% is reserved for root. A user other than root may hold at most half
+/// of the memory that all other users leave free. A single user thus gets just under half, and two users just under a
+/// third each. Buffers in outboxes are charged by capacity, not by the bytes in use.
 struct Ledger {
     enum Resource: Int, CaseIterable {
         case connections
@@ -19,7 +19,7 @@ struct Ledger {
         case connectionBytes
         /// Bytes of subscriptions in the center.
         case registrationBytes
-        /// Bytes of durable subscriptions: filters, cursors and the messages in flight.
+        /// Bytes of durable subscriptions: filters, cursors and the records of messages in flight.
         case durableBytes
         /// Bytes of received frames, complete or not, that are not processed yet.
         case receivedBytes
@@ -38,7 +38,7 @@ struct Ledger {
 
     private struct Account {
         var amounts = SIMD16<Int>.zero
-        /// The sum of the resources that are memory.
+        /// The sum of the resources that count as memory.
         var bytes = 0
     }
 
@@ -55,7 +55,7 @@ struct Ledger {
         storedNames = StoredNames(limit: configuration.namesPerUser)
     }
 
-    /// Replaces the limits. A user that exceeds a lower limit keeps what it has.
+    /// Replaces the limits. A user that exceeds a lower limit keeps its resources.
     mutating func limitsChanged(to configuration: BrokerConfiguration) {
         limits = Self.limits(configuration)
         memoryLimit = configuration.memoryBytes
@@ -89,7 +89,7 @@ struct Ledger {
 
     /// Adds one to the usage.
     ///
-    /// - Throws: `limitReached` with the name of the limit if it is reached. The usage is then unchanged.
+    /// - Throws: `limitReached`, which names the limit, if the user has reached it. The usage is then unchanged.
     mutating func take(_ resource: Resource, uid: UInt32) throws(WireError) {
         guard amount(of: resource, uid: uid) < limit(of: resource) else { throw exceeded(resource, uid: uid) }
         change(resource, by: 1, uid: uid)
@@ -135,7 +135,7 @@ struct Ledger {
 // MARK: - Memory
 
 extension Ledger {
-    /// The number of bytes that the user may hold in addition; negative if it exceeds its share.
+    /// The number of bytes that the user may hold in addition; negative if the user exceeds its share.
     func room(of uid: UInt32) -> Int {
         let held = accounts[uid]?.bytes ?? 0
         let others = totalBytes - held
@@ -170,8 +170,8 @@ extension Ledger {
                 + "(limits.memory_bytes is \(memoryLimit))")
     }
 
-    /// Whether the user's memory without shared blocks exceeds half of its share. The limits of answers and stored
-    /// messages on its connections are then lower.
+    /// Whether the user's memory, without shared blocks, exceeds half of the user's share. If so, lower limits apply to
+    /// answers and stored messages that wait for the user's connections.
     func isUnderMemoryPressure(_ uid: UInt32) -> Bool {
         guard let account = accounts[uid] else { return false }
         let kept = account.bytes - account.amounts[Resource.blockBytes.rawValue]
@@ -192,7 +192,7 @@ extension Ledger {
 }
 
 extension Ledger.Resource {
-    /// The public name of the resource, equal to the name of its setting if it has one.
+    /// The public name of the resource. If a setting limits the resource, the setting has the same name.
     var name: String {
         switch self {
         case .connections: "connections"

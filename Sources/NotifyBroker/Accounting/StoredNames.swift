@@ -1,7 +1,7 @@
 import NotifyWire
 
-/// The hashes of the distinct names under which each user's posts were stored. Their number is limited, because names
-/// stay in the log.
+/// The hashes of the distinct names under which each user's posts were stored. The number of names is limited, because
+/// names stay in the log.
 struct StoredNames {
     /// The maximum number of names per user.
     var limit: Int
