@@ -2,8 +2,8 @@ import NotifyCenter
 package import NotifyLog
 package import NotifyWire
 
-/// The logic of the daemon: checks rights, routes messages, and answers requests, after a commit if they change the
-/// log.
+/// The logic of the daemon: checks rights, routes messages, and answers requests. A request that changes the log is
+/// answered after the commit.
 ///
 /// Pure and synchronous. Input is events, with the time as an argument. Output is actions for the host, and bytes in
 /// outboxes. The broker is composed of state machines, each with its own state. It is confined to one event loop and
@@ -98,8 +98,8 @@ package struct Broker: ~Copyable {
 
     // MARK: Reloading
 
-    /// Replaces limits and timeouts. A lower limit ends nothing that exists; it refuses new requests, and drops volatile
-    /// messages that wait.
+    /// Replaces limits and timeouts. Existing connections and subscriptions above a lower limit stay. New requests
+    /// above the limit are refused, and waiting volatile messages above the limit are dropped.
     ///
     /// `maximumPayloadBytes` and `postWindow` do not change, because they were announced to the clients.
     package mutating func configurationChanged(to new: BrokerConfiguration) {
@@ -117,7 +117,8 @@ package struct Broker: ~Copyable {
 
     package var policy: AccessPolicy { access.policy }
 
-    /// Replaces the policy. It applies to later requests, and to all messages that are not in an outbox yet.
+    /// Replaces the policy. The new policy applies to later requests, and to all messages that are not in an outbox
+    /// yet.
     package mutating func policyChanged(to policy: AccessPolicy) {
         access.policyChanged(to: policy)
         subscriptions.rightsChanged()

@@ -10,14 +10,14 @@ package struct BrokerConfiguration: Sendable, Equatable {
     package var closingTimeout = Duration.seconds(2)
     /// The maximum delay before acknowledged progress is persisted with a batch.
     package var acknowledgementDelay = Duration.milliseconds(50)
-    /// The delay before a failed commit is retried. A request that needs a commit causes an earlier retry.
+    /// The delay between a failed commit and the next attempt. A request that needs a commit causes an earlier attempt.
     package var storageRetryDelay = Duration.seconds(1)
 
     /// The maximum number of unacknowledged messages of a durable subscription that requests no window.
     package var defaultWindow = Limits.defaultWindow
 
-    /// The memory of all users together. A user other than root may hold at most half of the memory that the others
-    /// leave free.
+    /// The memory of all users together. 5% is reserved for root. A user other than root may hold at most half of the
+    /// memory that all other users leave free.
     package var memoryBytes = 1 << 30
 
     /// Connections of all users together. Each needs a file descriptor, so the process's hard limit of descriptors
@@ -27,26 +27,28 @@ package struct BrokerConfiguration: Sendable, Equatable {
     package var subscriptionsPerConnection = 4096
     package var subscriptionsPerUser = 100_000
     package var durableSubscriptionsPerUser = 10_000
-    /// The memory of a user's subscriptions in the center. A growing table is copied in one step, which takes about 50
-    /// ms at this size.
+    /// The memory of a user's subscriptions in the center. A table that grows is copied in one step. For a table of
+    /// this size, the copy takes about 50 ms.
     package var subscriptionBytesPerUser = 64 << 20
-    /// The maximum work of resolving one name against a user's patterns: 1 for each registration visited, 16 for each
-    /// node of the trie.
+    /// The maximum work of resolving one name against a user's patterns: 1 for each visited registration, 16 for each
+    /// visited node of the trie.
     package var patternOverlapPerUser = 65_536
     /// Distinct names under which a user's posts were stored since the daemon started. Limited because names stay in
     /// the log.
     package var namesPerUser = 1_048_576
-    /// Volatile messages waiting for one connection. Above this, its overflow policy applies.
+    /// Volatile messages waiting for one connection. Above this, the connection's overflow policy applies.
     package var outboxBytesPerConnection = 4 << 20
     /// Volatile messages waiting for all of a user's connections together.
     package var outboxBytesPerUser = 64 << 20
-    /// Answers and durable messages waiting for one connection. Above this, its requests are not processed.
+    /// Answers and durable messages waiting for one connection. Above this, the connection's requests are not
+    /// processed.
     package var answerBytesPerConnection = 512 << 10
-    /// Durable messages are added to a connection's outbox only while fewer bytes than this wait in it.
+    /// Durable messages are added to an outbox only while its answers and durable messages take fewer bytes than this.
     package var durableOutboxBytes = 256 << 10
-    /// Unprocessed bytes received on all of a user's connections. Checked when an incomplete frame grows.
+    /// Unprocessed bytes received on all of a user's connections. Above this, a connection fails when its incomplete
+    /// frame grows.
     package var receivedBytesPerUser = 64 << 20
-    /// Messages and changes waiting for the store. Above this, reading from connections that add to them is paused.
+    /// Messages and changes waiting for the store. Above this, reading from a connection that adds more is paused.
     package var pendingLogBytes = 32 << 20
     /// Committed messages kept in memory, encoded, for log readers near the tail.
     package var tailRingBytes = 16 << 20

@@ -46,7 +46,8 @@ extension Broker {
     /// The maximum number of users in one report, to keep it readable.
     private static let reportedUsers = 1_000
 
-    /// The usage and the limits of every limited resource: in total, and for each of `users`.
+    /// The usage and limits of memory and connections in total, and of every resource for each of the first 1,000
+    /// `users`.
     func limits(of users: [UInt32]) -> [StatisticsReport.Counter] {
         var counters = [
             StatisticsReport.Counter(name: "memory_bytes", value: UInt64(ledger.totalBytes + sharedBytes)),

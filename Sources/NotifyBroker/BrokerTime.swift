@@ -12,7 +12,7 @@ package struct BrokerTime: Equatable, Sendable {
 }
 
 extension Duration? {
-    /// The earlier of two times; if one is nil, the other.
+    /// The earlier of two times. Nil counts as later than any time.
     static func earlier(_ left: Duration?, _ right: Duration?) -> Duration? {
         guard let left else { return right }
         guard let right else { return left }

@@ -2,8 +2,9 @@ import NotifyCenter
 
 /// A slot map for the message path: values in numbered slots. A freed slot is reused under a new generation.
 ///
-/// The center's `SlotMap` stores optionals, so reading a connection from it copies the connection. Delivery to one
-/// subscriber took several times as long. In this table, a value stays in place when its slot is freed.
+/// The center's `SlotMap` stores optionals. Reading a connection from an optional copies the connection, which made
+/// delivery to one subscriber several times slower. This table needs no optionals, because a value stays in place when
+/// its slot is freed.
 struct SlotTable<ID: SlotID, Value> {
     private var values: ContiguousArray<Value> = []
     private var areUsed: ContiguousArray<Bool> = []
@@ -31,7 +32,7 @@ struct SlotTable<ID: SlotID, Value> {
         return id
     }
 
-    /// Frees a slot. The value is kept until the slot is reused, so it should hold no resources.
+    /// Frees a slot. The value is kept until the slot is reused, so the value should hold no resources.
     mutating func remove(_ index: Int) {
         guard areUsed[index] else { return }
         areUsed[index] = false
@@ -60,8 +61,8 @@ struct SlotTable<ID: SlotID, Value> {
 
     /// The value in a used slot.
     ///
-    /// Always inlined, because a call of a coroutine allocates its frame on the heap. Accessors that yield through this
-    /// one must be inlined, too. An access that throws is not inlined; use `update` for it.
+    /// The accessors are always inlined, because a call of a coroutine allocates a frame on the heap. Accessors that
+    /// yield through these accessors must be inlined, too. A throwing access is not inlined: use `update` instead.
     subscript(index: Int) -> Value {
         @inline(__always) _read {
             precondition(areUsed[index], "slot is free")

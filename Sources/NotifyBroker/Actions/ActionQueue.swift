@@ -1,7 +1,7 @@
 /// Pending actions for the host, in order.
 struct ActionQueue {
     private var actions: [BrokerAction] = []
-    /// The detail at which events are reported as `log` actions.
+    /// The level of detail up to which events are reported as `log` actions.
     var logDetail = LogDetail.none
 
     mutating func append(_ action: BrokerAction) {

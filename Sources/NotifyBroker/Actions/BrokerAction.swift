@@ -18,6 +18,7 @@ package enum BrokerAction: Sendable {
     case scheduleTick
     /// Write an event to the daemon's log. Which events are reported depends on `Broker.logDetail`.
     case log(BrokerEvent)
-    /// Draining is complete: everything is committed, and every connection has `closing` in its outbox.
+    /// Draining is complete: no commit is pending, and `closing` is in the outbox of every connection that has not
+    /// failed.
     case drained
 }

@@ -1,11 +1,11 @@
 package import NotifyWire
 
-/// The level of detail of the events for the daemon's log. Events of a higher level are not created.
+/// A level of detail of events for the daemon's log. Events above the current level are not created.
 package enum LogDetail: Int, Comparable, Sendable {
     case none
     /// Connections, subscriptions and refusals.
     case debug
-    /// Each request as well.
+    /// In addition, each request and each received frame without an answer.
     case trace
 
     package static func < (left: LogDetail, right: LogDetail) -> Bool { left.rawValue < right.rawValue }
@@ -23,7 +23,7 @@ package struct BrokerEvent: Equatable, Sendable {
         case refused(request: UInt64, code: ErrorCode, message: String, isFatal: Bool)
         case posted(request: UInt64, name: String, object: String, payloadBytes: Int, durability: Durability)
         case requested(FrameKind, request: UInt64)
-        /// A frame about a subscription, of a kind that has no answer.
+        /// A frame without an answer, such as an acknowledgement.
         case received(FrameKind, subscription: UInt32)
     }
 

@@ -82,7 +82,7 @@ extension Broker {
         if scheduler.hasQueuedConnections || subscriptions.pendingRemovalUID != nil { actions.append(.scheduleTick) }
     }
 
-    /// Removes registrations of a user's closed connections, up to a slice of work.
+    /// Removes ended registrations of a user, up to a slice of work.
     private mutating func continueRemovals(of uid: UInt32) {
         scheduler.beginSlice(FairScheduler.slice)
         while scheduler.hasBudgetLeft, subscriptions.pendingRemovalUID == uid {

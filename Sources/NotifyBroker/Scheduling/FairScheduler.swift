@@ -3,42 +3,44 @@ import DequeModule
 /// Schedules the processing of connections fairly, and bounds the work of a turn of the event loop.
 ///
 /// Work is counted in units of about 20 ns: see ``Cost``. Received frames are processed as they are read until the
-/// turn's budget for reads is used up. A connection with frames left is queued, is not read from meanwhile, and is
-/// processed in later turns, a slice at a time. The queue serves the user for whom the least work was done since the
-/// queue was last empty, and a user's connections in round-robin order. This is start-time fair queueing (Goyal, Vin
-/// and Cheng, 1996): each user gets an equal share of the work, or what it needs if that is less.
+/// turn's budget for reads is used up. A connection with frames left is queued. Reading from a queued connection is
+/// paused, and its frames are processed in later turns, one slice at a time.
+///
+/// The queue serves the user for whom the least work was done since the queue was last empty, and a user's connections
+/// in round-robin order. This is start-time fair queueing (Goyal, Vin and Cheng, 1996): each user gets an equal share
+/// of the work, or less if the user needs less.
 struct FairScheduler {
     /// The cost of operations, in units.
     enum Cost {
         /// A read from a connection's socket.
         static let read = 512
-        /// A turn of a queued connection: its reading was paused, and is resumed.
+        /// A turn of a queued connection, including the cost of pausing and resuming reading.
         static let turn = 640
         /// A write to a connection's socket.
         static let flush = 256
         static let frame = 14
         /// A message delivered to one connection.
         static let delivery = 2
-        /// Received bytes cost 1 per 256: the shift by 8.
+        /// Received bytes cost 1 unit per 256 bytes, computed as a shift by 8 bits.
         static let bytesShift = 8
         static let statistics = 512
         static let refusal = 128
         static let subscribe = 256
         static let pattern = 256
         static let listEntry = 96
-        /// Each 256 bytes of messages that are scanned to keep the latest of each name and object.
+        /// The reduction of an outbox to the latest message of each name and object, per 256 bytes of messages.
         static let reduction = 48
         /// The duration of a unit.
         static let nanoseconds = 20
     }
 
-    /// The budget of a turn of the event loop, about 1.3 ms. It applies separately to frames that are processed as they
-    /// are read, and to queued connections.
+    /// The budget of a turn of the event loop, about 1.3 ms. Frames that are processed as they are read have one such
+    /// budget, and queued connections have another.
     static let unitsPerTurn = 1 << 16
     /// The work for one queued connection before the next one is served.
     static let slice = 1 << 14
-    /// The maximum work on bytes just read while other connections of the same user are queued. Used only if no other
-    /// user has an account.
+    /// The maximum work on bytes just read while other connections of the same user are queued and no other user
+    /// competes.
     static let reducedSlice = 1 << 11
 
     /// Users with queued connections, in order of arrival.
@@ -46,7 +48,7 @@ struct FairScheduler {
     private var queued: [UInt32: Deque<ConnectionID>] = [:]
     /// The work done for each user since the queue was last empty. A user that joins later starts at the virtual time.
     private var accounts: [UInt32: Int] = [:]
-    /// The virtual time: the account of the user served last, as it was when `next` took its connection.
+    /// The virtual time: the account of the user served last, at the time when `next` took the user's connection.
     private var virtualTime = 0
     /// The total work done.
     private(set) var spent = 0
@@ -76,9 +78,12 @@ struct FairScheduler {
     @inline(__always)
     var hasBudgetLeft: Bool { spent < sliceEnd }
 
-    /// The work that may be done for a user on bytes that were just read. While several users compete, a user that has
-    /// queued connections or is ahead of the virtual time gets none, so that its connections are read from no faster
-    /// than its turns come. Any other user gets a slice, whatever was done for others in this turn.
+    /// The work that may be done for a user on bytes that were just read:
+    ///
+    /// - If no connections are queued: the rest of the turn's budget.
+    /// - If the user has no queued connections and is not ahead of the virtual time: a slice, regardless of the budget.
+    /// - Otherwise, if other users compete: none. The user's turns in the queue then limit how fast its input is read.
+    /// - Otherwise: at most ``reducedSlice``.
     @inline(__always)
     func readAllowance(of uid: UInt32) -> Int {
         users.isEmpty ? readEnd - spent : competingReadAllowance(of: uid)
@@ -141,14 +146,14 @@ struct FairScheduler {
 
     // MARK: Reducing outboxes
 
-    /// After a reduction, the next one is delayed by this multiple of its duration, so that reductions take at most 1/8
-    /// of the time.
+    /// The minimum time from one reduction to the next, as a multiple of the estimated duration of the first.
+    /// Reductions thus take at most 1/8 of the time.
     private static let reductionParts = 8
 
-    /// Whether an outbox may be reduced to the latest messages of each name now.
+    /// Whether an outbox may now be reduced to the latest message of each name and object.
     func mayReduce(now: Duration) -> Bool { now >= nextReduction }
 
-    /// Notes that an outbox of `bytes` is reduced, and delays the next reduction accordingly.
+    /// Notes that an outbox of `bytes` bytes is reduced now, and delays the next reduction accordingly.
     mutating func reduced(bytes: Int, now: Duration) {
         let units = bytes >> 8 * Cost.reduction
         nextReduction = now + .nanoseconds(units * Cost.nanoseconds * Self.reductionParts)

@@ -2,8 +2,9 @@ package import NIOCore
 
 /// Drives a broker: delivers events to it, and carries out its decisions on sockets, a store and a clock.
 ///
-/// A host calls `runTick` after events. Each call to the host may be reentrant: a write may close a connection, which
-/// is an event. Therefore accesses to the broker are short and never span a call to the host.
+/// A host calls `runTick` after events. Calls to the host may be reentrant: for example, a write may close a
+/// connection, and the host then passes this event to the broker. Therefore accesses to the broker are short and never
+/// span a call to the host.
 package protocol BrokerHost: AnyObject {
     associatedtype Sink: OutputSink
 
@@ -11,18 +12,19 @@ package protocol BrokerHost: AnyObject {
     /// The current time.
     var now: BrokerTime { get }
 
-    /// Schedules a call of `runTick`. Further calls have no effect until it runs.
+    /// Schedules a call of `runTick`. Has no effect while a call is already scheduled.
     func scheduleTick()
     /// Calls `bytesReceived` with the connection's unprocessed bytes, even if there are none.
     func continueReceiving(_ id: ConnectionID)
-    /// Schedules a call of `deadlinePassed` at the given time. An earlier time replaces a later one.
+    /// Schedules a call of `deadlinePassed` at the given time. An earlier time replaces a later one; a later time is
+    /// ignored.
     func wake(at deadline: Duration)
     /// Carries out an action.
     func perform(_ action: BrokerAction)
     /// Records that sequences below `next` may become visible to peers with this tick. Called before any byte is sent.
     func sequencesUsed(below next: UInt64)
 
-    /// The connection's output; nil if it is closed.
+    /// The socket of the connection; nil if the connection is closed.
     func sink(_ id: ConnectionID) -> Sink?
 }
 
@@ -48,8 +50,8 @@ package final class BrokerCore {
         self.broker = broker
     }
 
-    // Queries that hosts make in every turn. A call of a nonmutating method of `Broker` from another module is not
-    // inlined, and copies all of the broker's fields (1.9 KB).
+    // Queries that hosts make in every turn of the event loop. They are not methods of `Broker`, because a call of a
+    // nonmutating method of `Broker` from another module is not inlined, and copies all fields (1.9 KB).
 
     /// The memory charged to all users together, in bytes.
     package var chargedBytes: Int { broker.ledger.totalBytes }
