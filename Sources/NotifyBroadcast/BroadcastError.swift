@@ -2,7 +2,7 @@
 public struct BroadcastError: Error, CustomStringConvertible {
     /// The kind of an error.
     public enum Code: Sendable {
-        /// All receivers were called, and some of them threw.
+        /// All receivers were called, and at least one of them threw.
         case receiversThrew
         /// A decoded call has a name that is not in the protocol.
         case unknownCall

@@ -20,7 +20,7 @@ public final class CallDecoder {
 
     /// Decodes the next argument.
     ///
-    /// - Throws: A ``BroadcastError`` with the code `wrongArguments`, if there is no argument of this type.
+    /// - Throws: A ``BroadcastError`` with the code `wrongArguments`, if the argument is missing or has another type.
     public func next<Argument: Decodable>() throws(BroadcastError) -> Argument {
         position += 1
         do {

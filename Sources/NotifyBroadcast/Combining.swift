@@ -19,8 +19,8 @@ public macro Combined<Answer>(_ rule: AnswerCombinationRule<Answer>) =
 
 /// A rule for combining results that takes no value of the result's type.
 ///
-/// In a method that throws, `.collect` calls all receivers and then throws if any of them threw. With `.first`, the
-/// next receiver is called after one that throws, and the errors are thrown only if no receiver returns a result.
+/// In a method that throws, `.collect` calls all receivers and then throws if any of them threw. With `.first`, a
+/// receiver that throws is skipped. Its error is thrown only if no receiver returns a result other than nil.
 public enum CombinationRule: Sendable {
     /// Calls all receivers and joins their arrays in order. Without receivers the result is empty.
     case collect

@@ -16,13 +16,14 @@
 ///
 /// For a protocol `UserEvents` it generates
 /// - `UserEventsBroadcaster`, a ``Broadcaster`` with
-///   - `register(_:for:)`: registers a receiver for the given methods, by default for all. Registering it again adds
-///     methods. The receiver is held weakly and need not be unregistered;
+///   - `register(_:for:)`: registers a receiver for the given methods, by default for all. Registering the same
+///     receiver again adds methods. The receiver is held weakly and need not be unregistered;
 ///   - `unregister(_:for:)`: unregisters a receiver from the given methods, by default from all;
 ///   - `receiverCount`: the number of registered receivers that still exist;
 ///   - `shared(in:)`: the broadcaster shared by all users of a center;
 /// - `UserEventsMethods`, an option set with a member for each method, named like the method. If several methods have
-///   the same name, the labels are appended (`moved(to:)` is `movedTo`), and if these names are equal too, a number.
+///   the same name, the labels are appended (`moved(to:)` is `movedTo`). If these names are equal as well, a number is
+///   appended.
 ///
 /// ## Calls
 ///
@@ -41,9 +42,10 @@
 ///
 /// ## What cannot be broadcast
 ///
-/// The protocol must inherit from `AnyObject`, because receivers are held weakly, and may inherit from `Sendable`, but
-/// not from other protocols, whose requirements the macro cannot see. Associated types, `Self`, initializers, static
-/// members, variadic parameters and consumed parameters are among the members that cause compile-time errors.
+/// The protocol must inherit from `AnyObject`, because receivers are held weakly. It may also inherit from `Sendable`,
+/// but from no other protocol, because the macro cannot see the requirements of other protocols. Associated types,
+/// `Self`, initializers, static members, variadic parameters and consumed parameters are among the members that cause
+/// compile-time errors.
 @attached(peer, names: suffixed(Broadcaster), suffixed(Methods))
 @attached(extension, names: arbitrary)
 public macro Broadcast() = #externalMacro(module: "NotifyMacros", type: "BroadcastMacro")
@@ -64,8 +66,8 @@ public macro Broadcast() = #externalMacro(module: "NotifyMacros", type: "Broadca
 /// ```
 ///
 /// `OrderEventsCall` is an enumeration with a case for each method, named like the members of the method set, and is
-/// `Codable`. The `name` of a call is that of the method with its labels, or the name given by ``Topic(_:)``. Decoding
-/// throws a ``BroadcastError``: with the code `unknownCall` for a name that is not in the protocol, and with
+/// `Codable`. The `name` of a call is the name of the method with its labels, or the name given by ``Topic(_:)``.
+/// Decoding throws a ``BroadcastError``: with the code `unknownCall` for a name that is not in the protocol, and with
 /// `wrongArguments` for arguments that do not match. The broadcaster's `dispatch` forwards a call to the receivers.
 ///
 /// All parameter types must be `Codable`. Results, `inout` parameters, closures, tuples, metatypes, existential types,
@@ -83,10 +85,11 @@ public enum BroadcastForm: Sendable {
 /// The argument of ``Broadcast(_:)`` that adds a `Codable` form of the calls.
 public let codable = BroadcastForm.codable
 
-/// Marks a requirement of a ``Broadcast()`` protocol that receivers need not implement, by generating an empty default.
+/// Makes a requirement of a ``Broadcast()`` protocol optional for receivers, by generating an empty default
+/// implementation.
 ///
 /// The default of a method with a result returns an empty array with `.collect`, nil with `.first`, and the initial
-/// value with `.reduce`, which should therefore be neutral, such as 0 for a sum.
+/// value with `.reduce`. So this initial value should be neutral, such as 0 for a sum.
 ///
 /// A class that conforms to two protocols with the same optional method must implement it, because the defaults would
 /// be ambiguous.

@@ -61,8 +61,8 @@ public final class MulticastDelegate<T> {
         receivers.add(object, for: AllMethods.all) { [weak object] in object }
     }
 
-    /// Removes a delegate. Invocations in progress that have not reached it skip it. Has no effect if the delegate was
-    /// not added.
+    /// Removes a delegate. Invocations in progress that have not reached the delegate skip it. Has no effect if the
+    /// delegate was not added.
     public func remove(_ delegate: T) {
         receivers.remove(Self.object(of: delegate), for: AllMethods.all)
     }
@@ -92,15 +92,16 @@ extension MulticastDelegate: Sequence {
         /// Returns the next delegate that exists and was not removed, or nil at the end.
         public mutating func next() -> T? {
             while let object = receivers.next() {
-                // The cast fails for a conformance isolated to another actor. Only that delegate is skipped.
+                // The cast fails if the delegate's conformance is isolated to another actor. Only such a delegate is
+                // skipped.
                 if let delegate = object as? T { return delegate }
             }
             return nil
         }
     }
 
-    /// Returns an iterator over the present delegates. It skips those that are removed or released before it reaches
-    /// them.
+    /// Returns an iterator over the present delegates. The iterator skips delegates that are removed or released before
+    /// it reaches them.
     public func makeIterator() -> Iterator {
         Iterator(receivers: receivers[AllMethods.all])
     }
@@ -110,7 +111,7 @@ extension MulticastDelegate: Sequence {
         for delegate in self { body(delegate) }
     }
 
-    /// Calls the body with each existing delegate, in order of addition, even after one has thrown.
+    /// Calls the body with each existing delegate, in order of addition, even after a call has thrown.
     ///
     /// - Throws: A ``BroadcastError`` with all errors, after the last call.
     public func invoke(_ body: (T) throws -> Void) throws(BroadcastError) {

@@ -44,13 +44,14 @@ extension BroadcastReceivers: @unchecked Sendable where Receiver: Sendable {}
 // MARK: - Adding and removing
 
 extension BroadcastReceivers {
-    /// Registers a receiver for methods. For methods that it is already registered for, it keeps its position and is
-    /// not called twice.
+    /// Registers a receiver for methods. For methods that the receiver is already registered for, it keeps its position
+    /// and is not called twice.
     ///
     /// - Parameters:
     ///   - object: The receiver, compared by identity.
-    ///   - methods: The methods to call it for.
-    ///   - reference: Returns the receiver while it exists. It must capture the receiver weakly, and nothing else.
+    ///   - methods: The methods to call the receiver for.
+    ///   - reference: Returns the receiver while it exists. The closure must capture the receiver weakly, and nothing
+    ///     else.
     public func add<Methods: OptionSet>(
         _ object: AnyObject, for methods: Methods, reference: @escaping () -> Receiver?
     ) where Methods.RawValue == UInt64 {
@@ -71,8 +72,8 @@ extension BroadcastReceivers {
         if isPruningDue { prune() }
     }
 
-    /// Unregisters a receiver from methods. Calls in progress that have not reached the receiver skip it. A call to it
-    /// that has begun on another thread may still be running when this returns.
+    /// Unregisters a receiver from methods. Calls in progress that have not reached the receiver skip it. A call of the
+    /// receiver that has begun on another thread may still be running when this method returns.
     public func remove<Methods: OptionSet>(_ object: AnyObject, for methods: Methods) where Methods.RawValue == UInt64 {
         state.withLock { state in
             let registrations = state.byIdentity[ObjectIdentifier(object)] ?? []
@@ -80,8 +81,8 @@ extension BroadcastReceivers {
         }
     }
 
-    /// Removes the registrations of released receivers. Called by iterations that find one, and periodically by
-    /// additions.
+    /// Removes the registrations of released receivers. Called by iterations that find a released receiver, and
+    /// periodically by additions.
     func prune() {
         // Not under the lock: `reference` may return the last strong reference, and releasing that runs the receiver's
         // deinitializer.

@@ -1,4 +1,4 @@
-/// The receivers of one call, in order: those registered when it began, except those that are released or removed
+/// The receivers of one call, in order: those registered when the call began, except those that are released or removed
 /// before the call reaches them.
 public struct LiveReceivers<Receiver>: Sequence, IteratorProtocol {
     let list: BroadcastReceivers<Receiver>

@@ -19,8 +19,8 @@ extension BroadcastReceivers {
             additionsUntilPruning -= 1
         }
 
-        /// Ends registrations. They stay in the array until half of it has ended, so that the removal costs amortized
-        /// constant time.
+        /// Ends registrations. Ended registrations stay in the array until they are more than half of it, so that
+        /// removal takes amortized constant time.
         mutating func end(_ ended: some Sequence<Registration>) {
             for registration in ended {
                 _ = registration.end(.max)
