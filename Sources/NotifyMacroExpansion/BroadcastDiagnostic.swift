@@ -43,7 +43,7 @@ enum BroadcastDiagnostic: DiagnosticMessage {
     case notEncodable(String)
     case noCalls(String)
 
-    /// The note at the other of two calls with the same topic.
+    /// The note at the first of two calls with the same topic.
     case otherTopic
 
     var severity: DiagnosticSeverity {

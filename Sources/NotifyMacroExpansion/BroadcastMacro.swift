@@ -11,7 +11,7 @@ open class BroadcastMacro: PeerMacro, ExtensionMacro {
     ) -> [DeclSyntax] {
         var reader = ProtocolReader(attribute: node, isOutermost: context.lexicalContext.isEmpty)
         let model = reader.read(declaration)
-        // Including warnings, which do not prevent the expansion.
+        // Warnings are reported as well, but do not prevent the expansion.
         for diagnostic in reader.diagnostics { context.diagnose(diagnostic) }
         guard let model else { return [] }
         var declarations = [model.broadcaster, model.methodSet]
@@ -25,7 +25,7 @@ open class BroadcastMacro: PeerMacro, ExtensionMacro {
         providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
         in context: some MacroExpansionContext
     ) -> [ExtensionDeclSyntax] {
-        // Diagnostics were reported by the peer expansion.
+        // The peer expansion reports the diagnostics.
         var reader = ProtocolReader(attribute: node, isOutermost: context.lexicalContext.isEmpty)
         guard let text = reader.read(declaration)?.defaults(extending: type.trimmedDescription) else { return [] }
         return DeclSyntax(stringLiteral: text).as(ExtensionDeclSyntax.self).map { [$0] } ?? []

@@ -22,7 +22,7 @@ open class MarkerMacro: PeerMacro {
     private static func fixIts(
         removing node: AttributeSyntax, from declaration: some DeclSyntaxProtocol
     ) -> [FixIt] {
-        // The compiler passes the attribute detached from the declaration, so it is found by its text.
+        // The compiler passes the attribute detached from the declaration, so the attribute is found by its text.
         let attributes = declaration.asProtocol((any WithAttributesSyntax).self)?.attributes ?? []
         let same = attributes.first { $0.trimmedDescription == node.trimmedDescription }?.as(AttributeSyntax.self)
         return same.flatMap { FixIt.removing($0, from: DeclSyntax(declaration)) }.map { [$0] } ?? []

@@ -4,7 +4,7 @@ extension ProtocolModel {
     /// The class that forwards each call.
     var broadcaster: String {
         let members = requirements.map { $0.implementation(in: self) } + (isCodable ? [dispatch] : [])
-        // No unused bits, so that unregistering from each method ends the registration.
+        // The set has no unused bits, so that unregistering from each method ends the registration.
         let all = requirements.isEmpty ? ".max" : "0x" + String(UInt64.max >> (64 - requirements.count), radix: 16)
         return """
             /// Forwards each call of `\(name)` to every registered receiver, in order of registration.

@@ -4,7 +4,7 @@ extension ProtocolModel {
     /// The enumeration of the calls and its `Codable` conformance.
     var call: String {
         let conformances = isSendable ? "Swift.Codable, Swift.Sendable" : "Swift.Codable"
-        // Type aliases of the protocol are only visible in conforming types.
+        // Repeated, because the type aliases of the protocol are only visible in conforming types.
         let aliases = aliases.map { "    \(access)\($0)" }
         let cases = requirements.map { "    case \($0.memberName)\($0.payload)" }
         let names = requirements.map { "        case .\($0.memberName): \($0.topic.literal)" }
@@ -94,7 +94,8 @@ extension Requirement {
         parameters.isEmpty ? "" : "(\(values.map { "let \($0)" }.joined(separator: ", ")))"
     }
 
-    /// The parameters of the case: unlike those of a method, its labels must be unique.
+    /// The parameters of the case. A repeated label is removed: unlike those of a method, the labels of a case must be
+    /// unique.
     private var caseParameters: [Parameter] {
         var labels: Set<String> = []
         return parameters.map { parameter in

@@ -30,7 +30,7 @@ struct Requirement {
     let kind: Kind
     /// The name as written, with backticks.
     let name: String
-    /// The name of its call case and method set member, unique in the protocol.
+    /// The name of the requirement's case in the calls and of its member in the method set. Unique in the protocol.
     var memberName: String
     /// The attributes and modifiers that the broadcaster repeats, each followed by a space.
     let prefix: String
@@ -44,7 +44,7 @@ struct Requirement {
     let hasSetter: Bool
     let rule: CombinationRule?
     let isOptional: Bool
-    /// The name of the call set by `@Topic`.
+    /// The name of the call, if `@Topic` sets one.
     let explicitTopic: String?
 }
 
@@ -123,7 +123,7 @@ struct Parameter {
     /// Returns another value with the label of this parameter.
     func labelled(_ value: String) -> String {
         guard let label else { return value }
-        // As labels, all keywords but `inout` need no backticks, and the compiler warns about unnecessary ones.
+        // As labels, all keywords but `inout` need no backticks, and the compiler warns about unnecessary backticks.
         let bare = label.withoutBackticks
         let isPlain = bare != "inout" && (bare == "self" || bare.isValidSwiftIdentifier(for: .memberAccess))
         return "\(isPlain ? bare : label): \(value)"

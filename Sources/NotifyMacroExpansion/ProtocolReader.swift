@@ -24,7 +24,7 @@ struct ProtocolReader {
             report(.notAProtocol, at: attribute)
             return nil
         }
-        // Both would generate the same types.
+        // Both attributes would generate the same types.
         if declaration.attributes.count(where: { $0.name == "Broadcast" }) > 1 {
             report(.repeatedBroadcast, at: attribute)
             return nil
@@ -85,7 +85,7 @@ extension ProtocolReader {
                 default:
                     let fixIts = clause.map { [FixIt.removing(inherited, from: $0)] } ?? []
                     report(.inherited(name), at: inherited.type, fixIts: fixIts)
-                    // The fix-it replaces the only inherited type with 'AnyObject'.
+                    // The fix-it replaces the only inherited type with 'AnyObject', so a second error is not needed.
                     if clause?.inheritedTypes.count == 1 { isClassBound = true }
                 }
             }
@@ -103,15 +103,15 @@ extension ProtocolReader {
         return composition.elements.map(\.type.trimmedDescription)
     }
 
-    /// The attributes that limit availability or visibility, which the generated types repeat.
+    /// The attributes that the generated types repeat: those that limit availability or visibility.
     private static func attributes(of declaration: ProtocolDeclSyntax) -> String {
         let shared: Set = ["available", "_spi"]
         return declaration.attributes.filter { $0.name.map(shared.contains) ?? false }
             .map { "\($0.trimmedDescription) " }.joined()
     }
 
-    /// Reports optional requirements of a private protocol inside a type: the extension with their defaults cannot
-    /// access it.
+    /// Reports optional requirements of a private protocol inside a type: the extension with the defaults cannot access
+    /// such a protocol.
     private mutating func checkDefaults(of declaration: ProtocolDeclSyntax) {
         guard let modifier = declaration.modifiers.first(where: { $0.name.tokenKind == .keyword(.private) }) else {
             return

@@ -43,7 +43,7 @@ extension Requirement {
         return "\(get)\nset\(newValue == "newValue" ? "" : "(\(newValue))") \(block(setter))"
     }
 
-    /// The name of the setter's parameter, distinct from those of a subscript.
+    /// The name of the setter's parameter, distinct from the parameters of a subscript.
     private var newValue: String { local("newValue") }
 
     private func block(_ body: String) -> String {
@@ -120,7 +120,7 @@ extension Requirement {
 }
 
 extension Parameter {
-    /// In a declaration of a subscript, where a single name is not a label.
+    /// The parameter in a declaration of a subscript, where a single name is not a label.
     fileprivate var subscriptDeclaration: String {
         label.map { "\($0) \(name): \(type)" } ?? "\(name): \(type)"
     }

@@ -4,15 +4,15 @@ import SwiftSyntaxMacros
 
 /// The compiler plug-in for the macros of NotifyBroadcast.
 ///
-/// The implementation is in NotifyMacroExpansion, because a test target that depends on a plug-in is built for the host
-/// with all other tests, which then can't import this package's executables.
+/// The implementation is in NotifyMacroExpansion, because a test target that depends on a plug-in is built for the
+/// host, and all other tests with it. Tests that are built for the host can't import this package's executables.
 @main struct NotifyMacros: CompilerPlugin {
     let providingMacros: [any Macro.Type] = [
         BroadcastMacro.self, CombinedMacro.self, OptionalMacro.self, TopicMacro.self,
     ]
 }
 
-// `#externalMacro` names the types in this module.
+// `#externalMacro` looks up these types in this module.
 
 final class BroadcastMacro: NotifyMacroExpansion.BroadcastMacro {}
 
