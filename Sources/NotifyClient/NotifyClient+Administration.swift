@@ -2,11 +2,11 @@ import NotifyCenter
 import NotifyWire
 
 extension NotifyClient {
-    /// Makes the daemon read its configuration again. It applies all of it or, if a file has an error, nothing.
+    /// Makes the daemon read its configuration again. If a file has an error, nothing changes.
     ///
     /// - Returns: The keys of the changed settings that take effect at the daemon's next start.
     /// - Throws: ``NotifyError``, such as `forbidden` for a user who may not manage everything, or
-    ///   `configurationInvalid` with file and line.
+    ///   `configurationInvalid`, whose message contains the file and the line.
     public nonisolated(nonsending) func reloadConfiguration() async throws(NotifyError) -> [String] {
         try await ask { .reload($0) }
     }
@@ -14,10 +14,11 @@ extension NotifyClient {
     /// Asks how the daemon's policy decides.
     ///
     /// - Parameters:
-    ///   - right: The right that is needed.
+    ///   - right: The right to ask about.
     ///   - name: A name; for ``Right/subscribe`` and ``Right/manage`` also a pattern.
-    ///   - subject: The user. A user other than this one needs the right to manage everything.
-    /// - Throws: ``NotifyError``, such as `invalidName`, or `forbidden` if the subject is another user.
+    ///   - subject: The user to ask about. To ask about another user, this user needs the right to manage everything.
+    /// - Throws: ``NotifyError``, such as `invalidName`, or `forbidden` if the subject is another user and this user
+    ///   may not manage everything.
     public nonisolated(nonsending) func policyDecision(
         on right: Right, _ name: String, for subject: PolicySubject
     ) async throws(NotifyError) -> PolicyDecision {

@@ -7,8 +7,8 @@ extension NotifyClient {
         /// ``NotifyClient/socketPath(explicit:environment:)`` does.
         public var socketPath: String?
 
-        /// The time limit for posts and other requests that wait for a connection. They then fail with `notConnected`.
-        /// 5 seconds by default.
+        /// The time limit for posts and other requests that wait for a connection. After it, they fail with
+        /// `notConnected`. 5 seconds by default.
         public var connectionWait = Duration.seconds(5)
 
         /// The waits between attempts to connect.
@@ -43,7 +43,7 @@ extension NotifyClient {
     public enum Overflow: Hashable, Sendable, CaseIterable {
         /// Drops the oldest messages and reports them in a ``Gap``.
         case dropOldest
-        /// Keeps the latest message of each name and object and reports the dropped ones in a ``Gap``.
+        /// Keeps the latest message of each name and object, and reports the dropped messages in a ``Gap``.
         case keepLatest
         /// Closes the connection. The client reconnects, and volatile subscriptions get a ``Gap``.
         case disconnect

@@ -1,7 +1,8 @@
 import NotifyWire
 
 extension NotifyClient {
-    /// Lists the durable subscriptions of this user; for root, those of all users.
+    /// Lists the durable subscriptions of this user. If this user may manage everything, the list contains those of all
+    /// users.
     ///
     /// - Throws: ``NotifyError``.
     public nonisolated(nonsending) func durableSubscriptions() async throws(NotifyError) -> [DurableSubscription] {
@@ -17,8 +18,8 @@ extension NotifyClient {
     ///   - patterns: The patterns of names to match, 1 to 64. A message that several of them match is kept once.
     ///   - object: The object to match; `nil` for messages with any object or none.
     ///   - start: Where the subscription begins.
-    /// - Throws: ``NotifyError``, such as `subscriptionMismatch` if it exists with other patterns or another object, or
-    ///   `subscriptionHeld` if another client is attached to it.
+    /// - Throws: ``NotifyError``, such as `subscriptionMismatch` if the subscription exists with other patterns or
+    ///   another object, or `subscriptionHeld` if another client is attached to it.
     public nonisolated(nonsending) func createDurableSubscription(
         _ name: String, to patterns: [String], object: String? = nil, from start: Start = .now
     ) async throws(NotifyError) {
@@ -38,7 +39,8 @@ extension NotifyClient {
     ///
     /// - Parameters:
     ///   - name: The subscription's name.
-    ///   - uid: The uid of its owner; `nil` for this user. Only root may name another user.
+    ///   - uid: The uid of the owner; `nil` for this user. To name another user, this user needs the right to manage
+    ///     everything.
     /// - Throws: ``NotifyError``, such as `unknownSubscription`, `subscriptionInUse` while a client is attached to it,
     ///   or `invalidArgument` for 4,294,967,295, which is no user's uid.
     public nonisolated(nonsending) func removeDurableSubscription(_ name: String, uid: UInt32? = nil)
@@ -74,7 +76,8 @@ extension NotifyClient {
         try await ask { .statistics($0) }
     }
 
-    /// Reads the use of each limited resource by this user; for root, by every user.
+    /// Reads the use of each limited resource by this user. If this user may manage everything, the result covers every
+    /// user.
     ///
     /// - Throws: ``NotifyError``.
     public nonisolated(nonsending) func resourceUse() async throws(NotifyError) -> [ResourceUse] {

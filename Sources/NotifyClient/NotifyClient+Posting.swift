@@ -5,8 +5,9 @@ extension NotifyClient {
     /// those of one task keep their order. To post many messages from one task, use ``postPipeline(capacity:)``.
     ///
     /// Without a connection the post waits for one, at most ``Configuration/connectionWait``. If the connection breaks
-    /// before the receipt arrives, the post fails with `outcomeUnknown`. The client does *not* send it again, because the
-    /// daemon may have processed it. Only a post that a daemon reports as not processed when it shuts down is sent again.
+    /// before the receipt arrives, the post fails with `outcomeUnknown`. The client does *not* send it again, because
+    /// the daemon may have processed it. The exception is a daemon that shuts down: the client sends a post again if
+    /// that daemon reported it as not processed.
     ///
     /// - Returns: The daemon's receipt, once the requested durability is reached.
     /// - Throws: ``NotifyError``. In a cancelled task the post fails with `cancelled`; the message of the error says

@@ -6,9 +6,9 @@ extension NotifyClient: Service {
     /// is called.
     ///
     /// List the client before the services that use it: a group shuts its services down in reverse order. When a
-    /// service is shut down, its subscriptions end after the messages that have arrived, and leaving them confirms
-    /// their acknowledgements. Then the client is shut down: it waits for pending requests, at most
-    /// ``Configuration/closingTimeout``, and closes the connection.
+    /// service is shut down, its subscriptions end after the messages that have arrived, and leaving a subscription
+    /// confirms its acknowledgements. After these services, the client is shut down: it waits for pending requests, at
+    /// most ``Configuration/closingTimeout``, and closes the connection.
     ///
     /// The shutdown waits for a handler that is still running, and a group ignores a second SIGTERM. Set
     /// `maximumGracefulShutdownDuration` and `maximumCancellationDuration` of the `ServiceGroupConfiguration`, so that
@@ -16,7 +16,8 @@ extension NotifyClient: Service {
     ///
     /// If the client is shut down before the services that use it, this method returns when the requests sent so far
     /// are answered, and the client serves open subscriptions until they are left. Subscriptions of tasks that are not
-    /// shut down end after half of ``Configuration/closingTimeout``. The connection is closed at the end of that time.
+    /// shut down end after half of ``Configuration/closingTimeout``. The connection is closed after the whole
+    /// ``Configuration/closingTimeout`` at the latest.
     ///
     /// - Throws: ``NotifyError`` for failures that a retry cannot fix: `unsupportedVersion`, `forbidden` and
     ///   `invalidSocketPath`; with ``Configuration/requiresFirstConnection`` also the failure of the first attempt,

@@ -1,9 +1,9 @@
 extension NotifyClient {
     /// Subscribes, passes the subscription to `body`, and leaves it when `body` returns or throws.
     ///
-    /// This method waits until the daemon has confirmed the end of the subscription, even in a cancelled task.
-    /// Acknowledgements are then committed, and another client may attach. A missing confirmation is logged as a
-    /// warning.
+    /// This method waits until the daemon has confirmed the end of the subscription, even in a cancelled task. After
+    /// the confirmation, acknowledgements are committed and another client may attach. A missing confirmation is logged
+    /// as a warning.
     ///
     /// - Parameters:
     ///   - patterns: The patterns of names to match, 1 to 64. A message that several of them match is delivered once.
@@ -56,15 +56,15 @@ extension NotifyClient {
     ///   - limit: The number of messages after which the sequence ends; `nil` for no limit. 0 creates a durable
     ///     subscription without receiving from it, and is invalid for a volatile one.
     /// - Returns: The subscription, once the daemon has confirmed it.
-    /// - Throws: ``NotifyError``, such as `invalidPattern`, `forbidden`, or for a durable one `subscriptionHeld` and
-    ///   `subscriptionMismatch`.
+    /// - Throws: ``NotifyError``, such as `invalidPattern` and `forbidden`; for a durable subscription also
+    ///   `subscriptionHeld` and `subscriptionMismatch`.
     public nonisolated(nonsending) func subscribe(
         to patterns: [String], as kind: SubscriptionKind = .volatile(), object: String? = nil, limit: Int? = nil
     ) async throws(NotifyError) -> Subscription {
         let spec = try SubscriptionSpec(patterns: patterns, object: object, kind: kind, limit: limit)
         let openWaiter = ReplySlot<Void>()
         let (number, buffer) = core.subscribe(spec, openWaiter: openWaiter)
-        // If waiting fails, releasing the subscription leaves it.
+        // If the wait fails, `subscription` is released, which leaves the subscription.
         let subscription = Subscription(core: core, number: number, buffer: buffer)
         try await openWaiter.wait { openWaiter.answer(.failure(.cancelled)) }
         return subscription
@@ -79,8 +79,8 @@ extension NotifyClient {
         case byClosure
     }
 
-    /// Subscribes and calls a closure with each message, one after another. When the task is cancelled, its service is
-    /// shut down, the client stops, or the limit is reached, leaves the subscription and returns.
+    /// Subscribes and calls a closure with each message, one after another. Leaves the subscription and returns when
+    /// the task is cancelled, the task's service is shut down, the client stops, or the limit is reached.
     ///
     /// Both closures run in the caller's task and on its actor, so they may use state isolated to that actor.
     ///

@@ -44,7 +44,7 @@ public final class NotifyClient: Sendable {
     /// Completes even in a cancelled task.
     public nonisolated(nonsending) func stop() async {
         core.stop()
-        // The error with which the client ended by itself, if any, is thrown by `run` and by the pending requests.
+        // If the client ended with an error, `run` and the pending requests throw that error.
         try? await core.waitForEnd()
     }
 }

@@ -55,7 +55,8 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
         case limitReached
         /// There is no such subscription.
         case unknownSubscription
-        /// The durable subscription is already open in this client or, when removing it, a client is attached to it.
+        /// The durable subscription is already open in this client, or it cannot be removed because a client is
+        /// attached to it.
         case subscriptionInUse
         /// The durable subscription exists with other patterns or another object.
         case subscriptionMismatch
@@ -75,7 +76,8 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
         case daemonClosing
         /// The client read too slowly, and ``NotifyClient/Overflow/disconnect`` was chosen for that case.
         case tooSlow
-        /// The daemon refused with a code that this version does not know; it is the error's ``NotifyError/detail``.
+        /// The daemon refused the request with a code that this version does not know. The code is the error's
+        /// ``NotifyError/detail``.
         case refused
     }
 

@@ -7,8 +7,8 @@ extension NotifyClient {
     /// socket of the user's own daemon; the system's `/run/notifyd/notifyd.sock`.
     ///
     /// The user's own daemon listens at `notifyd/notifyd.sock` in `$XDG_RUNTIME_DIR` or `/run/user/UID`, or at
-    /// `/tmp/notifyd-UID/notifyd.sock`. Any user can create that directory in `/tmp`, so it is used only if it and the
-    /// socket belong to this user or root and only their owner may write to the directory.
+    /// `/tmp/notifyd-UID/notifyd.sock`. Any user can create that directory in `/tmp`, so the client uses it only if the
+    /// directory and the socket belong to this user or to root, and only the owner may write to the directory.
     ///
     /// - Parameters:
     ///   - path: A path that takes precedence over all others.

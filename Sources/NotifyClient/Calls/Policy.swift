@@ -5,13 +5,13 @@ extension NotifyClient {
     public enum Right: String, CaseIterable, Hashable, Sendable {
         /// Posting under a name.
         case post
-        /// Receiving what is posted under a name.
+        /// Receiving the messages posted under a name.
         case subscribe
         /// Seeing and changing what belongs to other users.
         case manage
     }
 
-    /// A user whose rights are asked about.
+    /// The user that a question to the policy is about.
     public struct PolicySubject: Hashable, Sendable {
         /// The user.
         public var uid: UInt32
@@ -30,10 +30,10 @@ extension NotifyClient {
 
     /// A decision of the daemon's policy.
     public struct PolicyDecision: Hashable, Sendable {
-        /// Whether the right is granted. A right to subscribe to a pattern is granted if some of its names may be
-        /// received; a right to manage a pattern, if all of them may be managed.
+        /// Whether the right is granted. The right to subscribe to a pattern is granted if some of its names may be
+        /// received. The right to manage a pattern is granted if all of its names may be managed.
         public let isAllowed: Bool
-        /// The rule that decides, with its file and line, or why there is none.
+        /// The deciding rule with its file and line, or the reason why no single rule decides.
         public let reason: String
     }
 

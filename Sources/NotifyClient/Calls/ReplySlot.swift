@@ -10,8 +10,9 @@ final class ReplySlot<Value: Sendable>: Sendable {
 
     private enum State {
         case open
-        // A checked continuation would cost an allocation per post. This one is resumed exactly once: it is only
-        // reachable in this state, and the code that takes it sets the state to `answered` under the same lock.
+        // A checked continuation would cost an allocation per post. This unsafe continuation is resumed exactly once:
+        // it is only reachable in this state, and the code that takes it sets the state to `answered` under the same
+        // lock.
         case waiting(UnsafeContinuation<Answer, Never>)
         case answered(Answer)
     }
@@ -52,7 +53,7 @@ final class ReplySlot<Value: Sendable>: Sendable {
     ) async throws(NotifyError) -> Value {
         if let early { return try early.get() }
         let answer = await withTaskCancellationHandler {
-            // Naming the actor keeps the closure on it.
+            // Naming the actor makes the closure run on it.
             _ = isolation
             return await pickUp()
         } onCancel: {
@@ -62,7 +63,8 @@ final class ReplySlot<Value: Sendable>: Sendable {
     }
 
     /// Waits for the answer as ``wait(isolation:onCancel:)`` does. `onGracefulShutdown` is called when the service of
-    /// the task is shut down, at once if that has already happened. It need not answer the slot.
+    /// the task is shut down, or at once if the shutdown has already begun. `onGracefulShutdown` need not answer the
+    /// slot.
     func wait(
         isolation: isolated (any Actor)? = #isolation, onCancel: @escaping @Sendable () -> Void,
         onGracefulShutdown: @escaping @Sendable () -> Void

@@ -3,7 +3,8 @@ import DequeModule
 /// The requests that were sent on the connection and not answered yet, by request number.
 ///
 /// Numbers rise by one, so the index of an entry follows from its number. While an entry is pending, the places of all
-/// later entries stay allocated, even if these were answered. `ClientMachine` sends no post while `span` is too large.
+/// later entries stay allocated, even if the later entries were answered. `ClientMachine` sends no post while `span` is
+/// too large.
 struct RequestTable<Entry> {
     private var entries: Deque<Entry?> = []
     /// The request number of the first place.
@@ -70,7 +71,7 @@ struct RequestTable<Entry> {
         return entry
     }
 
-    /// Removes and returns all entries, in order. Later numbers continue from there.
+    /// Removes and returns all entries, in order. The next request number does not change.
     mutating func takeAll() -> [(request: UInt64, entry: Entry)] {
         var all: [(request: UInt64, entry: Entry)] = []
         all.reserveCapacity(count)

@@ -15,7 +15,7 @@ extension NotifyClient {
 
         /// The wait after a number of consecutive failures.
         ///
-        /// - Parameter jitter: From 0, for half of the wait, to 1, for all of it.
+        /// - Parameter jitter: A number from 0 (half of the wait) to 1 (the whole wait).
         func delay(failures: Int, jitter: Double) -> Duration {
             var delay = initial
             for _ in 0..<min(max(failures - 1, 0), 32) where delay < maximum { delay *= 2 }

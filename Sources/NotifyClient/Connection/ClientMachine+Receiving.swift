@@ -120,7 +120,8 @@ extension ClientMachine {
             guard subscriptions[number]?.isDetaching == false else { break }
             finishSubscription(number, error, leaveResult: .success(()), &effects)
         case .detach(let number):
-            // An unknown subscription counts as left; with other errors, acknowledgements may not be committed.
+            // A subscription that the daemon does not know counts as left. After any other error, acknowledgements may
+            // be uncommitted.
             let isLeft = error.code == .unknownSubscription
             finishSubscription(number, nil, leaveResult: isLeft ? .success(()) : .failure(error), &effects)
         case .call(let call):

@@ -1,12 +1,14 @@
 /// A graceful shutdown of the client as a service, while subscriptions are open.
 ///
-/// A service group shuts its services down one after another, and treats the end of any other service meanwhile as an
-/// error. So if the client is shut down before the services that consume its subscriptions, its `run()` returns first,
-/// but the client serves them until their own shutdown has ended their subscriptions. The client then stops by itself.
+/// A service group shuts its services down one after another, and treats the end of a service before its turn as an
+/// error. If the client is shut down before the services that consume its subscriptions, it must therefore not end
+/// these services: its `run()` returns, but the client serves the subscriptions until the shutdown of their consumers
+/// has ended them. Afterwards the client stops by itself.
 struct GracefulShutdown {
     /// The last request that was sent before the shutdown.
     let lastRequest: UInt64
-    /// The time at which the remaining subscriptions, of consumers that were not shut down, are ended; nil after that.
+    /// The time at which the remaining subscriptions are ended, because their consumers were not shut down; nil after
+    /// that time.
     private var endOfSubscriptions: Duration?
     /// The time at which the connection is closed, even with open subscriptions.
     let endOfConnection: Duration
@@ -30,8 +32,9 @@ struct GracefulShutdown {
 }
 
 extension ClientMachine {
-    /// The client's service is being shut down. Without subscriptions the client stops at once. Otherwise it stops when
-    /// the last one has been left, and ends as a service when all requests sent so far are answered.
+    /// The client's service is being shut down. Without subscriptions the client stops at once. Otherwise the client
+    /// stops when the last subscription has been left; it ends as a service when all requests sent before the shutdown
+    /// are answered.
     mutating func shutDownGracefully(now: Duration, _ effects: inout Effects) {
         guard shutdown == nil, refusal == nil else { return }
         shutdown = GracefulShutdown(

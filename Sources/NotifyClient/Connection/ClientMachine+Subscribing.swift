@@ -49,7 +49,8 @@ extension ClientMachine {
         guard let entry = subscriptions[number], entry.phase == .requested else { return }
         if let openWaiter = entry.openWaiter { effects.answer(openWaiter, .success(())) }
         let attachment = entry.ledger.map { attach($0, to: entry, frame) }
-        // If the lost connection interrupted a snapshot and no new one follows, release the live messages behind it.
+        // If the lost connection interrupted a snapshot and no new snapshot follows, release the live messages that
+        // wait for its end.
         if !frame.hasSnapshot, entry.lastSequence != nil {
             effects.deliveries.append((entry.buffer, .snapshotEnded))
         }
@@ -73,8 +74,8 @@ extension ClientMachine {
     private struct Attachment {
         var acknowledgements: MessageBatch.Acknowledgements
         var isNewGeneration: Bool
-        /// All messages up to the limit were delivered, but not all of their acknowledgements arrived. One extra credit
-        /// makes the daemon deliver those messages again.
+        /// Whether all messages up to the limit were delivered, but not all of their acknowledgements arrived. One
+        /// extra credit makes the daemon deliver the unacknowledged messages again.
         var needsExtraCredit: Bool
     }
 
@@ -198,7 +199,8 @@ extension ClientMachine {
         finishSubscription(number, nil, leaveResult: .success(()), &effects)
     }
 
-    /// The connection was lost. A live or requested subscription is requested again later; one that is being left ends.
+    /// The connection was lost. A live or requested subscription is requested again later; a subscription that is being
+    /// left ends.
     mutating func subscriptionDisconnected(_ number: UInt32, now: Duration, _ effects: inout Effects) {
         guard let entry = subscriptions[number] else { return }
         entry.ledger?.update { $0.connectionLost() }
@@ -216,8 +218,7 @@ extension ClientMachine {
         case .waiting:
             break
         case .detaching:
-            // The daemon detaches by itself when the connection breaks, but may not have received the last
-            // acknowledgements.
+            // The daemon itself detaches a lost connection, but may have missed the last acknowledgements.
             finishSubscription(number, nil, leaveResult: .failure(.detachUnconfirmed), &effects)
         }
     }

@@ -44,7 +44,7 @@ struct ClientMachine: ~Copyable {
     var pendingLedgers: [AcknowledgementLedger] = []
     /// Callers that wait for the end of the client.
     var endWaiters: [ReplySlot<Void>] = []
-    /// Callers that wait for the end of the client as a service, which may precede the end of the client.
+    /// Callers that wait for the end of the client as a service. The service may end before the client.
     var serviceWaiters: [ReplySlot<Void>] = []
     /// Set when the client was shut down gracefully while subscriptions were open.
     var shutdown: GracefulShutdown?
@@ -271,7 +271,8 @@ extension ClientMachine {
         writeAcknowledgements()
         writeDropReports()
         let taken = outgoing
-        // A fresh buffer, because appending to the taken one would copy it; the next write will need about as much.
+        // Use a new buffer, because appending to the taken buffer would copy it. The next write will need about as much
+        // space.
         outgoing = ByteBuffer()
         outgoing.reserveCapacity(min(taken.readableBytes, Self.outgoingBytes))
         sendWaitingPosts(&effects)

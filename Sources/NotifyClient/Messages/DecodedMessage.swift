@@ -14,16 +14,16 @@ extension NotifyClient {
 
         /// The decoded payload.
         ///
-        /// - Throws: ``NotifyError`` with `coding` if the payload is not the JSON of a `Value`; its message names the
-        ///   sequence and the name.
+        /// - Throws: ``NotifyError`` with `coding` if the payload is not the JSON of a `Value`. The error's message
+        ///   contains the sequence and the name.
         public var value: Value {
             get throws(NotifyError) { try result.get() }
         }
 
         /// Acknowledges the message, decoded or not, as ``Message/acknowledge()`` does.
         ///
-        /// A durable subscription delivers a message again until it is acknowledged. So acknowledge messages that
-        /// cannot be decoded, too, once they are logged or stored elsewhere.
+        /// A durable subscription delivers a message again until it is acknowledged. Therefore, also acknowledge a
+        /// message that cannot be decoded, once it is logged or stored elsewhere.
         public func acknowledge() {
             message.acknowledge()
         }

@@ -42,7 +42,7 @@ extension NotifyClient.Gap {
     /// - Parameters:
     ///   - earlier: The daemon's sequence up to which the subscription had received its messages.
     ///   - sequence: The daemon's sequence when the subscription was attached again.
-    /// - Returns: The gap; nil if no message was posted meanwhile.
+    /// - Returns: The gap; nil if no message was posted between the two sequences.
     static func reconnected(after earlier: UInt64, at sequence: UInt64) -> Self? {
         // A daemon with another log counts from its own beginning: the number of messages is unknown.
         guard earlier <= sequence else { return Self(reason: .reconnected, missed: nil, sequences: nil) }

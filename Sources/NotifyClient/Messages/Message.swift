@@ -3,8 +3,8 @@ import NotifyWire
 extension NotifyClient {
     /// A received message, with the sequence, time and poster's ids that the daemon added.
     ///
-    /// Messages that arrived together share memory, and each of them keeps it allocated. To keep content for long, keep
-    /// a copy, such as ``payload``, rather than the message.
+    /// Messages that arrived together share memory, and each of them keeps all of it allocated. To keep content for
+    /// long, keep a copy, such as ``payload``, rather than the message.
     public struct Message: Sendable {
         private let batch: MessageBatch
         private let index: Int
@@ -18,7 +18,8 @@ extension NotifyClient {
             batch.withDelivery(index, body)
         }
 
-        /// The message's position in the daemon's order. Rises with every message, is never reused, and skips numbers.
+        /// The message's position in the daemon's order. Rises with every message and is never reused. Numbers may be
+        /// skipped.
         public var sequence: UInt64 { batch.sequence(index) }
 
         /// The name that the message was posted under, such as `orders.created`.
@@ -54,7 +55,7 @@ extension NotifyClient {
         public var isRedelivered: Bool { batch.entries[index].isRedelivered }
 
         /// Whether this message belongs to a snapshot: older messages that the daemon delivers when a subscription
-        /// begins, ahead of the live ones. Acknowledging it has no effect.
+        /// begins, ahead of the live ones. Acknowledging such a message has no effect.
         public var isSnapshot: Bool { batch.entries[index].isSnapshot }
 
         /// A copy of the payload.

@@ -9,7 +9,7 @@ final class MessageBatch: Sendable {
         var offset: UInt32
         var length: UInt32
         var isRedelivered: Bool
-        /// Part of a snapshot: older than the subscription's start, and never acknowledged.
+        /// Whether the message is part of a snapshot: older than the subscription's start, and never acknowledged.
         var isSnapshot = false
     }
 

@@ -1,8 +1,8 @@
 extension NotifyClient.Subscription {
     /// The messages of the subscription, without the gaps.
     ///
-    /// - Parameter onGap: Called with each gap in its place between the messages, in the task that reads them and on
-    ///   its actor. If it is nil, gaps are logged as warnings by the client's logger.
+    /// - Parameter onGap: Called with each gap, in its place between the messages. Runs in the task that reads the
+    ///   messages, on the actor of that task. If `onGap` is nil, the client's logger logs gaps as warnings.
     public func messages(onGap: ((NotifyClient.Gap) -> Void)? = nil) -> Messages {
         Messages(batches: batches, onGap: onGap ?? { [core] in core.logWarning($0) })
     }

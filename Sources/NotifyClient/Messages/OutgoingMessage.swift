@@ -42,7 +42,7 @@ extension NotifyClient {
             self.durability = durability
         }
 
-        /// Makes a message, checking its name.
+        /// Makes a message and checks its name.
         ///
         /// - Throws: ``NotifyError`` with `invalidName`, `invalidObject` or `invalidHeaders`.
         public init(

@@ -3,7 +3,8 @@ import NotifyCenter
 
 /// The outcomes of a pipeline's posts, reordered into the order of posting.
 ///
-/// Has one producer and one consumer. At most `capacity` posts may have an outcome that was not consumed yet.
+/// Has one producer and one consumer. At most `capacity` posts may be pending or have an outcome that was not consumed
+/// yet.
 final class PipelineBuffer: Sendable {
     typealias Outcome = Result<NotifyClient.Receipt, NotifyError>
 

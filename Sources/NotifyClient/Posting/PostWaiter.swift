@@ -1,6 +1,6 @@
 /// The receiver of a post's outcome.
 enum PostWaiter: Sendable {
-    /// The task that posted it.
+    /// The task that posted the message.
     case task(ReplySlot<NotifyClient.Receipt>)
     /// A pipeline, which keeps the order of its posts.
     case pipeline(PipelineBuffer, index: UInt64)
@@ -30,7 +30,7 @@ struct PostOutcomes {
         list.append((waiter, outcome))
     }
 
-    /// Reports the outcomes. Consecutive ones of the same pipeline are reported together.
+    /// Reports the outcomes. Consecutive outcomes of the same pipeline are reported together.
     func report() {
         var index = 0
         while index < list.count {

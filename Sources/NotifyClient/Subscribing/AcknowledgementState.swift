@@ -14,7 +14,8 @@ struct AcknowledgementState {
         case new
         /// Discard it: the message is in the buffer or was passed to the consumer, and is not acknowledged.
         case duplicate
-        /// Discard it and acknowledge it again: the consumer acknowledged it, but the daemon did not receive that.
+        /// Discard it and acknowledge it again: the consumer acknowledged it, but the daemon did not receive the
+        /// acknowledgement.
         case acknowledged
         /// The daemon delivered more messages than the window allows.
         case overrun
@@ -22,9 +23,10 @@ struct AcknowledgementState {
 
     /// The maximum number of ranges in `unconfirmed`; the lowest are evicted first.
     ///
-    /// A running daemon has processed all but the last `window` acknowledgements of a connection, or it would not have
-    /// delivered more. A daemon that crashed may also have lost recent ones that its log had not flushed. A message
-    /// whose acknowledgement was evicted is passed to the consumer again, marked as redelivered.
+    /// A running daemon has processed all but the last `window` acknowledgements of a connection; otherwise it would
+    /// not have delivered more messages. A daemon that crashed may also have lost recent acknowledgements that its log
+    /// had not flushed. A message whose acknowledgement was evicted is passed to the consumer again, marked as
+    /// redelivered.
     static let maximumUnconfirmedRanges = Int(Limits.maximumWindow)
 
     /// Delivered on this attachment and not acknowledged, in rising order.
@@ -33,14 +35,15 @@ struct AcknowledgementState {
     private var carriedOver: Deque<UInt64> = []
     /// Acknowledgements to send on this attachment.
     private var pending = SequenceSet()
-    /// Acknowledgements that were sent, or cannot be sent yet, and that the daemon may not have processed.
+    /// Acknowledgements that were sent but that the daemon may not have processed, and acknowledgements that cannot be
+    /// sent yet.
     private var unconfirmed = SequenceSet()
-    /// The highest sequence delivered in this `epoch`, or the cursor at an attachment if that is higher.
+    /// The highest sequence delivered in this `epoch`, or the cursor at an attachment if the cursor is higher.
     private(set) var deliveredThrough: UInt64 = 0
     /// The daemon's generation at the last attachment; nil before the first.
     private var generation: UInt64?
     /// Counts the generations of the cursor that this client has seen. Acknowledgements of messages delivered under an
-    /// earlier one have no effect.
+    /// earlier generation have no effect.
     private(set) var epoch: UInt32 = 0
     private var isClosed = false
     private let maximumUnacknowledged: Int
@@ -83,8 +86,8 @@ extension AcknowledgementState {
         return isNewGeneration
     }
 
-    /// The connection was lost. Acknowledgements that the daemon has not processed are sent again when it redelivers
-    /// the message.
+    /// The connection was lost. Acknowledgements that the daemon has not processed are sent again when the daemon
+    /// redelivers their messages.
     mutating func connectionLost() {
         addUnconfirmed(pending)
         pending.removeAll()
@@ -119,7 +122,8 @@ extension AcknowledgementState {
         return .new
     }
 
-    /// A redelivery, or the first delivery here of a message that another member of the group received before.
+    /// A redelivery, or the first delivery to this client of a message that another member of the group received
+    /// before.
     private mutating func deliveredOutOfOrder(_ sequence: UInt64) -> Disposition {
         if carriedOver.removeSorted(sequence) {
             outstanding.insertSorted(sequence)
@@ -138,7 +142,7 @@ extension AcknowledgementState {
 
     /// Acknowledges a message that was delivered in the given `epoch`.
     ///
-    /// - Returns: Whether this is the only acknowledgement to send, so that there were none before.
+    /// - Returns: Whether this acknowledgement must be sent and no other was pending.
     mutating func acknowledge(_ sequence: UInt64, epoch: UInt32) -> Bool {
         guard !isClosed, epoch == self.epoch else { return false }
         if outstanding.removeSorted(sequence) {

@@ -5,7 +5,7 @@ struct DeliveryBufferState {
     private var limit: Int?
     /// The items to take, in order.
     private var ready = DeliveryQueue()
-    /// Live items that arrived before the end of the snapshot, and follow it.
+    /// Live items that arrived before the end of the snapshot. They are taken after the snapshot.
     private var live = DeliveryQueue()
     private var awaitsSnapshot = false
     /// The number of the snapshot's messages in `ready`, and their bytes.
@@ -76,7 +76,7 @@ struct DeliveryBufferState {
             drop { $0.ready.dropOldest(beyond: bounds) }
             drop { $0.live.dropOldest(beyond: bounds) }
         case .pauseReading(let bounds):
-            // Pausing for live messages would be a deadlock: the rest of the snapshot, which they wait for, would not
+            // Pausing for live messages would be a deadlock: they wait for the rest of the snapshot, which would not
             // arrive either.
             drop { $0.live.dropOldest(beyond: bounds) }
             updatePausing(messages: ready.messageCount, bytes: ready.byteCount, bounds)

@@ -4,7 +4,7 @@ import NotifyWire
 /// Routes each delivery of a read to its subscriptions.
 ///
 /// The header of a run or snapshot announces deliveries of one subscription. Any other delivery is for the volatile
-/// subscriptions that match: the daemon sends it once, whatever their number.
+/// subscriptions that match: the daemon sends it once, regardless of the number of these subscriptions.
 struct DeliveryRouter: ~Copyable {
     /// The data of a subscription that routing needs.
     struct Target {
@@ -97,7 +97,7 @@ struct DeliveryRouter: ~Copyable {
 
     /// The daemon dropped messages up to a sequence.
     ///
-    /// - Returns: The buffer of the subscription or, for number 0, those of all volatile ones.
+    /// - Returns: The buffer of the subscription; for number 0, the buffers of all volatile subscriptions.
     mutating func dropped(from number: UInt32, through sequence: UInt64) -> [DeliveryBuffer] {
         guard number == 0 else { return slots[number].map { [targets[$0].buffer] } ?? [] }
         sharedThrough = max(sharedThrough, sequence)
@@ -139,8 +139,8 @@ extension DeliveryRouter {
     /// - Parameters:
     ///   - body: The body of the frame.
     ///   - offset: Its position in the read.
-    /// - Returns: The disposition of a delivery to a durable subscription. Nil for other deliveries, and if the
-    ///   disposition is `new` and the subscription is not counted.
+    /// - Returns: The disposition of a delivery to a durable subscription. Nil for other deliveries, and for a `new`
+    ///   delivery to a subscription that is not counted.
     mutating func deliver(_ body: UnsafeRawBufferPointer, at offset: Int) throws(WireError) -> DurableDelivery? {
         let delivery = try Delivery(reading: body)
         var entry = MessageBatch.Entry(offset: UInt32(offset), length: UInt32(body.count), isRedelivered: false)

@@ -15,14 +15,16 @@ extension NotifyClient {
     /// }
     /// ```
     ///
-    /// A subscription survives lost connections. A volatile one then yields a ``Gap`` if messages were posted meanwhile.
-    /// A durable one continues at its position and does not yield a message twice. If the daemon repeats a message that
-    /// was acknowledged, the client acknowledges it again. Messages yielded earlier can still be acknowledged.
+    /// A subscription survives lost connections. After a reconnect, a volatile subscription yields a ``Gap`` if
+    /// messages were posted while the client was disconnected. A durable subscription continues at its position and
+    /// does not yield a message twice. If the daemon repeats a message that was acknowledged, the client acknowledges
+    /// it again. Messages yielded earlier can still be acknowledged.
     ///
     /// The sequence ends when the subscription is left, the client stops, the limit is reached, or the reading task is
-    /// cancelled. In a service that is shut down gracefully it ends after the messages that have arrived; they can be
-    /// acknowledged until the subscription is left. It throws if the daemon ends the subscription, for example with
-    /// `subscriptionHeld` if another client attached to a durable one while this client was disconnected.
+    /// cancelled. In a service that is shut down gracefully, the sequence ends after the messages that have arrived;
+    /// these can be acknowledged until the subscription is left. The sequence throws if the daemon ends the
+    /// subscription, for example with `subscriptionHeld` if another client attached to the durable subscription while
+    /// this client was disconnected.
     public final class Subscription: AsyncSequence, Sendable {
         /// An element of the sequence.
         public enum Event: Sendable {
@@ -49,15 +51,15 @@ extension NotifyClient {
         /// The number of messages dropped from this subscription's buffer because its consumer was too slow.
         public var droppedCount: UInt64 { buffer.droppedCount }
 
-        /// Ends a volatile subscription, or detaches from a durable one, for which the daemon continues to keep
-        /// messages.
+        /// Ends a volatile subscription, or detaches from a durable subscription. The daemon continues to keep messages
+        /// for a durable subscription.
         ///
-        /// Returns when the daemon has confirmed this and committed the acknowledgements. Unacknowledged messages are
-        /// delivered again to the next client that attaches. Completes even in a cancelled task.
+        /// Returns when the daemon has confirmed the request and committed the acknowledgements. Unacknowledged
+        /// messages are delivered again to the next client that attaches. Completes even in a cancelled task.
         ///
         /// - Throws: ``NotifyError`` with `outcomeUnknown` if the connection broke or ``Configuration/closingTimeout``
-        ///   passed before the confirmation, or the daemon's error if it could not write its log. The messages
-        ///   acknowledged last may then be delivered again.
+        ///   passed before the confirmation, or the daemon's error if it could not write its log. After such an error,
+        ///   the messages acknowledged last may be delivered again.
         public nonisolated(nonsending) func leave() async throws(NotifyError) {
             let slot = ReplySlot<Void>()
             core.leave(number, slot)

@@ -1,7 +1,7 @@
 import NotifyWire
 
 extension NotifyClient {
-    /// The position at which a new durable subscription begins. An existing one continues at its cursor.
+    /// The position at which a new durable subscription begins. An existing subscription continues at its cursor.
     public enum Start: Hashable, Sendable {
         /// With the next message posted.
         case now
@@ -15,7 +15,7 @@ extension NotifyClient {
         /// the daemon's counter `dropped_by_clients` count them.
         case dropOldest
         /// Stops reading from the connection until the consumer has emptied half of the buffer. Messages that were
-        /// already read, at most one megabyte or one message, are kept in addition.
+        /// already read, at most one megabyte or one message, are kept although the buffer is full.
         ///
         /// The daemon then buffers further messages for this connection up to its own limit, beyond which it follows
         /// ``Configuration/overflow``.
@@ -41,7 +41,7 @@ extension NotifyClient {
         ///
         /// - Parameters:
         ///   - bufferedMessages: The maximum number of messages that wait for the consumer; at least 1.
-        ///   - bufferedBytes: Their maximum size in bytes. One message is kept whatever its size.
+        ///   - bufferedBytes: The maximum size of these messages in bytes. One message is kept regardless of its size.
         ///   - whenFull: The policy when the buffer is full.
         public static func volatile(
             bufferedMessages: Int = 65_536, bufferedBytes: Int = 32 * 1024 * 1024,
@@ -57,8 +57,8 @@ extension NotifyClient {
         /// - Parameters:
         ///   - name: 1 to 64 letters, digits, `.`, `_` or `-`; unique per user.
         ///   - start: The position at which the subscription begins if it does not exist yet.
-        ///   - window: The maximum number of messages delivered and not acknowledged, 1 to 16,384; 256 if `nil`. They
-        ///     are held in memory, so choose fewer for large payloads.
+        ///   - window: The maximum number of messages delivered and not acknowledged, 1 to 16,384; 256 if `nil`. These
+        ///     messages are held in memory, so choose fewer for large payloads.
         public static func durable(_ name: String, from start: Start = .now, window: Int? = nil) -> SubscriptionKind {
             SubscriptionKind(storage: .durable(name: name, start: start, window: window))
         }

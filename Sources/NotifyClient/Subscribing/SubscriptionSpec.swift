@@ -6,7 +6,7 @@ struct SubscriptionSpec: Sendable {
     var patterns: [NamePattern]
     var object: String?
     var kind: NotifyClient.SubscriptionKind.Storage
-    /// The number of messages after which it ends; nil for no limit.
+    /// The number of messages after which the subscription ends; nil for no limit.
     var limit: Int?
 
     init(

@@ -3,7 +3,7 @@ import NotifyWire
 /// The client's subscriptions, kept across connections.
 struct SubscriptionTable {
     enum Phase: Equatable {
-        /// Waits for a connection: until the deadline if it was never attached, otherwise without limit.
+        /// Waits for a connection: until the deadline if the subscription was never attached, otherwise without limit.
         case waiting(deadline: Duration?)
         /// Requested, not answered yet.
         case requested
@@ -17,9 +17,9 @@ struct SubscriptionTable {
         let buffer: DeliveryBuffer
         let ledger: AcknowledgementLedger?
         var phase: Phase
-        /// The task that opened it and waits for the confirmation.
+        /// The task that opened the subscription and waits for the confirmation.
         var openWaiter: ReplySlot<Void>?
-        /// The tasks that wait for its end.
+        /// The tasks that wait for the end of the subscription.
         var leaveWaiters: [ReplySlot<Void>] = []
         /// The last sequence received when the connection was lost; nil if it was never live before.
         var lastSequence: UInt64?
