@@ -41,18 +41,18 @@ package struct Reloaded: ControlFrame {
     }
 }
 
-/// A right that the daemon's policy decides about.
+/// A right that the daemon's policy grants or denies.
 package enum Right: UInt8, CaseIterable, Sendable {
     case post = 0
     case subscribe = 1
     case manage = 2
 }
 
-/// Asks how the daemon's policy decides about a name or pattern. Other identities than the peer's own only for peers
-/// that may manage everything.
+/// Asks how the daemon's policy decides about a name or pattern. Only a peer that may manage everything may ask about
+/// another user.
 package struct PolicyQuery: ControlFrame {
     package static let kind = FrameKind.policyQuery
-    /// The most groups of an identity that can be asked about.
+    /// The maximum number of groups in a query.
     package static let maximumGroups = 65_535
 
     package var request: UInt64
@@ -111,7 +111,8 @@ package struct PolicyDecision: ControlFrame {
 
     package var request: UInt64
     package var isAllowed: Bool
-    /// The rule that decides, in the terms of the configuration, or why there is none. At most 65,535 bytes.
+    /// The deciding rule in the terms of the configuration, or the reason why no single rule decides. At most 65,535
+    /// bytes.
     package private(set) var reason: String
     package var flags: UInt8 { isAllowed ? Self.allowedFlag : 0 }
 

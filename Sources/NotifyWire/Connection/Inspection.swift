@@ -1,6 +1,7 @@
 package import NIOCore
 
-/// Asks for the durable subscriptions of the client's user; root gets those of all users.
+/// Asks for the durable subscriptions of the client's user. A client that may manage everything gets the subscriptions
+/// of all users.
 package struct ListRequest: RequestFrame {
     package static let kind = FrameKind.list
 
@@ -94,7 +95,8 @@ package struct StatisticsRequest: RequestFrame {
     }
 }
 
-/// Asks how much of each limited resource the client's user holds; root gets the figures of all users.
+/// Asks how much of each limited resource the client's user holds. A client that may manage everything gets the figures
+/// of all users.
 ///
 /// The answer is a `StatisticsReport`. For each resource, it has a counter of the amount held. If the resource has a
 /// limit, it also has a counter of the limit, with the same name and the suffix `.limit`.

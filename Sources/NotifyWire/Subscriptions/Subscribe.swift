@@ -167,7 +167,7 @@ package struct Remove: ControlFrame {
     package static let ownUID = UInt32.max
 
     package var request: UInt64
-    /// The owner of the subscription. Only root may name another user.
+    /// The owner of the subscription. Only a client that may manage everything may name another user.
     package var uid: UInt32
     package var durableName: String
 
