@@ -21,7 +21,7 @@ final class BrokerDriver: BrokerHost {
     /// Requests a call of ``wokenUp()`` when the event loop next polls for events. Must be set before ``start()``.
     var requestWakeUp: () -> Void = {}
     private var isWakeUpRequested = false
-    /// Requests a reload for a client, which ``reloadEnded(_:for:request:)`` answers.
+    /// Requests a reload for a client. ``reloadEnded(_:for:request:)`` answers the client.
     var requestReload: (ConnectionID, _ request: UInt64) -> Void = { _, _ in }
     /// Whether the current tick has left work for the next turn.
     private var isWorkLeft = false

@@ -38,7 +38,7 @@ package enum Daemon {
         logger.notice("stopped")
     }
 
-    /// Reads and checks the configuration, as the start does.
+    /// Reads and checks the configuration in the same way as the start of the daemon.
     ///
     /// - Returns: A line for the user.
     /// - Throws: ``ServerError`` with the file and line of an error.

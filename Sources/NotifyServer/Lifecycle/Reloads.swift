@@ -13,7 +13,7 @@ package enum ReloadOutcome: Sendable, Equatable {
 package final class Reloads: Sendable {
     typealias Reply = @Sendable (ReloadOutcome) -> Void
 
-    /// More than operators request at the same time.
+    /// The maximum number of reloads that wait: more than operators request at the same time.
     private static let maximumPending = 64
 
     private let action = Mutex<(@Sendable (ServerConfiguration?) -> Void)?>(nil)
@@ -33,7 +33,7 @@ package final class Reloads: Sendable {
         reply?(.invalid("\(Self.maximumPending) reloads are pending: try again later"))
     }
 
-    /// Sets the action that applies a configuration, or is called with `nil` after an invalid one.
+    /// Sets the action that applies a new configuration. It is called with `nil` if the new configuration is invalid.
     func set(_ action: (@Sendable (ServerConfiguration?) -> Void)?) {
         self.action.withLock { $0 = action }
     }
