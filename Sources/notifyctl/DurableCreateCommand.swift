@@ -46,7 +46,8 @@ struct DurableCreateCommand: AsyncParsableCommand {
         try output.flush()
     }
 
-    /// Whether a listed subscription is the one to create. For root, the list contains the subscriptions of all users.
+    /// Whether a listed subscription is the one to create. The list may contain subscriptions of other users, for
+    /// example for root.
     private func isSameSubscription(_ subscription: NotifyClient.DurableSubscription) -> Bool {
         subscription.name == name && subscription.uid == geteuid() && Set(subscription.patterns) == Set(patterns)
             && subscription.object ?? "" == object ?? ""
