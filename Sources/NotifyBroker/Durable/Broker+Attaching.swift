@@ -3,8 +3,8 @@ import NotifyWire
 
 /// Durable subscriptions: creating, attaching, detaching, removing.
 extension Broker {
-    /// Restores a durable subscription from the log. If it was still attached when the last run ended, that run did not
-    /// end cleanly, and every stored message may have been seen.
+    /// Restores a durable subscription from the log. If a client was still attached when the last run ended, that run
+    /// did not end cleanly, and clients may have seen every stored message.
     mutating func recover(_ record: DurableRecord) {
         var record = record
         let wasAttached = record.progress.isAttached
@@ -17,7 +17,7 @@ extension Broker {
         if wasAttached { durables.noteProgress(slot) }
     }
 
-    /// Creates a durable subscription, or attaches to an existing one. The answer follows the commit.
+    /// Creates a durable subscription, or attaches to an existing one. The request is answered after the commit.
     mutating func subscribeDurable(
         _ subscribe: Subscribe, _ filter: SubscriptionFilter, _ slot: ConnectionSlot
     ) throws(WireError) {
@@ -119,8 +119,8 @@ extension Broker {
 
     // MARK: Outcomes
 
-    /// Completes a committed attachment. If the client has already detached again, the request is still answered, and
-    /// the owner is still set, to match the log.
+    /// Completes a committed attachment, even if the client has already detached: sets the owner as in the log, and
+    /// answers the request.
     mutating func attachCommitted(_ id: DurableID, _ attachment: Attachment) {
         defer { access.release(attachment.identity) }
         guard let slot = durables.slot(of: id) else { return }
@@ -151,7 +151,7 @@ extension Broker {
             readers.open(LogReader(for: .durable(slot), interest, after: durable.cursor.position)), of: slot)
     }
 
-    /// Sets the owner, which is the identity that attached last. Its rights apply to deliveries.
+    /// Sets the owner: the identity of the client that attached last. The owner's rights apply to deliveries.
     private mutating func setOwner(of slot: DurableSlot, to identity: IdentityID) {
         let earlier = durables[slot].owner
         guard earlier != identity else { return }
@@ -191,9 +191,9 @@ extension Broker {
             attachment.connection.slot, request: attachment.request, error, subscription: attachment.number)
     }
 
-    /// Removes the attachment's request from those that await an answer.
+    /// Removes the attachment's request from the requests that await an answer.
     ///
-    /// - Returns: Whether the request was among them. The caller must then answer it.
+    /// - Returns: Whether the request awaited an answer. If so, the caller must answer the request.
     private mutating func takeUnanswered(_ attachment: Attachment) -> Bool {
         connections.contains(attachment.connection)
             && connections[attachment.connection.slot].unansweredAttaches.remove(attachment.request) != nil
@@ -201,7 +201,7 @@ extension Broker {
 
     // MARK: Detaching and removing
 
-    /// Ends the attachment, if there is one. Unacknowledged messages are redelivered.
+    /// Ends the attachment, if there is one. The next attachment begins with the unacknowledged messages.
     mutating func detach(_ slot: DurableSlot) {
         if let reader = durables[slot].reader {
             if readers[reader].isLive { durables[slot].passed(through: commits.persistedThrough) }

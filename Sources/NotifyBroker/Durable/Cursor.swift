@@ -6,14 +6,14 @@ struct Cursor {
     /// Every matching message up to this sequence is acknowledged.
     private(set) var position: UInt64
     /// Every matching message up to this sequence was delivered or acknowledged. May be too low while the log reader is
-    /// live, because messages that do not match are then not recorded.
+    /// live, because a live reader does not report messages that do not match.
     private(set) var passedThrough: UInt64
     /// Every message up to this sequence may have been seen by a client.
     private(set) var seenThrough: UInt64
     /// The number of times the position was reset.
     let generation: UInt32
-    /// Messages above the position that were delivered in this attachment, or skipped because they were acknowledged in
-    /// an earlier one.
+    /// Messages above the position that were delivered in this attachment, or were skipped because a client had
+    /// acknowledged them in an earlier attachment.
     private(set) var inFlight = InFlightMessages()
     /// The sequences acknowledged in earlier attachments, above the position at which this attachment began.
     private var acknowledgedBefore: RangeSet<UInt64>
@@ -29,7 +29,7 @@ struct Cursor {
         acknowledgedBefore = RangeSet(progress.acknowledged)
     }
 
-    /// The memory of messages in flight and of ranges acknowledged out of order, in bytes.
+    /// The memory of messages in flight and of ranges acknowledged in earlier attachments, in bytes.
     var byteCount: Int {
         inFlight.byteCount + acknowledgedBefore.ranges.count * MemoryLayout<Range<UInt64>>.stride
     }
@@ -39,7 +39,7 @@ struct Cursor {
     /// Whether a client may have seen the message in an earlier attachment.
     func isRedelivery(_ sequence: UInt64) -> Bool { sequence <= redeliverThrough }
 
-    /// Delivers a matching message to a member.
+    /// Records the delivery of a matching message to a member, unless the message is skipped.
     ///
     /// - Parameter sequence: The message's sequence, which must be higher than all earlier ones.
     /// - Returns: False if the message was acknowledged in an earlier attachment and is skipped.
@@ -65,7 +65,7 @@ struct Cursor {
         if inFlight.isEmpty { position = max(position, passedThrough) }
     }
 
-    /// Acknowledges the messages of a member in the ranges.
+    /// Acknowledges those messages in the ranges that were delivered to the member.
     ///
     /// - Parameter ranges: Ascending and disjoint.
     /// - Returns: The number of messages that were not acknowledged before.
@@ -79,7 +79,7 @@ struct Cursor {
         return count
     }
 
-    /// Ends the attachment. Unacknowledged messages are redelivered.
+    /// Ends the attachment. The next attachment begins with the unacknowledged messages.
     mutating func rewind() {
         self = Cursor(progress(isAttached: false))
     }

@@ -3,7 +3,7 @@ import NotifyWire
 
 /// A durable subscription: its filter and cursor, which are persisted, and the attached member. A pure state machine.
 ///
-/// At most one member is attached at a time. A log reader delivers messages to it.
+/// At most one member is attached at a time. A log reader delivers messages to the member.
 struct DurableSubscription {
     enum State: Equatable {
         case detached
@@ -14,15 +14,15 @@ struct DurableSubscription {
         case removing
     }
 
-    /// The maximum number of messages in flight, as a multiple of the window. Includes acknowledged messages above the
-    /// cursor.
+    /// The maximum number of messages in flight, as a multiple of the window. The messages in flight include
+    /// acknowledged messages above the cursor.
     private static let spanWindows = 8
 
     let id: DurableID
     let name: String
     let filter: SubscriptionFilter
     let uid: UInt32
-    /// The id of the registration in the center. Ids ascend, so a later subscription in the same slot has a higher one.
+    /// The id of the registration in the center. Ids ascend, so a later subscription in the same slot has a higher id.
     var registration: UInt64 = 0
     /// The identity whose rights apply to deliveries.
     var owner: IdentityID
@@ -57,7 +57,7 @@ struct DurableSubscription {
     /// The memory besides filter and cursor, in bytes.
     private static let ownBytes = 1024
 
-    /// Updates the charge to the memory in use.
+    /// Sets the charge to the memory in use.
     ///
     /// - Returns: The change of the charge in bytes.
     mutating func charge() -> Int {
@@ -122,7 +122,7 @@ struct DurableSubscription {
         return true
     }
 
-    /// Ends the attachment, if there is one. Unacknowledged messages are redelivered.
+    /// Ends the attachment, if there is one. The next attachment begins with the unacknowledged messages.
     mutating func detached() {
         guard member != nil else { return }
         member = nil
@@ -159,7 +159,7 @@ struct DurableSubscription {
         return min(member.room, member.attachment.window * Self.spanWindows - cursor.inFlight.count)
     }
 
-    /// Delivers a matching message.
+    /// Records the delivery of a matching message, unless the message is skipped.
     ///
     /// - Parameter sequence: The message's sequence, which must be higher than all earlier ones.
     /// - Returns: The attachment that receives the message; nil if the message was acknowledged in an earlier

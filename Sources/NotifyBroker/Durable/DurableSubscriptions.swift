@@ -71,7 +71,7 @@ struct DurableSubscriptions {
         return id
     }
 
-    /// Adds a subscription. The caller registers it in the center.
+    /// Adds a subscription. The caller must register the subscription in the center.
     mutating func add(_ record: DurableRecord, owner: IdentityID) -> DurableSlot {
         let id = table.insert { _ in DurableSubscription(record, owner: owner) }
         let slot = DurableSlot(Int32(id.index))
@@ -112,7 +112,7 @@ struct DurableSubscriptions {
         noteProgress(slot)
     }
 
-    /// Acknowledges the member's messages in the ranges.
+    /// Acknowledges those messages in the ranges that were delivered to the current member.
     ///
     /// - Throws: `notDelivered` if a range ends above the highest sequence delivered to the member. No message is then
     ///   acknowledged.
@@ -130,7 +130,7 @@ struct DurableSubscriptions {
 
     var hasUnsavedProgress: Bool { !unsaved.isEmpty }
 
-    /// Takes the subscriptions with unpersisted progress, and the changes to write.
+    /// Takes the subscriptions with unpersisted progress, and the changes that persist their progress.
     mutating func takeProgress() -> (slots: Set<DurableSlot>, changes: [DurableChange]) {
         let slots = unsaved
         unsaved = []

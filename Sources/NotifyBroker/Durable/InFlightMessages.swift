@@ -2,7 +2,7 @@ import Algorithms
 import DequeModule
 import NotifyWire
 
-/// The messages delivered to members above the cursor, in ascending order of sequence.
+/// The messages above the cursor that were delivered or skipped, in ascending order of sequence.
 struct InFlightMessages {
     private struct Message {
         var sequence: UInt64
@@ -15,7 +15,7 @@ struct InFlightMessages {
     var count: Int { messages.count }
     var isEmpty: Bool { messages.isEmpty }
     var byteCount: Int { messages.count * MemoryLayout<Message>.stride }
-    /// The sequence of the oldest message. It is unacknowledged once `removeAcknowledged` was called.
+    /// The sequence of the oldest message. After a call of `removeAcknowledged`, that message is unacknowledged.
     var oldest: UInt64? { messages.first?.sequence }
 
     /// Adds a message, whose sequence must be higher than all others.
@@ -23,7 +23,7 @@ struct InFlightMessages {
         messages.append(Message(sequence: sequence, member: member, isAcknowledged: isAcknowledged))
     }
 
-    /// Acknowledges the member's messages in the range.
+    /// Acknowledges those messages in the range that were delivered to the member.
     ///
     /// - Returns: The number of messages that were not acknowledged before.
     mutating func acknowledge(_ range: SequenceRange, member: MemberID) -> Int {
@@ -48,8 +48,8 @@ struct InFlightMessages {
         }
     }
 
-    /// The acknowledged messages as ranges. A range may include the sequences between adjacent messages, because those
-    /// did not match or were acknowledged earlier.
+    /// The acknowledged messages as ranges. Messages that follow each other here share a range, even if sequences
+    /// between them are missing. Messages with missing sequences did not match or were acknowledged earlier.
     var acknowledgedRanges: [SequenceRange] {
         var ranges: [SequenceRange] = []
         var isRunning = false
