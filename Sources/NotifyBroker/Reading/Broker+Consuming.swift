@@ -1,9 +1,9 @@
 import NotifyCenter
 import NotifyLog
 
-/// The consumers of log readers: the only place that depends on their kind.
+/// Access to the consumers of log readers. Only this extension depends on the kind of a consumer.
 extension Broker {
-    /// How many messages the reader's consumer accepts now.
+    /// The number of messages that the reader's consumer accepts now.
     @inline(__always)
     func room(for reader: ReaderID) -> Int {
         switch readers[reader].consumer {
@@ -19,7 +19,7 @@ extension Broker {
         }
     }
 
-    /// Gives the consumer a matching message. Must be called in ascending order of sequences.
+    /// Gives a matching message to the consumer. Must be called in ascending order of sequences.
     ///
     /// - Returns: The destination of the message; nil if the consumer skips it.
     mutating func take(_ sequence: UInt64, for reader: ReaderID) -> OpenRun.Destination? {
@@ -32,7 +32,7 @@ extension Broker {
         }
     }
 
-    /// Charges the consumer's user with the consumer's memory, after messages were given to it.
+    /// Charges the consumer's user for the consumer's memory. Must be called after messages were given to the consumer.
     mutating func chargeConsumer(of reader: ReaderID) {
         switch readers[reader].consumer {
         case .durable(let slot): chargeDurable(slot)
@@ -46,7 +46,7 @@ extension Broker {
         }
     }
 
-    /// The reader of a durable registration; nil if it has none.
+    /// The reader of a durable registration; nil if there is none.
     func reader(of registration: Registration) -> ReaderID? {
         let slot = registration.durable
         return durables.isCurrent(registration.id, at: slot) ? durables[slot].reader : nil

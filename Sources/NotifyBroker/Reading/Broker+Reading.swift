@@ -6,8 +6,8 @@ import NotifyWire
 extension Broker {
     // MARK: At the tail
 
-    /// Delivers a newly committed block to the live readers. A message goes to the readers that matched it when it was
-    /// posted, or, if rights have changed since then, to those that match it now.
+    /// Delivers a newly committed block to the live readers. The resolution made at the time of the post selects the
+    /// readers of a message. If rights have changed since then, the message is resolved again.
     mutating func deliverToLiveReaders(_ part: PendingLog.Part) {
         let live = readers.liveReaders
         guard !live.isEmpty else { return }
@@ -46,7 +46,7 @@ extension Broker {
         take(entry, for: reader, source)
     }
 
-    /// Adds a matching message to the reader's run, unless the reader's consumer skips it. Must be called in ascending
+    /// Adds a matching message to the reader's run, unless the consumer skips the message. Must be called in ascending
     /// order of sequences.
     private mutating func take(_ entry: LogBlock.Entry, for reader: ReaderID, _ source: UInt32) {
         readers[reader].passed(through: entry.sequence)
@@ -67,7 +67,7 @@ extension Broker {
         closeRuns()
     }
 
-    /// - Parameter workEnd: The center's `work` at which this turn's budget for resolving names ends.
+    /// - Parameter workEnd: The value of `subscriptions.work` at which this turn's budget for resolving names ends.
     private mutating func continueReading(_ reader: ReaderID, ringEntries: Int, workEnd: Int) {
         guard room(for: reader) > 0, hasRoomOrBlocks(reader) else { return }
         switch readers.source(for: reader, persistedThrough: commits.persistedThrough) {
@@ -77,7 +77,7 @@ extension Broker {
         }
     }
 
-    /// Returns whether the consumer's connection has room. If not, the reader is woken when it has.
+    /// Returns whether the consumer's connection has room. If not, the reader is woken when the connection has room.
     private mutating func hasRoomOrBlocks(_ reader: ReaderID) -> Bool {
         guard let slot = connection(for: reader) else { return false }
         if hasRoom(slot) { return true }
@@ -97,7 +97,7 @@ extension Broker {
             && (waiting == 0 || !ledger.isUnderMemoryPressure(connections[slot].uid))
     }
 
-    /// Wakes the connection's readers: its outbox has room again.
+    /// Wakes the connection's readers. Must be called when the connection's outbox has room again.
     mutating func wakeReaders(of slot: ConnectionSlot) {
         for case .durable(let durable) in connections[slot].subscriptions.values {
             if let reader = durables[durable].reader { readers.wake(reader) }

@@ -9,30 +9,31 @@ extension ReaderID: SlotID {
     }
 }
 
-/// A reader of the log: its position, and where its next messages come from. A pure state machine.
+/// A reader of the log: its position, and the source of its next messages. A pure state machine.
 ///
-/// It is either *live*, and receives each message as it is committed, or *behind*, and reads from its position, from
-/// the tail ring or from pages, until it reaches the end of the log. A slow reader holds a position, not messages in
-/// memory.
+/// A *live* reader receives each matching message when the message is committed. A reader that is *behind* reads the
+/// messages after its position, from the tail ring or from pages, until it reaches the end of the log. A slow reader
+/// holds a position, not messages in memory.
 struct LogReader {
     /// The receiver of the reader's messages.
     enum Consumer: Equatable {
         case durable(DurableSlot)
     }
 
-    /// Which messages the reader selects, and under whose rights.
+    /// The messages that the reader selects, and the identity whose rights apply.
     struct Interest {
         let filter: SubscriptionFilter
         let identity: IdentityID
-        /// The registration in the center: a resolution that contains it reaches the reader.
+        /// The id of the registration in the center. A message reaches the reader if its resolution contains this
+        /// registration.
         let registration: UInt64
-        /// The durable subscription under which the store caches which names match; nil for no caching.
+        /// The durable subscription for which the store caches the matching names; nil for no caching.
         let subscription: DurableID?
     }
 
     enum State: Equatable {
         case behind
-        /// A page was requested under the policy of this generation.
+        /// A page was requested under the policy with this generation.
         case paging(rights: UInt32)
         case live
     }
@@ -40,8 +41,8 @@ struct LogReader {
     let consumer: Consumer
     let interest: Interest
     private(set) var state = State.behind
-    /// Every message up to this sequence was delivered or skipped. While live, commits that do not match do not advance
-    /// it.
+    /// Every message up to this sequence was delivered or skipped. While the reader is live, messages that do not match
+    /// do not advance the position.
     private(set) var position: UInt64
 
     /// - Parameter position: The sequence after which to read.
@@ -52,7 +53,7 @@ struct LogReader {
     }
 
     var isLive: Bool { state == .live }
-    /// Whether it is behind and not waiting for a page.
+    /// Whether the reader is behind and not waiting for a page.
     var canRead: Bool { state == .behind }
 
     /// Notes that every message up to `sequence` was delivered or skipped.
@@ -77,8 +78,10 @@ struct LogReader {
         state = .paging(rights: rights)
     }
 
-    /// Notes that a page arrived. Returns false if none was requested, or if it was read under another policy
-    /// generation than `rights`: then the reader requests it again.
+    /// Notes that a page arrived.
+    ///
+    /// - Returns: False if the page must not be used. Either no page was requested, or the page was read under another
+    ///   policy generation than `rights` and must be requested again.
     mutating func pageArrived(rights: UInt32) -> Bool {
         guard case .paging(let requested) = state else { return false }
         state = .behind

@@ -1,17 +1,17 @@
 import Algorithms
 import NotifyLog
 
-/// All log readers: which of them may have messages to read, and from where.
+/// All log readers: the readers that may have messages to read, and the sources of the messages.
 ///
-/// Near the tail they read from a ring of committed messages, further behind from pages, one page at a time. They serve
-/// durable subscriptions. Another use of the log would be another `LogReader.Consumer`; only `Broker+Consuming` depends
-/// on the kinds.
+/// Readers near the tail of the log read from a ring of committed messages. Readers further behind read pages, one page
+/// at a time for all readers. Readers serve durable subscriptions. Another use of the log would be another case of
+/// `LogReader.Consumer`; only `Broker+Consuming` depends on the cases.
 struct LogReaders {
-    /// Where a reader continues.
+    /// The source from which a reader continues.
     enum Source: Equatable {
         case ring
         case page
-        /// It has reached the end of the log.
+        /// The reader has reached the end of the log.
         case end
     }
 
@@ -24,9 +24,9 @@ struct LogReaders {
     private var pages = PageQueue()
     /// Readers that may have messages to read.
     private var ready: Set<ReaderID> = []
-    /// Readers whose page could not be read. They retry when storage works again.
+    /// Readers for which reading a page failed. They retry when storage works again.
     private var retrying: Set<ReaderID> = []
-    /// The live readers, in ascending order of slot. Kept sorted, as every commit iterates over them.
+    /// The live readers, in ascending order of slot. Kept sorted, because every commit iterates over them.
     private(set) var liveReaders: [ReaderID] = []
 
     init(ring: TailRing) {
@@ -124,7 +124,7 @@ struct LogReaders {
     mutating func nextForPage() -> ReaderID? {
         guard pages.started == nil else { return nil }
         while let id = pages.popFirst() {
-            // It may have been closed or have caught up meanwhile.
+            // The reader may have been closed or have caught up since it was queued.
             if table.contains(id), self[id].canRead, self[id].position < ring.floor { return id }
         }
         return nil
@@ -135,7 +135,9 @@ struct LogReaders {
         pages.started = now
     }
 
-    /// Notes that a page was read. Returns false if it must not be used: the reader was closed, or requests it again.
+    /// Notes that a page was read.
+    ///
+    /// - Returns: False if the page must not be used: the reader was closed, or must request the page again.
     mutating func pageArrived(_ id: ReaderID, rights: UInt32) -> Bool {
         pages.started = nil
         guard table.contains(id) else { return false }
@@ -144,14 +146,14 @@ struct LogReaders {
         return false
     }
 
-    /// When the page that is being read was requested; nil if none is.
+    /// The time at which the page that is being read was requested; nil if no page is being read.
     var pageStarted: Duration? { pages.started }
 
     mutating func pageFailed(_ id: ReaderID) {
         retrying.insert(id)
     }
 
-    /// Marks the readers whose page could not be read as ready. Must be called when storage works again.
+    /// Marks as ready the readers for which reading a page failed. Must be called when storage works again.
     mutating func retryPages() {
         ready.formUnion(retrying)
         retrying = []

@@ -1,13 +1,13 @@
 import DequeModule
 import NotifyLog
 
-/// A FIFO of readers that wait for a page, each at most once.
+/// A FIFO of readers that wait for a page. Contains each reader at most once.
 ///
 /// One page is read at a time, so that a commit waits for one page at most, however many readers are behind.
 struct PageQueue {
     private var order: Deque<ReaderID> = []
     private var members: Set<ReaderID> = []
-    /// When the page that is being read was requested; nil if none is.
+    /// The time at which the page that is being read was requested; nil if no page is being read.
     var started: Duration?
 
     mutating func append(_ reader: ReaderID) {

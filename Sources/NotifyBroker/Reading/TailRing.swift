@@ -11,7 +11,7 @@ struct TailRing {
     private var blocks: Deque<LogBlock> = []
     private(set) var bytes = 0
     private(set) var capacityBytes: Int
-    /// Every committed message with a higher sequence is in the ring.
+    /// Every committed message with a sequence above this is in the ring.
     private(set) var floor: UInt64
 
     init(capacityBytes: Int, floor: UInt64) {
@@ -39,7 +39,7 @@ struct TailRing {
         }
     }
 
-    /// The blocks with messages above `position`, each with the index of the first such entry.
+    /// The blocks with messages above `position`, each with the index of the first entry above `position`.
     func blocks(after position: UInt64) -> some Sequence<(block: LogBlock, firstEntry: Int)> {
         let first = blocks.partitioningIndex { ($0.entries.last?.sequence ?? 0) > position }
         return blocks[first...].lazy.map { block in
