@@ -3,7 +3,7 @@ import NotifyWire
 
 /// Beginning batches, and handling their outcomes.
 extension Broker {
-    /// Passes the pending changes and messages to the store, if it is free and a commit is due.
+    /// Passes the pending changes and messages to the store, if the store is free and a commit is due.
     mutating func beginCommit(now: BrokerTime) {
         let batch = Self.beginBatch(&commits, &durables, now: now.monotonic)
         if let batch { actions.append(.commit(batch)) }
@@ -47,7 +47,7 @@ extension Broker {
             case .detached(let connection, let detached):
                 if connections.contains(connection) { answer(connection.slot, detached) }
             case .removed(let id, let connection, let request):
-                // The subscription does not exist if its creation failed meanwhile.
+                // The subscription does not exist if its creation failed after the removal was requested.
                 if let slot = durables.slot(of: id) {
                     logRemoval(of: slot, by: connection)
                     removeDurable(slot)

@@ -2,7 +2,7 @@ package import NotifyLog
 
 /// The initial content of a new log that replaces one whose files are lost.
 extension Broker {
-    /// Whether the store is committing a batch. The set of durable subscriptions in the log is unknown meanwhile.
+    /// Whether the store is committing a batch. If so, the set of durable subscriptions in the log is unknown.
     package var isCommitting: Bool { commits.inFlight != nil }
 
     /// The content of the log besides messages. Excludes subscriptions whose creation is pending, because the next

@@ -3,11 +3,12 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// Batches messages, and changes to durable subscriptions, for the log. Holds the sequences, the pending content of the
-/// next batch, the batch in flight, and storage health.
+/// Batches messages, and changes to durable subscriptions, for the log. Holds the sequencer, the pending content of the
+/// next batch, the batch in flight, and the health of storage.
 struct CommitPipeline {
     /// The multiple of `pendingLimit` at which stored posts are refused. A connection is already paused at
-    /// `pendingLimit`, but only after it has added a message, and there may be many connections.
+    /// `pendingLimit`, but only after it has added a message. Many connections together can therefore exceed that
+    /// limit.
     private static let maximumPendingFactor = 8
 
     private let pendingLimit: Int
@@ -19,7 +20,7 @@ struct CommitPipeline {
     private(set) var inFlight: InFlightBatch?
     private var nextBatchID: UInt64 = 1
     private(set) var health = StorageHealth()
-    /// The time at which progress must be persisted or a failed commit retried.
+    /// The time of the next commit of progress, or of the next attempt after a failure.
     private var deadline: Duration?
     /// The highest sequence committed to the log.
     private(set) var persistedThrough: UInt64
@@ -38,7 +39,7 @@ struct CommitPipeline {
 
     /// Takes the next sequence.
     ///
-    /// - Throws: `storageFailed` if none is available.
+    /// - Throws: `storageFailed` if no sequence is available.
     mutating func takeSequence() throws(WireError) -> UInt64 {
         guard let sequence = sequencer.take() else {
             throw WireError(
@@ -49,7 +50,7 @@ struct CommitPipeline {
 
     /// Checks whether a message may be stored.
     ///
-    /// - Throws: `storageFailed` or `logFull` if storage fails, or `storageFailed` if too much is pending.
+    /// - Throws: `storageFailed` or `logFull` while storage fails. `storageFailed` while too many bytes are pending.
     func checkRoom() throws(WireError) {
         if let failure = health.failure { throw failure.wireError }
         guard pending.bytes < pendingLimit * Self.maximumPendingFactor else {
@@ -74,16 +75,16 @@ struct CommitPipeline {
         pending.waiters.append(waiter)
     }
 
-    /// Whether the pending bytes exceed the limit. Connections that add to them must then be paused.
+    /// Whether the pending bytes exceed the limit. If so, connections that add more must be paused.
     @inline(__always)
     var isBehind: Bool { pending.bytes > pendingLimit }
 
-    /// Adds a connection to those from which reading is paused until the next outcome.
+    /// Adds a connection to the set of connections from which reading is paused until the next outcome.
     ///
-    /// - Returns: False if the connection was already among them.
+    /// - Returns: False if the connection was already in the set.
     mutating func pauseUntilOutcome(_ slot: ConnectionSlot) -> Bool { pausedConnections.insert(slot).inserted }
 
-    /// Adds a change, if there is one, and the continuation of its commit. Requests a commit.
+    /// Adds a change, if there is one, and the continuation for the outcome. Requests a commit.
     mutating func append(_ change: DurableChange?, then continuation: PendingLog.Continuation, isSynced: Bool = false) {
         pending.append(change, then: continuation)
         pending.isSynced = pending.isSynced || isSynced
@@ -102,7 +103,7 @@ struct CommitPipeline {
 
     /// Charges a user for added pending bytes, until the outcome is known.
     ///
-    /// - Parameter earlier: The value of `pending.bytes` before they were added.
+    /// - Parameter earlier: The value of `pending.bytes` before the addition.
     /// - Returns: The number of bytes charged.
     mutating func charge(since earlier: Int, to uid: UInt32) -> Int {
         let bytes = pending.bytes - earlier
@@ -208,7 +209,8 @@ struct CommitPipeline {
     /// - Returns: Whether the health changed.
     mutating func checkResponseDeadline(pageStarted: Duration?, now: Duration) -> Bool {
         guard let silent = responseDeadline(pageStarted: pageStarted), silent <= now else { return false }
-        // Only a successful commit ends the failure. If only a page is late, there may be no batch in flight.
+        // Only a successful commit ends the failure. If a page is late, no batch may be in flight, so a commit must be
+        // scheduled.
         deadline = deadline ?? now + retryDelay
         return health.set(
             StorageFailure(

@@ -20,10 +20,10 @@ struct PendingLog {
         var receipt: Receipt
     }
 
-    /// The answer to send, or the action to take, after a commit.
+    /// A request to complete or to refuse when the outcome of its batch is known.
     enum Continuation {
         case attached(DurableID, Attachment)
-        /// The subscription's last progress is in the batch.
+        /// The batch contains the progress at the time of the detach.
         case detached(connection: ConnectionID, Detached)
         case removed(DurableID, connection: ConnectionID, request: UInt64)
     }
@@ -38,7 +38,7 @@ struct PendingLog {
     private(set) var continuations: [Continuation] = []
     /// Whether the batch must be flushed to disk.
     var isSynced = false
-    /// Whether requests wait for the batch. It is then committed as soon as the store is free.
+    /// Whether requests wait for the batch. If so, the batch is committed as soon as the store is free.
     var isRequested = false
     /// The memory of the pending content, in bytes.
     private(set) var bytes = 0
@@ -67,7 +67,7 @@ struct PendingLog {
         return (start, start + size)
     }
 
-    /// Adds a change, if there is one, and the continuation of its commit.
+    /// Adds a change, if there is one, and the continuation for the outcome.
     mutating func append(_ change: DurableChange?, then continuation: Continuation) {
         if let change {
             changes.append(change)

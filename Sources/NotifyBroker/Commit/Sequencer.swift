@@ -10,8 +10,8 @@ struct Sequencer {
     static let end = Limits.sequenceEnd
 
     private(set) var next: UInt64
-    /// Sequences below this are reserved. After a crash, the daemon continues from here unless the store knows which of
-    /// them were used.
+    /// Sequences below this are reserved. After a crash, the next start continues at this sequence, unless the store
+    /// knows which sequences were used.
     private(set) var reservedBelow: UInt64
     /// Sequences below this may be used even if they are not reserved.
     private let usableBelow: UInt64

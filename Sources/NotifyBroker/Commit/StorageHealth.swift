@@ -1,9 +1,9 @@
 import NotifyLog
 
-/// The health of storage. It is considered failed once a commit or a page read fails or is late, until a commit
-/// succeeds.
+/// The health of storage. A commit or page read that fails or is late marks storage as failed. The next successful
+/// commit ends this state.
 struct StorageHealth {
-    /// The time limit of a commit or a page read. When it has passed, storage is considered failed.
+    /// The time limit of a commit or a page read. A request that takes longer marks storage as failed.
     static let responseTimeout = Duration.seconds(10)
 
     /// The reason why storage is considered failed; nil while it works.
@@ -22,8 +22,8 @@ struct StorageHealth {
         return true
     }
 
-    /// The time at which storage is considered failed if a request made at `started` is still unanswered; nil if there
-    /// is no request or storage is already considered failed.
+    /// The time by which the store must answer a request made at `started`. Nil if there is no request, or if storage
+    /// is already considered failed.
     func responseDeadline(since started: Duration?) -> Duration? {
         guard !isFailing, let started else { return nil }
         return started + Self.responseTimeout
