@@ -154,7 +154,8 @@ package struct SlotMap<ID: SlotID, Value> {
 
     /// The value in a slot, read and modified in place.
     ///
-    /// Mark accessors that use it `@inline(__always)`: a coroutine that is not inlined allocates its frame on the heap.
+    /// Mark accessors that use this subscript `@inline(__always)`: a coroutine that is not inlined allocates its frame
+    /// on the heap.
     ///
     /// - Precondition: The slot has a value.
     @inlinable

@@ -1,7 +1,8 @@
 /// A log of the latest changes of registrations. The cache checks an entry against the log when the entry is next used.
 ///
 /// The cost of a change does not depend on the number of cached resolutions. A resolution remains valid if no change
-/// since its last use affects it. After more than ``capacity`` changes, the resolution counts as invalid.
+/// since its last use affects it. If more than ``capacity`` changes have been made since then, the resolution counts as
+/// invalid.
 struct ChangeLog: Sendable {
     enum Names: Sendable {
         case name(ContiguousArray<UInt8>)

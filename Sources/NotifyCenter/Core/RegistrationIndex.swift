@@ -7,8 +7,8 @@
 ///                           -> object -> list of registrations that filter for it
 /// ```
 ///
-/// The time to resolve a name depends on the number of patterns that match it. ``overlap`` is an upper bound of this
-/// work, so that the owner can limit it.
+/// The time to resolve a name depends on the number of patterns that match it. ``overlap`` is an upper bound of the
+/// work for one name, so that the owner can limit the work.
 struct RegistrationIndex: ~Copyable, Sendable {
     /// The name or pattern that a registration is for.
     enum Subject {
@@ -343,8 +343,8 @@ extension RegistrationIndex {
     /// The overlap is recomputed only if the trie has at most this many nodes for each link removed since the last
     /// time. This limit amortizes the cost of visiting every node.
     private static let nodesPerRemoval = 64
-    /// The overlap of a trie with more nodes is not recomputed. For this many nodes, it takes about 30 ms, during which
-    /// the caller is blocked.
+    /// The overlap of a trie with more nodes is not recomputed. For this many nodes, recomputing takes about 30 ms and
+    /// blocks the caller.
     private static let maximumTightenedNodes = 1 << 19
 
     /// Recomputes ``overlap``, unless the trie has more nodes than `maximumTightenedNodes`, or more than

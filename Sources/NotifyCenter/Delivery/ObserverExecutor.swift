@@ -18,11 +18,11 @@ public struct ObserverExecutor: Sendable {
     /// Runs calls in tasks, one after another, in the order of the posts.
     public static let serially = ObserverExecutor(executor: nil, concurrency: 1)
 
-    /// Runs up to ``defaultConcurrency`` calls concurrently in tasks. They start in the order of the posts, and may
+    /// Runs up to ``defaultConcurrency`` calls concurrently in tasks. Calls start in the order of the posts, and may
     /// overtake each other.
     public static let concurrently = concurrently(atMost: defaultConcurrency)
 
-    /// Runs up to `limit` calls concurrently in tasks. They start in the order of the posts, and may overtake each
+    /// Runs up to `limit` calls concurrently in tasks. Calls start in the order of the posts, and may overtake each
     /// other.
     ///
     /// - Parameter limit: The maximum number of concurrent calls; at least 1.

@@ -38,7 +38,7 @@ final class WaitingPost: Sendable {
         continuation?.resume()
     }
 
-    /// Waits for room in all queues. Returns soon if the task is cancelled; elements without room are then dropped.
+    /// Waits for room in all queues. If the task is cancelled, drops the elements without room and returns soon.
     nonisolated(nonsending) func wait() async {
         if state.withLock({ $0.outstanding == 0 }) { return }
         await withTaskCancellationHandler {

@@ -105,7 +105,7 @@ public struct RepeatedObservation: Sendable, CustomStringConvertible {
     static func repetitions(among observers: [Observer]) -> [Observer] {
         var counts: [Place: Int] = [:]
         return observers.filter { observer in
-            // An observation of a released instance differs from one of a new instance at the same address.
+            // An observation of a released instance differs from an observation of a new instance at the same address.
             if observer.options.key != nil || observer.isOrphaned { return false }
             let place = Place(observer)
             counts[place, default: 0] += 1

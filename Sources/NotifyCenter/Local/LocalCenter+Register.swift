@@ -25,8 +25,8 @@ extension LocalCenter {
     }
 
     private func finish(_ others: DeferredWork.Others, for observer: Observer) {
-        // A newer notification reaches the observer as a post. The retained one that it replaced must not be delivered
-        // after it.
+        // A newer notification reaches the observer as a post. An older retained notification must not be delivered
+        // after the newer one.
         for entry in others.retained where state.withLock({ $0.retained.contains(entry) }) {
             observer.deliver(entry.notification, in: self)
         }
@@ -55,7 +55,7 @@ extension LocalCenter {
             var isPruningDue = false
         }
 
-        /// The observation with the same key, which the new one replaces.
+        /// The earlier observation with the same key, which the new observation replaces.
         var replaced: Observer?
         var dropped = PostTable.Dropped()
         var others: Others?

@@ -34,7 +34,7 @@ package struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
     ///
     /// If a continuation is resumed before its task suspends, the sanitizer does not detect that the task continues
     /// after the resumption. Call this method after the suspension: it orders the task after the thread that resumed
-    /// it, if that thread used the lock before.
+    /// it, if that thread used the lock before the resumption.
     @inline(__always)
     package func repeatOrderForSanitizer() {
         #if THREAD_SANITIZER

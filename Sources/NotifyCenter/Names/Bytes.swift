@@ -46,7 +46,7 @@ extension UnsafeRawBufferPointer {
 
 extension UnsafeRawPointer {
     /// Compares the next `count` bytes of both pointers in whole words. A remainder is compared as one more word that
-    /// overlaps the previous one. Fewer than 8 bytes are compared one by one.
+    /// overlaps the previous word. Fewer than 8 bytes are compared one by one.
     @inline(__always)
     func hasSameBytes(as other: UnsafeRawPointer, count: Int) -> Bool {
         guard count >= 8 else {

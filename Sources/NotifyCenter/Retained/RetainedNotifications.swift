@@ -57,8 +57,8 @@ struct RetainedNotifications {
 // MARK: - For new observers
 
 extension RetainedNotifications {
-    /// Returns the notifications that match an observer, in the order of their posts. If there are more than the limit,
-    /// returns only the latest ones.
+    /// Returns the notifications that match an observer, in the order of their posts. If more notifications match than
+    /// the limit, returns only the latest ones.
     func matching(_ names: ObservedNames, object: NotificationObject?, limit: Int) -> [Entry] {
         let found =
             switch names.kind {

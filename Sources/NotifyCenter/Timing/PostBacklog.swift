@@ -87,8 +87,8 @@ extension PostBacklog {
         var dropped: [LocalNotification] = []
         if keeping == .latest { dropped.append(idle[first].replace(by: notification)) }
         dropped += Self.remove(from: &idle, matching: notification, equality, after: idle[first].serial)
-        // The index of the first entry is still valid, because only later ones were removed. If the new notification is
-        // urgent, the entry moves to the urgent ones.
+        // The index of the first entry is still valid, because only later entries were removed. If the new notification
+        // is urgent, the entry moves to the urgent entries.
         if style == .soon {
             let urgent = idle.remove(at: first)
             append(urgent.notification, key: urgent.key, .soon)

@@ -29,8 +29,8 @@ extension PostQueue {
         return enqueueLatest(message, key: key, object: object, style)
     }
 
-    /// Enqueues a message. It replaces a pending message with the same type, object and value of the property, if that
-    /// one was also enqueued with this property.
+    /// Enqueues a message. It replaces a pending message that was enqueued with the same property and has the same
+    /// type, object and value of the property.
     ///
     /// ```swift
     /// queue.enqueueLatest(ProgressChanged(download: 7, percent: 30), per: \.download)

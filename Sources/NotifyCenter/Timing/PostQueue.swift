@@ -217,7 +217,8 @@ extension PostQueue {
     }
 
     /// Posts the notifications that were pending at the end of the turn. A notification stays pending until it is
-    /// posted, so an observer of an earlier notification can still drop it, or enqueue one that coalesces with it.
+    /// posted, so an observer of an earlier notification can still dequeue a later one, or enqueue one that coalesces
+    /// with it.
     private func runTurn() {
         state.withLock { $0.backlog.beginTurn() }
         while let notification = state.withLock({ $0.backlog.next() }) { post(notification) }
