@@ -13,8 +13,8 @@ extension CompatibleNotificationCenter {
     ///
     /// A message is posted as a notification of its ``name`` with the subject as its object. Observers of notifications
     /// receive the notification that ``makeNotification(_:)`` creates. Observers of the message also receive
-    /// notifications of this name, and messages of other types with this name: ``makeMessage(_:)`` converts these to
-    /// the message. Both methods are called on the poster's thread.
+    /// notifications of this name, and messages of other types with this name: ``makeMessage(_:)`` converts them to
+    /// messages of this type. Both methods are called on the poster's thread.
     public protocol AsyncMessage: Sendable {
         /// The type of the subject of a message. It must be a class if a subject is posted or observed.
         associatedtype Subject

@@ -12,8 +12,8 @@ extension CompatibleNotificationCenter {
     ///
     /// A message is posted as a notification of its ``name`` with the subject as its object. Observers of notifications
     /// receive the notification that ``makeNotification(_:)`` creates. Observers of the message also receive
-    /// notifications of this name, and messages of other types with this name: ``makeMessage(_:)`` converts these to
-    /// the message.
+    /// notifications of this name, and messages of other types with this name: ``makeMessage(_:)`` converts them to
+    /// messages of this type.
     ///
     /// A notification that reaches observers of messages should be posted on the main actor. If it is posted elsewhere,
     /// Foundation on Apple's systems stops the program. This center calls the observers later on the main actor, in the

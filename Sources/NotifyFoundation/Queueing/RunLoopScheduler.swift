@@ -39,7 +39,8 @@ final class RunLoopScheduler {
     /// Runs the body once, on this thread, at the end of the current turn of the run loop in this mode.
     ///
     /// Usually a block of the run loop runs the body. The timer runs the body if the block was added just before the
-    /// run loop sleeps. It also does if the run loop runs inside another block and does not see the new block.
+    /// run loop sleeps. The timer also runs the body if the run loop runs inside another block and does not see the new
+    /// block.
     func performSoon(in mode: RunLoop.Mode, _ body: @escaping () -> Void) {
         let number = add(body, in: mode)
         RunLoop.current.perform(inModes: [mode]) { Self.current.run(number, in: mode) }
