@@ -33,7 +33,8 @@
 /// - Methods that throw call all receivers, and then throw a ``BroadcastError`` with all errors. The rules `.first` and
 ///   `.first(or:)` throw only if no receiver returns a result.
 /// - Methods with a result need a rule to combine the results: see ``CombinationRule`` and ``AnswerCombinationRule``.
-/// - Setting a `get set` property or subscript sets it in all receivers; getting it combines their values.
+/// - Setting a `get set` property or subscript sets it in all receivers; getting it combines the values of the
+///   receivers.
 ///
 /// ## Threads
 ///

@@ -78,8 +78,8 @@ public final class MulticastDelegate<T> {
     }
 }
 
-// Safe: `receivers` is the only stored property and never changes. Its list guards itself with a lock, and the objects
-// in it are delegates, which are `Sendable` here.
+// Safe: `receivers` is the only stored property and never changes. It guards its list with a lock. The objects in the
+// list are delegates, which are `Sendable` in this extension.
 extension MulticastDelegate: @unchecked Sendable where T: Sendable {}
 
 // MARK: - Calling
