@@ -85,7 +85,8 @@ extension ProtocolReader {
                 default:
                     let fixIts = clause.map { [FixIt.removing(inherited, from: $0)] } ?? []
                     report(.inherited(name), at: inherited.type, fixIts: fixIts)
-                    // The fix-it replaces the only inherited type with 'AnyObject', so a second error is not needed.
+                    // The fix-it replaces the only inherited type with 'AnyObject', so the error about its absence is
+                    // not needed.
                     if clause?.inheritedTypes.count == 1 { isClassBound = true }
                 }
             }
