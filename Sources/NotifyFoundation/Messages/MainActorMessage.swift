@@ -16,9 +16,9 @@ extension CompatibleNotificationCenter {
     /// messages of this type.
     ///
     /// A notification that reaches observers of messages should be posted on the main actor. If it is posted elsewhere,
-    /// Foundation on Apple's systems stops the program. This center calls the observers later on the main actor, in the
-    /// order of the posts of each thread. In this case, the contents of the notification must be usable on another
-    /// thread.
+    /// Foundation on Apple's systems stops the program. This center does not stop the program, but calls the observers
+    /// later on the main actor, in the order of the posts of each thread. In this case, the contents of the
+    /// notification must be usable on another thread.
     public protocol MainActorMessage: SendableMetatype {
         /// The type of the subject of a message. It must be a class if a subject is posted or observed.
         associatedtype Subject
@@ -70,8 +70,8 @@ extension CompatibleNotificationCenter {
         post(message, named: Message.name, subject: nil) { Message.makeNotification($0) }
     }
 
-    /// - Parameter makeNotification: Creates the notification. Called if the post reaches an observer. The name and the
-    ///   object of the result are overwritten.
+    /// - Parameter makeNotification: Creates the notification. Called if the post reaches an observer or takes the slow
+    ///   path. The name and the object of the result are overwritten.
     @inline(__always)
     func post<Message>(
         _ message: Message, named name: Notification.Name, subject: AnyObject?,

@@ -12,7 +12,8 @@ final class ObservationActivity: Sendable {
 
     /// Whether a call may begin.
     var isActive: Bool {
-        // A post may arrive before the observation is set. Until then, no code has a handle to remove it.
+        // A post may arrive before the observation is set. Until then it counts as active: no code has a handle to
+        // remove it.
         isObservationActive.withLock { $0 }?() ?? true
     }
 }
