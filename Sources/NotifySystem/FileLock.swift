@@ -3,20 +3,20 @@ package import SystemPackage
 
 /// An exclusive `flock` on a file beside a socket or database, held until this value or the process ends.
 ///
-/// Take the lock before opening the guarded file: of two daemons that start at the same time, one is then refused.
+/// Take the lock before opening the guarded file. If two daemons start at the same time, one of them is then refused.
 /// SQLite takes its own locks too late for that. The lock file is never removed: otherwise one process could hold the
 /// lock of the removed file while another process locks a new file at the same path.
 package struct FileLock: ~Copyable, Sendable {
     private let file: OwnedDescriptor
 
-    /// Why a lock was not taken.
+    /// The reason why a lock was not taken.
     package enum Failure: Error, Equatable {
         /// Another process holds the lock. The value is the process id in the lock file; `nil` if the file contains
         /// none.
         case held(by: pid_t?)
         /// The path exists and is not a regular file: a symbolic link, a directory, a pipe.
         case notARegularFile(FileType?)
-        /// Another user may change or replace the lock file. It was left as it is.
+        /// Another user may change or replace the lock file. The file was left unchanged.
         case notTrusted(OwnershipProblem)
         /// The file can't be opened or created.
         case notOpened(Errno)

@@ -1,7 +1,7 @@
 import Glibc
 package import SystemPackage
 
-/// Why a file of the daemon can't be trusted: another user may change or replace it.
+/// The reason why a file of the daemon can't be trusted: another user may change or replace it.
 package enum OwnershipProblem: Error, Equatable, Sendable {
     /// The file or directory belongs to another user.
     case belongs(String, to: UInt32)
