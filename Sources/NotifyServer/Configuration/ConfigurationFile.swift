@@ -78,7 +78,7 @@ struct ConfigurationFile {
         guard case .scalar(let scalar) = node else {
             throw invalid(node.mark, "\(setting.key): expected \(setting.expectation), not a list or mapping")
         }
-        // The tag counts as well as the content: "5" in quotes is text, not a number.
+        // The YAML tag is checked as well as the content: "5" in quotes is text, not a number.
         var trial = ServerConfiguration(socketPath: "", socketMode: 0, databasePath: "")
         guard let content = Self.content(of: node, for: setting), setting.apply(content, to: &trial),
             setting.isAllowedInFile(content)

@@ -5,12 +5,13 @@ import NotifySystem
 /// the user otherwise.
 package struct DefaultPaths: Sendable, Equatable {
     package let socketPath: String
-    /// Created with the socket if it is missing.
+    /// The directory of the socket. Created with the socket if it is missing.
     package let socketDirectory: ServiceDirectory
-    /// `nil` if the user has no home directory.
+    /// `nil` if the environment of a user's daemon names neither a state directory nor a home directory.
     package let databasePath: String?
     package let databaseDirectory: ServiceDirectory?
-    /// Read if the file exists. `nil` if the user has no home directory.
+    /// Read if the file exists. `nil` if the environment of a user's daemon names neither a configuration directory nor
+    /// a home directory.
     package let configurationPath: String?
 
     package static let systemSocketPath = "/run/notifyd/notifyd.sock"

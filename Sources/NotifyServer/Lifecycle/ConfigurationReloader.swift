@@ -6,7 +6,7 @@ import UnixSignals
 ///
 /// Log level, policy and most limits take effect at once; see ``ConfigurationSetting/takesEffectOnReload``. Other
 /// settings are checked, listed in the log if they have changed, and take effect at the next start. A configuration
-/// with an error changes nothing; the log and `systemctl status` report it.
+/// with an error changes nothing; the log and `systemctl status` report the error.
 package struct ConfigurationReloader: Service {
     private let sources: ConfigurationSources
     private let initial: ServerConfiguration

@@ -8,8 +8,8 @@ package enum ReloadOutcome: Sendable, Equatable {
     case invalid(String)
 }
 
-/// Connects the running server with the ``ConfigurationReloader``: reloads that clients request, and the configurations
-/// to apply.
+/// Connects the running server with the ``ConfigurationReloader``. Passes requests to the reloader, and new
+/// configurations to the server.
 package final class Reloads: Sendable {
     typealias Reply = @Sendable (ReloadOutcome) -> Void
 
@@ -38,6 +38,8 @@ package final class Reloads: Sendable {
         self.action.withLock { $0 = action }
     }
 
+    /// Runs the action after a reload.
+    ///
     /// - Parameter configuration: The new configuration; `nil` if it is invalid.
     func reloaded(_ configuration: ServerConfiguration?) {
         action.withLock { $0 }?(configuration)

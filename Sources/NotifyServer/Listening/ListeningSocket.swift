@@ -22,7 +22,7 @@ package final class ListeningSocket: Sendable {
         var ownFile: OwnFile?
     }
 
-    /// Distinguishes the socket's file from another one created later at the same path.
+    /// Distinguishes the socket's file from another file created later at the same path.
     private struct Identity: Equatable {
         let device: DeviceID
         let inode: Inode
@@ -82,7 +82,7 @@ package final class ListeningSocket: Sendable {
         OwnedDescriptor(owning: try onDescriptor { fcntl($0, F_DUPFD_CLOEXEC, 0) })
     }
 
-    /// Restores the backlog, because the event loop calls `listen` again with a short one.
+    /// Restores the backlog, because the event loop calls `listen` again with a shorter backlog.
     ///
     /// A socket from systemd gets the maximum backlog, `net.core.somaxconn`, which is systemd's default. The backlog
     /// configured in its unit could be read only over netlink.
