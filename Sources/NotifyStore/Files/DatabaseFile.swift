@@ -59,7 +59,7 @@ struct DatabaseFile {
 
     /// Creates the file.
     ///
-    /// - Throws: `fileExists` if there is one.
+    /// - Throws: `fileExists` if a file exists at the path.
     func create() throws(Errno) {
         let file = try OwnedDescriptor.open(
             path, .readWrite, options: [.create, .exclusiveCreate, .noFollow], permissions: .ownerReadWrite)
@@ -100,7 +100,7 @@ struct DatabaseFile {
         }
         let applicationID = header[Self.applicationIDOffset..<Self.applicationIDOffset + 4]
             .reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-        // 0 also occurs if the log's first pages are still in the write-ahead log. `Schema` then checks the id that
+        // The id is also 0 if the log's first pages are still in the write-ahead log. `Schema` then checks the id that
         // SQLite reports.
         guard applicationID == 0 || applicationID == UInt32(Schema.applicationID) else { throw Schema.foreign(path) }
     }

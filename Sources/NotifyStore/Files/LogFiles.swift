@@ -20,7 +20,8 @@ struct LogFiles {
             case missing
             /// Another file is at the path.
             case replaced
-            /// The file was truncated between these sizes in bytes. This is permanent: later writes don't restore it.
+            /// The file was truncated between these sizes in bytes. The damage is permanent: later writes don't restore
+            /// the lost bytes.
             case truncated(from: UInt64, to: UInt64)
             /// The status of the path can't be read.
             case unreachable(Errno)

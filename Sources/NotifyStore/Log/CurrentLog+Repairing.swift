@@ -20,7 +20,7 @@ extension CurrentLog {
         }
     }
 
-    /// Replaces a missing write-ahead log: moves the content of the deleted file, which is still open, to the database,
+    /// Replaces a missing write-ahead log: moves the content of the missing file, which is still open, to the database,
     /// and opens the log again.
     private func reopen(_ old: Log) throws -> LogRepair {
         try old.undoRefusedBatch()

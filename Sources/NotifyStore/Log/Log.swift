@@ -13,7 +13,7 @@ final class Log {
     var openSegment = OpenSegment()
     var matchCaches: [DurableID: FilterMatchCache] = [:]
 
-    /// The open files, as needed to detect that they were moved away, replaced or truncated.
+    /// The identities of the open files, to detect that a file was moved away, replaced or truncated.
     var files: LogFiles
     /// The damage found at the last check of the files.
     var damage: LogFiles.Damage?
@@ -64,7 +64,7 @@ final class Log {
         return statements
     }
 
-    /// Converts an error within the log to the one that the caller gets.
+    /// Converts an error within the log to the error that the caller gets.
     func failure(_ error: any Error) -> StorageFailure {
         switch error {
         case let failure as StorageFailure: failure
