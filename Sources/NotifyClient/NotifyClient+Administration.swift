@@ -11,7 +11,7 @@ extension NotifyClient {
         try await ask { .reload($0) }
     }
 
-    /// Asks how the daemon's policy decides.
+    /// Asks how the daemon's policy decides about a right.
     ///
     /// - Parameters:
     ///   - right: The right to ask about.

@@ -7,8 +7,8 @@ extension NotifyClient {
         /// ``NotifyClient/socketPath(explicit:environment:)`` does.
         public var socketPath: String?
 
-        /// The time limit for posts and other requests that wait for a connection. After it, they fail with
-        /// `notConnected`. 5 seconds by default.
+        /// The time limit for posts and other requests that wait for a connection. After this time, these requests fail
+        /// with `notConnected`. 5 seconds by default.
         public var connectionWait = Duration.seconds(5)
 
         /// The waits between attempts to connect.

@@ -1,8 +1,8 @@
 import NotifyWire
 
 extension NotifyClient {
-    /// Lists the durable subscriptions of this user. If this user may manage everything, the list contains those of all
-    /// users.
+    /// Lists the durable subscriptions of this user. If this user may manage everything, the list contains the
+    /// subscriptions of all users.
     ///
     /// - Throws: ``NotifyError``.
     public nonisolated(nonsending) func durableSubscriptions() async throws(NotifyError) -> [DurableSubscription] {

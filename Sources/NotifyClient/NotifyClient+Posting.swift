@@ -7,7 +7,7 @@ extension NotifyClient {
     /// Without a connection the post waits for one, at most ``Configuration/connectionWait``. If the connection breaks
     /// before the receipt arrives, the post fails with `outcomeUnknown`. The client does *not* send it again, because
     /// the daemon may have processed it. The exception is a daemon that shuts down: the client sends a post again if
-    /// that daemon reported it as not processed.
+    /// that daemon reported the post as not processed.
     ///
     /// - Returns: The daemon's receipt, once the requested durability is reached.
     /// - Throws: ``NotifyError``. In a cancelled task the post fails with `cancelled`; the message of the error says

@@ -51,7 +51,7 @@ public final class NotifyClient: Sendable {
 
 /// Makes and starts a client, passes it to `body`, and stops it when `body` returns or throws.
 ///
-/// `body` is called before there is a connection; its requests wait for one.
+/// `body` is called before there is a connection; its requests wait for the connection.
 ///
 /// - Parameters:
 ///   - configuration: The settings.

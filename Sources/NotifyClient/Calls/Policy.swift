@@ -7,13 +7,13 @@ extension NotifyClient {
         case post
         /// Receiving the messages posted under a name.
         case subscribe
-        /// Seeing and changing what belongs to other users.
+        /// Managing resources of other users, such as durable subscriptions, and reloading the configuration.
         case manage
     }
 
     /// The user that a question to the policy is about.
     public struct PolicySubject: Hashable, Sendable {
-        /// The user.
+        /// The uid of the user.
         public var uid: UInt32
         /// The primary group.
         public var gid: UInt32

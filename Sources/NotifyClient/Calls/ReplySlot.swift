@@ -53,7 +53,7 @@ final class ReplySlot<Value: Sendable>: Sendable {
     ) async throws(NotifyError) -> Value {
         if let early { return try early.get() }
         let answer = await withTaskCancellationHandler {
-            // Naming the actor makes the closure run on it.
+            // Naming the actor makes the closure run on this actor.
             _ = isolation
             return await pickUp()
         } onCancel: {

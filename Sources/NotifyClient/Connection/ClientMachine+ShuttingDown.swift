@@ -1,9 +1,9 @@
 /// A graceful shutdown of the client as a service, while subscriptions are open.
 ///
 /// A service group shuts its services down one after another, and treats the end of a service before its turn as an
-/// error. If the client is shut down before the services that consume its subscriptions, it must therefore not end
-/// these services: its `run()` returns, but the client serves the subscriptions until the shutdown of their consumers
-/// has ended them. Afterwards the client stops by itself.
+/// error. If the client is shut down before the services that consume its subscriptions, the end of the subscriptions
+/// would end these services too early. Therefore the client's `run()` returns, but the client serves the subscriptions
+/// until the shutdown of their consumers has ended them. Afterwards the client stops by itself.
 struct GracefulShutdown {
     /// The last request that was sent before the shutdown.
     let lastRequest: UInt64
@@ -33,8 +33,8 @@ struct GracefulShutdown {
 
 extension ClientMachine {
     /// The client's service is being shut down. Without subscriptions the client stops at once. Otherwise the client
-    /// stops when the last subscription has been left; it ends as a service when all requests sent before the shutdown
-    /// are answered.
+    /// stops when the last subscription has been left; its service ends when all requests sent before the shutdown are
+    /// answered.
     mutating func shutDownGracefully(now: Duration, _ effects: inout Effects) {
         guard shutdown == nil, refusal == nil else { return }
         shutdown = GracefulShutdown(

@@ -248,7 +248,7 @@ extension ClientMachine {
         }
     }
 
-    /// The error for new requests; nil while they are accepted.
+    /// The error for new requests; nil while new requests are accepted.
     var refusal: NotifyError? {
         guard connection.isEnding else { return nil }
         if case .some(.some(let error)) = connection.stopped { return error }

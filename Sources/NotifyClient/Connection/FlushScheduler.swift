@@ -1,8 +1,8 @@
-/// Decides when to write the outgoing bytes, batching small writes.
+/// Decides when to write the outgoing bytes, and batches small writes.
 ///
 /// Each write wakes up both sides, so a stream of posts must not cause one write per post. The first bytes are written
-/// at once. Later ones are batched until the daemon has sent something, 16 KiB are waiting, or 100 µs have passed since
-/// the last write. So a single post never waits, and a stream of posts is batched.
+/// at once. Later bytes are batched until the daemon has sent something, 16 KiB are waiting, or 100 µs have passed
+/// since the last write. So a single post never waits, and a stream of posts is batched.
 struct FlushScheduler {
     enum Action: Equatable {
         case none
@@ -49,7 +49,7 @@ struct FlushScheduler {
         return .now
     }
 
-    /// All bytes were written. `now` is nil if there were none.
+    /// All waiting bytes were written. `now` is nil if no bytes were waiting.
     mutating func flushed(now: Duration?) {
         state = .idle
         guard let now else { return }

@@ -1,5 +1,5 @@
 extension NotifyClient {
-    /// A message with its decoded payload, or the error of decoding it.
+    /// A message with its decoded payload, or with the decoding error.
     public struct DecodedMessage<Value: Decodable> {
         /// The message as it arrived.
         public let message: Message

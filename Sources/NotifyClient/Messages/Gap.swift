@@ -7,7 +7,7 @@ extension NotifyClient {
             case connectionTooSlow
             /// The consumer did not read from the subscription's buffer fast enough, so the client dropped messages.
             case consumerTooSlow
-            /// The client was disconnected. Messages posted before it had subscribed again were missed.
+            /// The client was disconnected. Matching messages posted before it had subscribed again were missed.
             case reconnected
             /// While the client was disconnected, the durable subscription was removed and created again, or its cursor
             /// was reset.
