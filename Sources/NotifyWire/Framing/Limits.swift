@@ -20,7 +20,7 @@ package enum Limits {
     /// The default window: durable messages in flight to one subscription.
     package static let defaultWindow: UInt32 = 256
     package static let maximumWindow: UInt32 = 16_384
-    /// Sequences stay below this, so that a double represents each of them exactly.
+    /// Sequences stay below this number, so that a double represents each of them exactly.
     package static let sequenceEnd: UInt64 = 1 << 53
     /// The maximum size of a frame's body, in bytes, until the hello is accepted.
     package static let greetingBytes = 512

@@ -12,7 +12,7 @@ package enum ReservedNames {
         return name.firstToken.elementsEqual(daemonToken.utf8)
     }
 
-    /// Whether a pattern whose tokens match `name` also matches it under the rule for reserved names.
+    /// Whether a pattern whose tokens match `name` also matches `name` under the rule for reserved names.
     package static func isVisible(_ name: UnsafeRawBufferPointer, to pattern: NamePattern) -> Bool {
         !isReserved(name) || !pattern.startsWithWildcard
     }

@@ -1,4 +1,4 @@
-/// Why a frame could not be read or a request was refused: a code to act on and a message to display.
+/// The reason why a frame could not be read or a request was refused: a code to act on and a message to display.
 package struct WireError: Error, Equatable, Sendable {
     package let code: ErrorCode
     package let message: String

@@ -93,9 +93,9 @@ package struct Receipt: ControlFrame {
 
     package var request: UInt64
     package var sequence: UInt64
-    /// Connections with volatile subscriptions that matched; each gets the message once.
+    /// The number of connections with matching volatile subscriptions; each gets the message once.
     package var subscribers: UInt32
-    /// Durable subscriptions that the message was stored for.
+    /// The number of durable subscriptions that the message was stored for.
     package var stored: UInt32
     /// The durability reached: never `automatic`.
     package var durability: Durability

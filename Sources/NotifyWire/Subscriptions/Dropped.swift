@@ -6,7 +6,7 @@ package struct Dropped: ControlFrame {
     package static let kind = FrameKind.dropped
 
     package var subscription: UInt32
-    /// Messages dropped since the last report.
+    /// The number of messages dropped since the last report.
     package var messages: UInt64
 
     package init(subscription: UInt32, messages: UInt64) {

@@ -134,7 +134,7 @@ package struct Subscribed: ControlFrame {
     }
 }
 
-/// Ends a volatile subscription, or detaches from a durable one, which continues to exist.
+/// Ends a volatile subscription, or detaches from a durable subscription, which continues to exist.
 package struct Detach: SubscriptionFrame {
     package static let kind = FrameKind.detach
 
