@@ -3,7 +3,7 @@ import UnixSignals
 
 /// The sources of an interruption. Each `watch` method runs in a task of its own; cancelling the task ends it.
 extension Interruption {
-    /// Interrupts at the first SIGINT or SIGTERM. A second one ends the process by the signal's default action.
+    /// Interrupts at the first SIGINT or SIGTERM. A second signal ends the process by its default action.
     func watchSignals(_ signals: UnixSignalsSequence) async {
         var isSecond = false
         for await signal in signals {
