@@ -12,8 +12,8 @@ final class ObservationActivity: Sendable {
 
     /// Whether a call may begin.
     var isActive: Bool {
-        // A post may arrive before the observation is set. Until then it counts as active: no code has a handle to
-        // remove it.
+        // A post may arrive before the observation is set. Until then, the observation counts as active: its token has
+        // not been returned yet.
         isObservationActive.withLock { $0 }?() ?? true
     }
 }
