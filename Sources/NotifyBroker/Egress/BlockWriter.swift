@@ -3,11 +3,11 @@ import NotifyWire
 
 /// The buffer into which a tick's volatile deliveries are encoded, once for all subscribers.
 ///
-/// A fixed number of finished buffers is reused in turn: by then the sockets have usually sent their contents, and no
-/// memory is allocated.
+/// A fixed number of finished buffers is reused in turn. The sockets have usually sent the contents of a buffer before
+/// its reuse, so that no memory is allocated.
 struct BlockWriter {
     private static let maximumFinished = 8
-    /// A buffer that grew beyond this is not kept.
+    /// The maximum capacity of a buffer that is reused, in bytes.
     private static let maximumReusedCapacity = 512 << 10
 
     private(set) var buffer = ByteBuffer()
@@ -30,8 +30,9 @@ struct BlockWriter {
                 finishedBuffers.append(finished)
             } else {
                 swap(&finishedBuffers[nextReused], &buffer)
-                // Copies nothing: if slices of the buffer are still held, this allocates a new buffer. It gets only the
-                // capacity that the last block needed, because unused capacity of a held buffer would waste memory.
+                // Copies nothing: if slices of the buffer are still held, `clear` allocates a new buffer. The new
+                // buffer gets only the capacity that the finished block needed, because the slices of a block keep its
+                // unused capacity allocated, too.
                 buffer.clear(minimumCapacity: finished.writerIndex)
                 finishedBuffers[nextReused] = finished
                 nextReused = (nextReused + 1) % Self.maximumFinished

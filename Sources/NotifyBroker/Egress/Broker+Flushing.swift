@@ -33,8 +33,8 @@ extension Broker {
         return egress[id.slot].next()
     }
 
-    /// Must be called when the host has taken what the socket has room for: charges the rest, and applies the overflow
-    /// policy to a connection over its limit.
+    /// Charges the rest of a connection's output after the host has taken as much as the socket has room for. Applies
+    /// the overflow policy if the connection exceeds its limit.
     ///
     /// - Parameter isBlocked: Whether some of the taken bytes wait for the socket.
     package mutating func settle(_ id: ConnectionID, isBlocked: Bool, now: BrokerTime) -> Settlement {
@@ -53,7 +53,7 @@ extension Broker {
         return connections[slot].session.isClosing && egress[slot].isEmpty ? .closed : .open
     }
 
-    /// What the host does with a connection that was settled.
+    /// The result of `settle` for the host.
     package enum Settlement {
         case open
         /// The connection ends and its outbox is empty: close it once all taken bytes are sent.
@@ -81,7 +81,7 @@ extension Broker {
         chargeOutbox(slot, waiting: waiting, own: own)
     }
 
-    /// Charges the connection's user with the contents of its outbox.
+    /// Charges the connection's user for the contents of the outbox.
     mutating func chargeOutbox(_ slot: ConnectionSlot, waiting: Int, own: Int) {
         let uid = connections[slot].uid
         let earlier = connections[slot].outboxCharge
@@ -98,7 +98,7 @@ extension Broker {
         let part = ledger.outboxLimitPerConnection(uid: connections[slot].uid) ?? .max
         let limit = min(configuration.outboxBytesPerConnection, part)
         guard egress[slot].droppableBytes > limit else { return }
-        // Drops down to 3/4 of the limit: each pass scans what remains, which must not happen for every message.
+        // Drops down to 3/4 of the limit. Each pass scans the remaining messages, so a pass per message would be slow.
         let target = limit - limit / 4
         var dropped: UInt64 = 0
         switch connections[slot].overflow {
@@ -115,7 +115,7 @@ extension Broker {
                 scheduler.reduced(bytes: egress[slot].droppableBytes, now: now.monotonic)
                 dropped = egress[slot].keepLatest()
             } else if egress[slot].droppableBytes <= 2 * limit {
-                // Reductions are rate-limited: this outbox is checked again when more is added to it.
+                // Reductions are rate-limited. This outbox is checked again when it is flushed next.
                 return
             }
         case .dropOldest:
@@ -138,7 +138,8 @@ extension Broker {
         if unread > minimumAnswerBytes, unread > answerLimit(of: slot) { pause(slot, .answersUnread) }
     }
 
-    /// Stops reading from a peer that does not read its answers, and resumes once it has.
+    /// Stops reading from a peer that does not read its answers. Resumes reading when the unread answers take at most
+    /// half of the limit.
     private mutating func updateAnswerBackPressure(_ slot: ConnectionSlot) {
         let kept = egress[slot].reliableBytes
         if kept > minimumAnswerBytes, kept > answerLimit(of: slot) {

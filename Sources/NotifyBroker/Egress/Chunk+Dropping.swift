@@ -4,9 +4,9 @@ import NotifyWire
 extension Chunk {
     /// Drops the oldest messages of a droppable chunk until the charge for the rest is at most `limit`.
     ///
-    /// The rest is a copy, so that it keeps no larger block alive.
+    /// The rest is copied, so that it does not keep the original block alive.
     func droppingOldest(of all: MessageSpan, downTo limit: Int) -> (dropped: MessageSpan?, rest: Chunk?) {
-        // Buffer capacities are powers of two: this is the largest within the limit.
+        // The largest buffer capacity within the limit. Capacities are powers of two.
         let room = limit > 0 ? 1 << (Int.bitWidth - 1 - limit.leadingZeroBitCount) : 0
         var frames = bytes
         var droppedCount: UInt64 = 0

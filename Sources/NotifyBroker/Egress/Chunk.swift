@@ -1,7 +1,7 @@
 import NIOCore
 import NotifyWire
 
-/// A part of the output in an outbox, which the host takes as a whole.
+/// A part of the output in an outbox. The host takes each chunk as a whole.
 struct Chunk {
     enum Content {
         /// Answers and durable runs, which must arrive.
@@ -26,11 +26,11 @@ struct Chunk {
 
     var content: Content
     var bytes: ByteBuffer
-    /// The bytes charged to its connection: its own bytes, or those of the whole block that it keeps alive.
+    /// The bytes charged to the connection: those of the chunk, or those of the whole block that the chunk keeps alive.
     var charge: Int
-    /// The shared block that it keeps alive; nil if the bytes are its own.
+    /// The shared block that the chunk keeps alive; nil if the bytes are not shared.
     var block: SharedBlock?
-    /// Counts the block for the user while the chunk exists.
+    /// Keeps the block counted for the user while the chunk exists.
     var reference: BlockReference?
 
     var isDroppable: Bool {

@@ -33,7 +33,7 @@ struct Egress {
     /// Connections with output to flush.
     private var touched: [ConnectionSlot] = []
     /// The size at which a block is sealed. Bounds the memory that a slow connection keeps alive with a slice of a
-    /// block. With a last message of up to 16 KiB, a block fits into 256 KiB.
+    /// block. A block fits into 256 KiB if its last message takes up to 16 KiB.
     static let blockBytes = 240 << 10
 
     private var volatileWriter = BlockWriter()
@@ -42,7 +42,8 @@ struct Egress {
     private var sources: [Source] = []
     /// The source of the volatile writer's block.
     private var volatileSource: UInt32?
-    /// The source of the log's open block, if spans refer to it. The block must then be sealed at the end of this tick.
+    /// The source of the log's open block; nil if no spans refer to it. If spans do, the block must be sealed at the
+    /// end of the tick.
     private var logSource: UInt32?
     /// Indexed by the reader's slot.
     private var openRuns: ContiguousArray<OpenRun?> = []
@@ -61,7 +62,7 @@ struct Egress {
         return blocks
     }
 
-    /// Removes the record of the user's shared blocks, after its last connection was closed.
+    /// Removes the record of the user's shared blocks, after the user's last connection was closed.
     mutating func removeRetainedBlocks(of uid: UInt32) { retainedBlocks[uid] = nil }
 
     mutating func open(_ slot: ConnectionSlot) {
@@ -88,7 +89,7 @@ struct Egress {
 
     /// Takes the connections with output to flush, each once.
     ///
-    /// - Parameter id: Returns the connection in a slot, or nil if it was closed after it was marked.
+    /// - Parameter id: Returns the connection in a slot, or nil if the connection was closed after it was marked.
     mutating func takeTouched(_ id: (ConnectionSlot) -> ConnectionID?) -> [ConnectionID] {
         defer { touched.removeAll(keepingCapacity: true) }
         return touched.compactMap { slot in
@@ -143,11 +144,11 @@ struct Egress {
         return OutboxSpan.SourceRange(source: source, start: range.start, end: range.end)
     }
 
-    /// Whether outboxes hold spans of the log's open block. It must then be sealed and passed to `openBlockEnded` at
-    /// the end of the tick.
+    /// Whether outboxes hold spans of the log's open block. If so, the block must be sealed and passed to
+    /// `openBlockEnded` at the end of the tick.
     var usesOpenBlock: Bool { logSource != nil }
 
-    /// Sets the source of the log's open block to its bytes, after it was sealed.
+    /// Sets the bytes of the source for the log's open block, after the block was sealed.
     mutating func openBlockEnded(_ frames: ByteBuffer) {
         guard let source = logSource.take() else { return }
         sources[Int(source)] = Source(frames)

@@ -1,7 +1,7 @@
 import NIOCore
 import NotifyWire
 
-/// Reduces deliver frames to the latest of each name and object. All frames are noted first; then each buffer is
+/// Reduces deliver frames to the latest of each name and object. All buffers must be noted before the first one is
 /// reduced.
 struct LatestMessages {
     private struct Key: Hashable {
@@ -26,7 +26,9 @@ struct LatestMessages {
         Self.forEachMessage(in: frames) { sequence, key, _ in latest[key] = sequence }
     }
 
-    /// Appends the latest messages to the section and records the others as dropped. Returns how many are dropped.
+    /// Appends the latest messages to the section and records the others as dropped.
+    ///
+    /// - Returns: The number of dropped messages.
     func reduce(_ frames: ByteBuffer, into section: inout Section) -> UInt64 {
         var dropped: UInt64 = 0
         Self.forEachMessage(in: frames) { sequence, key, frame in

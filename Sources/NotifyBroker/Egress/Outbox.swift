@@ -2,34 +2,34 @@ import DequeModule
 import NIOCore
 import NotifyWire
 
-/// The output of one connection. Its size is 128 bytes, so that indexing the array of outboxes is a shift.
+/// The output of one connection. This type takes 128 bytes, so that indexing the array of outboxes is a shift.
 ///
-/// During a tick it collects spans of buffers that are still growing. At the tick's end `seal` turns them into chunks,
-/// the host takes what the socket has room for, and `settle` charges the rest.
+/// During a tick, an outbox collects spans of buffers that are still growing. At the end of the tick, `seal` turns the
+/// spans into chunks. The host takes the chunks for which the socket has room, and `settle` charges the rest.
 struct Outbox {
     private var last = OutboxSpan.none
     private var spans: [OutboxSpan] = []
     private(set) var own = ByteBuffer()
     private(set) var chunks: Deque<Chunk> = []
-    /// The number of chunks at the end that `settle` has not charged yet.
+    /// The number of chunks, at the end of `chunks`, that `settle` has not charged yet.
     private var unsettledCount: UInt32 = 0
     /// Bytes of stored messages added since the last `settle`.
     private var runs: UInt32 = 0
     /// The bytes charged for settled chunks outside of shared blocks.
     private var ownWaitingBytes: UInt32 = 0
-    /// Whether it is on the list of outboxes to flush.
+    /// Whether the outbox is on the list of outboxes to flush.
     var isTouched = false
 
     /// The bytes charged for settled droppable chunks.
     private(set) var droppableBytes = 0
-    /// The bytes charged for the other settled chunks.
+    /// The bytes charged for settled chunks that must arrive.
     private(set) var reliableBytes = 0
     private let taken = TakenChunks()
 
     var isEmpty: Bool { chunks.isEmpty && spans.isEmpty && last.end == last.start }
     /// Bytes outside of shared blocks that wait here or for the socket. Shared blocks are counted per user.
     var ownBytes: Int { Int(ownWaitingBytes) + taken.ownBytes }
-    /// Bytes of stored messages and answers, the stored messages of this tick included.
+    /// Bytes of settled answers and stored messages, and of stored messages added since the last `settle`.
     var runBytes: Int { reliableBytes + Int(runs) }
 
     private var unsettled: Int {
@@ -41,13 +41,15 @@ struct Outbox {
     mutating func noteRun(bytes: UInt32) {
         runs = runs.addingReportingOverflow(bytes).overflow ? .max : runs + bytes
     }
-    /// Bytes that must arrive and have not been taken, this tick's answers included.
+    /// Bytes charged for settled chunks that must arrive, and bytes of this tick's answers and run headers.
     @inline(__always)
     var unreadBytes: Int { reliableBytes + own.writerIndex }
 
     // MARK: During a tick
 
-    /// Appends a volatile message in a source that is still growing. Returns false if it extends this tick's last span.
+    /// Appends a volatile message in a source that is still growing.
+    ///
+    /// - Returns: False if the message extends this tick's last span.
     @inline(__always)
     @discardableResult
     mutating func appendVolatile(source: UInt32, start: Int, end: Int, sequence: UInt64) -> Bool {
@@ -93,12 +95,14 @@ struct Outbox {
 
     // MARK: At the end of a tick
 
-    /// Turns the tick's spans into chunks. `source` returns the finished buffer of a span. Returns the numbers of
-    /// volatile and of durable messages.
+    /// Turns the tick's spans into chunks.
+    ///
+    /// - Parameter source: Returns the finished source with an index.
+    /// - Returns: The numbers of volatile and of durable messages.
     mutating func seal(_ source: (UInt32) -> Egress.Source) -> (volatile: UInt64, durable: UInt64) {
         begin(.none)
         var counts = (volatile: UInt64(0), durable: UInt64(0))
-        // The unused capacity of the outbox's own buffer.
+        // The unused capacity of the outbox's own buffer, charged to the first chunk from this buffer.
         var unused = own.capacity - own.writerIndex
         for span in spans {
             let origin = span.source == OutboxSpan.own ? nil : source(span.source)
@@ -144,7 +148,8 @@ struct Outbox {
     /// first, which reduces the charge.
     ///
     /// - Parameters:
-    ///   - isBlocked: Whether some of the taken bytes wait for the socket. All of them are then counted as waiting.
+    ///   - isBlocked: Whether some of the taken bytes wait for the socket. If so, all taken bytes are counted as
+    ///     waiting.
     ///   - blocks: The shared blocks of the connection's user.
     mutating func settle(isBlocked: Bool, in blocks: RetainedBlocks) {
         taken.settle(isBlocked: isBlocked, in: blocks)
@@ -175,8 +180,10 @@ struct Outbox {
 
     // MARK: Overflow, after settling
 
-    /// Drops the oldest droppable messages until the charge for droppable chunks is at most `limit`, leaving gaps in
-    /// their place. Returns how many are dropped.
+    /// Drops the oldest droppable messages until the charge for droppable chunks is at most `limit`. Gaps replace the
+    /// dropped messages.
+    ///
+    /// - Returns: The number of dropped messages.
     mutating func dropOldest(downTo limit: Int) -> UInt64 {
         var remaining: Deque<Chunk> = []
         var dropped: UInt64 = 0
@@ -200,11 +207,13 @@ struct Outbox {
         return dropped
     }
 
-    /// Drops every droppable message for which a later one of the same name and object waits, leaving gaps. Returns how
-    /// many are dropped.
+    /// Drops every droppable message that is followed by a later one of the same name and object. Gaps replace the
+    /// dropped messages.
     ///
-    /// Chunks that must arrive keep their place: no message follows the answer that ends its subscription, and nothing
-    /// comes between the header of a run and its messages.
+    /// Chunks that must arrive keep their place. Thus no message follows the answer that ends its subscription, and
+    /// nothing comes between the header of a run and the run's messages.
+    ///
+    /// - Returns: The number of dropped messages.
     mutating func keepLatest() -> UInt64 {
         var latest = LatestMessages()
         for chunk in chunks where chunk.isDroppable {
@@ -237,7 +246,7 @@ struct Outbox {
         chunks.append(chunk)
     }
 
-    /// Drops everything: only the final error follows.
+    /// Drops everything. Called when the connection fails or is closed.
     mutating func removeAll() {
         taken.removeAll()
         self = Outbox(isTouched: isTouched)

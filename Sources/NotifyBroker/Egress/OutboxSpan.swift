@@ -1,6 +1,7 @@
 /// A range of bytes for one connection, in one of the tick's sources.
 ///
-/// It holds no reference: sources are still growing, and appending to a buffer of which a slice is held would copy it.
+/// A span holds no slice of its source. The source may still grow, and appending to a buffer copies the buffer if a
+/// slice of it is held.
 struct OutboxSpan {
     /// The source of the connection's own buffer, which holds answers and run headers.
     static let own = UInt32.max
@@ -17,7 +18,7 @@ struct OutboxSpan {
     var end: Int
     /// The number of messages that may be dropped; 0 if the bytes must arrive.
     var droppable: UInt32
-    /// The number of messages of a durable run, for statistics.
+    /// The number of messages of a durable run, for statistics; 0 for other spans.
     var durable: UInt32
     /// The sequences of the first and last droppable message.
     var first: UInt64

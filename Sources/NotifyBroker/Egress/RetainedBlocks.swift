@@ -1,6 +1,6 @@
 import NIOCore
 
-/// A block of encoded messages, shared by the outboxes of many connections.
+/// The identity and size of a block of encoded messages that the outboxes of many connections share.
 final class SharedBlock: Sendable {
     /// The memory of the block in bytes.
     let byteCount: Int
@@ -46,13 +46,13 @@ final class TakenChunks {
     private var chunks: [Chunk] = []
     /// The shared blocks of chunks that wait for the socket.
     private var references: [BlockReference] = []
-    /// The bytes, outside of shared blocks, of chunks that wait for the socket.
+    /// The bytes charged for chunks without a shared block that wait for the socket.
     private(set) var ownBytes = 0
 
     func append(_ chunk: Chunk) { chunks.append(chunk) }
 
-    /// Releases the chunks that were sent, and counts those that wait for the socket. The host takes nothing while a
-    /// socket is blocked, so if chunks were taken since the last call, all earlier ones were sent.
+    /// Releases sent chunks, and counts chunks that wait for the socket. The host takes nothing while a socket is
+    /// blocked. If chunks were taken since the last call, all chunks taken before that call were therefore sent.
     func settle(isBlocked: Bool, in blocks: RetainedBlocks) {
         if !isBlocked || !chunks.isEmpty, ownBytes > 0 || !references.isEmpty { releaseReferences() }
         if isBlocked {
