@@ -4,8 +4,8 @@ import NotifyWire
 
 /// Posts: checking, stamping, delivery to volatile subscribers, and adding to the log's next batch.
 extension Broker {
-    /// Processes a post. Volatile subscribers receive it in this tick. Durable subscribers receive it after the commit,
-    /// and the receipt of a stored post is sent after the commit. A refused post is answered with an error.
+    /// Processes a post. Volatile subscribers receive the message in this tick, durable subscribers after the commit.
+    /// The receipt of a stored post is sent after the commit. A refused post is answered with an error.
     mutating func postReceived(_ frame: FrameDecoder.Frame, from slot: ConnectionSlot, now: BrokerTime) {
         do throws(WireError) {
             let post = try Post(frame)
@@ -61,7 +61,7 @@ extension Broker {
         subscriptions.setTag(try access.checkPost(name, identity), of: cached)
     }
 
-    /// Resolves a valid name and object to the subscribers that may receive it.
+    /// Resolves a valid name and object to the matching subscribers that may receive the name.
     mutating func resolve(_ key: PostKey) -> Resolution {
         let work = subscriptions.work
         defer { scheduler.spend(subscriptions.work - work) }
@@ -121,7 +121,9 @@ extension Broker {
         }
     }
 
-    /// - Throws: Why a post can't be stored: the connection's post window, memory, storage, or the limit of names.
+    /// Checks whether a post can be stored, and counts the post's name toward the limit of names.
+    ///
+    /// - Throws: `postWindowExceeded`; `storageFailed` or `logFull`; `limitReached` for memory or names.
     private mutating func checkStorage(of post: Post, from slot: ConnectionSlot) throws(WireError) {
         guard !post.wantsReceipt || connections[slot].postsAwaitingReceipts < configuration.postWindow else {
             throw WireError(
@@ -141,7 +143,7 @@ extension Broker {
         pauseIfLogBehind(slot)
     }
 
-    /// Stops processing a connection while too much waits for the store.
+    /// Pauses a connection until the next outcome of a batch, if too many bytes wait for the store.
     @inline(__always)
     mutating func pauseIfLogBehind(_ slot: ConnectionSlot) {
         if commits.isBehind, commits.pauseUntilOutcome(slot) { pause(slot, .logBehind) }

@@ -26,10 +26,10 @@ extension Broker {
         }
     }
 
-    /// Checks that the user may hold the memory of another filter in the center. Memory left vacant by its ended
-    /// subscriptions is reused first.
+    /// Checks that the user may hold the memory of another filter in the center. Memory that the user's ended
+    /// subscriptions left vacant is reused first.
     ///
-    /// - Throws: `limitReached` if it may not.
+    /// - Throws: `limitReached` if the user may not hold the memory.
     func checkRoom(for filter: SubscriptionFilter, uid: UInt32) throws(WireError) {
         let bytes = max(0, Self.registrationBytes(of: filter) - subscriptions.vacantByteCount(of: uid))
         try ledger.check(.registrationBytes, adding: bytes, uid: uid)
@@ -98,7 +98,7 @@ extension Broker {
         ledger.change(.subscriptions, by: -1, uid: uid)
     }
 
-    /// Ends all subscriptions of a connection.
+    /// Ends the volatile subscriptions of a connection, and detaches the durable ones.
     mutating func endSubscriptions(of slot: ConnectionSlot) {
         let uid = connections[slot].uid
         var volatileCount = 0

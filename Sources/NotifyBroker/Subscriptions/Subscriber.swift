@@ -1,7 +1,7 @@
 import Algorithms
 import NotifyCenter
 
-/// The subscriber of a registration in the center, decoded from its slot.
+/// The subscriber of a registration in the center, decoded from the registration's slot.
 enum Subscriber: Equatable {
     /// The volatile subscriptions of a connection.
     case connection(ConnectionSlot)
@@ -31,12 +31,12 @@ enum Subscriber: Equatable {
 }
 
 extension Resolution {
-    /// How many of the registrations are volatile. They come first.
+    /// The number of volatile registrations, which precede the durable ones.
     var volatileCount: Int {
         registrations.partitioningIndex { $0.slot < 0 }
     }
 
-    /// Whether the resolution contains a durable registration.
+    /// Whether the resolution contains the durable registration with this id.
     func reaches(durable registration: UInt64) -> Bool {
         let index = registrations.partitioningIndex { $0.slot < 0 && $0.id >= registration }
         return index < registrations.count && registrations[index].id == registration

@@ -3,12 +3,13 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// The broker's use of the center: every connection with volatile subscriptions, and every durable subscription, is a
-/// registration in it, and every message is resolved by it.
+/// The broker's registrations in the center, which resolves every message. Each connection with volatile subscriptions
+/// has one registration, and each durable subscription has one.
 ///
-/// A message is delivered to a connection once, however many of its subscriptions match. A resolution contains only
-/// registrations that may receive the name, so that rights cost nothing per message. Each user's registrations have
-/// their own scope, which bounds the work of matching them and measures their memory.
+/// A message is delivered to a connection once, however many of the connection's volatile subscriptions match. A
+/// resolution contains only registrations that may receive the name, so a cached resolution needs no check of rights.
+/// Each user has a scope in the center. The scope bounds the work of matching the user's patterns, and measures the
+/// memory of the user's registrations.
 struct Subscriptions: ~Copyable {
     private struct Scope {
         let number: Int
@@ -16,7 +17,8 @@ struct Subscriptions: ~Copyable {
     }
 
     private static let reducedCacheBytes = 256 << 10
-    /// The links removed at a time. A pattern has up to 32 tokens, so this takes up to half a millisecond.
+    /// The maximum number of links removed in one step. A pattern has up to 32 tokens, so a step takes up to half a
+    /// millisecond.
     private static let linksPerStep = 64
 
     private var center: CenterCore
@@ -25,12 +27,12 @@ struct Subscriptions: ~Copyable {
     private var vacantScopes: [Int] = []
     private var scopeCount = 0
     private(set) var volatileCount = 0
-    /// Registrations that have ended, with links that are still to be removed from the center.
+    /// Ended registrations of which some links are not removed from the center yet.
     private var pendingRemovals: Deque<(ended: EndedRegistration, uid: UInt32)> = []
 
-    /// - Parameter maximumOverlap: The most work that matching one name with the patterns of one user may take: 1 for
-    ///   each registration, 16 for each node of the trie.
-    /// - Parameter maximumCacheBytes: The most memory of cached resolutions.
+    /// - Parameter maximumOverlap: The maximum work of matching one name with the patterns of one user: 1 for each
+    ///   visited registration, 16 for each visited node of the trie.
+    /// - Parameter maximumCacheBytes: The maximum memory of cached resolutions.
     init(
         maximumOverlap: Int = BrokerConfiguration().patternOverlapPerUser,
         maximumCacheBytes: Int = BrokerConfiguration().cacheBytes
@@ -40,7 +42,7 @@ struct Subscriptions: ~Copyable {
         center.limitCache(toBytes: maximumCacheBytes)
     }
 
-    /// Replaces the limits. The cache is not reduced any more.
+    /// Replaces the limits, and ends a reduction of the cache by ``limitCache(isReduced:)``.
     mutating func limitsChanged(maximumOverlap: Int, maximumCacheBytes: Int) {
         self.maximumCacheBytes = maximumCacheBytes
         center.limitOverlap(to: maximumOverlap)
@@ -54,19 +56,19 @@ struct Subscriptions: ~Copyable {
         scopes[uid].map { center.byteCount(ofScope: $0.number) } ?? 0
     }
 
-    /// The vacant part of that memory, which is reused before more is allocated.
+    /// The vacant part of ``byteCount(of:)``, in bytes. It is reused before more memory is allocated.
     func vacantByteCount(of uid: UInt32) -> Int {
         scopes[uid].map { center.vacantByteCount(ofScope: $0.number) } ?? 0
     }
 
-    /// The total work of matching, in units of ``FairScheduler``.
+    /// The total work of the center, mainly matching, in units of ``FairScheduler``.
     var work: Int { center.work }
 
     // MARK: Volatile subscriptions
 
     /// Adds a subscription to a connection.
     ///
-    /// - Parameter registration: The connection's registration, made with its first subscription.
+    /// - Parameter registration: The connection's registration. Set by the connection's first subscription.
     /// - Returns: The links to pass to ``removeVolatile(_:uid:)``.
     /// - Throws: `limitReached` if too many of the user's patterns can match the same name.
     mutating func addVolatile(
@@ -88,7 +90,7 @@ struct Subscriptions: ~Copyable {
 
     /// Registers a durable subscription and returns the registration's id. Ids ascend.
     ///
-    /// - Parameter isLimited: Whether limits apply. False for a subscription that is restored from the log.
+    /// - Parameter isLimited: Whether to enforce the limit. False for a subscription that is restored from the log.
     /// - Throws: `limitReached` if too many of the user's patterns can match the same name.
     mutating func addDurable(
         _ filter: SubscriptionFilter, _ slot: DurableSlot, uid: UInt32, isLimited: Bool = true
@@ -103,10 +105,10 @@ struct Subscriptions: ~Copyable {
         return id
     }
 
-    /// Ends a registration with all its subscriptions. If they have many links, ``continueRemoval()`` removes the
-    /// rest of them in steps.
+    /// Ends a registration with all its subscriptions. If the subscriptions have many links, ``continueRemoval()``
+    /// removes the remaining links in steps.
     ///
-    /// - Parameter volatileSubscriptions: How many of the subscriptions are volatile.
+    /// - Parameter volatileSubscriptions: The number of volatile subscriptions of the registration.
     mutating func remove(_ registration: UInt64, uid: UInt32, volatileSubscriptions: Int = 0) {
         guard let scope = scopes[uid] else { return }
         volatileCount -= volatileSubscriptions
@@ -177,14 +179,16 @@ struct Subscriptions: ~Copyable {
         center.limitCache(toBytes: isReduced ? Self.reducedCacheBytes : maximumCacheBytes)
     }
 
-    /// The cached resolution of a name and object; nil if there is none. After a hit, they need no validation, because
-    /// only valid names and objects are cached.
+    /// The cached resolution of a name and object; nil if there is none. After a hit, the name and object need no
+    /// validation, because only valid names and objects are cached.
     @inline(__always)
     mutating func cached(_ key: PostKey) -> CachedResolution? {
         center.cachedResolution(of: key)
     }
 
-    /// The tag of the name of a resolution that was just found, by which ``AccessControl`` decides about posts.
+    /// The tag with which ``AccessControl`` decides about posts under the name of a cached resolution.
+    ///
+    /// - Parameter cached: The last result of ``cached(_:)``.
     func tag(of cached: CachedResolution) -> UInt16 { center.tag(of: cached) }
     mutating func setTag(_ tag: UInt16, of cached: CachedResolution) { center.setTag(tag, of: cached) }
 
