@@ -29,8 +29,8 @@ extension Broker {
                 message: error.message))
     }
 
-    /// Answers an invalid request with an error, and closes the connection if the frame is malformed, because the
-    /// frames after it can't be trusted.
+    /// Answers an invalid request with an error. A malformed frame also closes the connection, because later frames
+    /// can't be trusted.
     mutating func reject(_ slot: ConnectionSlot, request: UInt64, _ error: WireError, now: BrokerTime) {
         if error.code == .malformedFrame {
             fail(slot, error, now: now)
@@ -39,7 +39,7 @@ extension Broker {
         }
     }
 
-    /// Sends a final error, and closes the connection once the error is written, or at the closing deadline.
+    /// Sends a final error. The connection is closed when the error is written, at the latest at the closing deadline.
     mutating func fail(_ slot: ConnectionSlot, _ error: WireError, detail: UInt64 = 0, now: BrokerTime) {
         guard !connections[slot].session.isClosing else { return }
         if logs(.debug) {

@@ -20,7 +20,7 @@ extension Broker {
         continueList(slot)
     }
 
-    /// Sends entries of a list until the connection's slice of work is used up or too many answers are unread.
+    /// Sends entries of a list until the connection's slice of work is used up or the connection is paused.
     @inline(__always)
     mutating func continueList(_ slot: ConnectionSlot) {
         while connections[slot].listing != nil, scheduler.hasBudgetLeft, connections[slot].pauses.isEmpty {

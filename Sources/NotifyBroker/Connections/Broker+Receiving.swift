@@ -31,7 +31,7 @@ extension Broker {
             try ledger.checkRoom(for: 0, uid: uid)
             guard connections.drain != .notBegun else { return id }
             connections.drainBegan(for: id.slot)
-            // While commits are pending, `finishDrain` sends `closing` to this connection with the others.
+            // While commits are pending, `closing` is not sent here: `finishDrain` sends it to all connections.
             if connections.drain == .done { answer(id.slot, Closing(lastRequest: 0)) }
         } catch {
             fail(id.slot, error, now: now)
@@ -46,12 +46,10 @@ extension Broker {
         removeConnection(id.slot)
     }
 
-    /// Processes received bytes, on arrival or in the connection's turn. Does not keep `bytes`.
+    /// Processes received bytes, on arrival or in the connection's turn. Does not keep `bytes`. Frames are processed
+    /// only here.
     ///
-    /// Frames of a connection are decoded only here.
-    ///
-    /// - Returns: The number of bytes used. The host passes the rest again, when more bytes have arrived or in the
-    ///   connection's next turn.
+    /// - Returns: The number of bytes used. The host passes the rest again in the next call for this connection.
     package mutating func bytesReceived(
         _ bytes: UnsafeRawBufferPointer, from id: ConnectionID, now: BrokerTime
     ) -> Int {
@@ -93,7 +91,7 @@ extension Broker {
             used += frame.size
             scheduler.spend(FairScheduler.Cost.frame + frame.size >> FairScheduler.Cost.bytesShift)
             frameReceived(frame, from: slot, now: now)
-            // Only the first frame can be a hello, which raises the maximum size of frames.
+            // A hello raises the maximum size of frames. Only the first frame can be a hello.
             if count == 0 { decoder = self.decoder(for: slot) }
             count &+= 1
             if count.isMultiple(of: Self.framesPerCheck) { pauseIfAnswersUnread(slot) }
@@ -102,8 +100,8 @@ extension Broker {
         guard !connections[slot].session.isClosing else { return bytes.count }
         pauseIfAnswersUnread(slot)
         let next = try decoder.next(in: bytes.slice(from: used))
-        // A connection that got an empty slice is queued even without a complete frame, so that reading pauses until
-        // its turn: each read has a cost, too.
+        // A connection with an empty slice is queued even without a complete frame. Reading is then paused until the
+        // connection's turn, because each read has a cost, too.
         endTurn(of: slot, hasMore: next != nil || connections[slot].listing != nil || scheduler.isSliceEmpty)
         return used
     }
@@ -192,7 +190,7 @@ extension Broker {
         connections.remove(slot)
     }
 
-    /// Releases everything that the connection holds.
+    /// Releases the connection's subscriptions, received bytes and output.
     mutating func release(_ slot: ConnectionSlot) {
         endSubscriptions(of: slot)
         let uid = connections[slot].uid

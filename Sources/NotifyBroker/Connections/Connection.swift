@@ -43,11 +43,11 @@ struct Connection {
     var instance = InstanceID(high: 0, low: 0)
     var overflow = OverflowPolicy.dropOldest
     var subscriptions: [UInt32: Subscription] = [:]
-    /// The registration in the center for all volatile subscriptions; nil before the first one.
+    /// The registration in the center for all volatile subscriptions; nil before the first volatile subscription.
     var registration: UInt64?
-    /// Requests for durable subscriptions that wait for their commit.
+    /// Requests to attach to durable subscriptions that wait for a commit.
     var unansweredAttaches: Set<UInt64> = []
-    /// The number of posts whose receipt waits for their commit.
+    /// The number of posts whose receipt waits for a commit.
     private(set) var postsAwaitingReceipts = 0
     /// Bytes charged for unprocessed frames, including incomplete ones.
     private(set) var receivedBytes = 0
@@ -57,7 +57,7 @@ struct Connection {
     let retainedBlocks: RetainedBlocks
     /// Whether log readers wait for room in the outbox.
     var hasBlockedReaders = false
-    /// Empty while the connection is read from.
+    /// The reasons why reading is paused; empty while the connection is read.
     var pauses: Pauses = []
     var turn = Turn.none
     /// The list request that is being answered; nil if there is none.

@@ -11,7 +11,7 @@ struct Connections {
     private var table = SlotTable<ConnectionID, Connection>()
     /// Connections that may have a deadline.
     private var timed: Set<ConnectionSlot> = []
-    /// A lower bound of all deadlines. Cached: scanning every tick would let idle connections degrade all others.
+    /// A lower bound of all deadlines. Cached, because a scan in every tick would let idle connections slow all others.
     private var earliestDeadline: Duration?
     private(set) var drain = Drain.notBegun
 
@@ -52,7 +52,8 @@ struct Connections {
         timed.remove(slot)
     }
 
-    /// Records that a final error was sent. The connection is closed once the error is written, or at the deadline.
+    /// Records that a final error was sent. The connection is closed when the error is written, at the latest at the
+    /// deadline.
     mutating func failed(_ slot: ConnectionSlot, closingDeadline: Duration) {
         self[slot].session.failed(closingDeadline: closingDeadline)
         watchDeadline(of: slot)
@@ -73,7 +74,7 @@ struct Connections {
         }
     }
 
-    /// Begins draining for a connection that was opened while the daemon drains. Its frames are ignored.
+    /// Begins draining for a connection that was opened while the daemon drains. The connection's frames are ignored.
     mutating func drainBegan(for slot: ConnectionSlot) {
         self[slot].session.drainBegan()
     }
@@ -113,7 +114,7 @@ struct Connections {
 
     /// Adds a reason to pause reading from the connection.
     ///
-    /// - Returns: Whether it is the first reason, so that the host must pause reading now.
+    /// - Returns: Whether this is the first reason. If so, the host must pause reading now.
     mutating func pause(_ slot: ConnectionSlot, _ reason: Connection.Pauses) -> Bool {
         let wasRead = self[slot].pauses.isEmpty
         self[slot].pauses.insert(reason)
@@ -122,7 +123,7 @@ struct Connections {
 
     /// Removes a reason to pause reading.
     ///
-    /// - Returns: Whether it was the last reason, so that the host must resume reading now.
+    /// - Returns: Whether this was the last reason. If so, the host must resume reading now.
     mutating func resume(_ slot: ConnectionSlot, _ reason: Connection.Pauses) -> Bool {
         self[slot].pauses.remove(reason) != nil && self[slot].pauses.isEmpty
     }

@@ -24,7 +24,7 @@ struct Session: Equatable {
     }
 
     private(set) var state: State
-    /// The highest request processed or refused.
+    /// The number of the last request that was processed or refused.
     private(set) var lastRequest: UInt64 = 0
 
     init(greetingDeadline: Duration) {
@@ -78,7 +78,8 @@ struct Session: Equatable {
         }
     }
 
-    /// The time at which the connection is closed, or fails if no hello has arrived; nil if there is no deadline.
+    /// The time at which the connection fails for lack of a hello, or is closed after a final error; nil if there is no
+    /// deadline.
     var deadline: Duration? {
         switch state {
         case .greeting(let deadline), .closing(let deadline): deadline
