@@ -54,7 +54,8 @@ struct PendingPosts {
 
     /// The earliest deadline.
     var nextDeadline: Duration? {
-        // Deadlines rise along the queue: the loss of the connection sets one for all, and later posts get later ones.
+        // Deadlines rise along the queue: the loss of the connection sets one deadline for all posts, and later posts
+        // get later deadlines.
         waiting.first?.deadline
     }
 

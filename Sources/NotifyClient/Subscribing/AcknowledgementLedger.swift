@@ -6,7 +6,7 @@ import Synchronization
 final class AcknowledgementLedger: Sendable {
     private let state: Lock<AcknowledgementState>
     private let numberStorage = Atomic<UInt32>(0)
-    /// Called, without the lock held, when there are acknowledgements to send after there were none.
+    /// Called, without the lock held, when an acknowledgement must be sent and no other was pending.
     private let onPending: @Sendable (AcknowledgementLedger) -> Void
 
     init(window: Int, onPending: @escaping @Sendable (AcknowledgementLedger) -> Void) {

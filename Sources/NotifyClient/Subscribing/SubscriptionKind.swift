@@ -11,14 +11,14 @@ extension NotifyClient {
 
     /// The policy of a volatile subscription when its buffer is full.
     public enum FullBufferPolicy: Hashable, Sendable, CaseIterable {
-        /// Drops the oldest messages in the buffer. A ``Gap`` takes their place, and ``Subscription/droppedCount`` and
-        /// the daemon's counter `dropped_by_clients` count them.
+        /// Drops the oldest messages in the buffer. A ``Gap`` takes their place. They are counted in
+        /// ``Subscription/droppedCount`` and in the daemon's counter `dropped_by_clients`.
         case dropOldest
         /// Stops reading from the connection until the consumer has emptied half of the buffer. Messages that were
         /// already read, at most one megabyte or one message, are kept although the buffer is full.
         ///
-        /// The daemon then buffers further messages for this connection up to its own limit, beyond which it follows
-        /// ``Configuration/overflow``.
+        /// The daemon then buffers further messages for this connection up to its own limit. Beyond that limit, the
+        /// daemon follows ``Configuration/overflow``.
         ///
         /// Everything that arrives over the connection waits, including messages of other subscriptions, receipts and
         /// answers. So a consumer must not wait for a receipt of the same client between two messages: use a second

@@ -21,7 +21,7 @@ struct SubscriptionTable {
         var openWaiter: ReplySlot<Void>?
         /// The tasks that wait for the end of the subscription.
         var leaveWaiters: [ReplySlot<Void>] = []
-        /// The last sequence received when the connection was lost; nil if it was never live before.
+        /// The last sequence received when the connection was lost; nil if the subscription was never live before.
         var lastSequence: UInt64?
         /// The number of messages that may still be delivered; nil without a limit or for a volatile subscription.
         var creditLeft: UInt32?
