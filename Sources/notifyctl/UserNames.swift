@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import NotifyClient
 
-/// Checks and converts users in message names and arguments.
+/// Checks the users in message names, and converts the users in arguments to uids.
 enum UserNames {
     /// Refuses names and patterns such as `user.alice.mail`, in which the token after `user` is not a uid.
     ///
