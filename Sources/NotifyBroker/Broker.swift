@@ -14,6 +14,7 @@ package struct Broker: ~Copyable {
 
     var access: AccessControl
     var ledger: Ledger
+    var rates: RateLimiter
     var connections = Connections()
     var scheduler = FairScheduler()
     var subscriptions: Subscriptions
@@ -49,6 +50,7 @@ package struct Broker: ~Copyable {
         self.daemon = daemon
         access = AccessControl(policy: policy)
         ledger = Ledger(configuration)
+        rates = RateLimiter(configuration.rates)
         subscriptions = Subscriptions(
             maximumOverlap: configuration.patternOverlapPerUser, maximumCacheBytes: configuration.cacheBytes)
         commits = CommitPipeline(configuration, recovered: recovered)
@@ -74,7 +76,9 @@ package struct Broker: ~Copyable {
     /// The time by which `deadlinePassed` must be called; nil if there is no deadline.
     @inline(__always)
     package var nextDeadline: Duration? {
-        .earlier(commits.nextDeadline(pageStarted: readers.pageStarted), connections.nextDeadline)
+        .earlier(
+            .earlier(commits.nextDeadline(pageStarted: readers.pageStarted), connections.nextDeadline),
+            rates.nextDeadline)
     }
 
     /// Handles passed deadlines: fails connections without a hello, closes connections whose final error is unread, and
@@ -88,6 +92,9 @@ package struct Broker: ~Copyable {
                     slot, WireError(.greetingTimeout, "no hello within \(configuration.greetingTimeout.text)"), now: now
                 )
             }
+        }
+        for id in rates.takeReady(now: now.monotonic) where connections.contains(id) {
+            resume(id.slot, .rateExceeded)
         }
         if commits.checkResponseDeadline(pageStarted: readers.pageStarted, now: now.monotonic) { reportHealth() }
     }
@@ -108,6 +115,8 @@ package struct Broker: ~Copyable {
         new.postWindow = configuration.postWindow
         configuration = new
         ledger.limitsChanged(to: new)
+        rates.limits = new.rates
+        for id in rates.takeAll() where connections.contains(id) { resume(id.slot, .rateExceeded) }
         subscriptions.limitsChanged(
             maximumOverlap: new.patternOverlapPerUser, maximumCacheBytes: new.cacheBytes)
         isEvicting = false

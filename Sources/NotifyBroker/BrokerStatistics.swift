@@ -48,7 +48,7 @@ extension Broker {
 
     /// The usage and limits of memory and connections in total, and of every resource for each of the first 1,000
     /// `users`.
-    func limits(of users: [UInt32]) -> [StatisticsReport.Counter] {
+    func limits(of users: [UInt32], now: BrokerTime) -> [StatisticsReport.Counter] {
         var counters = [
             StatisticsReport.Counter(name: "memory_bytes", value: UInt64(ledger.totalBytes + sharedBytes)),
             StatisticsReport.Counter(name: "memory_bytes.limit", value: UInt64(ledger.memoryLimit)),
@@ -60,6 +60,10 @@ extension Broker {
             let share = max(0, held + ledger.room(of: uid))
             counters.append(StatisticsReport.Counter(name: "user.\(uid).memory_bytes", value: UInt64(held)))
             counters.append(StatisticsReport.Counter(name: "user.\(uid).memory_bytes.limit", value: UInt64(share)))
+            for (name, use) in rateUse(of: uid, now: now) {
+                counters.append(StatisticsReport.Counter(name: "user.\(uid).\(name)", value: UInt64(use.used)))
+                counters.append(StatisticsReport.Counter(name: "user.\(uid).\(name).limit", value: UInt64(use.limit)))
+            }
             for resource in Ledger.Resource.allCases {
                 let name = "user.\(uid).\(resource.name)"
                 let amount = UInt64(max(0, ledger.amount(of: resource, uid: uid)))
@@ -70,5 +74,15 @@ extension Broker {
             }
         }
         return counters
+    }
+
+    /// The user's rates and their limits, for the identity of one of its connections, because limits may differ by
+    /// group.
+    private func rateUse(of uid: UInt32, now: BrokerTime) -> [(String, (used: Int, limit: Int))] {
+        let identity = access.anyIdentity(of: uid) ?? Identity(uid: uid, gid: .max)
+        return [
+            ("posts_per_second", rates.postUse(identity, now: now.monotonic)),
+            ("connects_per_second", rates.connectUse(identity, now: now.monotonic)),
+        ].compactMap { name, use in use.map { (name, $0) } }
     }
 }

@@ -100,7 +100,7 @@ import TestSupport
                 case .permissions: "0640"
                 case .logLevel: "critical"
                 case .integer(_, let range): "\(min(range.upperBound, 2_000_000))"
-                case .window: "7"
+                case .window, .rate: "7"
                 case .seconds: "7.25"
                 case .size, .sizeLimit: "7MiB"
                 case .memory: "70MiB"

@@ -47,6 +47,9 @@ struct IdentityTable {
         @inline(__always) _read { yield entries[id.index].identity }
     }
 
+    /// One of the user's identities; nil if there is none. Takes time in proportion to the number of identities.
+    func first(of uid: UInt32) -> Identity? { indices.keys.first { $0.uid == uid } }
+
     // MARK: Decisions about posts
 
     @inline(__always)

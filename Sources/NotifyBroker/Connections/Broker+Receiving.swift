@@ -27,6 +27,11 @@ extension Broker {
                     .limitReached,
                     "the daemon has reached the limit of \(configuration.connections) connections (limits.connections)")
             }
+            if let limit = rates.takeConnect(peer.identity, now: now.monotonic) {
+                throw WireError(
+                    .limitReached,
+                    "user \(uid) connects more than \(limit) times per second (limits.per_user.connects_per_second)")
+            }
             try ledger.check(.connections, uid: uid)
             try ledger.checkRoom(for: 0, uid: uid)
             guard connections.drain != .notBegun else { return id }
@@ -88,6 +93,7 @@ extension Broker {
                 endTurn(of: slot, hasMore: false)
                 return used
             }
+            if rates.limitsPosts, frame.kind == FrameKind.post.rawValue, pauseIfRateExceeded(slot, now: now) { break }
             used += frame.size
             scheduler.spend(FairScheduler.Cost.frame + frame.size >> FairScheduler.Cost.bytesShift)
             frameReceived(frame, from: slot, now: now)
@@ -104,6 +110,14 @@ extension Broker {
         // connection's turn, because each read has a cost, too.
         endTurn(of: slot, hasMore: next != nil || connections[slot].listing != nil || scheduler.isSliceEmpty)
         return used
+    }
+
+    /// Takes a token for a post, or pauses the connection until there is one.
+    private mutating func pauseIfRateExceeded(_ slot: ConnectionSlot, now: BrokerTime) -> Bool {
+        let identity = access.identity(connections[slot].identity)
+        guard !rates.takePost(identity, from: connections[slot].id, now: now.monotonic) else { return false }
+        pause(slot, .rateExceeded)
+        return true
     }
 
     private mutating func chargePending(since earlier: Int, to slot: ConnectionSlot) {

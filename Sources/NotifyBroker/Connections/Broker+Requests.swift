@@ -53,7 +53,7 @@ extension Broker {
             let identity = connections[slot].identity
             let users = ledger.users.filter { access.mayManage(uid: $0, identity) }
             scheduler.spend(FairScheduler.Cost.statistics * (1 + users.count))
-            answer(slot, StatisticsReport(request: request, counters: limits(of: users)))
+            answer(slot, StatisticsReport(request: request, counters: limits(of: users, now: now)))
         case .reload: try reload(Reload(frame), slot)
         case .policyQuery: try answer(PolicyQuery(frame), slot)
         default:

@@ -18,6 +18,8 @@ struct Connection {
         static let logBehind = Pauses(rawValue: 2)
         /// Received frames are not processed yet.
         static let backlog = Pauses(rawValue: 4)
+        /// The user posts faster than its limit.
+        static let rateExceeded = Pauses(rawValue: 8)
     }
 
     /// The scheduling state of the connection's unprocessed frames.

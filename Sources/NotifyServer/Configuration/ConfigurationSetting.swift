@@ -22,6 +22,8 @@ struct ConfigurationSetting: Sendable {
         case seconds(Path<Duration>, ClosedRange<Double>)
         case size(Path<Int>, ClosedRange<UInt64>)
         case sizeLimit(Path<UInt64?>, ClosedRange<UInt64>)
+        /// A number, or `unlimited`.
+        case rate(Path<Int?>, ClosedRange<Int>)
         /// A size in bytes, or `automatic` for the default share of the machine's memory.
         case memory(Path<Int>, ClosedRange<UInt64>)
         /// A list of records. It can be set only in the configuration file.
@@ -52,6 +54,9 @@ struct ConfigurationSetting: Sendable {
         .init("limits.per_user.names", .integer(\.broker.namesPerUser, 1...100_000_000)),
         .init("limits.per_user.outbox_bytes", .integer(\.broker.outboxBytesPerUser, bytes)),
         .init("limits.per_user.received_bytes", .integer(\.broker.receivedBytesPerUser, bytes)),
+        .init("limits.per_user.posts_per_second", .rate(\.broker.rates.postsPerSecond, 1...100_000_000)),
+        .init("limits.per_user.connects_per_second", .rate(\.broker.rates.connectsPerSecond, 1...1_000_000)),
+        .init("limits.users", .records(RateRecords.list)),
         .init("limits.per_connection.subscriptions", .integer(\.broker.subscriptionsPerConnection, 1...100_000_000)),
         .init("limits.per_connection.outbox_bytes", .integer(\.broker.outboxBytesPerConnection, 4096...(1 << 30))),
         .init("limits.per_connection.post_window", .integer(\.broker.postWindow, 1...1_000_000)),
@@ -70,7 +75,7 @@ struct ConfigurationSetting: Sendable {
     /// The type to request from a configuration provider; `nil` for records, which providers do not support.
     var type: ConfigType? {
         switch target {
-        case .path, .permissions, .logLevel, .size, .sizeLimit, .memory: .string
+        case .path, .permissions, .logLevel, .size, .sizeLimit, .memory, .rate: .string
         case .integer, .window: .int
         case .seconds: .double
         case .records: nil
@@ -79,7 +84,7 @@ struct ConfigurationSetting: Sendable {
 
     var isSize: Bool {
         switch target {
-        case .size, .sizeLimit, .memory: true
+        case .size, .sizeLimit, .memory, .rate: true
         default: false
         }
     }
@@ -105,6 +110,8 @@ struct ConfigurationSetting: Sendable {
         case .seconds(_, let range): "a number of seconds from \(range.lowerBound) to \(range.upperBound)"
         case .size(_, let range): Quantity.expectation(ofBytes: range)
         case .sizeLimit(_, let range): "\(Quantity.expectation(ofBytes: range)), or \(Self.unlimited)"
+        case .rate(_, let range):
+            "an integer from \(range.lowerBound) to \(range.upperBound), or \(Self.unlimited)"
         case .memory(_, let range): "\(Quantity.expectation(ofBytes: range)), or \(Self.automatic)"
         case .records(let list): list.expectation
         }
@@ -142,6 +149,11 @@ struct ConfigurationSetting: Sendable {
         case (.sizeLimit(let path, let range), .string(let text)):
             guard let bytes = Quantity.bytes(text), range.contains(bytes) else { return false }
             configuration[keyPath: path] = bytes
+        case (.rate(let path, _), .string(Self.unlimited)):
+            configuration[keyPath: path] = nil
+        case (.rate(let path, let range), .string(let text)):
+            guard let number = Int(text), range.contains(number) else { return false }
+            configuration[keyPath: path] = number
         case (.memory(let path, _), .string(Self.automatic)):
             configuration[keyPath: path] = ServerConfiguration.automaticMemoryBytes
         case (.memory(let path, let range), .string(let text)):
@@ -171,6 +183,7 @@ struct ConfigurationSetting: Sendable {
         case .seconds(let path, _): left[keyPath: path] != right[keyPath: path]
         case .size(let path, _): left[keyPath: path] != right[keyPath: path]
         case .sizeLimit(let path, _): left[keyPath: path] != right[keyPath: path]
+        case .rate(let path, _): left[keyPath: path] != right[keyPath: path]
         case .memory(let path, _): left[keyPath: path] != right[keyPath: path]
         case .records(let list): list.differs(left, right)
         }

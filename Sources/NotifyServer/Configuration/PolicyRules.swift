@@ -1,6 +1,5 @@
 import NotifyCenter
 import NotifyLog
-import NotifySystem
 import NotifyWire
 
 /// The records of `policy:` in the configuration file, and of the files in the policy directory.
@@ -9,19 +8,10 @@ enum PolicyRules {
     private static let deny = RecordKey.list("deny", of: right)
     private static let names = RecordKey.list(
         "names", of: .text("a name or a pattern such as orders.>") { try? NamePattern($0) })
-    private static let users = RecordKey.list(
-        "users", of: .text("the name of a user of this machine", UserDatabase.uid(ofUser:)))
-    private static let groups = RecordKey.list(
-        "groups", of: .text("the name of a group of this machine", UserDatabase.gid(ofGroup:)))
-    private static let uids = RecordKey.list("uids", of: .integer(identifiers))
-    private static let gids = RecordKey.list("gids", of: .integer(identifiers))
-
     private static let right = RecordScalar.text(
         "one of \(AccessRight.allCases.map(\.rawValue).joined(separator: ", "))", AccessRight.init(rawValue:))
-    /// The highest number means "no user" in system calls.
-    private static let identifiers = 0...Int(UInt32.max - 1)
 
-    static let list = RecordList(\.policy, [allow, deny, names, users, groups, uids, gids], make: rule)
+    static let list = RecordList(\.policy, [allow, deny, names] + PeerKeys.all, make: rule)
 
     private static func rule(_ record: ConfigurationRecord) throws(ConfigurationFileError) -> AccessRule {
         let effect: AccessRule.Effect
@@ -39,8 +29,7 @@ enum PolicyRules {
         }
         return AccessRule(
             effect, rights, names: patterns,
-            uids: Set((record[users] ?? []) + (record[uids] ?? []).map { UInt32($0) }),
-            gids: Set((record[groups] ?? []) + (record[gids] ?? []).map { UInt32($0) }),
+            uids: PeerKeys.uids(record), gids: PeerKeys.gids(record),
             source: .file(record.path, line: record.line))
     }
 

@@ -5,6 +5,14 @@ struct RecordScalar<Value: Sendable>: Sendable {
     let expectation: String
     private let read: @Sendable (Node) -> Value?
 
+    /// - Parameters:
+    ///   - expectation: A description of a valid value, with its article.
+    ///   - read: Converts a scalar to a value. Returns `nil` if it is invalid.
+    init(expectation: String, read: @escaping @Sendable (Node) -> Value?) {
+        self.expectation = expectation
+        self.read = read
+    }
+
     func value(of node: Node) throws(ConfigurationFileError) -> Value {
         guard case .scalar(let scalar) = node else {
             throw ConfigurationFileError(node.mark, "expected \(expectation), not a list or mapping")

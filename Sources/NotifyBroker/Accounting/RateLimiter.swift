@@ -1,0 +1,87 @@
+import DequeModule
+import NotifyLog
+
+/// The rates of posts and connections of each user, and the connections that wait because their user posts too fast.
+struct RateLimiter {
+    /// The connections of a user that wait, in order.
+    private struct Queue {
+        var connections: Deque<ConnectionID> = []
+        var wakeAt: Duration
+        var rate: Int
+    }
+
+    var limits: RateLimits {
+        didSet { limitsPosts = limits.limitsPosts }
+    }
+    /// Whether any user's posts are limited. Stored, because it is checked with every frame.
+    private(set) var limitsPosts: Bool
+    private var posts: [UInt32: TokenBucket] = [:]
+    private var connects: [UInt32: TokenBucket] = [:]
+    private var queues: [UInt32: Queue] = [:]
+    /// The time at which the first of the waiting connections can continue; nil if none waits.
+    private(set) var nextDeadline: Duration?
+
+    init(_ limits: RateLimits) {
+        self.limits = limits
+        limitsPosts = limits.limitsPosts
+    }
+
+    /// Takes a token for a post. If there is none, the connection waits, and ``takeReady(now:)`` returns it later.
+    ///
+    /// - Returns: Whether the post is within the limit.
+    mutating func takePost(_ identity: borrowing Identity, from id: ConnectionID, now: Duration) -> Bool {
+        guard let rate = limits.postsPerSecond(for: identity),
+            let time = posts[identity.uid, default: TokenBucket()].take(perSecond: rate, now: now)
+        else { return true }
+        queues[identity.uid, default: Queue(wakeAt: time, rate: rate)].connections.append(id)
+        nextDeadline = min(nextDeadline ?? time, time)
+        return false
+    }
+
+    /// Takes a token for a connection.
+    ///
+    /// - Returns: The limit if it is exceeded.
+    mutating func takeConnect(_ identity: borrowing Identity, now: Duration) -> Int? {
+        guard let rate = limits.connectsPerSecond(for: identity) else { return nil }
+        if connects.count > Self.maximumBuckets { connects = connects.filter { !$0.value.isFull(now: now) } }
+        let time = connects[identity.uid, default: TokenBucket()].take(perSecond: rate, now: now)
+        return time == nil ? nil : rate
+    }
+
+    private static let maximumBuckets = 1_024
+
+    /// Takes the connections that can continue: of each user as many as it has tokens.
+    mutating func takeReady(now: Duration) -> [ConnectionID] {
+        guard let nextDeadline, nextDeadline <= now else { return [] }
+        var ready: [ConnectionID] = []
+        for (uid, queue) in queues where queue.wakeAt <= now {
+            let tokens = max(1, posts[uid]?.available(perSecond: queue.rate, now: now) ?? 1)
+            ready += queue.connections.prefix(tokens)
+            queues[uid]?.connections.removeFirst(min(tokens, queue.connections.count))
+            queues[uid]?.wakeAt = now + .seconds(1) / queue.rate
+        }
+        queues = queues.filter { !$0.value.connections.isEmpty }
+        posts = posts.filter { !$0.value.isFull(now: now) }
+        self.nextDeadline = queues.values.lazy.map(\.wakeAt).min()
+        return ready
+    }
+
+    /// Takes all waiting connections, because limits have changed.
+    mutating func takeAll() -> [ConnectionID] {
+        defer { (queues, nextDeadline) = ([:], nil) }
+        return queues.values.flatMap(\.connections)
+    }
+
+    // MARK: Use
+
+    /// The tokens that the user took in the last second at most, and the limit; nil if there is none.
+    func postUse(_ identity: borrowing Identity, now: Duration) -> (used: Int, limit: Int)? {
+        guard let rate = limits.postsPerSecond(for: identity) else { return nil }
+        return (rate - (posts[identity.uid]?.available(perSecond: rate, now: now) ?? rate), rate)
+    }
+
+    func connectUse(_ identity: borrowing Identity, now: Duration) -> (used: Int, limit: Int)? {
+        guard let rate = limits.connectsPerSecond(for: identity) else { return nil }
+        return (rate - (connects[identity.uid]?.available(perSecond: rate, now: now) ?? rate), rate)
+    }
+}

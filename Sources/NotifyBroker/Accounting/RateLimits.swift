@@ -1,0 +1,64 @@
+package import NotifyLog
+
+/// The most posts and connections of a user per second.
+package struct RateLimits: Sendable, Equatable {
+    /// Other limits for some users.
+    package struct Exception: Sendable, Equatable {
+        package enum Limit: Sendable, Equatable {
+            case unlimited
+            case perSecond(Int)
+
+            var perSecond: Int? {
+                switch self {
+                case .unlimited: nil
+                case .perSecond(let count): count
+                }
+            }
+        }
+
+        /// The peers that the exception is for: those with one of these uids or groups.
+        package var uids: Set<UInt32>
+        package var gids: Set<UInt32>
+        /// Nil for a limit that stays.
+        package var posts: Limit?
+        package var connects: Limit?
+
+        package init(uids: Set<UInt32>, gids: Set<UInt32>, posts: Limit?, connects: Limit?) {
+            self.uids = uids
+            self.gids = gids
+            self.posts = posts
+            self.connects = connects
+        }
+
+        fileprivate func applies(to identity: borrowing Identity) -> Bool {
+            uids.contains(identity.uid) || gids.contains(identity.gid) || identity.groups.contains(where: gids.contains)
+        }
+    }
+
+    /// Nil if there is no limit.
+    package var postsPerSecond: Int?
+    package var connectsPerSecond: Int?
+    /// The last one that applies to a peer, and has a limit, decides.
+    package var exceptions: [Exception] = []
+
+    package init() {}
+
+    func postsPerSecond(for identity: borrowing Identity) -> Int? {
+        for exception in exceptions.reversed() where exception.applies(to: identity) {
+            if let limit = exception.posts { return limit.perSecond }
+        }
+        return postsPerSecond
+    }
+
+    func connectsPerSecond(for identity: borrowing Identity) -> Int? {
+        for exception in exceptions.reversed() where exception.applies(to: identity) {
+            if let limit = exception.connects { return limit.perSecond }
+        }
+        return connectsPerSecond
+    }
+
+    /// Whether any user's posts are limited.
+    var limitsPosts: Bool {
+        postsPerSecond != nil || exceptions.contains { $0.posts?.perSecond != nil }
+    }
+}
