@@ -3,8 +3,8 @@ import ServiceLifecycle
 
 /// A one-shot promise for the answer to one request.
 ///
-/// The request is sent before the task waits. An answer or cancellation that arrives before the task waits is kept. Only
-/// the first answer counts; later ones are ignored.
+/// The request is sent before the task waits. An answer or cancellation that arrives before the task waits is kept.
+/// Only the first answer counts; later ones are ignored.
 final class ReplySlot<Value: Sendable>: Sendable {
     typealias Answer = Result<Value, NotifyError>
 

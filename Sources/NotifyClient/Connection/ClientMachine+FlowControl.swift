@@ -1,8 +1,8 @@
 import NotifyWire
 
 extension ClientMachine {
-    /// Whether to read from the connection. While reading is paused, the daemon buffers messages up to its own limit, and
-    /// then follows the overflow policy.
+    /// Whether to read from the connection. While reading is paused, the daemon buffers messages up to its own limit,
+    /// and then follows the overflow policy.
     ///
     /// Reading continues during a detach or shutdown, because the daemon's confirmation follows the unread messages.
     var readsConnection: Bool {

@@ -19,8 +19,8 @@ extension ClientMachine {
         return number
     }
 
-    /// Refuses a second attachment to a durable subscription. The daemon would treat it as a takeover by the same client
-    /// on a new connection, and end the first attachment.
+    /// Refuses a second attachment to a durable subscription. The daemon would treat it as a takeover by the same
+    /// client on a new connection, and end the first attachment.
     private func refusal(of spec: SubscriptionSpec) -> NotifyError? {
         guard let name = spec.durableName, subscriptions.hasDurable(name) else { return nil }
         return NotifyError(

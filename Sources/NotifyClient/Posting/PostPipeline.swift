@@ -1,8 +1,8 @@
 extension NotifyClient {
     /// Posts messages without waiting for each receipt, and yields the outcomes in the order of posting.
     ///
-    /// One task posts while another reads ``results``. Posting waits while the pipeline is full of posts that are pending
-    /// or whose outcomes were not read, so always read the results.
+    /// One task posts while another reads ``results``. Posting waits while the pipeline is full of posts that are
+    /// pending or whose outcomes were not read, so always read the results.
     ///
     /// ```swift
     /// let pipeline = client.postPipeline()

@@ -209,8 +209,8 @@ extension DeliveryRouter {
 // MARK: - Taking
 
 extension DeliveryRouter {
-    /// Takes the staged messages of a read. Their bytes are copied once. Subscriptions with less than half of these bytes
-    /// get a copy of their own.
+    /// Takes the staged messages of a read. Their bytes are copied once. Subscriptions with less than half of these
+    /// bytes get a copy of their own.
     mutating func takeStaged(
         from read: UnsafeRawBufferPointer, _ body: (DeliveryBuffer, DeliveryBuffer.Item) -> Void
     ) {
