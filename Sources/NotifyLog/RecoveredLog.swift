@@ -5,7 +5,7 @@ package struct RecoveredLog: Sendable {
     /// Sequences below this may be used even if the log is not writable. The store guarantees that the next start
     /// within the same boot does not reuse them.
     package var usableBelow: UInt64
-    /// The highest sequence committed to the log; 0 if it is empty.
+    /// The highest sequence committed to the log; 0 if the log is empty.
     package var persistedThrough: UInt64
     package var subscriptions: [DurableRecord]
     /// Whether the last run closed the database cleanly.

@@ -122,7 +122,7 @@ extension AccessPolicy {
         return .deniedPartly
     }
 
-    /// Whether `identity` may manage the resources of every user.
+    /// Whether `identity` may manage all names, and thus the resources of every user.
     package func mayManageEverything(_ identity: borrowing Identity) -> Bool {
         manageDecision(.everyName, identity).isAllowed
     }
@@ -133,7 +133,7 @@ extension AccessPolicy {
     }
 }
 
-/// A decision of an ``AccessPolicy`` and the rule that made it.
+/// A decision of an ``AccessPolicy``, with the rule or reason behind it.
 package enum AccessDecision: Equatable, Sendable, CustomStringConvertible {
     case allowed(AccessRule)
     /// Some of the names that a pattern matches are allowed.
@@ -168,7 +168,7 @@ package enum AccessDecision: Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The rule that decides, in the terms of the configuration, or why there is none.
+    /// The deciding rule in the terms of the configuration file; without such a rule, the reason for the decision.
     package var description: String {
         switch self {
         case .allowed(let rule), .denied(let rule): rule.description

@@ -54,7 +54,8 @@ package enum AccessRight: String, Sendable, CaseIterable {
     case post
     /// Receiving messages posted under a name.
     case subscribe
-    /// Listing and removing durable subscriptions of other users, and reading the usage of other users.
+    /// Listing and removing durable subscriptions of other users, reading the usage of other users, testing the policy
+    /// for other users, and reloading the configuration.
     case manage
 }
 

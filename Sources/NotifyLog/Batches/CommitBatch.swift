@@ -1,6 +1,6 @@
 /// The messages and changes that the store commits in one transaction.
 package struct CommitBatch: Sendable {
-    /// Returned with the outcome.
+    /// Identifies the batch. Returned with the outcome.
     package var id: UInt64
     /// The messages to append: all entries of all blocks, in ascending order of sequence.
     package var blocks: [LogBlock]
@@ -30,9 +30,9 @@ package struct CommitBatch: Sendable {
 
 package enum DurableChange: Equatable, Sendable {
     case create(DurableRecord)
-    /// The subscription's progress.
+    /// Sets the subscription's progress.
     case update(id: DurableID, DurableProgress)
-    /// The identity of the client that attached last.
+    /// Sets the subscription's owner: the identity of the client that attached last.
     case setOwner(id: DurableID, Identity)
     case remove(id: DurableID)
 

@@ -1,6 +1,6 @@
 /// A reader's request for the stored messages after a position.
 package struct PageRequest: Sendable {
-    /// Returned with the page.
+    /// Identifies the reader. Returned with the page.
     package var reader: ReaderID
     /// The durable subscription for which the page is read; nil if there is none. The filter of a durable subscription
     /// never changes, so the store may cache the matching names under this id.
