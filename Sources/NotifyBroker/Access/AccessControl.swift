@@ -75,7 +75,7 @@ struct AccessControl {
 
     func mayManage(uid: UInt32, _ id: IdentityID) -> Bool { policy.mayManage(uid: uid, identities[id]) }
 
-    /// - Throws: `forbidden` if the identity may not manage what belongs to every user.
+    /// - Throws: `forbidden` if the identity may not manage the resources of every user.
     func checkManageEverything(_ id: IdentityID) throws(WireError) {
         let decision = policy.manageDecision(.everyName, identities[id])
         guard decision.isAllowed else {

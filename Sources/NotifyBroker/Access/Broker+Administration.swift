@@ -9,11 +9,11 @@ extension Broker {
         actions.append(.reload(connections[slot].id, request: reload.request))
     }
 
-    /// Answers the reload that `BrokerAction.reload` asked for.
+    /// Answers a reload request. Must be called when the host has carried out `BrokerAction.reload`.
     ///
     /// - Parameters:
     ///   - pendingSettings: The changed settings that take effect at the next start.
-    ///   - error: Why the configuration is invalid; nil if it is in effect.
+    ///   - error: The reason why the configuration is invalid; nil if the configuration is in effect.
     package mutating func configurationReloaded(
         for id: ConnectionID, request: UInt64, pendingSettings: [String], error: String?
     ) {
@@ -25,7 +25,7 @@ extension Broker {
         }
     }
 
-    /// Answers how the policy decides about an identity.
+    /// Answers a query with the policy's decision about an identity.
     mutating func answer(_ query: PolicyQuery, _ slot: ConnectionSlot) throws(WireError) {
         if query.uid != connections[slot].uid { try access.checkManageEverything(connections[slot].identity) }
         scheduler.spend(FairScheduler.Cost.statistics)

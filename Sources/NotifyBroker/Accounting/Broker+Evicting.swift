@@ -1,7 +1,7 @@
 /// Eviction of caches.
 extension Broker {
-    /// Evicts cached resolutions and the tail ring when users hold more than 3/4 of the memory limit, and restores the
-    /// limits of these caches when users hold less than 1/2.
+    /// Evicts cached resolutions and the tail ring when users hold more than 3/4 of the memory limit. Restores the
+    /// limits of these caches when users hold less than half of the memory limit.
     mutating func evictIfNeeded() {
         let limit = ledger.memoryLimit
         if !isEvicting, ledger.totalBytes > limit - limit / 4 {

@@ -181,7 +181,8 @@ extension Ledger {
     /// The maximum number of bytes of volatile messages that may wait for each of the user's slow connections; nil if
     /// the user is within its limits.
     ///
-    /// All slow connections have the same limit, so that only those with the most bytes waiting drop messages.
+    /// All slow connections have the same limit, so that only the connections with the most waiting bytes drop
+    /// messages.
     func outboxLimitPerConnection(uid: UInt32) -> Int? {
         guard let account = accounts[uid] else { return nil }
         let waiting = account.amounts[Resource.outboxBytes.rawValue]

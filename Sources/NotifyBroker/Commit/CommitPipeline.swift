@@ -209,8 +209,8 @@ struct CommitPipeline {
     /// - Returns: Whether the health changed.
     mutating func checkResponseDeadline(pageStarted: Duration?, now: Duration) -> Bool {
         guard let silent = responseDeadline(pageStarted: pageStarted), silent <= now else { return false }
-        // Only a successful commit ends the failure. If a page is late, no batch may be in flight, so a commit must be
-        // scheduled.
+        // Only a successful commit ends the failure. Schedules one, because a page can be late while no batch is in
+        // flight.
         deadline = deadline ?? now + retryDelay
         return health.set(
             StorageFailure(

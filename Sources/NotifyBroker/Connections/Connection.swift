@@ -47,7 +47,7 @@ struct Connection {
     var subscriptions: [UInt32: Subscription] = [:]
     /// The registration in the center for all volatile subscriptions; nil before the first volatile subscription.
     var registration: UInt64?
-    /// Requests to attach to durable subscriptions that wait for a commit.
+    /// The requests to create or attach a durable subscription. Each waits for a commit.
     var unansweredAttaches: Set<UInt64> = []
     /// The number of posts whose receipt waits for a commit.
     private(set) var postsAwaitingReceipts = 0

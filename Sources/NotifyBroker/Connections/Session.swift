@@ -24,7 +24,7 @@ struct Session: Equatable {
     }
 
     private(set) var state: State
-    /// The number of the last request that was processed or refused.
+    /// The highest number of a request that was processed or refused.
     private(set) var lastRequest: UInt64 = 0
 
     init(greetingDeadline: Duration) {

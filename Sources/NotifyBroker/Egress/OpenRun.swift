@@ -25,7 +25,7 @@ struct OpenRun {
         end = start + Int(entry.length)
     }
 
-    /// Extends the run by an entry that directly follows and has the same destination.
+    /// Extends the run by an entry that directly follows the run in the same source and has the same destination.
     ///
     /// - Returns: False if the entry does not extend the run.
     mutating func extend(with entry: LogBlock.Entry, in source: UInt32, to destination: Destination) -> Bool {

@@ -26,7 +26,7 @@ struct TailRing {
         shrink()
     }
 
-    /// Sets the capacity, and evicts the oldest blocks that exceed it.
+    /// Sets the capacity, and evicts the oldest blocks until the others fit.
     mutating func limit(toBytes capacity: Int) {
         capacityBytes = capacity
         shrink()
