@@ -27,6 +27,7 @@ package struct Broker: ~Copyable {
     var isEvicting = false
     var actions = ActionQueue()
     var statistics = BrokerStatistics()
+    var forbiddenLog = ForbiddenLog()
 
     /// Information about the daemon, for clients.
     package struct DaemonInfo: Sendable {

@@ -13,6 +13,8 @@ struct BrokerStatistics {
     var droppedByClients: UInt64 = 0
     /// The number of times an outbox overflowed and messages were dropped.
     var gaps: UInt64 = 0
+    /// Requests that the policy forbids.
+    var forbidden: UInt64 = 0
     var store = StoreStatistics()
 }
 
@@ -34,6 +36,7 @@ extension Broker {
             ("dropped", statistics.dropped),
             ("dropped_by_clients", statistics.droppedByClients),
             ("gaps", statistics.gaps),
+            ("forbidden", statistics.forbidden),
             ("log_messages", statistics.store.logMessages),
             ("log_bytes", statistics.store.logBytes),
             ("wal_bytes", statistics.store.walBytes),

@@ -20,7 +20,8 @@ struct DurableRemoveCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("user"),
-        help: ArgumentHelp("The user who owns it, by name or uid. Only root may give another user.", valueName: "user"),
+        help: ArgumentHelp(
+            "The user who owns it, by name or uid. Another user needs the right to manage.", valueName: "user"),
         completion: .shellCommand("cut -d : -f 1 /etc/passwd"), transform: { try UserNames.uid(argument: $0) })
     var uid: UInt32?
 

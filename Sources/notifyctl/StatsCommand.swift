@@ -7,8 +7,8 @@ struct StatsCommand: AsyncParsableCommand {
         abstract: "Print the daemon's counters, or the use of its limits.",
         discussion: """
             With --limits each line is 'NAME USED of LIMIT', or 'NAME USED' for a resource that only the total memory limits: \
-            the use of this user, or for root of every user. The limit of user.UID.memory_bytes depends on the memory that \
-            the other users hold.
+            the use of this user, or with the right to manage of every user. The limit of user.UID.memory_bytes depends \
+            on the memory that the other users hold.
 
             EXAMPLES
               notifyctl stats

@@ -19,6 +19,10 @@ package struct BrokerEvent: Equatable, Sendable {
         case subscribed(number: UInt32, patterns: [String], object: String?, durableName: String?)
         case detached(number: UInt32)
         case removed(durableName: String, uid: UInt32)
+        /// The policy forbids a request. Reported at every level, at a limited rate.
+        ///
+        /// `omitted` is the number of the user's forbidden requests that were not reported since the last one.
+        case forbidden(message: String, omitted: Int)
         /// A request or the whole connection was refused.
         case refused(request: UInt64, code: ErrorCode, message: String, isFatal: Bool)
         case posted(request: UInt64, name: String, object: String, payloadBytes: Int, durability: Durability)
@@ -35,6 +39,7 @@ package struct BrokerEvent: Equatable, Sendable {
     /// The lowest detail at which the event is reported.
     package var detail: LogDetail {
         switch kind {
+        case .forbidden: .none
         case .connected, .disconnected, .subscribed, .detached, .removed, .refused: .debug
         case .posted, .requested, .received: .trace
         }

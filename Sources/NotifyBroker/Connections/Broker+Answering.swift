@@ -35,8 +35,15 @@ extension Broker {
         if error.code == .malformedFrame {
             fail(slot, error, now: now)
         } else {
+            if error.code == .forbidden { reportForbidden(error, on: slot, now: now) }
             refuse(slot, request: request, error)
         }
+    }
+
+    private mutating func reportForbidden(_ error: WireError, on slot: ConnectionSlot, now: BrokerTime) {
+        statistics.forbidden += 1
+        guard let omitted = forbiddenLog.record(connections[slot].uid, now: now.monotonic) else { return }
+        log(.forbidden(message: error.message, omitted: omitted), on: slot)
     }
 
     /// Sends a final error. The connection is closed when the error is written, at the latest at the closing deadline.

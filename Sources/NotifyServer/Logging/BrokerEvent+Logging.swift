@@ -22,7 +22,17 @@ extension Logger {
             "pid": "\(event.pid)",
         ]
         metadata.merge(details) { $1 }
-        log(level: event.detail == .trace ? .trace : .debug, "\(message)", metadata: metadata)
+        log(level: Level(event.detail), "\(message)", metadata: metadata)
+    }
+}
+
+extension Logger.Level {
+    fileprivate init(_ detail: LogDetail) {
+        switch detail {
+        case .none: self = .notice
+        case .debug: self = .debug
+        case .trace: self = .trace
+        }
     }
 }
 
@@ -41,6 +51,8 @@ extension BrokerEvent.Kind {
         case .detached(let number): return ("detached", ["subscription": "\(number)"])
         case .removed(let name, let uid):
             return ("removed durable subscription", ["durable": "\(name)", "owner": "\(uid)"])
+        case .forbidden(let message, let omitted):
+            return ("forbidden: \(message)", omitted == 0 ? [:] : ["omitted": "\(omitted)"])
         case .refused(let request, let code, let message, let isFatal):
             let details: Logger.Metadata = ["request": "\(request)", "code": "\(code)"]
             return ("\(isFatal ? "closed" : "refused"): \(message)", details)

@@ -23,8 +23,9 @@ struct LoggingTests {
         return host.events
     }
 
-    @Test func `nothing is logged by default`() {
-        #expect(events(.none).isEmpty)
+    @Test func `only forbidden requests are logged by default`() {
+        let message = "user 7 may not post 'user.8.x': names under user.8 belong to uid 8"
+        #expect(events(.none).map(\.kind) == [.forbidden(message: message, omitted: 0)])
     }
 
     @Test func `the debug level logs connections, subscriptions and refusals`() {

@@ -1,0 +1,36 @@
+/// Decides which requests that the policy forbids are logged: at most one per second and user, and ten per second in
+/// all. The others are counted.
+struct ForbiddenLog {
+    private struct User {
+        var bucket = TokenBucket()
+        var omitted = 0
+    }
+
+    private static let perSecondAndUser = 1
+    private static let perSecond = 10
+    private static let maximumUsers = 1_024
+
+    private var users: [UInt32: User] = [:]
+    private var all = TokenBucket()
+
+    /// Records a forbidden request of a user.
+    ///
+    /// - Returns: The number of the user's requests that were not logged since the last one that was; nil if this one
+    ///   must not be logged.
+    mutating func record(_ uid: UInt32, now: Duration) -> Int? {
+        if users[uid] == nil, users.count >= Self.maximumUsers {
+            users = users.filter { !$0.value.bucket.isFull(now: now) }
+            guard users.count < Self.maximumUsers else { return nil }
+        }
+        var user = users[uid] ?? User()
+        defer { users[uid] = user }
+        guard user.bucket.take(perSecond: Self.perSecondAndUser, now: now) == nil,
+            all.take(perSecond: Self.perSecond, now: now) == nil
+        else {
+            user.omitted += 1
+            return nil
+        }
+        defer { user.omitted = 0 }
+        return user.omitted
+    }
+}
