@@ -19,7 +19,7 @@ package struct BrokerEvent: Equatable, Sendable {
         case subscribed(number: UInt32, patterns: [String], object: String?, durableName: String?)
         case detached(number: UInt32)
         case removed(durableName: String, uid: UInt32)
-        /// The policy forbids a request. Reported at every level, at a limited rate.
+        /// The policy forbids a request. Reported at a limited rate, where `refused` is not reported.
         ///
         /// `omitted` is the number of the user's forbidden requests that were not reported since the last one.
         case forbidden(message: String, omitted: Int)

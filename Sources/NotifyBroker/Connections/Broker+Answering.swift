@@ -42,6 +42,8 @@ extension Broker {
 
     private mutating func reportForbidden(_ error: WireError, on slot: ConnectionSlot, now: BrokerTime) {
         statistics.forbidden += 1
+        // At this level every refusal is logged.
+        if logs(.debug) { return }
         guard let omitted = forbiddenLog.record(connections[slot].uid, now: now.monotonic) else { return }
         log(.forbidden(message: error.message, omitted: omitted), on: slot)
     }

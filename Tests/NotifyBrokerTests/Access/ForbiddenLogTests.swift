@@ -23,7 +23,7 @@ struct ForbiddenLogTests {
         #expect(log.record(3_000, now: .seconds(10)) == 0)
     }
 
-    @Test func `a forbidden request is reported with user, process and rule at every level`() {
+    @Test func `a forbidden request is reported with user, process and rule`() {
         let rule = AccessRule(.deny, [.post], names: ["hr.>"], source: .file("/etc/p.yaml", line: 3))
         let host = TestHost(policy: AccessPolicy(rules: [rule]))
         let client = host.connect(uid: 1000, pid: 42)
