@@ -123,7 +123,7 @@ extension Broker {
 
     /// Checks whether a post can be stored, and counts the post's name toward the limit of names.
     ///
-    /// - Throws: `postWindowExceeded`; `storageFailed` or `logFull`; `limitReached` for memory or names.
+    /// - Throws: `postWindowExceeded`, `storageFailed`, `logFull`, or `limitReached` (memory or names).
     private mutating func checkStorage(of post: Post, from slot: ConnectionSlot) throws(WireError) {
         guard !post.wantsReceipt || connections[slot].postsAwaitingReceipts < configuration.postWindow else {
             throw WireError(
