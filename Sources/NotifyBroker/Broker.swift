@@ -82,8 +82,8 @@ package struct Broker: ~Copyable {
             rates.nextDeadline)
     }
 
-    /// Handles passed deadlines: fails connections without a hello, closes connections whose final error is unread, and
-    /// reports a store that does not respond.
+    /// Handles passed deadlines: fails connections without a hello, closes connections whose final error is unread,
+    /// resumes connections that exceeded a rate limit, and reports a store that does not respond.
     package mutating func deadlinePassed(now: BrokerTime) {
         for slot in connections.takeExpired(now: now.monotonic) {
             if connections[slot].session.isClosing {

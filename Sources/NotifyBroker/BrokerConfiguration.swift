@@ -53,8 +53,8 @@ package struct BrokerConfiguration: Sendable, Equatable {
     /// Committed messages kept in memory, encoded, for log readers near the tail.
     package var tailRingBytes = 16 << 20
 
-    /// Above the limit of posts, reading from the user's posting connections is paused; above that of connections, new
-    /// ones are refused.
+    /// Posts and connections per second. Above the limit of posts, reading from the user's posting connections is
+    /// paused. Above the limit of connections, new connections are refused.
     package var rates = RateLimits()
 
     /// Cached resolutions of names.

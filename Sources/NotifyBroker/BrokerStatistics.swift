@@ -13,7 +13,7 @@ struct BrokerStatistics {
     var droppedByClients: UInt64 = 0
     /// The number of times an outbox overflowed and messages were dropped.
     var gaps: UInt64 = 0
-    /// Requests that the policy forbids.
+    /// Requests that were refused because the policy forbids them.
     var forbidden: UInt64 = 0
     var store = StoreStatistics()
 }
@@ -79,8 +79,8 @@ extension Broker {
         return counters
     }
 
-    /// The user's rates and their limits, for the identity of one of its connections, because limits may differ by
-    /// group.
+    /// The user's rates and their limits. Limits may depend on groups, so these are the limits of one of the user's
+    /// identities.
     private func rateUse(of uid: UInt32, now: BrokerTime) -> [(String, (used: Int, limit: Int))] {
         let identity = access.anyIdentity(of: uid) ?? Identity(uid: uid, gid: .max)
         return [

@@ -20,7 +20,7 @@ struct AccessControl {
     mutating func retain(_ id: IdentityID) { identities.retain(id) }
     mutating func release(_ id: IdentityID) { identities.release(id) }
     func identity(_ id: IdentityID) -> Identity { identities[id] }
-    /// One of the user's interned identities.
+    /// One of the user's interned identities; nil if there is none.
     func anyIdentity(of uid: UInt32) -> Identity? { identities.first(of: uid) }
     var identityCount: Int { identities.count }
 

@@ -1,5 +1,5 @@
-/// Decides which requests that the policy forbids are logged: at most one per second and user, and ten per second in
-/// all. The others are counted.
+/// Decides which forbidden requests are logged: at most one per second for each user, and ten per second in total.
+/// Counts the other forbidden requests of each user.
 struct ForbiddenLog {
     private struct User {
         var bucket = TokenBucket()
@@ -15,8 +15,8 @@ struct ForbiddenLog {
 
     /// Records a forbidden request of a user.
     ///
-    /// - Returns: The number of the user's requests that were not logged since the last one that was; nil if this one
-    ///   must not be logged.
+    /// - Returns: Nil if the request must not be logged. Otherwise the number of the user's forbidden requests that
+    ///   were omitted since the last logged one.
     mutating func record(_ uid: UInt32, now: Duration) -> Int? {
         if users[uid] == nil, users.count >= Self.maximumUsers {
             users = users.filter { !$0.value.bucket.isFull(now: now) }

@@ -1,9 +1,10 @@
 import DequeModule
 import NotifyLog
 
-/// The rates of posts and connections of each user, and the connections that wait because their user posts too fast.
+/// Limits the rates of posts and of new connections for each user. Holds the connections that wait because their user
+/// posts too fast.
 struct RateLimiter {
-    /// The connections of a user that wait, in order.
+    /// The waiting connections of a user, in order of arrival.
     private struct Queue {
         var connections: Deque<ConnectionID> = []
         var wakeAt: Duration
@@ -13,12 +14,12 @@ struct RateLimiter {
     var limits: RateLimits {
         didSet { limitsPosts = limits.limitsPosts }
     }
-    /// Whether any user's posts are limited. Stored, because it is checked with every frame.
+    /// Whether any user's posts are limited. Stored, because every received frame needs this value.
     private(set) var limitsPosts: Bool
     private var posts: [UInt32: TokenBucket] = [:]
     private var connects: [UInt32: TokenBucket] = [:]
     private var queues: [UInt32: Queue] = [:]
-    /// The time at which the first of the waiting connections can continue; nil if none waits.
+    /// The time at which the first of the waiting connections can continue; nil if no connection waits.
     private(set) var nextDeadline: Duration?
 
     init(_ limits: RateLimits) {
@@ -26,7 +27,7 @@ struct RateLimiter {
         limitsPosts = limits.limitsPosts
     }
 
-    /// Takes a token for a post. If there is none, the connection waits, and ``takeReady(now:)`` returns it later.
+    /// Takes a token for a post. If no token is available, the connection waits until ``takeReady(now:)`` returns it.
     ///
     /// - Returns: Whether the post is within the limit.
     mutating func takePost(_ identity: borrowing Identity, from id: ConnectionID, now: Duration) -> Bool {
@@ -38,9 +39,9 @@ struct RateLimiter {
         return false
     }
 
-    /// Takes a token for a connection.
+    /// Takes a token for a new connection.
     ///
-    /// - Returns: The limit if it is exceeded.
+    /// - Returns: The limit if the connection exceeds it; otherwise nil.
     mutating func takeConnect(_ identity: borrowing Identity, now: Duration) -> Int? {
         guard let rate = limits.connectsPerSecond(for: identity) else { return nil }
         if connects.count > Self.maximumBuckets { connects = connects.filter { !$0.value.isFull(now: now) } }
@@ -50,7 +51,7 @@ struct RateLimiter {
 
     private static let maximumBuckets = 1_024
 
-    /// Takes the connections that can continue: of each user as many as it has tokens.
+    /// Takes the connections that can continue: for each user, as many connections as the user has tokens.
     mutating func takeReady(now: Duration) -> [ConnectionID] {
         guard let nextDeadline, nextDeadline <= now else { return [] }
         var ready: [ConnectionID] = []
@@ -74,7 +75,8 @@ struct RateLimiter {
 
     // MARK: Use
 
-    /// The tokens that the user took in the last second at most, and the limit; nil if there is none.
+    /// The number of tokens for posts that the user has taken and that are not refilled yet, and the limit; nil if
+    /// there is no limit.
     func postUse(_ identity: borrowing Identity, now: Duration) -> (used: Int, limit: Int)? {
         guard let rate = limits.postsPerSecond(for: identity) else { return nil }
         return (rate - (posts[identity.uid]?.available(perSecond: rate, now: now) ?? rate), rate)

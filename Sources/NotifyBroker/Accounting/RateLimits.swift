@@ -1,8 +1,8 @@
 package import NotifyLog
 
-/// The most posts and connections of a user per second.
+/// The maximum numbers of posts and of new connections per second and user.
 package struct RateLimits: Sendable, Equatable {
-    /// Other limits for some users.
+    /// Limits for some users that replace the general limits.
     package struct Exception: Sendable, Equatable {
         package enum Limit: Sendable, Equatable {
             case unlimited
@@ -16,10 +16,10 @@ package struct RateLimits: Sendable, Equatable {
             }
         }
 
-        /// The peers that the exception is for: those with one of these uids or groups.
+        /// The exception applies to peers with one of these `uids` or `gids`.
         package var uids: Set<UInt32>
         package var gids: Set<UInt32>
-        /// Nil for a limit that stays.
+        /// Nil if the general limit applies.
         package var posts: Limit?
         package var connects: Limit?
 
@@ -35,10 +35,10 @@ package struct RateLimits: Sendable, Equatable {
         }
     }
 
-    /// Nil if there is no limit.
+    /// The general limit of posts; nil for no limit.
     package var postsPerSecond: Int?
     package var connectsPerSecond: Int?
-    /// The last one that applies to a peer, and has a limit, decides.
+    /// The last exception that applies to a peer and replaces the limit in question decides.
     package var exceptions: [Exception] = []
 
     package init() {}

@@ -1,5 +1,5 @@
-/// A token bucket that holds one second's worth of tokens, stored as the time at which it is full again (the generic
-/// cell rate algorithm of ITU-T I.371).
+/// A token bucket with a capacity of the tokens of one second. Stored as the time at which the bucket is full again
+/// (the generic cell rate algorithm of ITU-T I.371).
 struct TokenBucket {
     private static let capacity = Duration.seconds(1)
 
@@ -10,7 +10,7 @@ struct TokenBucket {
 
     /// Takes a token.
     ///
-    /// - Returns: The time at which the next token is available, if there is none now. Nothing is taken then.
+    /// - Returns: Nil if a token was taken; otherwise the time at which the next token is available.
     mutating func take(perSecond rate: Int, now: Duration) -> Duration? {
         let start = max(fullAt, now)
         let time = start + Self.interval(rate) - Self.capacity

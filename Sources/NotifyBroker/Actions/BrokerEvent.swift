@@ -21,7 +21,7 @@ package struct BrokerEvent: Equatable, Sendable {
         case removed(durableName: String, uid: UInt32)
         /// The policy forbids a request. Reported at a limited rate, where `refused` is not reported.
         ///
-        /// `omitted` is the number of the user's forbidden requests that were not reported since the last one.
+        /// `omitted` is the number of the user's forbidden requests that were omitted since the last reported one.
         case forbidden(message: String, omitted: Int)
         /// A request or the whole connection was refused.
         case refused(request: UInt64, code: ErrorCode, message: String, isFatal: Bool)

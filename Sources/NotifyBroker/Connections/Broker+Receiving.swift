@@ -112,7 +112,9 @@ extension Broker {
         return used
     }
 
-    /// Takes a token for a post, or pauses the connection until there is one.
+    /// Takes a token for a post. If no token is available, pauses the connection until there is one.
+    ///
+    /// - Returns: Whether the connection was paused.
     private mutating func pauseIfRateExceeded(_ slot: ConnectionSlot, now: BrokerTime) -> Bool {
         let identity = access.identity(connections[slot].identity)
         guard !rates.takePost(identity, from: connections[slot].id, now: now.monotonic) else { return false }
