@@ -19,7 +19,7 @@ package struct RateLimits: Sendable, Equatable {
         /// The exception applies to peers with one of these `uids` or `gids`.
         package var uids: Set<UInt32>
         package var gids: Set<UInt32>
-        /// Nil if the general limit applies.
+        /// Nil if the exception does not replace the limit.
         package var posts: Limit?
         package var connects: Limit?
 
