@@ -17,11 +17,10 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-algorithms", from: "1.2.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
-        .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.0"),
     ],
@@ -66,6 +65,8 @@ let package = Package(
             dependencies: [.product(name: "SystemPackage", package: "swift-system")]),
         .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+        .target(name: "NotifyYAML", dependencies: ["CYAML"]),
         .target(
             name: "NotifyStore",
             dependencies: [
@@ -77,14 +78,13 @@ let package = Package(
             name: "NotifyServer",
             dependencies: [
                 "NotifyCenter", "NotifyWire", "NotifyLog", "NotifyBroker", "NotifyStore", "NotifySystem",
-                "CMalloc", .product(name: "SystemPackage", package: "swift-system"),
+                "NotifyYAML", "CMalloc", .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-                .product(name: "Yams", package: "Yams"),
             ]),
         .target(
             name: "NotifyClient",
@@ -156,6 +156,7 @@ let package = Package(
         .testTarget(
             name: "NotifySystemTests",
             dependencies: ["NotifySystem", "TestSupport", .product(name: "SystemPackage", package: "swift-system")]),
+        .testTarget(name: "NotifyYAMLTests", dependencies: ["NotifyYAML"]),
         .testTarget(
             name: "NotifyStoreTests",
             dependencies: [

@@ -1,7 +1,6 @@
-import FoundationEssentials
 import NotifySystem
+import NotifyYAML
 import SystemPackage
-import Yams
 
 /// A YAML file of the configuration, read and parsed. The file must belong to root or to the daemon's user, and no
 /// other user may be able to write to it.
@@ -42,14 +41,12 @@ struct ConfigurationDocument {
             throw ServerError(.configurationInvalid, "\(path): not UTF-8 text, expected settings in YAML")
         }
         let node: Node?
-        do {
-            node = try Yams.compose(yaml: text)
-        } catch let error as YamlError {
-            throw Self.describe(error, path: path)
+        do throws(YAMLError) {
+            node = try Node.parse(text)
         } catch {
-            throw ServerError(.configurationInvalid, "\(path): not YAML", cause: error)
+            throw Self.describe(error, path: path)
         }
-        // Yams parses a file with nothing but comments as an empty scalar.
+        // A document without content, such as "---", is an empty scalar.
         if case .scalar(let scalar)? = node, scalar.string.isEmpty { root = nil } else { root = node }
     }
 
@@ -61,15 +58,11 @@ struct ConfigurationDocument {
         return ServerError(.configurationInvalid, "\(place): \(problem)")
     }
 
-    private static func describe(_ error: YamlError, path: String) -> ServerError {
+    private static func describe(_ error: YAMLError, path: String) -> ServerError {
         switch error {
-        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
-            .composer(_, let problem, let mark, _):
-            invalid(path, mark, "not YAML: \(problem)")
-        case .duplicatedKeysInMapping(let duplicates, let context):
-            invalid(path, context.mark, "duplicate key: \(duplicates.sorted().joined(separator: ", "))")
-        default:
-            ServerError(.configurationInvalid, "\(path): not YAML text")
+        case .invalid(let problem, let mark): invalid(path, mark, "not YAML: \(problem)")
+        case .duplicateKeys(let keys, let mark):
+            invalid(path, mark, "duplicate key: \(keys.joined(separator: ", "))")
         }
     }
 

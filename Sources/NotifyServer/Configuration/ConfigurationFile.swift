@@ -1,5 +1,5 @@
 import Configuration
-import Yams
+import NotifyYAML
 
 /// The settings in the configuration file. The whole file is checked; the error about an invalid line contains the line
 /// number.
@@ -89,7 +89,7 @@ struct ConfigurationFile {
     }
 
     private static func content(of node: Node, for setting: ConfigurationSetting) -> ConfigContent? {
-        switch (setting.type, node.tagName) {
+        switch (setting.type, node.tag) {
         case (.string, _) where setting.isSize: node.quantity.map { .string($0) }
         case (.string, .str): node.string.map { .string($0) }
         case (.int, .int): node.int.map { .int($0) }

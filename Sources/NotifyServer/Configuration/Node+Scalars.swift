@@ -1,12 +1,9 @@
-import Yams
+import NotifyYAML
 
 extension Node {
-    /// The name of the resolved tag: `5` is an integer, `"5"` in quotes is text.
-    var tagName: Tag.Name { Tag.Name(rawValue: tag.description) }
-
     /// The text of a size or duration: a YAML string, or an integer if the value has no unit. Nil for any other type.
     var quantity: String? {
-        switch tagName {
+        switch tag {
         case .str: string
         case .int: int.map(String.init)
         default: nil

@@ -1,5 +1,5 @@
 import NotifyBroker
-import Yams
+import NotifyYAML
 
 /// The records of `limits.users`: rates that differ from those of `limits.per_user`.
 enum RateRecords {

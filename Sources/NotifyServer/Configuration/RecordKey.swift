@@ -1,4 +1,4 @@
-import Yams
+import NotifyYAML
 
 /// A key allowed in the records of a ``RecordList``, and the type of its value.
 struct RecordKey<Value: Sendable>: DeclaredRecordKey {

@@ -1,4 +1,4 @@
-import Yams
+import NotifyYAML
 
 /// A setting whose value is a list of records: the keys of a record, and the property that the list is assigned to.
 ///

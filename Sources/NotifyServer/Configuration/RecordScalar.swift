@@ -1,4 +1,4 @@
-import Yams
+import NotifyYAML
 
 /// The type of a single value in a record: its description for errors, and its parser.
 struct RecordScalar<Value: Sendable>: Sendable {
@@ -28,7 +28,7 @@ struct RecordScalar<Value: Sendable>: Sendable {
     ///   - make: Converts a text to a value. Returns `nil` if the text is invalid.
     static func text(_ expectation: String, _ make: @escaping @Sendable (String) -> Value?) -> RecordScalar {
         RecordScalar(expectation: expectation) { node in
-            guard node.tagName == .str else { return nil }
+            guard node.tag == .str else { return nil }
             return node.string.flatMap(make)
         }
     }
@@ -37,7 +37,7 @@ struct RecordScalar<Value: Sendable>: Sendable {
 extension RecordScalar<Int> {
     static func integer(_ range: ClosedRange<Int>) -> RecordScalar {
         RecordScalar(expectation: "an integer from \(range.lowerBound) to \(range.upperBound)") { node in
-            guard node.tagName == .int, let number = node.int, range.contains(number) else { return nil }
+            guard node.tag == .int, let number = node.int, range.contains(number) else { return nil }
             return number
         }
     }

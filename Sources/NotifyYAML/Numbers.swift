@@ -1,0 +1,41 @@
+/// Values of scalars that are written as numbers: `5`, `-1_000`, `0x1F`, `0o17`, `017`, `0b101`, `1:30` (90), `.inf`.
+enum Numbers {
+    /// - Returns: `nil` if the text is no integer, or one that does not fit.
+    static func integer(_ text: String) -> Int? {
+        let (sign, digits) = parts(text)
+        if digits.contains(":") { return baseSixty(digits).flatMap { Int(exactly: sign == "-" ? -$0 : $0) } }
+        for (prefix, radix) in [("0x", 16), ("0b", 2), ("0o", 8), ("0", 8)]
+        where digits.hasPrefix(prefix) && digits.count > prefix.count {
+            return Int(sign + digits.dropFirst(prefix.count), radix: radix)
+        }
+        return Int(sign + digits)
+    }
+
+    /// - Returns: `nil` if the text is no number.
+    static func float(_ text: String) -> Double? {
+        let (sign, digits) = parts(text)
+        let magnitude: Double? =
+            switch digits.lowercased() {
+            case ".inf": .infinity
+            case ".nan": .nan
+            case let digits: digits.contains(":") ? baseSixty(digits) : Double(digits)
+            }
+        return magnitude.map { sign == "-" ? -$0 : $0 }
+    }
+
+    /// The sign, if it is "-", and the rest without sign and separators.
+    private static func parts(_ text: String) -> (sign: String, digits: String) {
+        let digits = text.drop { $0 == "-" || $0 == "+" }.filter { $0 != "_" }
+        return (text.hasPrefix("-") ? "-" : "", digits)
+    }
+
+    /// The value of numbers with the base 60, such as minutes and seconds.
+    private static func baseSixty(_ text: String) -> Double? {
+        var value = 0.0
+        for part in text.split(separator: ":", omittingEmptySubsequences: false) {
+            guard let digits = Double(part) else { return nil }
+            value = value * 60 + digits
+        }
+        return value
+    }
+}
