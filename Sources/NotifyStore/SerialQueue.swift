@@ -2,8 +2,6 @@ import Dispatch
 
 /// Runs closures one after another, in the order in which they were added.
 final class SerialQueue: Sendable {
-    // No quality of service is set: otherwise Dispatch would set the priority of its threads, and would write to the
-    // system's log if the process is not permitted to do so.
     private let queue = DispatchQueue(label: "notifyd.log")
     private let key = DispatchSpecificKey<Void>()
 

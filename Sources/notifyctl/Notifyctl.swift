@@ -32,9 +32,12 @@ struct Notifyctl: AsyncParsableCommand {
     /// Also declared here, so that the options may precede the subcommand.
     @OptionGroup var connection: ConnectionOptions
 
-    /// Runs on the main actor, so that no other code runs before the descriptors are reserved.
+    /// Runs on the main actor, so that no other code runs before the descriptors are reserved and the variable is set.
     @MainActor static func main() async {
         StandardDescriptors.reserve()
+        // Dispatch raises the priority of its manager thread. Only root may, and others would get a line about it in the
+        // system's log at each run.
+        setenv("LIBDISPATCH_LOG", "NO", 1)
         // With SIGPIPE ignored, a write to a pipe without a reader fails with EPIPE instead of ending the process.
         signal(SIGPIPE, SIG_IGN)
         let arguments = CommandArguments.process

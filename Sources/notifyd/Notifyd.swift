@@ -53,6 +53,14 @@ struct Notifyd: AsyncParsableCommand {
             """)
     var checkConfig = false
 
+    /// Runs on the main actor, so that no other code runs before the variable is set.
+    @MainActor static func main() async {
+        // Dispatch raises the priority of its manager thread. Only root may, and others would get a line about it in the
+        // system's log at each start.
+        setenv("LIBDISPATCH_LOG", "NO", 1)
+        await main(nil)
+    }
+
     func validate() throws {
         for (option, value) in [("--socket", socket), ("--database", database), ("--config", configurationFile)]
         where value == "" {

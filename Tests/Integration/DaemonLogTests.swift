@@ -1,5 +1,6 @@
 import Foundation
 import NotifyWire
+import TestSupport
 import Testing
 
 extension IntegrationTests {
@@ -61,6 +62,30 @@ extension IntegrationTests {
         @Test func `the info level does not log clients`() async throws {
             let log = try await log(level: "info")
             #expect(lines(log, with: []).isEmpty, "\(log)")
+        }
+
+        /// The programs of a user without privileges, in whose processes Dispatch logs to standard error.
+        @Test(.enabled(if: Requirements.canSwitchUser))
+        func `programs without privileges log nothing of the runtime`() async throws {
+            let folder = try TemporaryFolder()
+            chmod(folder.path, 0o1777)
+            let user = Requirements.asUser(54_321)
+            let environment = ["LIBDISPATCH_LOG": "stderr", "HOME": folder.path]
+            let run = try NotifydRun(
+                ["--socket", folder.file("n.sock"), "--database", folder.file("n.db")], environment: environment,
+                launcher: user, managerPath: folder.file("manager"))
+            try await run.ready()
+            for arguments in [["post", "a", "text"], ["subscribe", "a", "--timeout", "0"], ["stats"]] {
+                let command = user + [Programs.notifyctl, "--socket", folder.file("n.sock")] + arguments
+                let client = try ChildProcess(command[0], Array(command.dropFirst()), environment: environment)
+                _ = try await client.waitForExit()
+                let errors = try await client.standardError.wait("the end") { $0.isAtEnd ? $0.lines : nil }
+                #expect(errors.filter { !$0.hasPrefix("notifyctl: ") } == [])
+            }
+            #expect(try await run.stop() == .status(0))
+            let lines = try await run.process.standardError.wait("the end") { $0.isAtEnd ? $0.lines : nil }
+            #expect(!lines.isEmpty)
+            #expect(lines.filter { !$0.contains(" notifyd: ") } == [])
         }
 
         @Test func `the help describes the log levels`() async throws {
