@@ -39,11 +39,19 @@ package enum AccessProblem {
         let closed = firstAncestor(of: path) { faccessat(AT_FDCWD, $0, X_OK, AT_EACCESS) != 0 }
         let isClosed = faccessat(AT_FDCWD, closed, X_OK, AT_EACCESS) != 0
         if !isClosed, let file = try? Stat(FilePath(path), followTargetSymlink: false) {
-            return "the file \(describe(file)); make it the file of notifyd's user, with mode 0600"
+            return "the file \(describe(file)); \(repair(file, path))"
         }
         guard let directory = try? Stat(FilePath(closed)) else { return "\(error)" }
         return
             "the directory '\(closed)' \(describe(directory)); let notifyd's user \(isClosed ? "enter" : "write to") it"
+    }
+
+    /// The command that gives the file to this process's user, or the permissions that the file lacks to its owner. The
+    /// files beside it, such as its lock file, have the same problem.
+    private static func repair(_ file: Stat, _ path: String) -> String {
+        guard file.userID.rawValue != geteuid() else { return "run \"chmod 600 '\(path)'\"" }
+        let suffix = [".lock", "-wal"].first { path.hasSuffix($0) } ?? ""
+        return "run \"sudo chown \(geteuid()) '\(path.dropLast(suffix.count))'*\""
     }
 
     private static func describe(_ status: Stat) -> String {

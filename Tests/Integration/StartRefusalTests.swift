@@ -156,6 +156,8 @@ extension IntegrationTests {
             #expect(message.contains(file))
             #expect(
                 message.contains("the file belongs to uid 0 and has the mode 0600, and notifyd runs as uid 54321"))
+            let first = folder.file(name.hasPrefix("n.sock") ? "n.sock" : "n.db")
+            expectText(message, "run \"sudo chown 54321 '\(first)'*\"")
             #expect(!message.contains("directory"))
         }
 

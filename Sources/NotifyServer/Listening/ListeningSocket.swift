@@ -65,7 +65,7 @@ package final class ListeningSocket: Sendable {
                 "the socket path \(path) has \(path.utf8.count) bytes but a Unix socket's path has between 1 and "
                     + "\(UnixSocketAddress.maximumPathBytes), without NUL: choose a shorter one with --socket")
         }
-        let lock = try lock(path)
+        let lock = try lock(path, address)
         try removeStaleSocket(at: path, address)
         do throws(Errno) {
             let descriptor = try OwnedDescriptor.unixSocket(SOCK_STREAM)
@@ -131,11 +131,12 @@ package final class ListeningSocket: Sendable {
         }
     }
 
-    private static func lock(_ path: String) throws(ServerError) -> FileLock {
+    private static func lock(_ path: String, _ address: UnixSocketAddress) throws(ServerError) -> FileLock {
         do throws(FileLock.Failure) {
             return try FileLock(guarding: path)
         } catch {
-            throw ServerError(locking: path, error)
+            // The directory of a service's socket may belong to another user, which is not the reason then.
+            throw ServiceUnit(serving: address)?.refusal(of: path) ?? ServerError(locking: path, error)
         }
     }
 
@@ -154,9 +155,10 @@ package final class ListeningSocket: Sendable {
         case .noSuchFileOrDirectory:
             return
         case nil, .resourceTemporarilyUnavailable, .nowInProgress:
-            throw ServerError(
-                .socketInUse,
-                "another process serves the socket \(path): stop it, or choose another path with --socket")
+            throw ServiceUnit(serving: address)?.refusal(of: path)
+                ?? ServerError(
+                    .socketInUse,
+                    "another process serves the socket \(path): stop it, or choose another path with --socket")
         case let error?:
             throw ServerError(
                 .socketInUse,
