@@ -38,7 +38,7 @@ package struct RateLimits: Sendable, Equatable {
     /// The general limit of posts; nil for no limit.
     package var postsPerSecond: Int?
     package var connectsPerSecond: Int?
-    /// The last exception that applies to a peer and replaces the limit in question decides.
+    /// If several exceptions apply to a peer and replace the same limit, the last one takes effect.
     package var exceptions: [Exception] = []
 
     package init() {}

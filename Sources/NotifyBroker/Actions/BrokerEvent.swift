@@ -19,7 +19,8 @@ package struct BrokerEvent: Equatable, Sendable {
         case subscribed(number: UInt32, patterns: [String], object: String?, durableName: String?)
         case detached(number: UInt32)
         case removed(durableName: String, uid: UInt32)
-        /// The policy forbids a request. Reported at a limited rate, where `refused` is not reported.
+        /// The policy forbids a request. Reported at a limited rate, and only while the level of detail is below
+        /// `debug`: from `debug` on, each refusal is reported as `refused`.
         ///
         /// `omitted` is the number of the user's forbidden requests that were omitted since the last reported one.
         case forbidden(message: String, omitted: Int)

@@ -72,7 +72,7 @@ extension Broker {
         }
     }
 
-    /// Processes frames until the slice is used up, and queues the connection if frames remain.
+    /// Processes frames until the scheduler's slice is used up, and queues the connection if frames remain.
     private mutating func process(
         _ bytes: UnsafeRawBufferPointer, from slot: ConnectionSlot, now: BrokerTime
     ) throws(WireError) -> Int {
@@ -106,8 +106,8 @@ extension Broker {
         guard !connections[slot].session.isClosing else { return bytes.count }
         pauseIfAnswersUnread(slot)
         let next = try decoder.next(in: bytes.slice(from: used))
-        // A connection with an empty slice is queued even without a complete frame. Reading is then paused until the
-        // connection's turn, because each read has a cost, too.
+        // If the scheduler granted no budget, the connection is queued even without a complete frame. Reading is then
+        // paused until the connection's turn, because each read has a cost, too.
         endTurn(of: slot, hasMore: next != nil || connections[slot].listing != nil || scheduler.isSliceEmpty)
         return used
     }
