@@ -7,10 +7,10 @@ struct ServiceUnit: Equatable {
     /// Whether they belong to a user's service manager rather than the system's.
     let isOfUser: Bool
 
-    /// Finds the units by the process that listens, to which it connects: notifyd in the cgroup of its service, or a
-    /// service manager, which then starts notifyd.
+    /// Connects to the socket, and finds the units by the process that listens on it: notifyd in the cgroup of its
+    /// service, or a service manager. A service manager starts notifyd when it receives the connection.
     ///
-    /// - Returns: `nil` if none of them listens.
+    /// - Returns: `nil` if another process listens, or if the connection fails.
     init?(serving address: UnixSocketAddress) {
         guard let probe = try? OwnedDescriptor.unixSocket(SOCK_STREAM),
             address.withSockaddr({ connect(probe.rawValue, $0, $1) }) == 0,
@@ -21,7 +21,7 @@ struct ServiceUnit: Equatable {
     }
 
     /// - Parameters:
-    ///   - process: The process that listened last.
+    ///   - process: The process that last called `listen` on the socket.
     ///   - cgroups: The content of `/proc/<process>/cgroup`; `nil` if the process has ended. Then its service manager
     ///     keeps the socket open.
     init?(process: pid_t, userID: uid_t, cgroups: String?) {
