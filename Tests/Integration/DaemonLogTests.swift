@@ -64,7 +64,8 @@ extension IntegrationTests {
             #expect(lines(log, with: []).isEmpty, "\(log)")
         }
 
-        /// The programs of a user without privileges, in whose processes Dispatch logs to standard error.
+        /// Without privileges, Dispatch fails to raise the priority of its thread, and logs the failure.
+        /// `LIBDISPATCH_LOG` directs its log to standard error, but the programs turn the log off.
         @Test(.enabled(if: Requirements.canSwitchUser))
         func `programs without privileges log nothing of the runtime`() async throws {
             let folder = try TemporaryFolder()
