@@ -11,12 +11,12 @@ struct IdentityTable {
     private struct Entry {
         var identity: Identity
         var references: Int
-        /// A bit for each tag, set after the decision that the identity may post under names with this tag.
-        var permitted: [UInt64] = []
     }
 
     private var entries = SlotTable<PlainSlotID, Entry>()
     private var indices: [Identity: Int] = [:]
+    /// For each entry a bit for each tag, set after the decision that the identity may post under names with this tag.
+    private var permittedTags: ContiguousArray<UInt64> = []
 
     var count: Int { indices.count }
 
@@ -28,6 +28,7 @@ struct IdentityTable {
         }
         let index = entries.insert { _ in Entry(identity: identity, references: 1) }.index
         indices[identity] = index
+        if index == permittedTags.count { permittedTags.append(0) } else { permittedTags[index] = 0 }
         return IdentityID(index: index)
     }
 
@@ -52,24 +53,19 @@ struct IdentityTable {
 
     // MARK: Decisions about posts
 
+    /// Whether a post under a name with this tag is known to be permitted. Only tags below 64 are recorded.
     @inline(__always)
     func isPermitted(_ tag: UInt16, _ id: IdentityID) -> Bool {
-        let (word, bit) = Self.place(of: tag)
-        let words = entries[id.index].permitted
-        return word < words.count && words[word] & bit != 0
+        tag < 64 && permittedTags[id.index] & (1 &<< UInt64(tag)) != 0
     }
 
     mutating func setPermitted(_ tag: UInt16, _ id: IdentityID) {
-        let (word, bit) = Self.place(of: tag)
-        let missing = word + 1 - entries[id.index].permitted.count
-        if missing > 0 { entries[id.index].permitted += repeatElement(0, count: missing) }
-        entries[id.index].permitted[word] |= bit
+        guard tag < 64 else { return }
+        permittedTags[id.index] |= 1 << UInt64(tag)
     }
 
     /// Forgets all decisions.
     mutating func forgetPermitted() {
-        for index in indices.values { entries[index].permitted = [] }
+        for index in permittedTags.indices { permittedTags[index] = 0 }
     }
-
-    private static func place(of tag: UInt16) -> (word: Int, bit: UInt64) { (Int(tag >> 6), 1 << UInt64(tag & 63)) }
 }

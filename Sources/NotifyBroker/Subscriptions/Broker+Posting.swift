@@ -38,7 +38,11 @@ extension Broker {
     private mutating func resolve(_ parts: MessageParts, for slot: ConnectionSlot) throws(WireError) -> Resolution {
         let key = PostKey(parts)
         if let cached = subscriptions.cached(key) {
-            if !access.policy.isOpen(parts.name) { try checkPost(parts.name, cached, from: slot) }
+            if !access.policy.isOpen(parts.name),
+                !access.mayPost(tagged: subscriptions.tag(of: cached), connections[slot].identity)
+            {
+                subscriptions.setTag(try access.checkPost(parts.name, connections[slot].identity), of: cached)
+            }
             return cached.resolution
         }
         do {
@@ -51,14 +55,6 @@ extension Broker {
         }
         _ = try access.checkPost(parts.name, connections[slot].identity)
         return resolve(key)
-    }
-
-    private mutating func checkPost(
-        _ name: UnsafeRawBufferPointer, _ cached: CachedResolution, from slot: ConnectionSlot
-    ) throws(WireError) {
-        let identity = connections[slot].identity
-        guard !access.mayPost(tagged: subscriptions.tag(of: cached), identity) else { return }
-        subscriptions.setTag(try access.checkPost(name, identity), of: cached)
     }
 
     /// Resolves a valid name and object to the matching subscribers that may receive the name.
