@@ -2,7 +2,8 @@
 ///
 /// Completions are called in the same order, on a queue that the store owns.
 package protocol LogStore: AnyObject, Sendable {
-    /// Commits the batch in one transaction. Nothing of a failed batch is stored.
+    /// Commits the batch in one transaction. A failed batch stores no messages, and neither creates nor removes
+    /// subscriptions.
     func commit(_ batch: CommitBatch, completion: @escaping @Sendable (CommitOutcome) -> Void)
     func readPage(_ request: PageRequest, completion: @escaping @Sendable (Page) -> Void)
     /// Records that sequences below `next` may be visible to peers from now on. If the process crashes, the next start

@@ -36,8 +36,8 @@ package final class Store: LogStore {
         return Store(recovered: recovered, current: current)
     }
 
-    /// Commits the batch in one transaction, and then reports the outcome. Nothing of a failed batch is kept, and a
-    /// failure does not affect later batches.
+    /// Commits the batch in one transaction, and then reports the outcome. A failed batch stores no messages, and
+    /// neither creates nor removes subscriptions. A failure does not affect later batches.
     ///
     /// Every commit survives the end of the process. A batch that asks to be synced or reserves sequences is flushed to
     /// disk before its outcome is reported, together with all commits before it.

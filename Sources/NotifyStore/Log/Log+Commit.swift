@@ -54,7 +54,7 @@ extension Log {
         if let damage = findDamage() {
             openSegment.rollBack()
             refusedBatch = RefusedBatch(batch, after: self, removed: removed)
-            // If this fails, the removal is retried before the next commit and when the log is closed.
+            // If undoing the batch fails, it is retried before the next commit and when the log is closed.
             try? undoRefusedBatch()
             throw damage.storageFailure
         }
@@ -78,8 +78,8 @@ extension Log {
         for change in batch.changes {
             try apply(change, statements)
         }
-        // This update always changes a row (`flushes`). SQLite flushes only if a transaction writes pages, so a batch
-        // without changes would leave earlier commits unflushed.
+        // SQLite flushes only if a transaction writes pages, so a batch without changes would leave earlier commits
+        // unflushed. This update always writes a page, because it increments the column `flushes`.
         if batch.reserveBelow != nil || (isFlushed && last == persistedThrough) {
             try statements.reserve.bind(1, batch.reserveBelow ?? 0)
             try statements.reserve.run()
