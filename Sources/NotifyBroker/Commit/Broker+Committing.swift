@@ -57,8 +57,7 @@ extension Broker {
         }
     }
 
-    /// Handles a failed batch, of which nothing is stored: refuses every request in it, and marks its progress for the
-    /// next batch.
+    /// Handles a failed batch: refuses every request in it, and marks its progress for the next batch.
     private mutating func failed(_ batch: InFlightBatch, _ failure: StorageFailure, now: BrokerTime) {
         storageFailed(failure, now: now)
         durables.progressFailed(batch.progressOf)
