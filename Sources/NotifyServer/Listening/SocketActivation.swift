@@ -47,7 +47,7 @@ package enum SocketActivation {
             return nil
         }
         guard let process = pid_t(processText), process > 0 else { throw malformed("LISTEN_PID", processText) }
-        // Otherwise systemd set the variables for a parent of this process, and this process inherited them.
+        // With another pid, systemd set the variables for a parent of this process, and this process inherited them.
         guard process == context.processID else { return nil }
         guard let count = Int(countText), count >= 0 else { throw malformed("LISTEN_FDS", countText) }
         return count
