@@ -32,7 +32,8 @@ struct Notifyctl: AsyncParsableCommand {
     /// Also declared here, so that the options may precede the subcommand.
     @OptionGroup var connection: ConnectionOptions
 
-    /// Runs on the main actor, so that no other code runs before the descriptors are reserved and the variable is set.
+    /// Runs the command. Isolated to the main actor, because a hop to another executor would start threads of Dispatch
+    /// before the standard descriptors are reserved and `LIBDISPATCH_LOG` is set.
     @MainActor static func main() async {
         StandardDescriptors.reserve()
         // Dispatch raises the priority of its manager thread. Only root may, and others would get a line about it in the
