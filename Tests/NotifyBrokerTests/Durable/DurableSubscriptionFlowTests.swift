@@ -32,6 +32,7 @@ struct DurableSubscriptionFlowTests {
         #expect(durable.room == 0)
         durable.creditAdded(1)
         #expect(durable.room == 1)
+        // Credit whose sum exceeds `UInt32.max` becomes unlimited, so only the window limits the room.
         durable.creditAdded(.max)
         #expect(durable.room == 4, "credit that exceeds the counter does not limit")
         #expect(durable.take(13) != nil)
@@ -160,7 +161,7 @@ struct DurableSubscriptionFlowTests {
         #expect(durable.progress.cursor == 11)
     }
 
-    /// If persisted ranges overlapped, the log would refuse them, and a later start would fail.
+    /// The log refuses a batch with ranges out of order, so a mistake here would fail every commit of the progress.
     @Test func `persisted ranges ascend, disjoint, above the cursor`() throws {
         for isFirstOpen in [false, true] {
             var durable = DurableSubscription.attachedForTest(
