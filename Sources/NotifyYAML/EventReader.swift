@@ -49,12 +49,8 @@ final class EventReader {
             let bytes = UnsafeBufferPointer(start: scalar.value, count: scalar.length)
             let string = String(decoding: bytes, as: UTF8.self)
             let isPlain = scalar.style == YAML_PLAIN_SCALAR_STYLE
-            let tag: Node.Tag =
-                if scalar.quoted_implicit == 1 {
-                    .str
-                } else {
-                    Self.string(scalar.tag).map(Node.Tag.init(written:)) ?? Node.Tag(ofPlain: string)
-                }
+            let isUntagged = scalar.tag == nil && scalar.quoted_implicit == 0
+            let tag = isUntagged ? Node.Tag(ofPlain: string) : Self.tag(scalar.tag, .str)
             let node = Node.Scalar(string: string, style: isPlain ? .plain : .quoted, tag: tag, mark: mark)
             return .scalar(node, anchor: Self.string(scalar.anchor))
         case YAML_SEQUENCE_START_EVENT:
@@ -72,8 +68,10 @@ final class EventReader {
         }
     }
 
+    /// The tag in the text. Without one, and for the tag "!", it is that of the kind of node.
     private static func tag(_ text: UnsafePointer<UInt8>?, _ implicit: Node.Tag) -> Node.Tag {
-        string(text).map(Node.Tag.init(written:)) ?? implicit
+        guard let text = string(text), text != "!" else { return implicit }
+        return Node.Tag(written: text)
     }
 
     private static func string(_ text: UnsafePointer<UInt8>?) -> String? {

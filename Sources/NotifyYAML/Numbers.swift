@@ -3,7 +3,10 @@ enum Numbers {
     /// - Returns: `nil` if the text is no integer, or one that does not fit.
     static func integer(_ text: String) -> Int? {
         let (sign, digits) = parts(text)
-        if digits.contains(":") { return baseSixty(digits).flatMap { Int(exactly: sign == "-" ? -$0 : $0) } }
+        if digits.contains(":") {
+            guard !digits.contains(".") else { return nil }
+            return baseSixty(digits).flatMap { Int(exactly: sign == "-" ? -$0 : $0) }
+        }
         for (prefix, radix) in [("0x", 16), ("0b", 2), ("0o", 8), ("0", 8)]
         where digits.hasPrefix(prefix) && digits.count > prefix.count {
             return Int(sign + digits.dropFirst(prefix.count), radix: radix)
@@ -23,10 +26,11 @@ enum Numbers {
         return magnitude.map { sign == "-" ? -$0 : $0 }
     }
 
-    /// The sign, if it is "-", and the rest without sign and separators.
+    /// The sign, if it is "-", and the rest without sign and separators. Empty if there is a second sign.
     private static func parts(_ text: String) -> (sign: String, digits: String) {
-        let digits = text.drop { $0 == "-" || $0 == "+" }.filter { $0 != "_" }
-        return (text.hasPrefix("-") ? "-" : "", digits)
+        let isNegative = text.hasPrefix("-")
+        let digits = text.dropFirst(isNegative || text.hasPrefix("+") ? 1 : 0).filter { $0 != "_" }
+        return digits.hasPrefix("-") || digits.hasPrefix("+") ? ("", "") : (isNegative ? "-" : "", digits)
     }
 
     /// The value of numbers with the base 60, such as minutes and seconds.

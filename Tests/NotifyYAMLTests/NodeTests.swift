@@ -22,7 +22,10 @@ import Testing
         ("[&x {a: 1}, *x]", "[{str a@1: int 1@1}@1, {str a@1: int 1@1}@1]@1"),
         ("{1: a, \"1\": b}", "{int 1@1: str a@1, str 1@1: str b@1}@1"),
         ("? [a]\n: b\n", "{[str a@1]@1: str b@2}@1"),
-        ("[!!str 5, !!int \"5\", !mine x, ! 5]", "[str 5@1, int 5@1, other(\"!mine\") x@1, other(\"!\") 5@1]@1"),
+        (
+            "[!!str 5, !!int \"5\", !mine x, ! 5, ! [], ! {}]",
+            "[str 5@1, int 5@1, other(\"!mine\") x@1, str 5@1, []@1, {}@1]@1"
+        ),
     ]
 
     @Test(arguments: documents)
