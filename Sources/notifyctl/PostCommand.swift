@@ -59,9 +59,9 @@ struct PostCommand: AsyncParsableCommand {
     @Flag(help: "Print one JSON object for each message.")
     var json = false
 
-    private static let durabilities = "automatic, volatile, stored or synced"
+    static let durabilities = "automatic, volatile, stored or synced"
 
-    private static func durability(_ argument: String) throws -> NotifyClient.Durability {
+    static func durability(_ argument: String) throws -> NotifyClient.Durability {
         guard let durability = NotifyClient.Durability(rawValue: argument) else {
             throw ValidationError("expected \(durabilities)")
         }

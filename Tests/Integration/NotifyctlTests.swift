@@ -102,7 +102,7 @@ extension IntegrationTests {
                 ["ping"], ["stats"], ["durable", "list"], ["durable", "remove", "x"],
                 ["durable", "create", "x", "a"], ["post", "a", "b"],
                 ["subscribe", "a", "--durable", "d", "--timeout", "0"],
-                ["subscribe", "a"], ["post", "a", "--lines"],
+                ["subscribe", "a"], ["post", "a", "--lines"], ["bench", "post"], ["bench", "durable"],
             ]
             for arguments in commands {
                 let process = try notifyctl.start(arguments, input: .text("line\n"))
@@ -162,7 +162,8 @@ extension IntegrationTests {
             let commands = [
                 [], ["post"], ["subscribe"], ["durable"], ["durable", "list"], ["durable", "create"],
                 ["durable", "remove"], ["ping"],
-                ["stats"],
+                ["stats"], ["bench"], ["bench", "post"], ["bench", "subscribe"], ["bench", "roundtrip"],
+                ["bench", "durable"],
             ]
             for command in commands {
                 let process = try notifyctl.start(command + ["--help"])

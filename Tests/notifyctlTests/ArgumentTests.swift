@@ -25,7 +25,10 @@ import Testing
         "subscribe a --json --format {name}",
         "subscribe a --raw -0", "subscribe a --format {nam}", "subscribe a --format {name", "post user.root.x",
         "subscribe user.root.>", "durable create d user.no-such-user.x", "post a -H :v", "ping x", "unknown",
-        "stats --unknown",
+        "stats --unknown", "bench post -m 0", "bench post --clients 0", "bench post --clients 2 -m 1",
+        "bench post -s 15",
+        "bench post --in-flight 0", "bench post --name user.root.x", "bench subscribe --subscribers 0",
+        "bench durable --durability volatile", "bench roundtrip --pairs 0", "bench post x",
     ])
     func `the exit status for invalid arguments is 64`(arguments: String) {
         #expect(status(arguments) == 64)

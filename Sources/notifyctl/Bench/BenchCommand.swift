@@ -1,0 +1,21 @@
+import ArgumentParser
+import NotifyClient
+
+struct BenchCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bench",
+        abstract: "Measure the rates and latencies of a running daemon.",
+        discussion: """
+            Every client has a connection of its own. The percentiles are exact to 1%. Clients and daemon share the \
+            processors, so the rates are those of both together.
+
+            EXAMPLES
+              notifyctl bench post
+              notifyctl bench subscribe --subscribers 10
+              notifyctl bench roundtrip --messages 10000
+              notifyctl bench durable --durability synced --in-flight 1 --messages 1000
+            """,
+        subcommands: [
+            BenchPostCommand.self, BenchSubscribeCommand.self, BenchRoundTripCommand.self, BenchDurableCommand.self,
+        ])
+}

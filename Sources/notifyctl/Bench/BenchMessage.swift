@@ -1,0 +1,38 @@
+import NotifyClient
+
+/// The messages of one run: a template, and a payload that begins with the run's tag and the time of posting, 8 bytes
+/// each.
+struct BenchMessage: Sendable {
+    static let minimumBytes = 16
+
+    private let template: NotifyClient.OutgoingMessage
+    private let bytes: Int
+    /// Random. Receivers ignore messages without it, which other programs have posted.
+    private let tag: UInt64
+
+    init(_ template: NotifyClient.OutgoingMessage, bytes: Int, tag: UInt64) {
+        self.template = template
+        self.bytes = bytes
+        self.tag = tag
+    }
+
+    /// Makes a message that was posted at `time`.
+    func posted(at time: UInt64) -> NotifyClient.OutgoingMessage {
+        template.with(
+            payload: [UInt8](unsafeUninitializedCapacity: bytes) { buffer, count in
+                let buffer = UnsafeMutableRawBufferPointer(buffer)
+                buffer.storeBytes(of: tag, as: UInt64.self)
+                buffer.storeBytes(of: time, toByteOffset: 8, as: UInt64.self)
+                buffer[Self.minimumBytes...].initializeMemory(as: UInt8.self, repeating: UInt8(ascii: "x"))
+                count = bytes
+            })
+    }
+
+    /// The time at which a message was posted; `nil` if it is not of this run.
+    func time(of message: NotifyClient.Message) -> UInt64? {
+        message.withPayload { payload in
+            guard payload.count == bytes, payload.loadUnaligned(as: UInt64.self) == tag else { return nil }
+            return payload.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+        }
+    }
+}

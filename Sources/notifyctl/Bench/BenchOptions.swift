@@ -1,0 +1,85 @@
+import ArgumentParser
+import Glibc
+import NotifyClient
+
+/// The options of every benchmark.
+struct BenchOptions: ParsableArguments {
+    /// The maximum number of bytes in flight for each client.
+    private static let windowBytes = 16 << 20
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "The name to post under. By default one that belongs to this user and this run: user.UID.bench.PID.",
+            valueName: "name"))
+    var name: String?
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("The number of messages, of all clients together."))
+    var messages = 100_000
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("The size of each payload, at least 16.", valueName: "bytes"))
+    var size = 128
+
+    @Flag(help: "Print one JSON object, with times in nanoseconds.")
+    var json = false
+
+    func validate() throws {
+        guard 1...1_000_000_000 ~= messages else { throw ValidationError("--messages must be 1 to 1000000000") }
+        guard BenchMessage.minimumBytes...NotifyClient.maximumPayloadBytes ~= size else {
+            throw ValidationError(
+                "--size must be \(BenchMessage.minimumBytes) to \(NotifyClient.maximumPayloadBytes)")
+        }
+        if let name { try UserNames.check([name]) }
+    }
+
+    /// Checks a number of clients.
+    func check(_ option: String, _ count: Int) throws {
+        guard 1...1_000 ~= count else { throw ValidationError("\(option) must be 1 to 1000") }
+        guard count <= messages else { throw ValidationError("\(option) must not exceed --messages") }
+    }
+
+    var effectiveName: String { name ?? "user.\(geteuid()).bench.\(getpid())" }
+
+    func message(
+        name: String, durability: NotifyClient.Durability = .automatic, tag: UInt64 = .random(in: 0...(.max))
+    ) throws -> BenchMessage {
+        try BenchMessage(
+            NotifyClient.OutgoingMessage(name: name, durability: durability), bytes: size, tag: tag)
+    }
+
+    /// The posters of some clients, which post equal parts of the messages.
+    func posters(_ clients: [NotifyClient], _ message: BenchMessage, inFlight: Int) -> [BenchPoster] {
+        let window = max(1, min(inFlight, Self.windowBytes / size))
+        return zip(clients, parts(clients.count)).map { client, count in
+            BenchPoster(client: client, message: message, count: count, window: window)
+        }
+    }
+
+    /// Divides the messages into parts that differ by at most one.
+    func parts(_ count: Int) -> [Int] {
+        (0..<count).map { messages / count + ($0 < messages % count ? 1 : 0) }
+    }
+
+    func report(
+        _ benchmark: String, clients: [(role: String, count: Int)], start: UInt64, _ parts: [BenchReport.Part]
+    ) -> BenchReport {
+        BenchReport(
+            benchmark: benchmark, name: effectiveName, messages: messages, bytes: size, clients: clients, start: start,
+            parts: parts)
+    }
+
+    /// Runs a benchmark and prints its report. SIGINT and SIGTERM interrupt it.
+    func run(_ benchmark: @escaping @Sendable (Interruption) async throws -> BenchReport) async throws {
+        let signals = await Interruption.trapSignals()
+        let interruption = Interruption()
+        let report = try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await interruption.watchSignals(signals) }
+            defer { group.cancelAll() }
+            return try await benchmark(interruption)
+        }
+        var output = StandardOutput()
+        output.gather { $0.append(contentsOf: json ? report.json + [UInt8(ascii: "\n")] : Array(report.text.utf8)) }
+        try output.flush()
+    }
+}

@@ -1,0 +1,62 @@
+import NotifyClient
+
+/// Two clients, one of which answers each message of the other.
+struct BenchPair: Sendable {
+    private let requester: NotifyClient
+    private let responder: NotifyClient
+    private let count: Int
+    private let request: BenchMessage
+    private let answer: BenchMessage
+    private let requests: NotifyClient.Subscription
+    private let answers: NotifyClient.Subscription
+
+    init(
+        requester: NotifyClient, responder: NotifyClient, count: Int, name: String, options: BenchOptions
+    ) async throws {
+        self.requester = requester
+        self.responder = responder
+        self.count = count
+        request = try options.message(name: "\(name).request")
+        answer = try options.message(name: "\(name).answer")
+        requests = try await responder.subscribe(to: ["\(name).request"])
+        answers = try await requester.subscribe(to: ["\(name).answer"])
+    }
+
+    /// Posts messages one at a time and measures the time until each answer.
+    func request() async throws -> BenchMeasurement {
+        var measurement = BenchMeasurement()
+        var answers = answers.messages { _ in }.makeAsyncIterator()
+        for index in 0..<count {
+            let start = MonotonicTime.now
+            try await Self.post(request.posted(at: start), of: requester, isFirst: index == 0)
+            var received: UInt64?
+            while received != start {
+                guard let next = try await answers.next() else { return measurement }
+                received = answer.time(of: next)
+            }
+            measurement.end = MonotonicTime.now
+            measurement.latencies.record(measurement.end - start)
+        }
+        return measurement
+    }
+
+    /// Answers messages. The answer has the time of the message.
+    func respond() async throws -> BenchMeasurement {
+        var answered = 0
+        for try await message in requests.messages(onGap: { _ in }) {
+            guard let time = request.time(of: message) else { continue }
+            try await Self.post(answer.posted(at: time), of: responder, isFirst: answered == 0)
+            answered += 1
+            if answered == count { break }
+        }
+        return BenchMeasurement()
+    }
+
+    /// Posts without a receipt, which would take time. Only the first message is posted with one, as a refusal would not
+    /// be reported otherwise.
+    private static func post(
+        _ message: NotifyClient.OutgoingMessage, of client: NotifyClient, isFirst: Bool
+    ) async throws {
+        if isFirst { try await client.post(message) } else { try await client.send(message) }
+    }
+}

@@ -1,0 +1,24 @@
+import ArgumentParser
+import NotifyClient
+
+/// The options of the benchmarks that post with receipts.
+struct BenchPostingOptions: ParsableArguments {
+    @Option(name: .shortAndLong, help: "The number of clients that post.")
+    var clients = 1
+
+    @Option(
+        help: ArgumentHelp(
+            "The number of posts that each client sends ahead of their receipts; fewer if they exceed 16 MiB.",
+            valueName: "number"))
+    var inFlight = 1_000
+
+    @Option(
+        help: ArgumentHelp("The durability: \(PostCommand.durabilities).", valueName: "durability"),
+        completion: .list(NotifyClient.Durability.allCases.map(\.rawValue)), transform: PostCommand.durability)
+    var durability = NotifyClient.Durability.automatic
+
+    func validate(_ options: BenchOptions) throws {
+        try options.check("--clients", clients)
+        guard 1...1_000_000 ~= inFlight else { throw ValidationError("--in-flight must be 1 to 1000000") }
+    }
+}
