@@ -19,31 +19,34 @@ struct BrokerStatistics {
 }
 
 extension Broker {
-    /// The counters, under their public names.
+    /// Every figure of the daemon.
     func counters(now: BrokerTime) -> [StatisticsReport.Counter] {
-        let figures: [(String, UInt64)] = [
-            ("uptime_seconds", UInt64((now.monotonic - daemon.started.monotonic).components.seconds)),
-            ("connections", UInt64(connections.count)),
-            ("subscriptions", UInt64(subscriptions.volatileCount + durables.attachedCount)),
-            ("durable_subscriptions", UInt64(durables.count)),
-            ("messages_in", statistics.messagesIn),
-            ("delivered", statistics.delivered),
-            ("stored", statistics.stored),
-            ("commits", statistics.store.commits),
-            ("syncs", statistics.store.syncs),
-            ("pages_read", statistics.store.pagesRead),
-            ("redelivered", statistics.redelivered),
-            ("dropped", statistics.dropped),
-            ("dropped_by_clients", statistics.droppedByClients),
-            ("gaps", statistics.gaps),
-            ("forbidden", statistics.forbidden),
-            ("log_messages", statistics.store.logMessages),
-            ("log_bytes", statistics.store.logBytes),
-            ("wal_bytes", statistics.store.walBytes),
-            ("memory_bytes", UInt64(ledger.totalBytes + sharedBytes)),
-            ("memory_limit_bytes", UInt64(ledger.memoryLimit)),
-        ]
-        return figures.map { StatisticsReport.Counter(name: $0.0, value: $0.1) }
+        Statistic.allCases.map { .init(name: $0.rawValue, value: value(of: $0, now: now)) }
+    }
+
+    private func value(of statistic: Statistic, now: BrokerTime) -> UInt64 {
+        switch statistic {
+        case .uptimeSeconds: UInt64((now.monotonic - daemon.started.monotonic).components.seconds)
+        case .connections: UInt64(connections.count)
+        case .subscriptions: UInt64(subscriptions.volatileCount + durables.attachedCount)
+        case .durableSubscriptions: UInt64(durables.count)
+        case .messagesIn: statistics.messagesIn
+        case .delivered: statistics.delivered
+        case .stored: statistics.stored
+        case .commits: statistics.store.commits
+        case .syncs: statistics.store.syncs
+        case .pagesRead: statistics.store.pagesRead
+        case .redelivered: statistics.redelivered
+        case .dropped: statistics.dropped
+        case .droppedByClients: statistics.droppedByClients
+        case .gaps: statistics.gaps
+        case .forbidden: statistics.forbidden
+        case .logMessages: statistics.store.logMessages
+        case .logBytes: statistics.store.logBytes
+        case .walBytes: statistics.store.walBytes
+        case .memoryBytes: UInt64(ledger.totalBytes + sharedBytes)
+        case .memoryLimitBytes: UInt64(ledger.memoryLimit)
+        }
     }
 
     /// The maximum number of users in one report, to keep it readable.

@@ -10,10 +10,13 @@ struct StatsCommand: AsyncParsableCommand {
             the use of this user, or with the right to manage of every user. The limit of user.UID.memory_bytes depends \
             on the memory that the other users hold.
 
+            With --format openmetrics the output is OpenMetrics text, which Prometheus reads; the names begin with notifyd_.
+
             EXAMPLES
               notifyctl stats
               notifyctl stats --limits
               notifyctl stats --json
+              notifyctl stats --format openmetrics > /var/lib/prometheus/node-exporter/notifyd.prom
             """)
 
     @OptionGroup var connection: ConnectionOptions
@@ -21,59 +24,25 @@ struct StatsCommand: AsyncParsableCommand {
     @Flag(help: "Print the use of each limited resource.")
     var limits = false
 
-    @Flag(help: "Print one JSON object.")
+    @Flag(help: "Print one JSON object, as --format json does.")
     var json = false
 
+    @Option(help: ArgumentHelp("The format of the output.", valueName: "format"))
+    var format: StatisticsFormat?
+
+    func validate() throws {
+        if json, let format, format != .json { throw ValidationError("give --json or --format, not both") }
+    }
+
     func run() async throws {
-        if limits { try await printLimits() } else { try await printCounters() }
-    }
-
-    private func printLimits() async throws {
-        let uses = try await withNotifyClient(configuration: connection.configuration()) { client in
-            try await client.resourceUse()
+        let format = format ?? (json ? .json : .text)
+        let bytes = try await withNotifyClient(configuration: connection.configuration()) { client in
+            limits
+                ? format.bytes(of: try await client.resourceUse())
+                : format.bytes(of: try await client.statistics())
         }
         var output = StandardOutput()
-        if json {
-            output.gather { $0.append(contentsOf: Self.json(uses)) }
-            output.append("\n")
-        } else {
-            for use in uses { output.append("\(use.name) \(use.used)\(use.limit.map { " of \($0)" } ?? "")\n") }
-        }
+        output.gather { $0.append(contentsOf: bytes) }
         try output.flush()
-    }
-
-    static func json(_ uses: [NotifyClient.ResourceUse]) -> [UInt8] {
-        var json = JSONWriter()
-        json.object { json in
-            for use in uses {
-                json.member(use.name, use.used)
-                if let limit = use.limit { json.member("\(use.name).limit", limit) }
-            }
-        }
-        return json.bytes
-    }
-
-    private func printCounters() async throws {
-        let statistics = try await withNotifyClient(configuration: connection.configuration()) { client in
-            try await client.statistics()
-        }
-        var output = StandardOutput()
-        if json {
-            output.gather { $0.append(contentsOf: Self.json(statistics)) }
-            output.append("\n")
-        } else {
-            for counter in statistics.counters { output.append("\(counter.name) \(counter.value)\n") }
-            output.append("version \(statistics.version)\n")
-        }
-        try output.flush()
-    }
-
-    static func json(_ statistics: NotifyClient.Statistics) -> [UInt8] {
-        var json = JSONWriter()
-        json.object { json in
-            for counter in statistics.counters { json.member(counter.name, counter.value) }
-            json.member("version", statistics.version)
-        }
-        return json.bytes
     }
 }

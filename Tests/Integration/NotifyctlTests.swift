@@ -41,6 +41,44 @@ extension IntegrationTests {
             #expect(text.lines.map { $0.prefix { $0 != " " } } == names.map { $0[...] })
         }
 
+        @Test(arguments: [[], ["--limits"]])
+        func `stats prints valid OpenMetrics`(options: [String]) async throws {
+            let daemon = try await Daemon.start()
+            try RawClient(daemon).post("a", "x")
+            let process = try Notifyctl(daemon).start(["stats", "--format", "openmetrics"] + options)
+            #expect(try await process.waitForExit() == .status(0))
+            let text = try await process.standardOutput.wait("the end") { $0.isAtEnd ? $0.text : nil }
+            let families = try OpenMetricsParser.parse(text)
+            // Every figure of this daemon has a type and a description.
+            for family in families { #expect(family.type != "unknown" && family.help != nil, "\(family.name)") }
+            if options.isEmpty {
+                #expect(families.count == Statistic.allCases.count + 1)
+                #expect(families.first?.samples.first?.labels == ["version": notifydVersion])
+                let posted = try #require(families.first { $0.name == "notifyd_messages_in" })
+                #expect((posted.type, posted.samples.first?.name) == ("counter", "notifyd_messages_in_total"))
+                #expect(posted.samples.first?.value == 1)
+                #expect(families.first { $0.name == "notifyd_log_bytes" }?.unit == "bytes")
+            } else {
+                #expect(families.map(\.name) == ["notifyd_resource_used", "notifyd_resource_limit"])
+                let labels = ["resource": "connections", "uid": "\(getuid())"]
+                #expect(families[0].samples.first { $0.labels == labels }?.value == 1)
+            }
+        }
+
+        @Test(.enabled(if: Requirements.hasPrometheusClient), arguments: ["", "--limits"])
+        func `the parser of Prometheus reads the OpenMetrics`(options: String) async throws {
+            let daemon = try await Daemon.start()
+            let result = try await Notifyctl(daemon).shell(
+                """
+                notifyctl stats --format openmetrics \(options) | python3 -c '
+                import sys
+                from prometheus_client.openmetrics import parser
+                print(len(list(parser.text_string_to_metric_families(sys.stdin.read()))))'
+                """)
+            #expect(result.status == .status(0), "\(result.errors)")
+            #expect(result.output == (options.isEmpty ? "\(Statistic.allCases.count + 1)\n" : "2\n"))
+        }
+
         @Test func `stats prints the use of each limit`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_LIMITS_MEMORY_BYTES": "64MiB"])
             let client = try RawClient(daemon)

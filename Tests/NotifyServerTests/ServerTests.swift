@@ -1,5 +1,8 @@
 import Foundation
 import Logging
+import Metrics
+import MetricsTestKit
+import NotifyWire
 import ServiceLifecycle
 import Testing
 import TestSupport
@@ -14,7 +17,8 @@ import TestSupport
     }
 
     private func server(
-        _ environment: [String: String] = [:], socket: String? = nil, onRunning: @escaping @Sendable (String) -> Void
+        _ environment: [String: String] = [:], socket: String? = nil,
+        metrics: any MetricsFactory = NOOPMetricsHandler.instance, onRunning: @escaping @Sendable (String) -> Void
     ) throws -> Server {
         let base = ["XDG_RUNTIME_DIR": folder.file("run"), "XDG_STATE_HOME": folder.file("state")]
         let context = context(user: geteuid(), process: getpid(), base.merging(environment) { $1 })
@@ -27,7 +31,7 @@ import TestSupport
         return Server(
             configuration: try sources.load(), context: context, defaults: defaults,
             notifier: ServiceManagerNotifier(context: context),
-            logger: Logger(label: "notifyd") { _ in SwiftLogNoOpLogHandler() }, onRunning: onRunning)
+            logger: Logger(label: "notifyd") { _ in SwiftLogNoOpLogHandler() }, metrics: metrics, onRunning: onRunning)
     }
 
     @Test func `a stopped server removes its socket`() async throws {
@@ -47,6 +51,21 @@ import TestSupport
         try await task.value
         #expect(receiver.next(beginningWith: "STOPPING=1\n") != nil)
         #expect(!exists(path))
+    }
+
+    @Test func `a backend has the figures of the daemon once it has stopped`() async throws {
+        let backend = TestMetrics()
+        let (running, announced) = AsyncStream<String>.makeStream()
+        let server = try server(metrics: backend) { announced.yield($0) }
+        let group = ServiceGroup(services: [server], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let task = Task { try await group.run() }
+        _ = await running.first { _ in true }
+        await group.triggerGracefulShutdown()
+        try await task.value
+        #expect(backend.meters.count + backend.counters.count == Statistic.allCases.count)
+        // The first update is at the start, the last one at the end.
+        #expect(try backend.expectMeter("notifyd_memory_limit_bytes").values.count >= 2)
+        #expect(try backend.expectCounter("notifyd_commits").totalValue > 0)
     }
 
     @Test func `a socket that can't be made ends the server with the reason`() async throws {

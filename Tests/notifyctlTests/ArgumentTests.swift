@@ -26,7 +26,8 @@ import Testing
         "subscribe a --raw -0", "subscribe a --format {nam}", "subscribe a --format {name", "post user.root.x",
         "subscribe user.root.>", "durable create d user.no-such-user.x", "post a -H :v", "ping x", "unknown",
         "stats --unknown", "bench post -m 0", "bench post --clients 0", "bench post --clients 2 -m 1",
-        "bench post -s 15",
+        "bench post -s 15", "stats --format xml",
+        "stats --json --format text",
         "bench post --in-flight 0", "bench post --name user.root.x", "bench subscribe --subscribers 0",
         "bench durable --durability volatile", "bench roundtrip --pairs 0", "bench post x",
     ])
@@ -43,7 +44,7 @@ import Testing
         "durable remove d --user root", "durable remove d --user 12", "post user.0.x", "subscribe user.*.x user.>",
         "durable list --json", "durable remove d",
         "ping",
-        "stats --json",
+        "stats --json", "stats --format openmetrics --limits", "stats --json --format json",
     ])
     func `valid arguments are accepted`(arguments: String) {
         #expect(status(arguments) == nil)

@@ -1,4 +1,5 @@
 package import NIOCore
+package import NotifyWire
 
 /// Drives a broker: delivers events to it, and carries out its decisions on sockets, a store and a clock.
 ///
@@ -55,6 +56,9 @@ package final class BrokerCore {
 
     /// The memory charged to all users together, in bytes.
     package var chargedBytes: Int { broker.ledger.totalBytes }
+
+    /// Every figure of the daemon.
+    package func counters(now: BrokerTime) -> [StatisticsReport.Counter] { broker.counters(now: now) }
 
     /// The maximum number of bytes per read from a connection of the user.
     package func readLimit(of uid: UInt32) -> Int { broker.ledger.readLimit(of: uid) }

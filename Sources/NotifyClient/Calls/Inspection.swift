@@ -53,8 +53,26 @@ extension NotifyClient {
         public struct Counter: Hashable, Sendable {
             /// The name, such as `messages_in`.
             public let name: String
-            /// The total since the daemon's start or, for a gauge, the present value.
+            /// The total since the daemon's start or the present value, depending on ``kind``.
             public let value: UInt64
+
+            /// What the value is; `unknown` for a counter of a daemon of another version.
+            public var kind: Kind {
+                Statistic(rawValue: name).map { $0.isTotal ? .total : .present } ?? .unknown
+            }
+
+            /// A sentence that describes the counter; `nil` for a counter of a daemon of another version.
+            public var summary: String? { Statistic(rawValue: name)?.summary }
+        }
+
+        /// The kinds of values of a counter.
+        public enum Kind: Hashable, Sendable {
+            /// The number of events since the daemon's start.
+            case total
+            /// A present value, which rises and falls.
+            case present
+            /// Not known to this version.
+            case unknown
         }
 
         /// The counters, in the daemon's order.

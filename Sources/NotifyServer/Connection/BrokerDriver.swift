@@ -29,6 +29,8 @@ final class BrokerDriver: BrokerHost {
     var readBudget = ReadBudget()
     private var readBuffer = ReadBuffer()
     private var memoryTrimmer = MemoryTrimmer()
+    /// The metrics that ``updateMetrics()`` reports; nil if no backend collects them.
+    var metrics: DaemonMetrics?
     private var timer: (deadline: Duration, task: Scheduled<Void>)?
     private var readiness: EventLoopPromise<Void>?
     private var drained: EventLoopPromise<Void>?
@@ -151,6 +153,8 @@ final class BrokerDriver: BrokerHost {
         }
         if areAllClosed { finishDrain() }
     }
+
+    func updateMetrics() { metrics?.update(core.counters(now: now)) }
 
     // MARK: Events
 

@@ -56,6 +56,7 @@ extension Server {
             let policy = configuration.map { AccessPolicy(daemonUID: daemonUID, rules: $0.policy) }
             eventLoop.execute { driver.value.reloaded(limits: configuration?.broker, policy: policy) }
         }
+        let updates = try await eventLoop.submit { reportMetrics(of: driver, on: eventLoop) }.get()
         var socketError: ServerError?
         do {
             try await acceptConnections(on: listening, driver, eventLoop)
@@ -69,6 +70,8 @@ extension Server {
         notifier.extendTimeout(by: configuration.drainDeadline + .seconds(10))
         try await eventLoop.flatSubmit { driver.value.drain(within: configuration.drainDeadline) }.get()
         let nextSequence = try await eventLoop.submit {
+            updates?.cancel()
+            driver.value.updateMetrics()
             driver.value.requestWakeUp = {}
             driver.value.requestReload = { _, _ in }
             wakeUp.close()
@@ -76,6 +79,19 @@ extension Server {
         }.get()
         try close(store, nextSequence: nextSequence)
         if let socketError { throw socketError }
+    }
+
+    /// Updates the metrics from now on.
+    ///
+    /// - Returns: The task to cancel before the loop ends; `nil` if no backend collects metrics.
+    private func reportMetrics(
+        of driver: NIOLoopBound<BrokerDriver>, on eventLoop: any EventLoop
+    ) -> RepeatedTask? {
+        guard let metrics = DaemonMetrics(metrics) else { return nil }
+        driver.value.metrics = metrics
+        return eventLoop.scheduleRepeatedTask(initialDelay: .zero, delay: .seconds(10)) { _ in
+            driver.value.updateMetrics()
+        }
     }
 
     /// Closes the store. A full disk is logged and not thrown, because no stored message is lost: the next start

@@ -1,4 +1,5 @@
 package import Logging
+package import Metrics
 import ServiceLifecycle
 
 /// The daemon as a service: opens the socket, serves until a graceful shutdown, and removes the socket.
@@ -9,14 +10,17 @@ package struct Server: Service {
     let notifier: ServiceManagerNotifier
     let logger: Logger
     let reloads: Reloads
+    let metrics: any MetricsFactory
     private let onRunning: @Sendable (_ socketPath: String) -> Void
 
     /// - Parameters:
     ///   - reloads: Passes on requested reloads and new configurations.
+    ///   - metrics: The backend that receives the daemon's figures, every 10 seconds and at the end.
     ///   - onRunning: Called once clients can connect.
     package init(
         configuration: ServerConfiguration, context: ProcessContext, defaults: DefaultPaths,
         notifier: ServiceManagerNotifier, logger: Logger, reloads: Reloads = Reloads(),
+        metrics: any MetricsFactory = MetricsSystem.factory,
         onRunning: @escaping @Sendable (_ socketPath: String) -> Void = { _ in }
     ) {
         self.configuration = configuration
@@ -25,6 +29,7 @@ package struct Server: Service {
         self.notifier = notifier
         self.logger = logger
         self.reloads = reloads
+        self.metrics = metrics
         self.onRunning = onRunning
     }
 

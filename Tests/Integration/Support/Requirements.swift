@@ -14,6 +14,9 @@ enum Requirements {
     /// Whether strace is installed and may trace a child process.
     static let canTrace = succeeds("strace", ["-e", "trace=none", "-o", "/dev/null", "true"])
 
+    /// Whether the OpenMetrics parser of Prometheus is installed.
+    static let hasPrometheusClient = succeeds("python3", ["-c", "import prometheus_client.openmetrics.parser"])
+
     /// Returns a launcher that runs a program as another user. The program may read all files, because the build folder
     /// may be accessible only to root. For writing, the program has only the rights of the user.
     static func asUser(_ uid: UInt32, group: UInt32? = nil) -> [String] {

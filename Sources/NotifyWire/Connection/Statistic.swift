@@ -1,0 +1,61 @@
+/// A figure of the daemon in its statistics report, in display order. The raw value is its name there.
+package enum Statistic: String, CaseIterable, Sendable {
+    case uptimeSeconds = "uptime_seconds"
+    case connections
+    case subscriptions
+    case durableSubscriptions = "durable_subscriptions"
+    case messagesIn = "messages_in"
+    case delivered
+    case stored
+    case commits
+    case syncs
+    case pagesRead = "pages_read"
+    case redelivered
+    case dropped
+    case droppedByClients = "dropped_by_clients"
+    case gaps
+    case forbidden
+    case logMessages = "log_messages"
+    case logBytes = "log_bytes"
+    case walBytes = "wal_bytes"
+    case memoryBytes = "memory_bytes"
+    case memoryLimitBytes = "memory_limit_bytes"
+
+    /// Whether the figure counts events since the daemon's start, and so never falls. Others are present values.
+    package var isTotal: Bool {
+        switch self {
+        case .messagesIn, .delivered, .stored, .commits, .syncs, .pagesRead, .redelivered, .dropped, .droppedByClients,
+            .gaps, .forbidden:
+            true
+        case .uptimeSeconds, .connections, .subscriptions, .durableSubscriptions, .logMessages, .logBytes, .walBytes,
+            .memoryBytes, .memoryLimitBytes:
+            false
+        }
+    }
+
+    /// What the figure says, in a sentence for operators.
+    package var summary: String {
+        switch self {
+        case .uptimeSeconds: "Time since the daemon's start."
+        case .connections: "Open connections."
+        case .subscriptions: "Volatile subscriptions, and durable ones with a client attached."
+        case .durableSubscriptions: "Durable subscriptions, attached or not."
+        case .messagesIn: "Messages accepted from clients."
+        case .delivered: "Messages delivered to subscriptions."
+        case .stored: "Messages stored in the log."
+        case .commits: "Commits to the log."
+        case .syncs: "Commits that were flushed to disk."
+        case .pagesRead: "Pages of messages read from the log."
+        case .redelivered: "Messages delivered again."
+        case .dropped: "Messages dropped because a connection was too slow."
+        case .droppedByClients: "Messages dropped by clients because their program was too slow."
+        case .gaps: "Times that messages were dropped from a connection."
+        case .forbidden: "Requests that the policy refused."
+        case .logMessages: "Messages in the log."
+        case .logBytes: "Size of the database file."
+        case .walBytes: "Size of the database's write-ahead log."
+        case .memoryBytes: "Memory held for clients."
+        case .memoryLimitBytes: "Limit of the memory held for clients."
+        }
+    }
+}
