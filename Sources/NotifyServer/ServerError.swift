@@ -19,6 +19,8 @@ package struct ServerError: Error, Sendable {
         case socketLost
         /// systemd passed something other than one listening Unix stream socket.
         case socketActivationInvalid
+        /// The file system of the database has little room left.
+        case diskNearlyFull
         /// A system call failed for a reason that no other code covers.
         case systemCallFailed
     }

@@ -1,4 +1,5 @@
 package import NotifyLog
+import NotifySystem
 
 /// The log: stored messages and durable subscriptions, in one SQLite database that this process uses exclusively.
 ///
@@ -34,6 +35,19 @@ package final class Store: LogStore {
         let path = path.hasPrefix("/") ? path : "./" + path
         let (current, recovered) = try CurrentLog.open(path: path, options: options)
         return Store(recovered: recovered, current: current)
+    }
+
+    /// Checks whether ``open(path:options:)`` would find its files usable. Changes nothing, and does not read the log
+    /// itself.
+    ///
+    /// - Throws: The `StoreError` of `open`: `inUse` if another daemon has the log open.
+    package static func check(path: String) throws(StoreError) {
+        do throws(FileLock.Failure) {
+            try FileLock.check(guarding: path)
+        } catch {
+            throw StoreError(locking: path, error)
+        }
+        try DatabaseFile(path: path).checkExisting()
     }
 
     /// Commits the batch in one transaction, and then reports the outcome. A failed batch stores no messages, and

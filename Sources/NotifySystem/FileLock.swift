@@ -36,7 +36,29 @@ package struct FileLock: ~Copyable, Sendable {
     package init(guarding guardedPath: String) throws(Failure) {
         let path = Self.path(guarding: guardedPath)
         try Self.checked { () throws(OwnershipProblem) in try OwnershipProblem.checkDirectory(of: path) }
-        let file = try Self.open(path)
+        let file = try Self.open(path, options: .create)
+        try Self.lock(file, path)
+        fchmod(file.rawValue, 0o600)
+        Self.writeHolder(file.descriptor)
+        self.file = file
+    }
+
+    /// Checks whether ``init(guarding:)`` would take the lock. Creates and changes no file. A lock that is free is held
+    /// for the moment of the check.
+    package static func check(guarding guardedPath: String) throws(Failure) {
+        let path = path(guarding: guardedPath)
+        try checked { () throws(OwnershipProblem) in try OwnershipProblem.checkDirectory(of: path) }
+        guard (try? Stat(FilePath(path), followTargetSymlink: false)) != nil else {
+            let directory = AccessProblem.directory(of: path)
+            guard faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0 else { throw .notOpened(.last) }
+            return
+        }
+        let file = try open(path)
+        try lock(file, path)
+        flock(file.rawValue, LOCK_UN)
+    }
+
+    private static func lock(_ file: borrowing OwnedDescriptor, _ path: String) throws(Failure) {
         guard let status = try? Stat(file.descriptor), status.type == .regular else {
             throw .notARegularFile(try? Stat(file.descriptor).type)
         }
@@ -45,9 +67,6 @@ package struct FileLock: ~Copyable, Sendable {
             let error = Errno.last
             throw error == .wouldBlock ? .held(by: Self.readHolder(file.descriptor)) : .notLocked(error)
         }
-        fchmod(file.rawValue, 0o600)
-        Self.writeHolder(file.descriptor)
-        self.file = file
     }
 
     deinit {
@@ -71,10 +90,12 @@ package struct FileLock: ~Copyable, Sendable {
         }
     }
 
-    private static func open(_ path: String) throws(Failure) -> OwnedDescriptor {
+    private static func open(
+        _ path: String, options: FileDescriptor.OpenOptions = []
+    ) throws(Failure) -> OwnedDescriptor {
         do throws(Errno) {
             return try OwnedDescriptor.open(
-                path, .readWrite, options: [.create, .noFollow, .nonBlocking], permissions: [.ownerRead, .ownerWrite])
+                path, .readWrite, options: options.union([.noFollow, .nonBlocking]), permissions: .ownerReadWrite)
         } catch {
             switch error {
             case .tooManySymbolicLinkLevels: throw .notARegularFile(.symbolicLink)

@@ -26,7 +26,7 @@ struct Notifyctl: AsyncParsableCommand {
         version: NotifyClient.version,
         subcommands: [
             PostCommand.self, SubscribeCommand.self, DurableCommand.self, PingCommand.self, StatsCommand.self,
-            PolicyCommand.self, ReloadCommand.self, BenchCommand.self,
+            PolicyCommand.self, ReloadCommand.self, BenchCommand.self, DoctorCommand.self,
         ])
 
     /// Also declared here, so that the options may precede the subcommand.

@@ -61,6 +61,13 @@ struct Notifyd: AsyncParsableCommand {
         await main(nil)
     }
 
+    @Flag(
+        help: """
+            Check the configuration, the files of the database and the room on its disk as a start does, change nothing, \
+            and exit: with 0 if notifyd can start or already runs, else with 1 and the reason.
+            """)
+    var checkStart = false
+
     func validate() throws {
         for (option, value) in [("--socket", socket), ("--database", database), ("--config", configurationFile)]
         where value == "" {
@@ -74,6 +81,8 @@ struct Notifyd: AsyncParsableCommand {
         do {
             if checkConfig {
                 print(try Daemon.checkConfiguration(options: options))
+            } else if checkStart {
+                print(try StartCheck.run(options: options))
             } else {
                 try await Daemon.run(options: options)
             }

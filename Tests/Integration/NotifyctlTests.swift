@@ -201,7 +201,7 @@ extension IntegrationTests {
                 [], ["post"], ["subscribe"], ["durable"], ["durable", "list"], ["durable", "create"],
                 ["durable", "remove"], ["ping"],
                 ["stats"], ["bench"], ["bench", "post"], ["bench", "subscribe"], ["bench", "roundtrip"],
-                ["bench", "durable"],
+                ["bench", "durable"], ["doctor"],
             ]
             for command in commands {
                 let process = try notifyctl.start(command + ["--help"])

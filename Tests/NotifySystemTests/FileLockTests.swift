@@ -101,4 +101,24 @@ import Testing
     @Test func `a missing folder is a system error`() {
         #expect(failure(of: folder.file("none/n")) == .notOpened(.noSuchFileOrDirectory))
     }
+
+    @Test func `a check finds a held lock, and neither takes the lock nor makes a file`() throws {
+        let folder = try TemporaryFolder()
+        let guarded = folder.file("guarded")
+        try FileLock.check(guarding: guarded)
+        #expect(!exists(guarded + ".lock"))
+        do {
+            let lock = try FileLock(guarding: guarded)
+            #expect(throws: FileLock.Failure.held(by: getpid())) { try FileLock.check(guarding: guarded) }
+            let isInPlace = lock.isInPlace(guarding: guarded)
+            #expect(isInPlace)
+        }
+        try FileLock.check(guarding: guarded)
+        let next = try FileLock(guarding: guarded)
+        let isInPlace = next.isInPlace(guarding: guarded)
+        #expect(isInPlace)
+        #expect(throws: FileLock.Failure.notOpened(.noSuchFileOrDirectory)) {
+            try FileLock.check(guarding: folder.file("none/guarded"))
+        }
+    }
 }

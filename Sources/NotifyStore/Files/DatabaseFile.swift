@@ -27,7 +27,12 @@ struct DatabaseFile {
             default: throw cannotOpen(error)
             }
         }
-        try check()
+        try check(isFlushing: true)
+    }
+
+    /// Checks that the file, if there is one, can be a log. Changes nothing.
+    func checkExisting() throws(StoreError) {
+        if exists { try check(isFlushing: false) }
     }
 
     /// Whether a file of any type exists at the path.
@@ -79,7 +84,7 @@ struct DatabaseFile {
         try Errno.check(fsync(directory.rawValue))
     }
 
-    private func check() throws(StoreError) {
+    private func check(isFlushing: Bool) throws(StoreError) {
         try checkOwners()
         let header: [UInt8]
         do throws(Errno) {
@@ -87,7 +92,7 @@ struct DatabaseFile {
             let status = try Stat(file.descriptor)
             guard status.type == .regular else { throw Errno.noSuchAddressOrDevice }
             // The file is empty if an earlier start was interrupted after creating it.
-            guard status.size > 0 else { return try flushEmpty(file) }
+            guard status.size > 0 else { return isFlushing ? try flushEmpty(file) : () }
             header = try readHeader(file.descriptor)
         } catch {
             throw cannotOpen(error)

@@ -1,0 +1,33 @@
+import ArgumentParser
+import NotifyClient
+
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Find out why notifyd does not work, and how to repair it.",
+        discussion: """
+            Connects to the daemon as every other command does. If that fails, checks the socket, the systemd unit, and \
+            with 'notifyd --check-start' the configuration, the database and its disk. Changes nothing. Root checks the \
+            files of the system's daemon as well.
+
+            The exit status is 0 if no problem was found, else 1.
+
+            EXAMPLES
+              notifyctl doctor
+              sudo notifyctl doctor
+              notifyctl doctor --socket /tmp/try.sock
+            """)
+
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let doctor = try Doctor(
+            path: NotifyClient.socketPath(explicit: connection.socket), configuration: connection.configuration())
+        let findings = await doctor.examine()
+        var output = StandardOutput()
+        for finding in findings { output.append(finding.text) }
+        if findings.isEmpty { output.append("no problem found: notifyd answers at \(doctor.path)\n") }
+        try output.flush()
+        if !findings.isEmpty { throw CommandFailure(.failure) }
+    }
+}
