@@ -86,7 +86,8 @@ extension IntegrationTests {
                 try client.list().map(\.durableName).sorted() == ["bench-\(process.pid)-0", "bench-\(process.pid)-1"])
             process.send(signal)
             #expect(try await process.waitForExit() == .status(1))
-            #expect(process.standardError.current.text == "notifyctl: interrupted\n")
+            let errors = try await process.standardError.wait("the end of errors") { $0.isAtEnd ? $0.text : nil }
+            #expect(errors == "notifyctl: interrupted\n")
             #expect(try client.list() == [])
         }
 
