@@ -1,4 +1,5 @@
 import Foundation
+import NotifyWire
 import TestSupport
 import Testing
 import WireTestSupport
@@ -78,6 +79,30 @@ extension IntegrationTests {
             let listener = try Listener(path: folder.file("n.sock"))
             defer { withExtendedLifetime(listener) {} }
             expectProblem(try await doctor(), "listens on \(folder.file("n.sock")) but does not answer as notifyd")
+        }
+
+        @Test func `an older daemon is found`() async throws {
+            let listener = try Listener(path: folder.file("n.sock"))
+            let welcome = Welcome(
+                version: Hello.currentVersion, uid: geteuid(), gid: getegid(), pid: 1, maximumPayloadBytes: 1 << 20,
+                postWindow: 1, maximumWindow: 1, maximumSubscriptions: 1, daemonInstance: .random(),
+                clientInstance: .random(), daemonVersion: "0.0.9")
+            // Answers a hello and the first request.
+            let answers = [welcome.encoded, StatisticsReport(request: 1, counters: []).encoded]
+            let descriptor = listener.descriptor
+            Thread.detachNewThread {
+                let connection = accept(descriptor, nil, nil)
+                var buffer = [UInt8](repeating: 0, count: 4096)
+                for answer in answers where read(connection, &buffer, buffer.count) > 0 {
+                    _ = write(connection, answer, answer.count)
+                }
+                while read(connection, &buffer, buffer.count) > 0 {}
+                close(connection)
+            }
+            let result = try await doctor()
+            withExtendedLifetime(listener) {}
+            expectProblem(result, "the daemon has version 0.0.9, older than notifyctl's \(notifydVersion)\n", "restart")
+            #expect(result.lines.count == 2)
         }
 
         @Test(.enabled(if: Requirements.canSwitchUser))
