@@ -1,6 +1,6 @@
 import NotifyCenter
 import NotifyLog
-package import NotifyWire
+import NotifyWire
 
 /// Requests about the configuration and the policy.
 extension Broker {

@@ -1,4 +1,4 @@
-package import NotifyLog
+import NotifyLog
 
 /// The maximum numbers of posts and of new connections per second and user.
 package struct RateLimits: Sendable, Equatable {
