@@ -13,6 +13,9 @@ struct SlotTable<ID: SlotID, Value> {
 
     var count: Int { values.count - free.count }
 
+    /// The end of the range of slots, free ones included.
+    var endIndex: Int { values.count }
+
     /// The slots in use, lowest first.
     var indices: [Int] { values.indices.filter { areUsed[$0] } }
 

@@ -6,7 +6,35 @@ extension NotifyClient {
     ///
     /// - Throws: ``NotifyError``.
     public nonisolated(nonsending) func durableSubscriptions() async throws(NotifyError) -> [DurableSubscription] {
-        try await ask { .list($0, entries: []) }
+        try await list(.durables).compactMap { entry in
+            if case .subscription(let entry) = entry { DurableSubscription(entry) } else { nil }
+        }
+    }
+
+    /// Lists the clients of this user that are connected to the daemon, this one included; for root, those of all
+    /// users.
+    ///
+    /// The daemon answers in pieces: clients that connect or disconnect meanwhile may be missing.
+    ///
+    /// - Throws: ``NotifyError``.
+    public nonisolated(nonsending) func clients() async throws(NotifyError) -> [ClientStatus] {
+        try await list(.clients).compactMap { if case .client(let entry) = $0 { ClientStatus(entry) } else { nil } }
+    }
+
+    /// Lists the durable subscriptions of this user and the volatile ones of its connected clients; for root, those of
+    /// all users.
+    ///
+    /// The daemon answers in pieces: subscriptions that begin or end meanwhile may be missing.
+    ///
+    /// - Throws: ``NotifyError``.
+    public nonisolated(nonsending) func subscriptions() async throws(NotifyError) -> [SubscriptionStatus] {
+        try await list(.subscriptions).compactMap { entry in
+            if case .subscription(let entry) = entry { SubscriptionStatus(entry) } else { nil }
+        }
+    }
+
+    private nonisolated(nonsending) func list(_ subject: ListSubject) async throws(NotifyError) -> [ListedEntry] {
+        try await ask { .list(subject, $0, entries: []) }
     }
 
     /// Creates a durable subscription without receiving from it. The daemon keeps matching messages from then on.

@@ -31,7 +31,7 @@ extension IntegrationTests {
             #expect(created.status == .status(0) && created.output == "created mine\n" && created.errors == "")
             let entry = try #require(try poster.list().first)
             #expect(entry.durableName == "mine" && entry.patterns == ["a.*", "c"] && entry.object == "o")
-            #expect(entry.holderPID == 0)
+            #expect(entry.pid == 0)
 
             try poster.post("a.b", "another's", object: "p")
             #expect(try poster.post("a.b", "new", object: "o").stored == 1)

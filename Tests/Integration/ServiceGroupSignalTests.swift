@@ -34,10 +34,10 @@ extension IntegrationTests {
         }
 
         /// Returns the subscription once no client is attached to it.
-        private func subscription() throws -> ListEntry {
+        private func subscription() throws -> SubscriptionEntry {
             while true {
                 let entry = try #require(try poster.list().first)
-                if entry.holderPID == 0 { return entry }
+                if entry.pid == 0 { return entry }
             }
         }
 

@@ -249,6 +249,45 @@ import Testing
         }
     }
 
+    @Test func `lists return the daemon's entries`() async throws {
+        try await FakeDaemon.run { daemon in
+            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+                async let accepted = daemon.accept()
+                async let listedClients = client.clients()
+                let connection = try await accepted
+                let clients: ListRequest = try await connection.expect()
+                #expect(clients.subject == .clients)
+                connection.send(
+                    ClientEntry(
+                        request: clients.request, client: 1, connectedMicroseconds: 2, uid: 3, gid: 4, pid: 5,
+                        subscriptions: 6, posts: 7, refused: 8, delivered: 9, dropped: 10, droppedByClient: 11,
+                        waitingBytes: 12))
+                connection.send(ListEnd(request: clients.request))
+                let one = try #require(try await listedClients.first)
+                #expect(one.id == 1 && one.connectedMicroseconds == 2 && one.uid == 3 && one.gid == 4 && one.pid == 5)
+                #expect(one.subscriptionCount == 6 && one.posts == 7 && one.refused == 8 && one.delivered == 9)
+                #expect(one.dropped == 10 && one.droppedByClient == 11 && one.waitingBytes == 12)
+
+                async let listed = client.subscriptions()
+                let list: ListRequest = try await connection.expect()
+                #expect(list.subject == .subscriptions)
+                connection.send(
+                    SubscriptionEntry(
+                        request: list.request, uid: 7, cursor: 9, behind: 10, acknowledged: 11, unacknowledged: 12,
+                        durableName: "billing", object: "shop", patterns: ["a"]))
+                connection.send(
+                    SubscriptionEntry(request: list.request, uid: 7, pid: 5, client: 1, patterns: ["b.>"]))
+                connection.send(ListEnd(request: list.request))
+                let all = try await listed
+                #expect(all.map(\.durable?.name) == ["billing", nil] && all.map(\.durable?.behind) == [10, nil])
+                #expect(all.first?.durable?.cursor == 9 && all.first?.durable?.acknowledged == 11)
+                #expect(all.first?.durable?.unacknowledged == 12 && all.map(\.object) == ["shop", nil])
+                #expect(all.map(\.client) == [nil, 1] && all.map(\.pid) == [nil, 5])
+                #expect(all.map(\.patterns) == [["a"], ["b.>"]])
+            }
+        }
+    }
+
     @Test func `inspection requests return the daemon's answers`() async throws {
         try await FakeDaemon.run { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in
@@ -258,9 +297,9 @@ import Testing
                 let list: ListRequest = try await connection.expect()
                 for name in ["a", "b"] {
                     connection.send(
-                        ListEntry(
-                            request: list.request, uid: 7, holderPID: name == "a" ? 0 : 8, cursor: 9, durableName: name,
-                            object: "", patterns: ["x.>"]))
+                        SubscriptionEntry(
+                            request: list.request, uid: 7, pid: name == "a" ? 0 : 8, cursor: 9, durableName: name,
+                            patterns: ["x.>"]))
                 }
                 connection.send(ListEnd(request: list.request))
                 let all = try await listed

@@ -74,6 +74,7 @@ struct AccessControl {
     // MARK: Managing
 
     func mayManage(uid: UInt32, _ id: IdentityID) -> Bool { policy.mayManage(uid: uid, identities[id]) }
+    func mayManageEverything(_ id: IdentityID) -> Bool { policy.mayManageEverything(identities[id]) }
 
     /// - Throws: `forbidden` if the identity may not manage the resources of every user.
     func checkManageEverything(_ id: IdentityID) throws(WireError) {

@@ -19,6 +19,7 @@ extension Broker {
         _ slot: ConnectionSlot, request: UInt64, _ error: WireError, subscription: UInt32 = 0, detail: UInt64 = 0
     ) {
         scheduler.spend(FairScheduler.Cost.refusal)
+        connections[slot].counters.refused += 1
         if logs(.debug) {
             log(.refused(request: request, code: error.code, message: error.message, isFatal: false), on: slot)
         }

@@ -5,19 +5,32 @@ import NotifyWire
 /// The state of a list request that is answered entry by entry.
 struct Listing {
     let request: UInt64
-    /// The subscriptions still to be listed.
-    var rest: ArraySlice<DurableID>
+    let subject: ListSubject
+    /// The user whose items are listed; nil for all users. Decided once, because the decision takes longer than an entry.
+    let uid: UInt32?
+    /// Durable subscriptions still to be listed.
+    var durables: ArraySlice<DurableID> = []
+    /// Slots of connections still to be visited, after the durable subscriptions.
+    var slots = 0..<0
+    /// Volatile subscriptions of the connection visited last that are still to be listed.
+    var volatiles: (connection: ConnectionID, numbers: ArraySlice<UInt32>)?
 }
 
 extension Broker {
     /// Begins to answer a list request. Later requests of the connection wait until the list is complete.
     mutating func list(_ list: ListRequest, _ slot: ConnectionSlot) {
-        let identity = connections[slot].identity
-        scheduler.spend(durables.count)
-        let keys = durables.keys.filter { access.mayManage(uid: $0.uid, identity) }.sorted()
-        let ids = keys.compactMap { key in durables.slot(of: key).map { durables[$0].id } }
-        connections[slot].listing = Listing(request: list.request, rest: ids[...])
+        let uid = access.mayManageEverything(connections[slot].identity) ? nil : connections[slot].uid
+        var listing = Listing(request: list.request, subject: list.subject, uid: uid)
+        if list.subject != .clients { listing.durables = durables(of: uid) }
+        if list.subject != .durables { listing.slots = 0..<connections.slotEnd }
+        connections[slot].listing = listing
         continueList(slot)
+    }
+
+    private mutating func durables(of uid: UInt32?) -> ArraySlice<DurableID> {
+        scheduler.spend(durables.count)
+        let keys = durables.keys.filter { uid == nil || $0.uid == uid }.sorted()
+        return keys.compactMap { key in durables.slot(of: key).map { durables[$0].id } }[...]
     }
 
     /// Sends entries of a list until the connection's slice of work is used up or the connection is paused.
@@ -29,24 +42,103 @@ extension Broker {
         }
     }
 
-    /// Sends the next entry, or the end of the list.
+    /// Sends the next entry, visits the next connection, or ends the list.
     private mutating func listNext(_ slot: ConnectionSlot) {
-        guard let request = connections[slot].listing?.request else { return }
-        scheduler.spend(FairScheduler.Cost.listEntry)
-        guard let id = connections[slot].listing?.rest.popFirst() else {
+        guard let listing = connections[slot].listing else { return }
+        if let id = connections[slot].listing?.durables.popFirst() {
+            // The subscription may have been removed since the list began.
+            guard let durable = durables.slot(of: id) else { return }
+            scheduler.spend(FairScheduler.Cost.listEntry)
+            answer(slot, entry(durable, request: listing.request))
+        } else if let connection = listing.volatiles?.connection {
+            guard let number = connections[slot].listing?.volatiles?.numbers.popFirst() else {
+                connections[slot].listing?.volatiles = nil
+                return
+            }
+            listVolatile(number, of: connection, for: slot, request: listing.request)
+        } else if let index = connections[slot].listing?.slots.popFirst() {
+            visit(ConnectionSlot(Int32(index)), for: slot, listing)
+        } else {
+            scheduler.spend(FairScheduler.Cost.listEntry)
             connections[slot].listing = nil
-            answer(slot, ListEnd(request: request))
-            return
+            answer(slot, ListEnd(request: listing.request))
         }
-        // The subscription may have been removed since the list began.
-        if let durable = durables.slot(of: id) { answer(slot, listEntry(durable, request: request)) }
     }
 
-    private func listEntry(_ slot: DurableSlot, request: UInt64) -> ListEntry {
-        let durable = durables[slot]
-        return ListEntry(
-            request: request, uid: durable.uid, holderPID: durable.member?.attachment.pid ?? 0,
-            cursor: durable.cursor.position, durableName: durable.name, object: durable.filter.object ?? "",
-            patterns: durable.filter.patterns.map(\.description))
+    /// Lists a connection, or prepares to list its volatile subscriptions. Connections that are being closed have none,
+    /// and are not listed.
+    private mutating func visit(_ visited: ConnectionSlot, for slot: ConnectionSlot, _ listing: Listing) {
+        scheduler.spend(FairScheduler.Cost.listVisit)
+        guard let id = connections.id(in: visited), !connections[visited].session.isClosing,
+            listing.uid == nil || connections[visited].uid == listing.uid
+        else { return }
+        if listing.subject == .clients {
+            scheduler.spend(FairScheduler.Cost.listEntry)
+            answer(slot, clientEntry(visited, request: listing.request))
+        } else {
+            let numbers = connections[visited].subscriptions.compactMap { number, subscription in
+                if case .volatile = subscription { number } else { nil }
+            }
+            scheduler.spend(connections[visited].subscriptions.count)
+            connections[slot].listing?.volatiles = (id, numbers.sorted()[...])
+        }
     }
+
+    private mutating func listVolatile(
+        _ number: UInt32, of connection: ConnectionID, for slot: ConnectionSlot, request: UInt64
+    ) {
+        // Since its connection was visited, the connection may have been closed, or the subscription detached.
+        guard connections.contains(connection),
+            case .volatile(let links)? = connections[connection.slot].subscriptions[number]
+        else { return }
+        scheduler.spend(FairScheduler.Cost.listEntry + links.count * FairScheduler.Cost.listPattern)
+        answer(slot, entry(links, of: connection.slot, request: request))
+    }
+}
+
+// MARK: - Entries
+
+extension Broker {
+    private func entry(_ slot: DurableSlot, request: UInt64) -> SubscriptionEntry {
+        let durable = durables[slot]
+        let attachment = durable.member?.attachment
+        return SubscriptionEntry(
+            request: request, uid: durable.uid, pid: attachment?.pid ?? 0,
+            client: attachment.map { connections[$0.connection.slot].number } ?? 0, cursor: durable.cursor.position,
+            behind: sequencesBehind(of: durable), acknowledged: durable.member?.acknowledgedCount ?? 0,
+            unacknowledged: UInt32(durable.member?.unacknowledged ?? 0), durableName: durable.name,
+            object: durable.filter.object ?? "", patterns: durable.filter.patterns.map(\.description))
+    }
+
+    /// The distance of a durable subscription from the end of the log. 0 while it receives each message as it is
+    /// committed.
+    private func sequencesBehind(of durable: DurableSubscription) -> UInt64 {
+        let end = commits.persistedThrough
+        guard let reader = durable.reader else { return end.distance(above: durable.cursor.position) }
+        return readers[reader].isLive ? 0 : end.distance(above: readers[reader].position)
+    }
+
+    private func entry(_ links: [SubscriptionLink], of slot: ConnectionSlot, request: UInt64) -> SubscriptionEntry {
+        let (uid, pid, number) = (connections[slot].uid, connections[slot].pid, connections[slot].number)
+        let filter = subscriptions.filter(of: links, uid: uid)
+        return SubscriptionEntry(
+            request: request, uid: uid, pid: pid, client: number, object: filter.object ?? "",
+            patterns: filter.patterns)
+    }
+
+    private func clientEntry(_ slot: ConnectionSlot, request: UInt64) -> ClientEntry {
+        let connection = connections[slot]
+        return ClientEntry(
+            request: request, client: connection.number, connectedMicroseconds: connection.openedMicroseconds,
+            uid: connection.uid, gid: connection.gid, pid: connection.pid,
+            subscriptions: UInt32(connection.subscriptions.count), posts: connection.counters.posts,
+            refused: connection.counters.refused, delivered: egress[slot].messageCount,
+            dropped: connection.counters.dropped, droppedByClient: connection.counters.droppedByClient,
+            waitingBytes: UInt64(egress[slot].waitingBytes))
+    }
+}
+
+extension UInt64 {
+    /// How far the sequence is above `other`; 0 if it is not.
+    fileprivate func distance(above other: UInt64) -> UInt64 { self > other ? self - other : 0 }
 }

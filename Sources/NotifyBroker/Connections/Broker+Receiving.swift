@@ -16,6 +16,7 @@ extension Broker {
         let id = connections.open(
             peer, identity: access.retain(peer.identity),
             greetingDeadline: now.monotonic + configuration.greetingTimeout,
+            openedMicroseconds: now.wallMicroseconds,
             retainedBlocks: egress.retainedBlocks(of: uid))
         egress.open(id.slot)
         if logs(.debug) { log(.connected, on: id.slot) }
@@ -77,10 +78,11 @@ extension Broker {
         _ bytes: UnsafeRawBufferPointer, from slot: ConnectionSlot, now: BrokerTime
     ) throws(WireError) -> Int {
         beginTurn(of: slot)
-        let pendingBytes = commits.pending.bytes
+        let (pendingBytes, posts) = (commits.pending.bytes, statistics.messagesIn)
         defer {
             scheduler.endSlice(of: connections[slot].uid)
             if commits.pending.bytes != pendingBytes { chargePending(since: pendingBytes, to: slot) }
+            connections[slot].counters.posts &+= statistics.messagesIn &- posts
         }
         var used = 0
         var count = 0

@@ -65,7 +65,15 @@ extension Broker {
         guard connections[slot].subscriptions[dropped.subscription] != nil else {
             throw WireError(.unknownSubscription, "this connection has no subscription \(dropped.subscription)")
         }
-        let (sum, overflow) = statistics.droppedByClients.addingReportingOverflow(dropped.messages)
-        statistics.droppedByClients = overflow ? .max : sum
+        statistics.droppedByClients.add(dropped.messages)
+        connections[slot].counters.droppedByClient.add(dropped.messages)
+    }
+}
+
+extension UInt64 {
+    /// Adds a number that a client reported. The sum stays at the maximum instead of overflowing.
+    fileprivate mutating func add(_ reported: UInt64) {
+        let (sum, overflow) = addingReportingOverflow(reported)
+        self = overflow ? .max : sum
     }
 }

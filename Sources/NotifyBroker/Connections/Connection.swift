@@ -34,7 +34,23 @@ struct Connection {
         case deferred
     }
 
+    /// Counts since the connection was opened.
+    struct Counters {
+        /// Posts accepted.
+        var posts: UInt64 = 0
+        /// Requests refused.
+        var refused: UInt64 = 0
+        /// Messages dropped from the outbox.
+        var dropped: UInt64 = 0
+        /// Messages that the client reported to have dropped.
+        var droppedByClient: UInt64 = 0
+    }
+
     let id: ConnectionID
+    /// Identifies the connection for users. Rises from 1.
+    let number: UInt64
+    /// When the connection was opened, in microseconds since 1970.
+    let openedMicroseconds: UInt64
     /// The peer's ids, for stamps and accounting.
     let uid: UInt32
     let gid: UInt32
@@ -64,8 +80,14 @@ struct Connection {
     var turn = Turn.none
     /// The list request that is being answered; nil if there is none.
     var listing: Listing?
+    var counters = Counters()
 
-    init(id: ConnectionID, peer: Peer, identity: IdentityID, session: Session, retainedBlocks: RetainedBlocks) {
+    init(
+        id: ConnectionID, number: UInt64, openedMicroseconds: UInt64, peer: Peer, identity: IdentityID,
+        session: Session, retainedBlocks: RetainedBlocks
+    ) {
+        self.number = number
+        self.openedMicroseconds = openedMicroseconds
         self.retainedBlocks = retainedBlocks
         self.id = id
         uid = peer.identity.uid

@@ -14,10 +14,15 @@ struct Connections {
     /// A lower bound of all deadlines. Cached, because a scan in every tick would let idle connections slow all others.
     private var earliestDeadline: Duration?
     private(set) var drain = Drain.notBegun
+    /// The number of connections opened so far.
+    private var openedCount: UInt64 = 0
 
     var count: Int { table.count }
     /// The slots in use, lowest first.
     var slots: [ConnectionSlot] { table.indices.map { ConnectionSlot(Int32($0)) } }
+
+    /// The end of the range of slots, free ones included.
+    var slotEnd: Int { table.endIndex }
 
     @inline(__always)
     func contains(_ id: ConnectionID) -> Bool { table.contains(id) }
@@ -33,13 +38,15 @@ struct Connections {
     // MARK: Opening and closing
 
     mutating func open(
-        _ peer: Peer, identity: IdentityID, greetingDeadline: Duration,
+        _ peer: Peer, identity: IdentityID, greetingDeadline: Duration, openedMicroseconds: UInt64 = 0,
         retainedBlocks: RetainedBlocks = RetainedBlocks()
     ) -> ConnectionID {
+        openedCount += 1
+        let number = openedCount
         let id = table.insert { id in
             Connection(
-                id: id, peer: peer, identity: identity, session: Session(greetingDeadline: greetingDeadline),
-                retainedBlocks: retainedBlocks)
+                id: id, number: number, openedMicroseconds: openedMicroseconds, peer: peer, identity: identity,
+                session: Session(greetingDeadline: greetingDeadline), retainedBlocks: retainedBlocks)
         }
         watchDeadline(of: id.slot)
         return id

@@ -28,6 +28,8 @@ struct Member {
     private(set) var credit: UInt32
     /// Messages delivered and not acknowledged.
     private(set) var unacknowledged = 0
+    /// Messages acknowledged.
+    private(set) var acknowledgedCount: UInt64 = 0
     /// The highest sequence delivered. Acknowledgements above it are refused.
     private(set) var deliveredThrough: UInt64 = 0
 
@@ -48,6 +50,7 @@ struct Member {
 
     mutating func acknowledged(_ count: Int) {
         unacknowledged -= count
+        acknowledgedCount += UInt64(count)
     }
 
     mutating func creditAdded(_ messages: UInt32) {

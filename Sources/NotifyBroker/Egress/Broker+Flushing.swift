@@ -124,6 +124,7 @@ extension Broker {
         if egress[slot].droppableBytes > target { dropped += egress[slot].dropOldest(downTo: target) }
         if dropped > 0 {
             statistics.dropped += dropped
+            connections[slot].counters.dropped += dropped
             statistics.gaps += 1
         }
         chargeOutbox(slot)

@@ -32,6 +32,11 @@ struct Outbox {
     /// Bytes of settled answers and stored messages, and of stored messages added since the last `settle`.
     var runBytes: Int { reliableBytes + Int(runs) }
 
+    /// Bytes charged for the messages and answers that `settle` found.
+    var waitingBytes: Int { droppableBytes + reliableBytes }
+    /// Messages added since the connection was opened, dropped ones included.
+    var messageCount: UInt64 { taken.messageCount }
+
     private var unsettled: Int {
         get { Int(unsettledCount) }
         set { unsettledCount = UInt32(newValue) }
@@ -126,6 +131,7 @@ struct Outbox {
         }
         spans.removeAll(keepingCapacity: spans.count <= 64)
         if own.writerIndex > 0 { own = ByteBuffer() }
+        taken.messageCount &+= counts.volatile &+ counts.durable
         return counts
     }
 

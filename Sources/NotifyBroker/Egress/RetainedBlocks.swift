@@ -48,6 +48,8 @@ final class TakenChunks {
     private var references: [BlockReference] = []
     /// The bytes charged for chunks without a shared block that wait for the socket.
     private(set) var ownBytes = 0
+    /// Messages added to the outbox. Counted here because another property would make `Outbox` larger than 128 bytes.
+    var messageCount: UInt64 = 0
 
     func append(_ chunk: Chunk) { chunks.append(chunk) }
 

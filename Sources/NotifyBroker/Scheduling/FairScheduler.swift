@@ -28,6 +28,10 @@ struct FairScheduler {
         static let subscribe = 256
         static let pattern = 256
         static let listEntry = 96
+        /// A connection that a list may contain.
+        static let listVisit = 4
+        /// A pattern of a volatile subscription, which is read from the trie.
+        static let listPattern = 32
         /// The reduction of an outbox to the latest message of each name and object, per 256 bytes of messages.
         static let reduction = 48
         /// The duration of a unit.

@@ -86,6 +86,13 @@ struct Subscriptions: ~Copyable {
         volatileCount -= 1
     }
 
+    /// The patterns of a volatile subscription, and the object that it filters for.
+    func filter(of links: [SubscriptionLink], uid: UInt32) -> (patterns: [String], object: String?) {
+        guard let scope = scopes[uid]?.number else { return ([], nil) }
+        let filters = links.map { center.filter(of: $0, scope: scope) }
+        return (filters.map(\.pattern), filters.first?.object)
+    }
+
     // MARK: Registrations
 
     /// Registers a durable subscription and returns the registration's id. Ids ascend.

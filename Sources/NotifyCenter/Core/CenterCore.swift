@@ -262,6 +262,11 @@ extension CenterCore {
         countRemoval(of: links.count, nodesBefore: nodes, scope)
     }
 
+    /// The pattern of a link, and the object that it filters for.
+    package func filter(of link: SubscriptionLink, scope: Int) -> (pattern: String, object: String?) {
+        scopes[scope].filter(of: link.number)
+    }
+
     /// Adds the work of removing links, and of removing the nodes that became empty.
     private mutating func countRemoval(of links: Int, nodesBefore: Int, _ scope: Int) {
         work &+= NameTrie.work(ofNodes: nodesBefore - scopes[scope].nodeCount + links)

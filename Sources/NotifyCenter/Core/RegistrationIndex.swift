@@ -171,6 +171,21 @@ extension RegistrationIndex {
         }
     }
 
+    /// The name or pattern of a link, and the object that it filters for.
+    @inline(__always)
+    func filter(of link: Int32) -> (pattern: String, object: String?) {
+        var filter: (pattern: String, object: String?) = ("", nil)
+        withSubject(of: links[link].list) { subject, object in
+            let pattern =
+                switch subject {
+                case .name(let name, _): String(decoding: name, as: UTF8.self)
+                case .pattern(let pattern): pattern.description
+                }
+            filter = (pattern, object.map { String(decoding: $0, as: UTF8.self) })
+        }
+        return filter
+    }
+
     /// Ends a registration that still has links. No post reaches it any more.
     ///
     /// - Returns: The record of the registration, for ``remove(_:ofEnded:)``, or nil if the registration has already

@@ -3,7 +3,7 @@ import NotifyWire
 
 /// A request other than a post or subscription, with the slot for its answer.
 enum Call: Sendable {
-    case list(ReplySlot<[NotifyClient.DurableSubscription]>, entries: [NotifyClient.DurableSubscription])
+    case list(ListSubject, ReplySlot<[ListedEntry]>, entries: [ListedEntry])
     case remove(name: String, uid: UInt32, ReplySlot<Void>)
     case ping(ReplySlot<Void>)
     case statistics(ReplySlot<NotifyClient.Statistics>)
@@ -13,7 +13,7 @@ enum Call: Sendable {
 
     func write(request: UInt64, to buffer: inout ByteBuffer) {
         switch self {
-        case .list: ListRequest(request: request).write(to: &buffer)
+        case .list(let subject, _, _): ListRequest(request: request, subject: subject).write(to: &buffer)
         case .remove(let name, let uid, _):
             NotifyWire.Remove(request: request, uid: uid, durableName: name).write(to: &buffer)
         case .ping: NotifyWire.Ping(request: request).write(to: &buffer)
@@ -26,7 +26,7 @@ enum Call: Sendable {
 
     func fail(_ error: NotifyError) {
         switch self {
-        case .list(let slot, _): slot.answer(.failure(error))
+        case .list(_, let slot, _): slot.answer(.failure(error))
         case .remove(_, _, let slot), .ping(let slot): slot.answer(.failure(error))
         case .statistics(let slot): slot.answer(.failure(error))
         case .limits(let slot): slot.answer(.failure(error))
@@ -45,12 +45,25 @@ enum Call: Sendable {
 
     func isAnswered(by slot: AnyObject) -> Bool {
         switch self {
-        case .list(let mine, _): mine === slot
+        case .list(_, let mine, _): mine === slot
         case .remove(_, _, let mine), .ping(let mine): mine === slot
         case .statistics(let mine): mine === slot
         case .limits(let mine): mine === slot
         case .reload(let mine): mine === slot
         case .policy(_, let mine): mine === slot
+        }
+    }
+}
+
+/// An entry of a list, as received.
+enum ListedEntry: Sendable {
+    case subscription(SubscriptionEntry)
+    case client(ClientEntry)
+
+    var request: UInt64 {
+        switch self {
+        case .subscription(let entry): entry.request
+        case .client(let entry): entry.request
         }
     }
 }

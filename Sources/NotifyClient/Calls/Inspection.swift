@@ -16,13 +16,13 @@ extension NotifyClient {
         /// The pid of the attached client; `nil` if none is attached.
         public let holderPID: UInt32?
 
-        init(_ entry: ListEntry) {
+        init(_ entry: SubscriptionEntry) {
             name = entry.durableName
             uid = entry.uid
             patterns = entry.patterns
             object = entry.object.isEmpty ? nil : entry.object
             cursor = entry.cursor
-            holderPID = entry.holderPID == 0 ? nil : entry.holderPID
+            holderPID = entry.pid == 0 ? nil : entry.pid
         }
     }
 

@@ -31,18 +31,18 @@ extension ClientMachine {
 
     // MARK: Answers
 
-    mutating func listEntryReceived(_ entry: ListEntry) {
+    mutating func entryReceived(_ entry: ListedEntry) {
         requests.update(entry.request) { request in
-            guard case .call(.list(let slot, var soFar)) = request else { return }
+            guard case .call(.list(let subject, let slot, var soFar)) = request else { return }
             // Release the table's reference first, so that appending does not copy the array.
-            request = .call(.list(slot, entries: []))
-            soFar.append(NotifyClient.DurableSubscription(entry))
-            request = .call(.list(slot, entries: soFar))
+            request = .call(.list(subject, slot, entries: []))
+            soFar.append(entry)
+            request = .call(.list(subject, slot, entries: soFar))
         }
     }
 
     mutating func listEnded(_ end: ListEnd, _ effects: inout Effects) throws(WireError) {
-        guard case .call(.list(let slot, let all)) = try takeRequest(end.request) else { throw .unexpected }
+        guard case .call(.list(_, let slot, let all)) = try takeRequest(end.request) else { throw .unexpected }
         effects.answer(slot, .success(all))
     }
 

@@ -23,7 +23,7 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case detached = 0x44
     case removed = 0x45
     case pong = 0x48
-    case listEntry = 0x49
+    case subscriptionEntry = 0x49
     case listEnd = 0x4A
     case statisticsReport = 0x4B
     case deliver = 0x50
@@ -31,6 +31,7 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case redelivery = 0x52
     case gap = 0x53
     case snapshot = 0x54
+    case clientEntry = 0x58
     case error = 0x60
     case closing = 0x61
     case reloaded = 0x70

@@ -39,7 +39,9 @@ def encode(kind, f):
         head = struct.pack(
             "<QIIHBB", f["request"], f["uid"], f["gid"], len(f["groups"]), f["right"], len(name))
         return client.frame(0x21, head + struct.pack(f"<{len(f['groups'])}I", *f["groups"]) + name)
-    return client.frame({"reload": 0x20, "ping": 0x08, "list": 0x09, "statistics": 0x0A, "limits": 0x0C}[kind], struct.pack("<Q", f["request"]))
+    if kind == "list":
+        return client.frame(0x09, struct.pack("<QB3x", f["request"], f["subject"]))
+    return client.frame({"reload": 0x20, "ping": 0x08, "statistics": 0x0A, "limits": 0x0C}[kind], struct.pack("<Q", f["request"]))
 
 
 def counted_texts(body, at, count):
@@ -72,11 +74,11 @@ def decode(kind, flags, body):
     if kind == "error":
         f = fields("request code subscription detail", "<QH2xIQ", body)
         return f | {"message": body[24:].decode(), "fatal": bool(flags & 1)}
-    if kind == "listEntry":
-        f = fields("request uid holder cursor", "<QIIQ", body)
-        name, object, count = body[24:27]
-        f["durableName"], f["object"] = body[28:28 + name].decode(), body[28 + name:28 + name + object].decode()
-        return f | {"patterns": counted_texts(body, 28 + name + object, count)}
+    if kind == "subscriptionEntry":
+        f = fields("request uid pid client cursor behind acknowledged unacknowledged", "<QII4QI", body)
+        name, object, count = body[52:55]
+        f["durableName"], f["object"] = body[56:56 + name].decode(), body[56 + name:56 + name + object].decode()
+        return f | {"patterns": counted_texts(body, 56 + name + object, count)}
     if kind == "reloaded":
         return fields("request", "<Q", body) | {"pendingSettings": counted_texts(body, 9, body[8])}
     if kind == "policyDecision":
@@ -94,6 +96,9 @@ def decode(kind, flags, body):
         "run": ("subscription count", "<II"), "redelivery": ("subscription count", "<II"),
         "gap": ("subscription dropped first last", "<I4xQQQ"),
         "closing": ("lastRequest", "<Q"),
+        "clientEntry": (
+            "request client connected uid gid pid subscriptions posts refused delivered dropped droppedByClient "
+            "waitingBytes", "<3Q4I6Q"),
     }.get(kind, ("request", "<Q"))
     return fields(names, layout, body)
 

@@ -97,14 +97,14 @@ extension RawClient {
     }
 
     /// The durable subscriptions that the daemon lists for this client.
-    func list() throws -> [ListEntry] {
+    func list() throws -> [SubscriptionEntry] {
         let request = newRequest()
         try send(ListRequest(request: request))
-        var entries: [ListEntry] = []
+        var entries: [SubscriptionEntry] = []
         while true {
-            let entry = try wait("the list") { event -> ListEntry?? in
+            let entry = try wait("the list") { event -> SubscriptionEntry?? in
                 switch event {
-                case .listEntry(let entry) where entry.request == request: .some(entry)
+                case .subscriptionEntry(let entry) where entry.request == request: .some(entry)
                 case .listEnd(let end) where end.request == request: .some(nil)
                 default: nil
                 }
@@ -141,7 +141,8 @@ extension Received {
         case .detached(let frame): frame.request
         case .removed(let frame): frame.request
         case .pong(let frame): frame.request
-        case .listEntry(let frame): frame.request
+        case .subscriptionEntry(let frame): frame.request
+        case .clientEntry(let frame): frame.request
         case .listEnd(let frame): frame.request
         case .statistics(let frame): frame.request
         case .error(let frame): frame.request

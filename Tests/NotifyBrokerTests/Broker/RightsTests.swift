@@ -103,7 +103,7 @@ struct RightsTests {
         host.run()
         #expect(
             [owner, stranger, root].map { client in
-                client.take().count { if case .listEntry = $0 { true } else { false } }
+                client.take().count { if case .subscriptionEntry = $0 { true } else { false } }
             } == [1, 0, 1])
         stranger.remove("inbox", uid: 1000)
         stranger.remove("inbox")

@@ -99,13 +99,12 @@ struct StatisticsTests {
         host.run()
         #expect(
             client.take() == [
-                .listEntry(
-                    ListEntry(
-                        request: 4, uid: 1000, holderPID: 0, cursor: 0, durableName: "first", object: "",
-                        patterns: ["c"])),
-                .listEntry(
-                    ListEntry(
-                        request: 4, uid: 1000, holderPID: 4711, cursor: 0, durableName: "second", object: "o",
+                .subscriptionEntry(
+                    SubscriptionEntry(
+                        request: 4, uid: 1000, durableName: "first", patterns: ["c"])),
+                .subscriptionEntry(
+                    SubscriptionEntry(
+                        request: 4, uid: 1000, pid: 4711, client: 1, durableName: "second", object: "o",
                         patterns: ["a", "b"])),
                 .listEnd(ListEnd(request: 4)),
             ])

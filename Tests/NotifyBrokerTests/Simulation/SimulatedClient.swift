@@ -81,7 +81,9 @@ final class SimulatedClient {
             case .error(let error): readError(error, &model)
             case .closing: isClosing = true
             case .snapshot: model.fail("a snapshot was announced")
-            case .welcome, .removed, .pong, .listEntry, .listEnd, .statistics, .reloaded, .policyDecision: break
+            case .welcome, .removed, .pong, .subscriptionEntry, .clientEntry, .listEnd, .statistics, .reloaded,
+                .policyDecision:
+                break
             }
         }
     }

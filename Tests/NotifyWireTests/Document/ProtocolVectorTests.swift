@@ -104,7 +104,9 @@ import WireTestSupport
         case .removed: return try request(Removed(frame))
         case .ping: return try request(Ping(frame))
         case .pong: return try request(Pong(frame))
-        case .list: return try request(ListRequest(frame))
+        case .list:
+            let list = try ListRequest(frame)
+            return (["request": list.request, "subject": list.subject.rawValue], list.encoded)
         case .listEnd: return try request(ListEnd(frame))
         case .statistics: return try request(StatisticsRequest(frame))
         case .limits: return try request(LimitsRequest(frame))
@@ -126,7 +128,8 @@ import WireTestSupport
                 ["request": decision.request, "allowed": decision.isAllowed, "reason": decision.reason],
                 decision.encoded
             )
-        case .listEntry: return (try fields(ListEntry(frame)), try ListEntry(frame).encoded)
+        case .subscriptionEntry: return (try fields(SubscriptionEntry(frame)), try SubscriptionEntry(frame).encoded)
+        case .clientEntry: return (try fields(ClientEntry(frame)), try ClientEntry(frame).encoded)
         case .statisticsReport:
             let report = try StatisticsReport(frame)
             let counters = report.counters.map { [$0.name, $0.value] as [Any] }
@@ -222,10 +225,21 @@ import WireTestSupport
         ]
     }
 
-    private static func fields(_ entry: ListEntry) -> [String: Any] {
+    private static func fields(_ entry: SubscriptionEntry) -> [String: Any] {
         [
-            "request": entry.request, "uid": entry.uid, "holder": entry.holderPID, "cursor": entry.cursor,
-            "durableName": entry.durableName, "object": entry.object, "patterns": entry.patterns,
+            "request": entry.request, "uid": entry.uid, "pid": entry.pid, "client": entry.client,
+            "cursor": entry.cursor, "behind": entry.behind, "acknowledged": entry.acknowledged,
+            "unacknowledged": entry.unacknowledged, "durableName": entry.durableName, "object": entry.object,
+            "patterns": entry.patterns,
+        ]
+    }
+
+    private static func fields(_ entry: ClientEntry) -> [String: Any] {
+        [
+            "request": entry.request, "client": entry.client, "connected": entry.connectedMicroseconds,
+            "uid": entry.uid, "gid": entry.gid, "pid": entry.pid, "subscriptions": entry.subscriptions,
+            "posts": entry.posts, "refused": entry.refused, "delivered": entry.delivered, "dropped": entry.dropped,
+            "droppedByClient": entry.droppedByClient, "waitingBytes": entry.waitingBytes,
         ]
     }
 

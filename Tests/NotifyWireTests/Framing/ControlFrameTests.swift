@@ -51,10 +51,16 @@ struct Sample: Sendable, CustomTestStringConvertible {
         Sample(Ping(request: 16)),
         Sample(Pong(request: 16)),
         Sample(ListRequest(request: 17)),
+        Sample(ListRequest(request: 17, subject: .clients)),
         Sample(
-            ListEntry(
-                request: 17, uid: 18, holderPID: 19, cursor: 20, durableName: "mail", object: "ø", patterns: ["a", ">"])
-        ),
+            SubscriptionEntry(
+                request: 17, uid: 18, pid: 19, client: 20, cursor: 21, behind: 22, acknowledged: 23,
+                unacknowledged: 24, durableName: "mail", object: "ø", patterns: ["a", ">"])),
+        Sample(SubscriptionEntry(request: 17, uid: 18, patterns: [])),
+        Sample(
+            ClientEntry(
+                request: 17, client: 1, connectedMicroseconds: 2, uid: 3, gid: 4, pid: 5, subscriptions: 6, posts: 7,
+                refused: 8, delivered: 9, dropped: 10, droppedByClient: 11, waitingBytes: .max)),
         Sample(ListEnd(request: 17)),
         Sample(StatisticsRequest(request: 21)),
         Sample(LimitsRequest(request: 21)),

@@ -1,0 +1,92 @@
+import NotifyWire
+
+extension NotifyClient {
+    /// A connected client, as listed by the daemon. Counts are since it connected.
+    public struct ClientStatus: Hashable, Sendable {
+        /// The number of the connection, from 1. The daemon gives no number twice until it is restarted.
+        public let id: UInt64
+        /// The uid of the process that connected; like ``gid`` and ``pid``, as reported by the kernel then.
+        public let uid: UInt32
+        /// The gid of that process.
+        public let gid: UInt32
+        /// The pid of that process; 0 if it is not visible to the daemon.
+        public let pid: UInt32
+        /// When it connected, in microseconds since 1970-01-01T00:00:00Z.
+        public let connectedMicroseconds: UInt64
+        /// The number of its volatile subscriptions, and of the durable ones that it is attached to.
+        public let subscriptionCount: Int
+        /// Posts that the daemon accepted.
+        public let posts: UInt64
+        /// Requests that the daemon refused, posts included.
+        public let refused: UInt64
+        /// Messages for the client, including ``dropped`` ones. Redelivered messages count again.
+        public let delivered: UInt64
+        /// Messages that the daemon dropped because the client did not read them in time.
+        public let dropped: UInt64
+        /// Messages that the client dropped from its own buffers, as reported by it.
+        public let droppedByClient: UInt64
+        /// The memory of messages and answers that wait in the daemon until the client reads, in bytes.
+        public let waitingBytes: UInt64
+
+        init(_ entry: ClientEntry) {
+            id = entry.client
+            uid = entry.uid
+            gid = entry.gid
+            pid = entry.pid
+            connectedMicroseconds = entry.connectedMicroseconds
+            subscriptionCount = Int(entry.subscriptions)
+            posts = entry.posts
+            refused = entry.refused
+            delivered = entry.delivered
+            dropped = entry.dropped
+            droppedByClient = entry.droppedByClient
+            waitingBytes = entry.waitingBytes
+        }
+    }
+
+    /// A subscription, as listed by the daemon.
+    public struct SubscriptionStatus: Hashable, Sendable {
+        /// The state of a durable subscription.
+        public struct Durable: Hashable, Sendable {
+            /// The name, unique per user.
+            public let name: String
+            /// The sequence up to which every message is acknowledged.
+            public let cursor: UInt64
+            /// The number of sequences from the subscription's position in the log to the log's end; 0 once it has
+            /// caught up. At most so many messages are still to be delivered, but usually fewer: sequences of messages
+            /// that do not match, and of volatile ones, count as well.
+            public let behind: UInt64
+            /// Messages that the attached client has acknowledged.
+            public let acknowledged: UInt64
+            /// Messages that were delivered to the attached client and that it has not acknowledged.
+            public let unacknowledged: Int
+        }
+
+        /// Its durable state; `nil` for a volatile subscription.
+        public let durable: Durable?
+        /// The uid of its owner.
+        public let uid: UInt32
+        /// The ``ClientStatus/id`` of the subscribed client; `nil` if no client is attached to the durable subscription.
+        public let client: UInt64?
+        /// The pid of that client.
+        public let pid: UInt32?
+        /// The patterns of names that it matches.
+        public let patterns: [String]
+        /// The object that it matches; `nil` if it matches messages with any object or none.
+        public let object: String?
+
+        init(_ entry: SubscriptionEntry) {
+            durable =
+                entry.durableName.isEmpty
+                ? nil
+                : Durable(
+                    name: entry.durableName, cursor: entry.cursor, behind: entry.behind,
+                    acknowledged: entry.acknowledged, unacknowledged: Int(entry.unacknowledged))
+            uid = entry.uid
+            client = entry.client == 0 ? nil : entry.client
+            pid = entry.client == 0 ? nil : entry.pid
+            patterns = entry.patterns
+            object = entry.object.isEmpty ? nil : entry.object
+        }
+    }
+}

@@ -1,0 +1,54 @@
+package import NIOCore
+
+/// What a list contains.
+package enum ListSubject: UInt8, CaseIterable, Sendable {
+    /// Durable subscriptions, each as a `SubscriptionEntry`.
+    case durables = 0
+    /// Durable subscriptions and the volatile subscriptions of connected clients, each as a `SubscriptionEntry`.
+    case subscriptions = 1
+    /// Connected clients, each as a `ClientEntry`.
+    case clients = 2
+}
+
+/// Asks for a list of what belongs to the client's user, and to the users whose resources it may manage.
+///
+/// The answer is an entry for each item and a `ListEnd`. It is sent in pieces: an item that appears or disappears
+/// meanwhile may be missing.
+package struct ListRequest: ControlFrame {
+    package static let kind = FrameKind.list
+
+    package var request: UInt64
+    package var subject: ListSubject
+
+    package init(request: UInt64, subject: ListSubject = .durables) {
+        self.request = request
+        self.subject = subject
+    }
+
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
+        request = try body.integer()
+        let subject: UInt8 = try body.integer()
+        try body.skip(3)
+        guard let known = ListSubject(rawValue: subject) else {
+            throw WireError(.unsupported, "this version has no list number \(subject)")
+        }
+        self.subject = known
+    }
+
+    package func writeBody(to buffer: inout ByteBuffer) {
+        buffer.writeLE(request)
+        buffer.writeInteger(subject.rawValue)
+        buffer.writeRepeatingByte(0, count: 3)
+    }
+}
+
+/// The end of the answer to a list.
+package struct ListEnd: RequestFrame {
+    package static let kind = FrameKind.listEnd
+
+    package var request: UInt64
+
+    package init(request: UInt64) {
+        self.request = request
+    }
+}
