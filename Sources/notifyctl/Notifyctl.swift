@@ -27,6 +27,7 @@ struct Notifyctl: AsyncParsableCommand {
         subcommands: [
             PostCommand.self, SubscribeCommand.self, DurableCommand.self, PingCommand.self, StatsCommand.self,
             PolicyCommand.self, ReloadCommand.self, BenchCommand.self, DoctorCommand.self,
+            ClientsCommand.self, SubscriptionsCommand.self,
         ])
 
     /// Also declared here, so that the options may precede the subcommand.

@@ -42,6 +42,19 @@ enum UserNames {
         return UInt32(text).flatMap { $0 <= highestUID ? $0 : nil }
     }
 
+    /// The name of a user; nil if the system knows none.
+    static func name(of uid: UInt32) -> String? {
+        guard let user = getpwuid(uid), let name = user.pointee.pw_name else { return nil }
+        return String(cString: name)
+    }
+
+    /// The names of the users that have one, each looked up once.
+    static func names(of uids: some Sequence<UInt32>) -> [UInt32: String] {
+        var names: [UInt32: String] = [:]
+        for uid in Set(uids) { names[uid] = name(of: uid) }
+        return names
+    }
+
     /// The uid of a user; nil if there is no user of that name.
     static func uid(of user: String) -> UInt32? {
         getpwnam(user)?.pointee.pw_uid

@@ -44,6 +44,11 @@ struct JSONWriter {
         number(value)
     }
 
+    mutating func optionalMember(_ name: String, _ value: (some FixedWidthInteger)?) {
+        key(name)
+        if let value { number(value) } else { null() }
+    }
+
     mutating func member(_ name: String, _ value: Bool) {
         key(name)
         literal(value ? "true" : "false")

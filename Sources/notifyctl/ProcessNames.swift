@@ -1,0 +1,13 @@
+import SystemPackage
+
+/// The programs of processes on this machine.
+enum ProcessNames {
+    /// The name of the program that the process runs now, from `/proc`; nil if there is no such process.
+    static func program(of pid: UInt32) -> String? {
+        guard pid != 0, let file = try? FileDescriptor.open("/proc/\(pid)/comm", .readOnly) else { return nil }
+        defer { try? file.close() }
+        var bytes = [UInt8](repeating: 0, count: 256)
+        guard let count = try? bytes.withUnsafeMutableBytes({ try file.read(into: $0) }) else { return nil }
+        return String(decoding: bytes[..<count].prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    }
+}
