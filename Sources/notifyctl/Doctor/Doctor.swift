@@ -1,7 +1,8 @@
 import Glibc
 import NotifyClient
 
-/// Examines the daemon at a socket, and the machine if it does not answer.
+/// Examines the daemon at a socket, its systemd unit, configuration, database and disk. If the daemon does not answer,
+/// also looks for the reason.
 struct Doctor {
     private static let systemPath = "/run/notifyd/notifyd.sock"
 
@@ -84,7 +85,9 @@ struct Doctor {
         return isDefault ? "notifyd" : "notifyd --socket \(path)"
     }
 
-    /// The socket of another daemon that answers, of those that notifyctl finds without being told.
+    /// Pings the daemons at the sockets that notifyctl uses by default, except `path`.
+    ///
+    /// - Returns: The first socket whose daemon answers; nil if none does.
     private func otherDaemon() async -> String? {
         let found = [try? NotifyClient.socketPath(environment: Self.ownEnvironment), Self.systemPath]
         for candidate in found.compactMap({ $0 }) where candidate != path {
@@ -97,17 +100,17 @@ struct Doctor {
         return nil
     }
 
-    /// The environment without `NOTIFYD_SOCKET`, as far as it tells where the socket is.
+    /// The environment variables that determine the default socket, without `NOTIFYD_SOCKET`.
     private static var ownEnvironment: [String: String] {
         getenv("XDG_RUNTIME_DIR").map { ["XDG_RUNTIME_DIR": String(cString: $0)] } ?? [:]
     }
 
     // MARK: The daemon's files
 
-    /// Whether the daemon is that of the systemd unit, with a user of its own.
+    /// Whether the daemon is the systemd service, and the user `notifyd` of the service exists.
     private var isService: Bool { isOfSystem && unit.isInstalled && UserNames.uid(of: "notifyd") != nil }
 
-    /// What a start of the daemon would report. Only root can check the files of the system's daemon.
+    /// The problem that `notifyd --check-start` reports, if any. Only root can check the files of the system's daemon.
     private func startFindings() async -> [Finding] {
         guard !isOfSystem || geteuid() == 0 else { return [] }
         do {
