@@ -4,8 +4,8 @@ import SwiftSyntaxMacros
 
 /// The compiler plug-in for the macros of NotifyBroadcast.
 ///
-/// The implementation is in NotifyMacroExpansion, because a test target that depends on a plug-in is built for the
-/// host, and all other tests with it. Tests that are built for the host can't import this package's executables.
+/// The implementation is in NotifyMacroExpansion, so that no test target depends directly on the plug-in. If one did,
+/// SwiftPM would build all tests for the host, and such tests can't import this package's executables.
 @main struct NotifyMacros: CompilerPlugin {
     let providingMacros: [any Macro.Type] = [
         BroadcastMacro.self, CombinedMacro.self, OptionalMacro.self, TopicMacro.self,
