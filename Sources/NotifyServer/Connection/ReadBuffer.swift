@@ -25,10 +25,11 @@ struct ReadBuffer {
     }
 }
 
-/// Makes a channel read into the shared ``ReadBuffer``, within the limits of the connection's user and of the turn.
+/// Makes a channel read into the shared ``ReadBuffer``, within the limit of the connection's user and the
+/// ``ReadBudget`` of the event loop's turn.
 ///
-/// A channel keeps its first buffer until it is closed, so the first buffer is small. Because `nextBufferSize` returns
-/// `nil` and `record` returns `true`, the channel asks for a new buffer before each read.
+/// Because `nextBufferSize` returns `nil` and `record` returns `true`, the channel asks for a new buffer before each
+/// read. The channel still retains its first buffer until the channel is closed, so the first buffer is small.
 struct SharedReadAllocator: RecvByteBufferAllocator {
     private static let firstCapacity = 1 << 10
 
