@@ -5,9 +5,15 @@ import Testing
 
 @Suite struct ExitStatusTests {
     @Test(arguments: NotifyError.Code.allCases)
-    func `the status of any refusal by the daemon is 77`(code: NotifyError.Code) {
+    func `the status of a refusal by the daemon is 77, of its invalid configuration 1`(code: NotifyError.Code) {
         let status = notifyctl.ExitStatus(NotifyError(code, "no", isRefusal: true))
-        #expect(status == (code == .noDaemon || code == .notConnected ? .noDaemon : .refused))
+        let expected: notifyctl.ExitStatus =
+            switch code {
+            case .noDaemon, .notConnected: .noDaemon
+            case .configurationInvalid: .failure
+            default: .refused
+            }
+        #expect(status == expected)
     }
 
     @Test func `the status of invalid arguments is 64, of a missing daemon 69, of other errors 1`() {
