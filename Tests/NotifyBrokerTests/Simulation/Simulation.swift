@@ -184,8 +184,8 @@ final class Simulation {
     }
 
     private func postOne() {
-        // While reading is paused, a post is accepted later, when other subscriptions may exist.
-        guard let client = any(), client.client.isRead else { return }
+        // A post that the broker queues is accepted later, when other subscriptions may exist.
+        guard let client = any(), host.processesImmediately(client.client) else { return }
         let name = Self.names.randomElement(using: &random) ?? "a.x"
         let object = Self.objects.randomElement(using: &random) ?? ""
         let durability = Durability.allCases.randomElement(using: &random) ?? .automatic

@@ -178,6 +178,13 @@ final class TestHost: BrokerHost {
     var volatileSubscriptionCount: Int { core.broker.subscriptions.volatileCount }
 
     func isClosing(_ client: Client) -> Bool { core.broker.isClosing(client.id) }
+    /// Whether the broker would process a frame of the client as it is received.
+    func processesImmediately(_ client: Client) -> Bool {
+        guard !client.isClosed, core.broker.connections.contains(client.id) else { return true }
+        let connection = connection(client)
+        return connection.pauses.isEmpty && connection.turn == .none
+            && core.broker.scheduler.readAllowance(of: connection.uid) > FairScheduler.Cost.read
+    }
     func connection(_ client: Client) -> Connection { core.broker.connections[client.id.slot] }
     func amount(of resource: Ledger.Resource, _ uid: UInt32) -> Int {
         core.broker.ledger.amount(of: resource, uid: uid)
