@@ -2,7 +2,7 @@ import CYAML
 
 /// Reads the events of a document with libyaml.
 ///
-/// A class, because libyaml keeps pointers to its parser.
+/// A class, whose `deinit` frees the parser. The parser has a fixed address, because libyaml keeps pointers to it.
 final class EventReader {
     enum Event {
         case scalar(Node.Scalar, anchor: String?)
@@ -20,7 +20,7 @@ final class EventReader {
     private let parser = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
     private let text: UnsafeBufferPointer<UInt8>
 
-    /// - Parameter text: UTF-8. The reader must not be used after its end of life.
+    /// - Parameter text: UTF-8. The buffer must outlive the reader.
     init(_ text: UnsafeBufferPointer<UInt8>) {
         self.text = text
         guard yaml_parser_initialize(parser) == 1 else { fatalError("out of memory") }
@@ -68,7 +68,7 @@ final class EventReader {
         }
     }
 
-    /// The tag in the text. Without one, and for the tag "!", it is that of the kind of node.
+    /// The tag that is written in the text; `implicit` if there is none, or if the tag is "!".
     private static func tag(_ text: UnsafePointer<UInt8>?, _ implicit: Node.Tag) -> Node.Tag {
         guard let text = string(text), text != "!" else { return implicit }
         return Node.Tag(written: text)
@@ -83,7 +83,7 @@ final class EventReader {
         guard parser.pointee.error == YAML_READER_ERROR else {
             return .invalid(problem: problem, Mark(parser.pointee.problem_mark))
         }
-        // The reader knows only the offset.
+        // For an error of its reader, libyaml reports only the offset.
         let before = text.prefix(parser.pointee.problem_offset)
         let lines = before.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         return .invalid(problem: problem, Mark(line: lines.count, column: (lines.last?.count ?? 0) + 1))

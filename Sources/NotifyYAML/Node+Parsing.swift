@@ -1,10 +1,10 @@
 extension Node {
-    /// The deepest nesting of sequences and mappings.
+    /// The maximum nesting depth of sequences and mappings.
     package static let maximumDepth = 100
 
-    /// Parses a text of one document.
+    /// Parses a text that contains at most one document.
     ///
-    /// An alias becomes a copy of its node. A merge key (`<<`) has no meaning of its own.
+    /// An alias becomes a copy of its node. A merge key (`<<`) is not applied: it is a key like any other.
     ///
     /// - Returns: `nil` for a text without a document.
     package static func parse(_ text: String) throws(YAMLError) -> Node? {

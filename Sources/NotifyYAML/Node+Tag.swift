@@ -13,7 +13,7 @@ extension Node {
         case value
         case seq
         case map
-        /// A tag of the document's own, or one that has no meaning for a configuration.
+        /// Any other tag, in its long form.
         case other(String)
 
         private static let prefix = "tag:yaml.org,2002:"
@@ -22,7 +22,7 @@ extension Node {
             "merge": .merge, "value": .value, "seq": .seq, "map": .map,
         ]
 
-        /// The tag that is written in the text, in its long form.
+        /// - Parameter written: The tag in its long form, such as `tag:yaml.org,2002:int`.
         init(written: String) {
             let name = written.hasPrefix(Self.prefix) ? String(written.dropFirst(Self.prefix.count)) : ""
             self = Self.names[name] ?? .other(written)

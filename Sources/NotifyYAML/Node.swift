@@ -40,7 +40,7 @@ package enum Node: Sendable {
         }
     }
 
-    /// The tag in the text; without one, the type that YAML 1.1 gives to the value.
+    /// The tag that is written in the text. For a node without one, the type of the value by the rules of YAML 1.1.
     package var tag: Tag {
         switch self {
         case .scalar(let scalar): scalar.tag
@@ -56,9 +56,9 @@ package enum Node: Sendable {
 
     /// The text of a scalar.
     package var string: String? { scalar?.string }
-    /// The value of a scalar that is written as an integer.
+    /// The value of a plain scalar that is an integer.
     package var int: Int? { scalar.flatMap { $0.style == .plain ? Numbers.integer($0.string) : nil } }
-    /// The value of a scalar that is written as a number.
+    /// The value of a plain scalar that is a number.
     package var float: Double? { scalar.flatMap { $0.style == .plain ? Numbers.float($0.string) : nil } }
 }
 

@@ -1,6 +1,6 @@
 /// Values of scalars that are written as numbers: `5`, `-1_000`, `0x1F`, `0o17`, `017`, `0b101`, `1:30` (90), `.inf`.
 enum Numbers {
-    /// - Returns: `nil` if the text is no integer, or one that does not fit.
+    /// - Returns: `nil` if the text is not an integer, or if the integer does not fit into `Int`.
     static func integer(_ text: String) -> Int? {
         let (sign, digits) = parts(text)
         if digits.contains(":") {
@@ -14,7 +14,7 @@ enum Numbers {
         return Int(sign + digits)
     }
 
-    /// - Returns: `nil` if the text is no number.
+    /// - Returns: `nil` if the text is not a number.
     static func float(_ text: String) -> Double? {
         let (sign, digits) = parts(text)
         let magnitude: Double? =
@@ -26,14 +26,14 @@ enum Numbers {
         return magnitude.map { sign == "-" ? -$0 : $0 }
     }
 
-    /// The sign, if it is "-", and the rest without sign and separators. Empty if there is a second sign.
+    /// The sign ("-" or empty), and the digits without separators. Both are empty if the text has a second sign.
     private static func parts(_ text: String) -> (sign: String, digits: String) {
         let isNegative = text.hasPrefix("-")
         let digits = text.dropFirst(isNegative || text.hasPrefix("+") ? 1 : 0).filter { $0 != "_" }
         return digits.hasPrefix("-") || digits.hasPrefix("+") ? ("", "") : (isNegative ? "-" : "", digits)
     }
 
-    /// The value of numbers with the base 60, such as minutes and seconds.
+    /// The value of a number in base 60: `1:30` is 90.
     private static func baseSixty(_ text: String) -> Double? {
         var value = 0.0
         for part in text.split(separator: ":", omittingEmptySubsequences: false) {

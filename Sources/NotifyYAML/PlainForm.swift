@@ -83,7 +83,7 @@ struct PlainScanner {
         _ = skip("-") || skip("+")
     }
 
-    /// Skips a number of digits in a range.
+    /// Skips all leading digits. Returns whether their count is one of `lengths`.
     mutating func skipNumber(_ lengths: ClosedRange<Int>) -> Bool {
         lengths.contains(skipAll(in: Self.digits))
     }
@@ -114,7 +114,7 @@ struct PlainScanner {
         digits.count == 1 || digits.count == 2 && digits[0] <= UInt8(ascii: "5")
     }
 
-    /// Whether a point follows.
+    /// Whether a point follows. Does not skip the point: `skipFraction` does.
     func skipPoint() -> Bool { rest.first == UInt8(ascii: ".") }
 
     /// Skips an optional fraction.
