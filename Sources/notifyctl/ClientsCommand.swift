@@ -7,11 +7,11 @@ struct ClientsCommand: AsyncParsableCommand {
         commandName: "clients",
         abstract: "List the connected clients of this user or, with the right to manage, of every user.",
         discussion: """
-            Prints one line for each connection: its number, its user and process, the program that this process runs \
-            now, the time since it connected, and its subscriptions. Then the posts that the daemon accepted from it, \
-            the messages for it, those of them that were dropped because it read too slowly, the requests that were \
-            refused, and the memory of what waits until it reads. Counts are since it connected; --watch adds rates per \
-            second. The list contains this command itself.
+            Prints one line for each client: the number of its connection, its user and process, the program that this \
+            process runs now, the time since it connected, and the number of its subscriptions. The next columns are \
+            its accepted posts, the messages queued for it, those of them that were dropped because it was too slow, \
+            its refused requests, and the memory of the output that waits until it reads. All counts begin when the \
+            client connects; --watch adds rates per second. The list contains this command itself.
 
             EXAMPLES
               notifyctl clients

@@ -1,7 +1,7 @@
 import Glibc
 import NotifyClient
 
-/// What a command listed at one time.
+/// The items that a command listed at one time.
 struct Look<Item: Sendable>: Sendable {
     let items: [Item]
     let time: ContinuousClock.Instant
@@ -12,7 +12,7 @@ struct ListPrinter<Item: Sendable>: Sendable {
     let options: ListOptions
     /// Requests the items from the daemon.
     let fetch: @Sendable (NotifyClient) async throws -> [Item]
-    /// Makes the table of a look. The earlier look, for rates, is nil for the first one.
+    /// Makes the table of a look. Rates compare it with the earlier look, which is nil for the first table.
     let table: @Sendable (_ look: Look<Item>, _ earlier: Look<Item>?) -> Table
     /// Writes the JSON object of an item.
     let json: @Sendable (Item, inout JSONWriter) -> Void

@@ -6,13 +6,14 @@ struct SubscriptionsCommand: AsyncParsableCommand {
         commandName: "subscriptions",
         abstract: "List the subscriptions of this user or, with the right to manage, of every user.",
         discussion: """
-            Prints one line for each durable subscription and for each volatile one of a connected client: the durable \
-            name, its user, the number of its client (see 'notifyctl clients') with process and program, how far it is \
-            behind, the messages that were delivered and not acknowledged, its object and its patterns; '-' means none.
+            Prints one line for each durable subscription and for each volatile subscription of a connected client: \
+            its durable name, its user, the number of its client (see 'notifyctl clients') with process and program, \
+            how far it is behind, its delivered but unacknowledged messages, its object and its patterns. '-' means \
+            none.
 
-            BEHIND counts the sequences from the subscription's position in the log to the log's end. So many messages \
-            are still to be delivered at most, usually fewer: those that do not match are counted, too. It is 0 once the \
-            subscription has caught up.
+            BEHIND counts the sequences from the subscription's position in the log to the log's end, 0 once the \
+            subscription has caught up. Messages that do not match are counted, too, so usually fewer messages are \
+            still to be delivered.
 
             EXAMPLES
               notifyctl subscriptions

@@ -7,7 +7,7 @@ struct BenchCommand: ParsableCommand {
         abstract: "Measure the rates and latencies of a running daemon.",
         discussion: """
             Every client has a connection of its own. The percentiles are exact to 1%. Clients and daemon share the \
-            processors, so the rates are those of both together.
+            processors, so a client's work lowers the rates, too.
 
             EXAMPLES
               notifyctl bench post

@@ -8,8 +8,9 @@ struct BenchDurableCommand: AsyncParsableCommand {
         abstract: "Post messages to durable subscriptions, and measure the time until they have received them.",
         discussion: """
             Each subscriber creates a durable subscription bench-PID-N, receives and acknowledges every message, and \
-            removes the subscription at the end, also after an error, SIGINT or SIGTERM. After a SIGKILL, remove them \
-            with 'notifyctl durable remove'. The stored messages stay in the daemon's log.
+            removes the subscription at the end, also after an error, SIGINT or SIGTERM. After a SIGKILL, the \
+            subscriptions remain: remove them with 'notifyctl durable remove'. The stored messages stay in the \
+            daemon's log.
 
             EXAMPLES
               notifyctl bench durable --subscribers 10

@@ -3,7 +3,7 @@ import NotifyClient
 
 /// Posts messages to a number of subscriptions of the same name.
 struct BenchFanOut: Sendable {
-    /// The measurements of both sides.
+    /// The measurements of the posters and of the receivers.
     struct Result: Sendable {
         var start: UInt64
         var posted = BenchMeasurement()

@@ -1,10 +1,10 @@
-/// What one client, or several together, have measured.
+/// The measurements of one client, or of several clients together.
 struct BenchMeasurement: Sendable {
-    /// The latency of each message. Their number is that of the messages.
+    /// One latency for each message.
     var latencies = Histogram()
     /// The number of messages that the daemon dropped because their receiver was too slow.
     var dropped: UInt64 = 0
-    /// The time of the last message.
+    /// The time at which the last receipt or message arrived, in nanoseconds.
     var end: UInt64 = 0
 
     mutating func add(_ other: BenchMeasurement) {

@@ -7,7 +7,7 @@ struct BenchMessage: Sendable {
 
     private let template: NotifyClient.OutgoingMessage
     private let bytes: Int
-    /// Random. Receivers ignore messages without it, which other programs have posted.
+    /// A random number. Receivers ignore messages without this tag: other programs have posted them.
     private let tag: UInt64
 
     init(_ template: NotifyClient.OutgoingMessage, bytes: Int, tag: UInt64) {

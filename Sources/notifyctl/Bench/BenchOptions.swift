@@ -48,7 +48,7 @@ struct BenchOptions: ParsableArguments {
             NotifyClient.OutgoingMessage(name: name, durability: durability), bytes: size, tag: tag)
     }
 
-    /// The posters of some clients, which post equal parts of the messages.
+    /// Makes one poster for each client. The posters share the messages evenly.
     func posters(_ clients: [NotifyClient], _ message: BenchMessage, inFlight: Int) -> [BenchPoster] {
         let window = max(1, min(inFlight, Self.windowBytes / size))
         return zip(clients, parts(clients.count)).map { client, count in
@@ -56,7 +56,7 @@ struct BenchOptions: ParsableArguments {
         }
     }
 
-    /// Divides the messages into parts that differ by at most one.
+    /// Divides the number of messages into `count` parts that differ by at most 1.
     func parts(_ count: Int) -> [Int] {
         (0..<count).map { messages / count + ($0 < messages % count ? 1 : 0) }
     }

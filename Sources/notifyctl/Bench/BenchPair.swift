@@ -40,7 +40,7 @@ struct BenchPair: Sendable {
         return measurement
     }
 
-    /// Answers messages. The answer has the time of the message.
+    /// Answers each request with a message that carries the same time.
     func respond() async throws -> BenchMeasurement {
         var answered = 0
         for try await message in requests.messages(onGap: { _ in }) {
@@ -52,8 +52,8 @@ struct BenchPair: Sendable {
         return BenchMeasurement()
     }
 
-    /// Posts without a receipt, which would take time. Only the first message is posted with one, as a refusal would not
-    /// be reported otherwise.
+    /// Posts without a receipt, because waiting for receipts takes time. Only the first post waits for its receipt,
+    /// which reports a refusal.
     private static func post(
         _ message: NotifyClient.OutgoingMessage, of client: NotifyClient, isFirst: Bool
     ) async throws {

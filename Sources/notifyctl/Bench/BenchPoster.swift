@@ -5,7 +5,7 @@ struct BenchPoster: Sendable {
     let client: NotifyClient
     let message: BenchMessage
     let count: Int
-    /// The maximum number of posts without a receipt.
+    /// The maximum number of posts that wait for their receipts.
     let window: Int
 
     /// - Throws: The error of the first post that fails.
@@ -16,7 +16,7 @@ struct BenchPoster: Sendable {
         var measurement = BenchMeasurement()
         var (posted, done) = (0, 0)
         while done < count {
-            // There is room for all of them in the pipeline, so the call does not wait.
+            // The pipeline has room for these messages, so the call does not wait.
             let room = min(window - (posted - done), count - posted)
             let start = MonotonicTime.now
             for index in posted..<posted + room { startTimes[index % window] = start }

@@ -1,6 +1,6 @@
 /// The result of a benchmark.
 struct BenchReport: Sendable {
-    /// A direction of messages that was measured.
+    /// One measured direction, such as posting or receiving.
     struct Part: Sendable {
         /// Such as "posted".
         var title: String
@@ -15,7 +15,7 @@ struct BenchReport: Sendable {
     var name: String
     var messages: Int
     var bytes: Int
-    /// The numbers of clients by their role, such as "subscribers".
+    /// The number of clients in each role, such as "subscribers".
     var clients: [(role: String, count: Int)]
     /// The time at which the first message was posted, in nanoseconds.
     var start: UInt64

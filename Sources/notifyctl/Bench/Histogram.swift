@@ -28,8 +28,9 @@ struct Histogram: Sendable {
         maximum = max(maximum, other.maximum)
     }
 
-    /// The value that at least this fraction of the recorded values does not exceed, rounded up by less than 1%; 0 if
-    /// the histogram is empty.
+    /// The percentile of a fraction: at least this part of the recorded values is less than or equal to the result.
+    ///
+    /// Rounded up by less than 1%. 0 if the histogram is empty.
     func value(at fraction: Double) -> UInt64 {
         let rank = max(1, UInt64((fraction * Double(count)).rounded(.up)))
         var sum: UInt64 = 0
@@ -48,7 +49,8 @@ struct Histogram: Sendable {
 
     /// The largest value in a bucket.
     private static func upperBound(of bucket: Int) -> UInt64 {
-        // The bucket is `shift * bucketsPerPower` plus a value of at least `bucketsPerPower`, save for the first ones.
+        // `bucket` is `shift * bucketsPerPower` plus a number of at least `bucketsPerPower`. Buckets below
+        // `bucketsPerPower` are an exception: their shift is 0.
         let shift = max(0, bucket / bucketsPerPower - 1)
         return UInt64(bucket - shift * bucketsPerPower + 1) << UInt64(shift) - 1
     }

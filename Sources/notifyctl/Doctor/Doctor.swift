@@ -36,7 +36,7 @@ struct Doctor {
         return [
             Finding(
                 problem: "the daemon has version \(daemonVersion), older than notifyctl's \(NotifyClient.version)",
-                repair: "install this version of notifyd and restart it, such as with sudo systemctl restart notifyd")
+                repair: "install this version of notifyd, then restart it (for example sudo systemctl restart notifyd)")
         ]
     }
 
@@ -59,7 +59,7 @@ struct Doctor {
             [
                 Finding(
                     problem: "a process listens on \(path) but does not answer as notifyd",
-                    repair: "restart it, such as with sudo systemctl restart notifyd")
+                    repair: "restart it, for example with sudo systemctl restart notifyd")
             ]
         default: [Finding(problem: "\(error)", repair: nil)]
         }

@@ -6,9 +6,9 @@ struct DoctorCommand: AsyncParsableCommand {
         commandName: "doctor",
         abstract: "Find out why notifyd does not work, and how to repair it.",
         discussion: """
-            Connects to the daemon as every other command does. If that fails, checks the socket, the systemd unit, and \
-            with 'notifyd --check-start' the configuration, the database and its disk. Changes nothing. Root checks the \
-            files of the system's daemon as well.
+            Connects to the daemon as every other command does, and finds the reason if that fails. Then checks the \
+            systemd unit and, with 'notifyd --check-start', the configuration, the database and the disk. Checks the \
+            files of the system's daemon only for root. Changes nothing.
 
             The exit status is 0 if no problem was found, else 1.
 

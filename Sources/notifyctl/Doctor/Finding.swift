@@ -2,7 +2,7 @@
 struct Finding {
     /// One line without a final period.
     var problem: String
-    /// The command or action that repairs it; `nil` if the problem names it.
+    /// The command or action that repairs the problem; `nil` if `problem` names it, or if none is known.
     var repair: String?
 
     var text: String {

@@ -15,7 +15,7 @@ struct ServiceUnitFiles {
         isEnabled = Self.folders.contains { Self.exists("\($0)/sockets.target.wants/notifyd.socket") }
     }
 
-    /// Whether there is a file or link, even one that leads nowhere.
+    /// Whether the path is a file or a link. A dangling link counts, too.
     private static func exists(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0

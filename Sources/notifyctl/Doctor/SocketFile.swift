@@ -1,6 +1,6 @@
 import Glibc
 
-/// What is at the path of a socket.
+/// The file at the path of a socket.
 struct SocketFile {
     private let path: String
     private let status: stat?
@@ -14,7 +14,7 @@ struct SocketFile {
     /// Whether a file that is not a socket is at the path.
     var isOtherFile: Bool { status.map { $0.st_mode & S_IFMT != S_IFSOCK } ?? false }
 
-    /// Why this user may not connect.
+    /// The reason why this user may not connect.
     var refusal: String {
         guard let status else { return "uid \(geteuid()) may not enter the directory of the socket \(path)" }
         let mode = String(status.st_mode & 0o7777, radix: 8)

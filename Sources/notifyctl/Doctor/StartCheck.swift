@@ -2,13 +2,15 @@ import FoundationEssentials
 import Glibc
 import SystemPackage
 
-/// Runs `notifyd --check-start`, which reports what a start would report: notifyctl has no part of the daemon in it.
+/// Runs `notifyd --check-start`, which checks the daemon's files as a start does.
+///
+/// The check runs in a program of its own, because notifyctl does not contain the daemon's code.
 struct StartCheck {
-    /// Whether to check as the user, and with the directories, of the systemd service.
+    /// Whether to check as the systemd service: as its user, and with its directories.
     let asService: Bool
 
-    /// - Returns: The status, and what notifyd has printed, without its prefix.
-    /// - Throws: `Errno` if it can't be run.
+    /// - Returns: The exit status, and the last line that notifyd has printed, without the prefix `notifyd: `.
+    /// - Throws: `Errno` if notifyd can't be run.
     func run() async throws -> (status: Int32, message: String) {
         let command = (asService ? Self.serviceLauncher : []) + [Self.notifyd, "--check-start"]
         let (status, output) = try await Blocking.run { try Self.run(command) }
@@ -16,7 +18,7 @@ struct StartCheck {
         return (status, line.hasPrefix("notifyd: ") ? String(line.dropFirst(9)) : line)
     }
 
-    /// As `User=`, `StateDirectory=` and `ConfigurationDirectory=` of the unit.
+    /// Sets what `User=`, `StateDirectory=` and `ConfigurationDirectory=` of the unit set.
     private static let serviceLauncher = [
         "setpriv", "--reuid=notifyd", "--regid=notifyd", "--init-groups", "env", "STATE_DIRECTORY=/var/lib/notifyd",
         "CONFIGURATION_DIRECTORY=/etc/notifyd",

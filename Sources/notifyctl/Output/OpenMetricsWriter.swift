@@ -3,7 +3,7 @@ struct OpenMetricsWriter {
     enum FamilyType: String {
         case counter, gauge, info, unknown
 
-        /// What the name of a sample has in addition to the name of its family.
+        /// The suffix that the name of a sample appends to the name of its family.
         fileprivate var suffix: String {
             switch self {
             case .counter: "_total"

@@ -20,7 +20,7 @@ enum Quantities {
         return scale == 1 || tenths % 10 == 0 ? "\(tenths / 10)\(unit)" : "\(tenths / 10).\(tenths % 10)\(unit)"
     }
 
-    /// The growth of a counter per second. A counter that has begun again since grew from 0.
+    /// The growth of a counter per second. A counter that is lower than before has restarted at 0.
     static func rate(from earlier: UInt64, to later: UInt64, in elapsed: Duration) -> UInt64 {
         let growth = later >= earlier ? later - earlier : later
         return UInt64((Double(growth) / max(elapsed / .seconds(1), 0.001)).rounded())

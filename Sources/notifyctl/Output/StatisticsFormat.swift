@@ -75,7 +75,7 @@ enum StatisticsFormat: String, ExpressibleByArgument, CaseIterable {
         return writer.text
     }
 
-    /// `user.1000.connections` is the resource `connections` of a user.
+    /// The labels of a resource. `user.1000.connections` is the resource `connections` of the uid 1000.
     private static func labels(_ use: NotifyClient.ResourceUse) -> [(name: String, value: String)] {
         let parts = use.name.split(separator: ".", maxSplits: 2)
         guard parts.count == 3, parts[0] == "user" else { return [("resource", use.name)] }

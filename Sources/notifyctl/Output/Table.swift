@@ -24,7 +24,7 @@ struct Table {
         rows.append(cells.map(Self.printable))
     }
 
-    /// The titles and the rows as lines. The last column is not padded.
+    /// The titles and the rows as lines. Text in the last column is not padded.
     var lines: [String] {
         let all = [columns.map(\.title)] + rows
         let widths = columns.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
