@@ -11,8 +11,8 @@ extension NotifyClient {
         }
     }
 
-    /// Lists the clients of this user that are connected to the daemon, this one included; for root, those of all
-    /// users.
+    /// Lists the connected clients of this user, including this client. If this user may manage everything, the list
+    /// contains the clients of all users.
     ///
     /// The daemon answers in pieces: clients that connect or disconnect meanwhile may be missing.
     ///
@@ -21,8 +21,8 @@ extension NotifyClient {
         try await list(.clients).compactMap { if case .client(let entry) = $0 { ClientStatus(entry) } else { nil } }
     }
 
-    /// Lists the durable subscriptions of this user and the volatile ones of its connected clients; for root, those of
-    /// all users.
+    /// Lists the durable subscriptions of this user, and the volatile subscriptions of its connected clients. If this
+    /// user may manage everything, the list contains the subscriptions of all users.
     ///
     /// The daemon answers in pieces: subscriptions that begin or end meanwhile may be missing.
     ///

@@ -1,29 +1,29 @@
 import NotifyWire
 
 extension NotifyClient {
-    /// A connected client, as listed by the daemon. Counts are since it connected.
+    /// A connected client, as listed by the daemon. All counts begin when the client connects.
     public struct ClientStatus: Hashable, Sendable {
-        /// The number of the connection, from 1. The daemon gives no number twice until it is restarted.
+        /// The number of the connection, from 1. No two connections of one run of the daemon have the same number.
         public let id: UInt64
-        /// The uid of the process that connected; like ``gid`` and ``pid``, as reported by the kernel then.
+        /// The uid of the process that connected. The kernel reported ``uid``, ``gid`` and ``pid`` at that time.
         public let uid: UInt32
         /// The gid of that process.
         public let gid: UInt32
         /// The pid of that process; 0 if it is not visible to the daemon.
         public let pid: UInt32
-        /// When it connected, in microseconds since 1970-01-01T00:00:00Z.
+        /// The time at which the client connected, in microseconds since 1970-01-01T00:00:00Z.
         public let connectedMicroseconds: UInt64
-        /// The number of its volatile subscriptions, and of the durable ones that it is attached to.
+        /// The number of volatile subscriptions, and of durable subscriptions to which the client is attached.
         public let subscriptionCount: Int
         /// Posts that the daemon accepted.
         public let posts: UInt64
         /// Requests that the daemon refused, posts included.
         public let refused: UInt64
-        /// Messages for the client, including ``dropped`` ones. Redelivered messages count again.
+        /// Messages queued for the client, including ``dropped`` messages. Redelivered messages count again.
         public let delivered: UInt64
         /// Messages that the daemon dropped because the client did not read them in time.
         public let dropped: UInt64
-        /// Messages that the client dropped from its own buffers, as reported by it.
+        /// Messages that the client dropped from its own buffers, according to its reports.
         public let droppedByClient: UInt64
         /// The memory of messages and answers that wait in the daemon until the client reads, in bytes.
         public let waitingBytes: UInt64
@@ -52,17 +52,17 @@ extension NotifyClient {
             public let name: String
             /// The sequence up to which every message is acknowledged.
             public let cursor: UInt64
-            /// The number of sequences from the subscription's position in the log to the log's end; 0 once it has
-            /// caught up. At most so many messages are still to be delivered, but usually fewer: sequences of messages
-            /// that do not match, and of volatile ones, count as well.
+            /// The number of sequences from the subscription's position in the log to the log's end; 0 once the
+            /// subscription has caught up. Usually fewer messages are still to be delivered, because the sequences of
+            /// volatile messages and of messages that do not match count, too.
             public let behind: UInt64
             /// Messages that the attached client has acknowledged.
             public let acknowledged: UInt64
-            /// Messages that were delivered to the attached client and that it has not acknowledged.
+            /// Messages that were delivered to the attached client and are not acknowledged yet.
             public let unacknowledged: Int
         }
 
-        /// Its durable state; `nil` for a volatile subscription.
+        /// The state of a durable subscription; `nil` for a volatile one.
         public let durable: Durable?
         /// The uid of its owner.
         public let uid: UInt32

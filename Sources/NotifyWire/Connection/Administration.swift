@@ -60,7 +60,7 @@ package struct PolicyQuery: ControlFrame {
     package var gid: UInt32
     package var groups: [UInt32]
     package var right: Right
-    /// A name; for subscribe and manage also a pattern.
+    /// A name. Queries about the rights to subscribe and manage may also contain a pattern.
     package var name: String
 
     package init(request: UInt64, uid: UInt32, gid: UInt32, groups: [UInt32], right: Right, name: String) {

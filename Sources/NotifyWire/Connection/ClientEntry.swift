@@ -1,28 +1,28 @@
 package import NIOCore
 
-/// A connected client in the answer to a list. Counts are since it connected.
+/// A connected client in the answer to a list. All counts begin when the client connects.
 package struct ClientEntry: ControlFrame {
     package static let kind = FrameKind.clientEntry
 
     package var request: UInt64
-    /// The number of the connection: rises from 1 with each connection of this run of the daemon.
+    /// The number of the connection. Each run of the daemon numbers its connections from 1.
     package var client: UInt64
-    /// When it connected, in microseconds since 1970-01-01T00:00:00Z.
+    /// The time at which the client connected, in microseconds since 1970-01-01T00:00:00Z.
     package var connectedMicroseconds: UInt64
     package var uid: UInt32
     package var gid: UInt32
     package var pid: UInt32
-    /// Volatile subscriptions, and durable ones that it is attached to.
+    /// Volatile subscriptions, and durable subscriptions to which the client is attached.
     package var subscriptions: UInt32
     /// Posts that the daemon accepted.
     package var posts: UInt64
     /// Requests that the daemon refused, posts included.
     package var refused: UInt64
-    /// Messages for the client, dropped ones included. Redelivered ones count again.
+    /// Messages queued for the client, including dropped messages. Redelivered messages count again.
     package var delivered: UInt64
     /// Messages that the daemon dropped because the client read too slowly.
     package var dropped: UInt64
-    /// Messages that the client reported to have dropped itself.
+    /// Messages that the client dropped from its own buffers, according to its reports.
     package var droppedByClient: UInt64
     /// Bytes of memory of the messages and answers that wait for the client to read.
     package var waitingBytes: UInt64

@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// What a list contains.
+/// The kind of items in a list.
 package enum ListSubject: UInt8, CaseIterable, Sendable {
     /// Durable subscriptions, each as a `SubscriptionEntry`.
     case durables = 0

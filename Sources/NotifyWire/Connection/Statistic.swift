@@ -1,4 +1,4 @@
-/// A figure of the daemon in its statistics report, in display order. The raw value is its name there.
+/// The figures of the daemon's statistics report, in display order. The raw value is the name in the report.
 package enum Statistic: String, CaseIterable, Sendable {
     case uptimeSeconds = "uptime_seconds"
     case connections
@@ -21,7 +21,8 @@ package enum Statistic: String, CaseIterable, Sendable {
     case memoryBytes = "memory_bytes"
     case memoryLimitBytes = "memory_limit_bytes"
 
-    /// Whether the figure counts events since the daemon's start, and so never falls. Others are present values.
+    /// Whether the figure counts events since the daemon's start, so that it never falls. If false, the figure is a
+    /// present value.
     package var isTotal: Bool {
         switch self {
         case .messagesIn, .delivered, .stored, .commits, .syncs, .pagesRead, .redelivered, .dropped, .droppedByClients,
@@ -33,7 +34,7 @@ package enum Statistic: String, CaseIterable, Sendable {
         }
     }
 
-    /// What the figure says, in a sentence for operators.
+    /// A description of the figure for operators, in one sentence.
     package var summary: String {
         switch self {
         case .uptimeSeconds: "Time since the daemon's start."

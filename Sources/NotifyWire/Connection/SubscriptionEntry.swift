@@ -6,13 +6,14 @@ package struct SubscriptionEntry: ControlFrame {
 
     package var request: UInt64
     package var uid: UInt32
-    /// The pid of the client; 0 if none is attached.
+    /// The pid of the client; 0 if no client is attached.
     package var pid: UInt32
-    /// The number of the client, as in `ClientEntry`; 0 if none is attached.
+    /// The number of the client, as in `ClientEntry`; 0 if no client is attached.
     package var client: UInt64
     /// Every message up to this sequence is acknowledged; 0 for a volatile subscription.
     package var cursor: UInt64
-    /// Sequences from the position in the log to its end: an upper bound of the stored messages still to be delivered.
+    /// The number of sequences from the subscription's position in the log to the log's end. An upper bound of the
+    /// stored messages still to be delivered.
     package var behind: UInt64
     /// Messages acknowledged in this attachment.
     package var acknowledged: UInt64
