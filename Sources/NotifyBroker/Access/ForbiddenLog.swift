@@ -1,8 +1,8 @@
 /// Decides which forbidden requests are logged: at most one per second for each user, and ten per second in total.
 /// Counts the other forbidden requests of each user.
 ///
-/// Tracks at most `maximumUsers` users. To make room, users whose bucket is full are dropped with their counts. If
-/// there are none, the requests of further users are neither logged nor counted.
+/// Tracks at most `maximumUsers` users. To make room, users whose bucket is full are removed with their counts. If
+/// no bucket is full, the requests of further users are neither logged nor counted.
 struct ForbiddenLog {
     private struct User {
         var bucket = TokenBucket()

@@ -15,7 +15,8 @@ struct IdentityTable {
 
     private var entries = SlotTable<PlainSlotID, Entry>()
     private var indices: [Identity: Int] = [:]
-    /// For each entry a bit for each tag, set after the decision that the identity may post under names with this tag.
+    /// For each entry, one bit per tag. A bit is set once the identity is known to have the right to post under names
+    /// with the tag.
     private var permittedTags: ContiguousArray<UInt64> = []
 
     var count: Int { indices.count }

@@ -1,6 +1,7 @@
 import NotifyLog
 
-/// The rules for posting, by tags that are cached with names. Names to which the same rules apply share a tag.
+/// The rules for posting, stored under tags. The tag of a name is cached with the name. Names to which the same rules
+/// apply share a tag.
 struct PostRules {
     /// The maximum number of tags. Names under `user` need tags for each uid; all other names need few tags.
     private static let limit = 4_096

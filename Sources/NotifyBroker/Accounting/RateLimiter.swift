@@ -75,8 +75,7 @@ struct RateLimiter {
 
     // MARK: Use
 
-    /// The number of tokens for posts that the user has taken and that are not refilled yet, and the limit; nil if
-    /// there is no limit.
+    /// The number of tokens for posts that are missing in the user's bucket, and the limit; nil if there is no limit.
     func postUse(_ identity: borrowing Identity, now: Duration) -> (used: Int, limit: Int)? {
         guard let rate = limits.postsPerSecond(for: identity) else { return nil }
         return (rate - (posts[identity.uid]?.available(perSecond: rate, now: now) ?? rate), rate)

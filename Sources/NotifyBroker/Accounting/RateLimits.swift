@@ -19,7 +19,7 @@ package struct RateLimits: Sendable, Equatable {
         /// The exception applies to peers with one of these `uids` or `gids`.
         package var uids: Set<UInt32>
         package var gids: Set<UInt32>
-        /// Nil if the exception does not replace the limit.
+        /// The limit of posts; nil if the exception does not replace this limit.
         package var posts: Limit?
         package var connects: Limit?
 

@@ -1,4 +1,4 @@
-/// A token bucket with a capacity of the tokens of one second. Stored as the time at which the bucket is full again
+/// A token bucket that holds at most the tokens of one second. Stored as the time at which the bucket is full again
 /// (the generic cell rate algorithm of ITU-T I.371).
 struct TokenBucket {
     private static let capacity = Duration.seconds(1)

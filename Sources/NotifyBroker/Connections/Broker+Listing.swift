@@ -65,8 +65,8 @@ extension Broker {
         }
     }
 
-    /// Lists a connection, or prepares to list its volatile subscriptions. Connections that are being closed have none,
-    /// and are not listed.
+    /// Lists a connection, or prepares to list its volatile subscriptions. Skips a connection that is being closed: its
+    /// subscriptions have ended.
     private mutating func visit(_ visited: ConnectionSlot, for slot: ConnectionSlot, _ listing: Listing) {
         scheduler.spend(FairScheduler.Cost.listVisit)
         guard let id = connections.id(in: visited), !connections[visited].session.isClosing,
@@ -139,6 +139,6 @@ extension Broker {
 }
 
 extension UInt64 {
-    /// How far the sequence is above `other`; 0 if it is not.
+    /// The distance of the sequence above `other`; 0 if the sequence is lower.
     fileprivate func distance(above other: UInt64) -> UInt64 { self > other ? self - other : 0 }
 }

@@ -35,8 +35,8 @@ package struct AccessPolicy: Sendable {
     /// All rules in order, default ones first.
     package var allRules: [AccessRule] { rules.rules }
 
-    /// A fast test of the first byte of `name`: whether every identity may post and receive all names with this byte.
-    /// If false, the decision needs the whole name and the identity.
+    /// Whether every identity may post and receive all names that begin with the first byte of `name`. A fast test: if
+    /// it is false, the decision needs the whole name and the identity.
     @inline(__always)
     package func isOpen(_ name: UnsafeRawBufferPointer) -> Bool {
         guard let first = name.first else { return false }
@@ -168,7 +168,7 @@ package enum AccessDecision: Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The deciding rule in the terms of the configuration file; without such a rule, the reason for the decision.
+    /// The deciding rule in the terms of the configuration file, or the reason why no single rule decides.
     package var description: String {
         switch self {
         case .allowed(let rule), .denied(let rule): rule.description

@@ -14,7 +14,7 @@ package struct AccessRule: Sendable, Equatable {
         case file(String, line: Int)
     }
 
-    /// A token that matches the uid of the peer, in decimal, when it occurs in a pattern.
+    /// The token of a pattern that matches the decimal uid of the peer.
     package static let ownUIDToken = "$uid"
 
     package var effect: Effect

@@ -38,7 +38,7 @@ struct ByteSet: Sendable {
 }
 
 extension ByteSet {
-    /// The bytes that, as the first byte of a name, prove that every peer has the right to the name.
+    /// The bytes for which every peer has the right to all names that begin with the byte.
     ///
     /// Empty unless the last rule for all names and all peers allows the right. Excludes the first byte of reserved
     /// names, and the first bytes of names that a later rule denies to some peers.
