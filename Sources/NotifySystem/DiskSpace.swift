@@ -1,6 +1,6 @@
 import Glibc
 
-/// The room on the file system of a file or directory.
+/// The space on the file system that contains a file or directory.
 package struct DiskSpace: Sendable, Equatable {
     /// The bytes that unprivileged processes may still write.
     package var freeBytes: UInt64

@@ -43,8 +43,8 @@ package struct FileLock: ~Copyable, Sendable {
         self.file = file
     }
 
-    /// Checks whether ``init(guarding:)`` would take the lock. Creates and changes no file. A lock that is free is held
-    /// for the moment of the check.
+    /// Checks whether ``init(guarding:)`` would take the lock. Creates and changes no file. Holds a free lock during
+    /// the check.
     package static func check(guarding guardedPath: String) throws(Failure) {
         let path = path(guarding: guardedPath)
         try checked { () throws(OwnershipProblem) in try OwnershipProblem.checkDirectory(of: path) }

@@ -9,7 +9,7 @@ enum PeerKeys {
     private static let uids = RecordKey.list("uids", of: .integer(identifiers))
     private static let gids = RecordKey.list("gids", of: .integer(identifiers))
 
-    /// The highest number means "no user" in system calls.
+    /// The valid uids and gids. In system calls, the highest number means that no user or group is given.
     private static let identifiers = 0...Int(UInt32.max - 1)
 
     static let all: [any DeclaredRecordKey] = [users, groups, uids, gids]

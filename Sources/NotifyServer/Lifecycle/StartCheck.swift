@@ -2,9 +2,10 @@ import Glibc
 import NotifyStore
 import NotifySystem
 
-/// Checks whether the daemon could start, without changing anything. A failure has the message of a failed start.
+/// Checks whether the daemon could start, without changing anything. Also fails if the database's file
+/// system is nearly full, although the daemon would start. Other failures have the message of a failed start.
 ///
-/// The socket is not checked: a service manager may open it, and clients find out by connecting.
+/// Does not check the socket: a service manager may open it, and a client checks it by connecting.
 package enum StartCheck {
     /// - Returns: A line for the user: the daemon can start, or already runs.
     /// - Throws: ``ServerError`` or `StoreError`.

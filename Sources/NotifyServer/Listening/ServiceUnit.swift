@@ -4,7 +4,7 @@ import SystemPackage
 
 /// The systemd units of notifyd that serve a socket.
 struct ServiceUnit: Equatable {
-    /// Whether they belong to a user's service manager rather than the system's.
+    /// Whether the units belong to the service manager of a user. If false, they belong to the system's.
     let isOfUser: Bool
 
     /// Connects to the socket, and finds the units by the process that listens on it: notifyd in the cgroup of its
@@ -22,8 +22,8 @@ struct ServiceUnit: Equatable {
 
     /// - Parameters:
     ///   - process: The process that last called `listen` on the socket.
-    ///   - cgroups: The content of `/proc/<process>/cgroup`; `nil` if the process has ended. Then its service manager
-    ///     keeps the socket open.
+    ///   - cgroups: The content of `/proc/<process>/cgroup`; `nil` if the process has ended. In that case a service
+    ///     manager keeps the socket open.
     init?(process: pid_t, userID: uid_t, cgroups: String?) {
         let paths = (cgroups ?? "").split(separator: "\n").map { $0.drop { $0 != "/" } }
         if process == 1 {

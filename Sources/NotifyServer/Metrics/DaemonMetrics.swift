@@ -1,10 +1,11 @@
 import Metrics
 import NotifyWire
 
-/// The daemon's figures as metrics of swift-metrics: counters and meters named `notifyd_` and the figure's name.
+/// The daemon's figures as metrics of swift-metrics: counters and meters. Each name is `notifyd_` plus the
+/// figure's name.
 ///
-/// Costs nothing per message: the broker counts by itself, and ``update(_:)`` passes on the difference. Confined to the
-/// event loop.
+/// Costs nothing per message: the broker counts messages by itself, and ``update(_:)`` adds the growth of each figure
+/// to its counter. Confined to the event loop.
 struct DaemonMetrics {
     private enum Metric {
         case counter(Counter, reported: UInt64)
