@@ -148,6 +148,6 @@ import Testing
         }
         #expect(
             stale.load(ordering: .relaxed) == 0,
-            "\(interrupted.load(ordering: .relaxed)) of \(rounds) looks interrupted")
+            "\(interrupted.load(ordering: .relaxed)) of \(rounds) lookups were interrupted")
     }
 }
