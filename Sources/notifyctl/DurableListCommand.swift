@@ -4,7 +4,7 @@ import NotifyClient
 struct DurableListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the durable subscriptions of this user, or with the right to manage of every user.",
+        abstract: "List the durable subscriptions of this user or, with the right to manage, of every user.",
         discussion: """
             Prints one line for each: its name, the uid of its owner, its cursor (the sequence up to which all messages are \
             acknowledged), the process attached to it, its object and its patterns; '-' means none.

@@ -21,7 +21,7 @@ struct DurableRemoveCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("user"),
         help: ArgumentHelp(
-            "The user who owns it, by name or uid. Another user needs the right to manage.", valueName: "user"),
+            "The owner, by name or uid. To name another user, you need the right to manage.", valueName: "user"),
         completion: .shellCommand("cut -d : -f 1 /etc/passwd"), transform: { try UserNames.uid(argument: $0) })
     var uid: UInt32?
 

@@ -33,7 +33,7 @@ struct PolicyTestCommand: AsyncParsableCommand {
         })
     var right: NotifyClient.Right
 
-    @Argument(help: "A name; for subscribe and manage also a pattern.")
+    @Argument(help: "A name. For subscribe and manage it may also be a pattern.")
     var name: String
 
     private static let rights = NotifyClient.Right.allCases.map(\.rawValue)

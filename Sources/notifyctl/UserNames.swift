@@ -48,7 +48,7 @@ enum UserNames {
         return String(cString: name)
     }
 
-    /// The names of the users that have one, each looked up once.
+    /// The names of users, without entries for uids without a user. Looks up each user once.
     static func names(of uids: some Sequence<UInt32>) -> [UInt32: String] {
         var names: [UInt32: String] = [:]
         for uid in Set(uids) { names[uid] = name(of: uid) }

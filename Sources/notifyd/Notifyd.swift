@@ -55,16 +55,16 @@ struct Notifyd: AsyncParsableCommand {
 
     /// Runs on the main actor, so that no other code runs before the variable is set.
     @MainActor static func main() async {
-        // Dispatch raises the priority of its manager thread. Only root may, and others would get a line about it in the
-        // system's log at each start.
+        // Dispatch raises the priority of its manager thread. Only root may do so. For other users, Dispatch would write a
+        // line to the system's log at each start.
         setenv("LIBDISPATCH_LOG", "NO", 1)
         await main(nil)
     }
 
     @Flag(
         help: """
-            Check the configuration, the files of the database and the room on its disk as a start does, change nothing, \
-            and exit: with 0 if notifyd can start or already runs, else with 1 and the reason.
+            Check the configuration and the files of the database as a start does, and the free space on the disk. \
+            Change nothing, and exit: with 0 if notifyd can start or already runs, else with 1 and the reason.
             """)
     var checkStart = false
 

@@ -13,7 +13,7 @@ extension Interruption {
         }
     }
 
-    /// Waits until the deadline and then for `precondition` to return, and interrupts.
+    /// Waits until the deadline, then until `precondition` returns, then interrupts.
     func watchTime(until deadline: ContinuousClock.Instant, after precondition: () async -> Void = {}) async {
         guard (try? await Task.sleep(until: deadline)) != nil else { return }
         await precondition()

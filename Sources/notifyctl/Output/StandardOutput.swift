@@ -18,7 +18,7 @@ struct StandardOutput: ~Copyable {
 
     private let descriptor: Int32
     private(set) var buffer: [UInt8] = []
-    /// The number of bytes of the buffer that the last flush has written, also if it failed.
+    /// The number of bytes of the buffer that the last flush has written, even if the flush failed.
     private(set) var writtenBytes = 0
 
     init(descriptor: Int32 = STDOUT_FILENO) {
