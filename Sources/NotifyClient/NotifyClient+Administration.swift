@@ -15,7 +15,7 @@ extension NotifyClient {
     ///
     /// - Parameters:
     ///   - right: The right to ask about.
-    ///   - name: A name; for ``Right/subscribe`` and ``Right/manage`` also a pattern.
+    ///   - name: A name. For ``Right/subscribe`` and ``Right/manage`` it may also be a pattern.
     ///   - subject: The user to ask about. To ask about another user, this user needs the right to manage everything.
     /// - Throws: ``NotifyError``, such as `invalidName`, or `forbidden` if the subject is another user and this user
     ///   may not manage everything.

@@ -87,7 +87,7 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
     public let message: String
     /// The error behind this one, if there is one.
     public let cause: (any Error)?
-    /// A pid, limit or code, for the cases of ``Code`` that mention it; without meaning for others.
+    /// A pid, a limit or a code. It has a meaning only for the cases of ``Code`` that mention it.
     public let detail: UInt64?
     /// Whether the daemon refused the request, or the client refused it because of the daemon's payload limit.
     public let isRefusal: Bool

@@ -56,12 +56,12 @@ extension NotifyClient {
             /// The total since the daemon's start or the present value, depending on ``kind``.
             public let value: UInt64
 
-            /// What the value is; `unknown` for a counter of a daemon of another version.
+            /// The kind of the value; `unknown` if this version of the client does not know the counter.
             public var kind: Kind {
                 Statistic(rawValue: name).map { $0.isTotal ? .total : .present } ?? .unknown
             }
 
-            /// A sentence that describes the counter; `nil` for a counter of a daemon of another version.
+            /// A sentence that describes the counter; `nil` if this version of the client does not know the counter.
             public var summary: String? { Statistic(rawValue: name)?.summary }
         }
 
@@ -71,7 +71,7 @@ extension NotifyClient {
             case total
             /// A present value, which rises and falls.
             case present
-            /// Not known to this version.
+            /// The kind is not known to this version of the client.
             case unknown
         }
 

@@ -4,7 +4,7 @@
 /// the subscription's messages, even while no client is attached.
 package struct Identity: Hashable, Sendable {
     package var uid: UInt32
-    /// The primary group; `UInt32.max`, the gid of no process, if unknown.
+    /// The primary group; `UInt32.max` if unknown, because no process has this gid.
     package var gid: UInt32
     /// The supplementary groups, in the kernel's order.
     package var groups: [UInt32]

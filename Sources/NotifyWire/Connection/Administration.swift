@@ -60,7 +60,7 @@ package struct PolicyQuery: ControlFrame {
     package var gid: UInt32
     package var groups: [UInt32]
     package var right: Right
-    /// A name. Queries about the rights to subscribe and manage may also contain a pattern.
+    /// A name. For the rights to subscribe and manage it may also be a pattern.
     package var name: String
 
     package init(request: UInt64, uid: UInt32, gid: UInt32, groups: [UInt32], right: Right, name: String) {
