@@ -19,7 +19,7 @@ package struct ServerError: Error, Sendable {
         case socketLost
         /// systemd passed something other than one listening Unix stream socket.
         case socketActivationInvalid
-        /// The file system of the database has little room left.
+        /// The file system of the database is nearly full.
         case diskNearlyFull
         /// A system call failed for a reason that no other code covers.
         case systemCallFailed

@@ -5,7 +5,7 @@ package import NotifyStore
 import NotifySystem
 
 /// All settings of the daemon. The defaults of the broker and the store are in `BrokerConfiguration` and
-/// `StoreOptions`; all others are here.
+/// `StoreOptions`. The other defaults are here.
 ///
 /// ``ConfigurationSetting/all`` lists the keys and value ranges of the settings.
 package struct ServerConfiguration: Equatable, Sendable {
@@ -16,7 +16,8 @@ package struct ServerConfiguration: Equatable, Sendable {
     package var socketMode: mode_t
     /// The path of the database with the stored messages. By default that of ``DefaultPaths``.
     package var databasePath: String
-    /// The rules that follow the default ones: those of the configuration file, then those of the files in `policy.d`.
+    /// The configured rules, which follow the default rules: first the rules of the configuration file, then the rules
+    /// of the files in `policy.d`.
     package var policy: [AccessRule] = []
     package var logLevel: LogLevel = .info
     /// The time limit for a stopping daemon to commit, send `closing` and flush. After that it closes all connections.

@@ -135,7 +135,8 @@ package final class ListeningSocket: Sendable {
         do throws(FileLock.Failure) {
             return try FileLock(guarding: path)
         } catch {
-            // The directory of a service's socket may belong to another user, which is not the reason then.
+            // A service's socket directory may belong to another user. In that case the problem is not the directory,
+            // but the running service.
             throw ServiceUnit(serving: address)?.refusal(of: path) ?? ServerError(locking: path, error)
         }
     }
