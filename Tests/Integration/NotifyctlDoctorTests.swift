@@ -13,7 +13,7 @@ extension IntegrationTests {
             folder = try TemporaryFolder()
         }
 
-        /// Runs doctor, whose daemon would have its files in the folder.
+        /// Runs doctor for a daemon that has its files in the folder.
         private func doctor(
             socket: String? = nil, launcher: [String] = [], environment: [String: String?] = [:]
         ) async throws -> Notifyctl.Result {
@@ -47,7 +47,7 @@ extension IntegrationTests {
 
         @Test(.enabled(if: Requirements.canMount))
         func `a missing daemon is found`() async throws {
-            // Hides a daemon of the machine.
+            // Hides the daemon that this machine may run.
             let script = "mount -t tmpfs none /run && exec \"$@\""
             let result = try await doctor(
                 launcher: ["unshare", "--mount", "sh", "-c", script, "sh"], environment: ["XDG_RUNTIME_DIR": nil])

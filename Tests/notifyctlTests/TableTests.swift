@@ -42,6 +42,6 @@ import Testing
     @Test func `a rate is the growth per second`() {
         #expect(Quantities.rate(from: 100, to: 400, in: .seconds(2)) == 150)
         #expect(Quantities.rate(from: 100, to: 100, in: .seconds(1)) == 0)
-        #expect(Quantities.rate(from: 100, to: 30, in: .seconds(1)) == 30, "the count began again")
+        #expect(Quantities.rate(from: 100, to: 30, in: .seconds(1)) == 30, "the counter has restarted")
     }
 }
