@@ -51,7 +51,7 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
 
         /// This user lacks the permission for the request, or may not open the socket.
         case forbidden
-        /// A limit of the daemon is reached. The message names it.
+        /// A limit of the daemon is reached. The message names the limit.
         case limitReached
         /// There is no such subscription.
         case unknownSubscription

@@ -37,8 +37,8 @@ struct Notifyctl: AsyncParsableCommand {
     /// before the standard descriptors are reserved and `LIBDISPATCH_LOG` is set.
     @MainActor static func main() async {
         StandardDescriptors.reserve()
-        // Dispatch raises the priority of its manager thread. Only root may do so. For other users, Dispatch would write a
-        // line to the system's log at each run.
+        // Dispatch raises the priority of its manager thread. Only root may do so. For other users, Dispatch would
+        // write a line to the system's log at each run.
         setenv("LIBDISPATCH_LOG", "NO", 1)
         // With SIGPIPE ignored, a write to a pipe without a reader fails with EPIPE instead of ending the process.
         signal(SIGPIPE, SIG_IGN)

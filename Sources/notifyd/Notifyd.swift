@@ -55,8 +55,8 @@ struct Notifyd: AsyncParsableCommand {
 
     /// Runs on the main actor, so that no other code runs before the variable is set.
     @MainActor static func main() async {
-        // Dispatch raises the priority of its manager thread. Only root may do so. For other users, Dispatch would write a
-        // line to the system's log at each start.
+        // Dispatch raises the priority of its manager thread. Only root may do so. For other users, Dispatch would
+        // write a line to the system's log at each start.
         setenv("LIBDISPATCH_LOG", "NO", 1)
         await main(nil)
     }
