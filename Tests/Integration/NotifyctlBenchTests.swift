@@ -80,7 +80,7 @@ extension IntegrationTests {
             let client = try RawClient(daemon)
             let process = try Notifyctl(daemon).start(
                 ["bench", "durable", "--messages", "1000000000", "--subscribers", "2"])
-            // Every list is a round trip, so this does not spin. Messages flow once both subscriptions are open.
+            // Every request is a round trip, so the loop does not spin. Messages flow once both subscriptions are open.
             while try client.statistics()["stored"] ?? 0 == 0 { try #require(!process.hasExited) }
             #expect(
                 try client.list().map(\.durableName).sorted() == ["bench-\(process.pid)-0", "bench-\(process.pid)-1"])

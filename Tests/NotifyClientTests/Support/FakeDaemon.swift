@@ -274,7 +274,9 @@ final class Inbox<Element: Sendable>: Sendable {
 
     func all() -> [Element] { state.withLock(\.elements) }
 
-    /// Waits for the next element, or until the task is cancelled, as it is at the time limit of a suite.
+    /// Waits for the next element.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled, for example at the time limit of a suite.
     func next() async throws -> Element {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
