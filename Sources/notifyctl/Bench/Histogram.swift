@@ -49,8 +49,8 @@ struct Histogram: Sendable {
 
     /// The largest value in a bucket.
     private static func upperBound(of bucket: Int) -> UInt64 {
-        // `bucket` is `shift * bucketsPerPower` plus a number of at least `bucketsPerPower`. Buckets below
-        // `bucketsPerPower` are an exception: their shift is 0.
+        // `bucket` is `shift * bucketsPerPower` plus a number of at least `bucketsPerPower`. Only the
+        // buckets below `bucketsPerPower` are smaller; their shift is 0.
         let shift = max(0, bucket / bucketsPerPower - 1)
         return UInt64(bucket - shift * bucketsPerPower + 1) << UInt64(shift) - 1
     }
