@@ -26,31 +26,29 @@ struct AccessControl {
 
     // MARK: Posting
 
-    /// - Returns: The tag of the name's rules, with which ``mayPost(tagged:_:)`` decides faster; 0 for no tag.
+    /// Whether the identity is known to have the right to post under names with this tag.
+    @inline(__always)
+    func isPermitted(_ tag: UInt16, _ id: IdentityID) -> Bool { identities.isPermitted(tag, id) }
+
+    /// Checks the right to post under a name.
+    ///
+    /// - Parameter tag: The tag of the name; 0 for none.
+    /// - Returns: The tag to keep with the name, for ``isPermitted(_:_:)``; 0 for none.
     /// - Throws: `forbidden` if the identity may not post under the name.
-    mutating func checkPost(_ name: UnsafeRawBufferPointer, _ id: IdentityID) throws(WireError) -> UInt16 {
+    mutating func checkPost(
+        _ name: UnsafeRawBufferPointer, tagged tag: UInt16 = 0, _ id: IdentityID
+    ) throws(WireError) -> UInt16 {
         if policy.isOpen(name) { return 0 }
-        let rules = policy.nameRules(.post, name)
+        let rules = tag == 0 ? policy.nameRules(.post, name) : postRules[tag]
         let decision = policy.decision(rules, identities[id])
         guard decision.isAllowed else {
             let text = String(decoding: name, as: UTF8.self)
             throw WireError(
                 .forbidden, "user \(identities[id].uid) may not post '\(text)': \(decision.reason(for: name))")
         }
-        return postRules.tag(of: rules)
-    }
-
-    /// Whether the identity may post under a name with this tag; false for tag 0. After the right was granted once,
-    /// later calls test only one bit.
-    @inline(__always)
-    mutating func mayPost(tagged tag: UInt16, _ id: IdentityID) -> Bool {
-        tag != 0 && (identities.isPermitted(tag, id) || decidePost(tagged: tag, id))
-    }
-
-    private mutating func decidePost(tagged tag: UInt16, _ id: IdentityID) -> Bool {
-        guard policy.permits(postRules[tag], identities[id]) else { return false }
+        let tag = tag == 0 ? postRules.tag(of: rules) : tag
         identities.setPermitted(tag, id)
-        return true
+        return tag
     }
 
     // MARK: Receiving

@@ -61,7 +61,7 @@ struct IdentityTable {
     }
 
     mutating func setPermitted(_ tag: UInt16, _ id: IdentityID) {
-        guard tag < 64 else { return }
+        guard tag > 0, tag < 64 else { return }
         permittedTags[id.index] |= 1 << UInt64(tag)
     }
 

@@ -38,11 +38,10 @@ extension Broker {
     private mutating func resolve(_ parts: MessageParts, for slot: ConnectionSlot) throws(WireError) -> Resolution {
         let key = PostKey(parts)
         if let cached = subscriptions.cached(key) {
-            if !access.policy.isOpen(parts.name),
-                !access.mayPost(tagged: subscriptions.tag(of: cached), connections[slot].identity)
-            {
-                subscriptions.setTag(try access.checkPost(parts.name, connections[slot].identity), of: cached)
-            }
+            if access.policy.isOpen(parts.name) { return cached.resolution }
+            let identity = connections[slot].identity
+            if access.isPermitted(cached.tag, identity) { return cached.resolution }
+            subscriptions.setTag(try access.checkPost(parts.name, tagged: cached.tag, identity), of: cached)
             return cached.resolution
         }
         do {

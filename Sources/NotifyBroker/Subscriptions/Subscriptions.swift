@@ -193,10 +193,7 @@ struct Subscriptions: ~Copyable {
         center.cachedResolution(of: key)
     }
 
-    /// The tag with which ``AccessControl`` decides about posts under the name of a cached resolution.
-    ///
-    /// - Parameter cached: The last result of ``cached(_:)``.
-    func tag(of cached: CachedResolution) -> UInt16 { center.tag(of: cached) }
+    /// Sets the tag with which ``AccessControl`` decides about posts under the name of a cached resolution.
     mutating func setTag(_ tag: UInt16, of cached: CachedResolution) { center.setTag(tag, of: cached) }
 
     /// Resolves a valid name and object. Unless the resolution is cached, `isPermitted` is called for each registration

@@ -352,16 +352,10 @@ extension CenterCore {
         cache.find(key)
     }
 
-    /// A number that the owner attaches to a cached resolution, such as a decision about the name. Initially 0, and
-    /// lost when the resolution leaves the cache.
+    /// Sets the ``CachedResolution/tag`` of a cached resolution.
     ///
     /// - Parameter cached: The last result of ``cachedResolution(of:)``.
-    package func tag(of cached: CachedResolution) -> UInt16 { cache[tagOf: cached] }
-
-    /// Sets the tag of a cached resolution.
-    ///
-    /// - Parameter cached: The last result of ``cachedResolution(of:)``.
-    package mutating func setTag(_ tag: UInt16, of cached: CachedResolution) { cache[tagOf: cached] = tag }
+    package mutating func setTag(_ tag: UInt16, of cached: CachedResolution) { cache.setTag(tag, of: cached) }
 
     /// The generation of new resolutions: the number of calls to ``dropResolutions()``.
     package var resolutionGeneration: UInt64 { cache.generation }

@@ -2,6 +2,9 @@
 package struct CachedResolution {
     package let resolution: Resolution
     fileprivate let entry: Int32
+    /// A number that the owner attaches to a cached resolution, such as a decision about the name. Initially 0, and
+    /// lost when the resolution leaves the cache.
+    package let tag: UInt16
 }
 
 /// A cache of resolutions by name and object, with a memory limit.
@@ -64,14 +67,12 @@ extension ResolutionCache {
         }
         // Written only if it is false, so that the cache line of a hot entry stays clean.
         if !entry.pointee.wasUsed { entry.pointee.wasUsed = true }
-        return CachedResolution(resolution: resolution(entry.pointee.set), entry: number)
+        return CachedResolution(
+            resolution: resolution(entry.pointee.set), entry: number, tag: entry.pointee.tag)
     }
 
-    /// The owner's tag of an entry.
-    @inline(__always)
-    subscript(tagOf cached: CachedResolution) -> UInt16 {
-        get { entries.pointer(cached.entry).pointee.tag }
-        nonmutating set { entries.pointer(cached.entry).pointee.tag = newValue }
+    func setTag(_ tag: UInt16, of cached: CachedResolution) {
+        entries.pointer(cached.entry).pointee.tag = tag
     }
 
     @inline(__always)

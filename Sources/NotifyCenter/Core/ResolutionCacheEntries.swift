@@ -12,7 +12,7 @@ struct ResolutionCacheEntries: ~Copyable, Sendable {
         var patternVersion: UInt32
         var nameVersion: UInt32
         var wasUsed = false
-        /// See ``CenterCore/tag(of:)``.
+        /// See ``CachedResolution/tag``.
         var tag: UInt16 = 0
         /// The bytes of the name followed by those of the object, or a pointer to them.
         fileprivate var key: (UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0)
