@@ -18,7 +18,7 @@ struct Sequencer {
     private var isReserving = false
 
     /// - Parameters:
-    ///   - next: The first sequence that was never used.
+    ///   - next: The first sequence to assign. This sequence and higher ones were never used.
     ///   - usableBelow: Sequences below this may be used before any reservation.
     init(next: UInt64, usableBelow: UInt64 = 0) {
         self.next = next
@@ -26,7 +26,7 @@ struct Sequencer {
         reservedBelow = next
     }
 
-    /// The last sequence assigned, in this run or an earlier one.
+    /// The sequence before the next one. No higher sequence was assigned, in this run or an earlier one.
     var last: UInt64 { next - 1 }
     var isReady: Bool { next < max(reservedBelow, usableBelow) }
 
