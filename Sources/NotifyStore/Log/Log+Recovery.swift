@@ -16,7 +16,8 @@ extension Log {
             connection, "SELECT reserved_through, next_sequence, next_subscription, clean FROM state")
         guard try state.step() else { throw StoreError(.damaged, "the row of the log's state is missing") }
         let wasClean = state.integer(3) != 0
-        // After the clean stop, another run may have used sequences on a full disk without marking the log as in use.
+        // `usedBelow` can be higher than the sequence recorded at the clean stop: on a full disk, a later run may have
+        // used sequences although it could not mark the log as in use.
         let mark = wasClean ? max(state.integer(1), usedBelow) : usedBelow > 0 ? usedBelow : state.integer(0)
         let nextSubscription = state.integer32(2)
         state.reset()
@@ -53,14 +54,15 @@ extension Log {
     func finish(nextSequence: UInt64) throws {
         defer { statements = nil }
         if let damage = findDamage(), damage.file == .database || files.isTruncated {
-            // Undo the refused batch even so: the files may be moved back before the next start.
+            // The damage may be that the files were moved away. The refused batch is removed from them even then,
+            // because they may be moved back before the next start.
             try? undoRefusedBatch()
             throw damage.storageFailure
         }
         try undoRefusedBatch()
         try inTransaction(.full) { _ in
-            // `reserved_through` may be lower than the next sequence: a run can continue from an earlier clean stop
-            // without a new reservation.
+            // `reserved_through` may be lower than the next sequence, because a run can use sequences before its first
+            // reservation.
             try connection.execute(
                 """
                 UPDATE state SET clean = 1, next_sequence = \(nextSequence),
