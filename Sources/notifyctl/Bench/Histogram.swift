@@ -1,7 +1,7 @@
 /// A histogram of times in nanoseconds, with a relative error below 1%. Recording does not allocate.
 ///
-/// Values below 128 have a bucket each. Each further power of two is divided into 128 buckets of equal width. Times from
-/// about 4.9 hours on share the last bucket.
+/// Values below 128 have a bucket each. Each further power of two is divided into 128 buckets of equal width. Times
+/// from about 4.9 hours on share the last bucket.
 struct Histogram: Sendable {
     private static let precisionBits = 7
     private static let bucketsPerPower = 1 << precisionBits
@@ -49,8 +49,8 @@ struct Histogram: Sendable {
 
     /// The largest value in a bucket.
     private static func upperBound(of bucket: Int) -> UInt64 {
-        // `bucket` is `shift * bucketsPerPower` plus a number of at least `bucketsPerPower`. Only the
-        // buckets below `bucketsPerPower` are smaller; their shift is 0.
+        // The bucket of a value is `shift * bucketsPerPower + (value >> shift)`. If `shift` is above 0, the second
+        // summand is from `bucketsPerPower` to `2 * bucketsPerPower - 1`, so the division gives `shift + 1`.
         let shift = max(0, bucket / bucketsPerPower - 1)
         return UInt64(bucket - shift * bucketsPerPower + 1) << UInt64(shift) - 1
     }
