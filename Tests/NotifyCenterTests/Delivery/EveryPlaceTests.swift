@@ -178,8 +178,8 @@ import Testing
         for observing in observing { observing.end() }
     }
 
-    /// A task created after the post runs after the observers, because a post from the main actor calls the observers
-    /// directly. With a hop over another executor, the task could run first, and the observers could run out of order.
+    /// A post from the main actor calls main-actor observers before it returns, so a task created after the post runs
+    /// after them. With a hop over another executor, the task could run first, and the observers out of order.
     @Test(arguments: [Place.mainActor, .ownerOnMainActor])
     @MainActor func `a post enqueues main-actor observers without another hop`(place: Place) async {
         let observing = (1...3).map { observe(place, adding: $0) }
