@@ -6,8 +6,8 @@ import NotifyWire
 struct Listing {
     let request: UInt64
     let subject: ListSubject
-    /// The user whose items are listed; nil for all users. Decided once per list, because the decision takes longer than
-    /// sending an entry.
+    /// The user whose items are listed; nil for all users. Decided once per list, because the decision takes longer
+    /// than sending an entry.
     let uid: UInt32?
     /// Durable subscriptions still to be listed.
     var durables: ArraySlice<DurableID> = []
