@@ -114,6 +114,8 @@ package struct Broker: ~Copyable {
         var new = new
         new.maximumPayloadBytes = configuration.maximumPayloadBytes
         new.postWindow = configuration.postWindow
+        new.receivedBytesPerUser = max(
+            new.receivedBytesPerUser, new.maximumPayloadBytes + Limits.frameOverheadBytes)
         configuration = new
         ledger.limitsChanged(to: new)
         rates.limits = new.rates

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import Synchronization
 import Testing
 import TestSupport
 
@@ -61,6 +62,19 @@ import TestSupport
     @Test func `changed rules are not reported as waiting`() throws {
         let (wasRight, log) = try reload("policy:\n  - {deny: [post], names: [a]}\nlimits: {connections: 5}\n")
         #expect(wasRight && !log.contains("next start"))
+    }
+
+    @Test func `a configuration that is reloaded during the start is applied when the server runs`() throws {
+        let reloads = Reloads()
+        var configuration = ServerConfiguration(socketPath: "/a", socketMode: 0o600, databasePath: "/b")
+        configuration.logLevel = .error
+        reloads.reloaded(configuration)
+        reloads.reloaded(nil)
+        let applied = Mutex<[ServerConfiguration?]>([])
+        reloads.set { configuration in applied.withLock { $0.append(configuration) } }
+        #expect(applied.withLock { $0 } == [configuration])
+        reloads.reloaded(nil)
+        #expect(applied.withLock { $0 } == [configuration, nil])
     }
 
     @Test func `an invalid file is reported and keeps the configuration`() throws {

@@ -27,9 +27,18 @@ extension Broker {
 
     /// Answers a query with the policy's decision about an identity.
     mutating func answer(_ query: PolicyQuery, _ slot: ConnectionSlot) throws(WireError) {
-        if query.uid != connections[slot].uid { try access.checkManageEverything(connections[slot].identity) }
-        scheduler.spend(FairScheduler.Cost.statistics)
-        let identity = Identity(uid: query.uid, gid: query.gid, groups: query.groups)
+        let own = connections[slot].identity
+        let isManager = access.mayManageEverything(own)
+        if query.uid != connections[slot].uid { try access.checkManageEverything(own) }
+        guard query.groups.count <= PolicyQuery.maximumGroups else {
+            throw WireError(
+                .invalidArgument,
+                "\(query.groups.count) groups: at most \(PolicyQuery.maximumGroups) can be asked about")
+        }
+        // Other peers learn nothing about groups that they are not in.
+        let identity =
+            isManager ? Identity(uid: query.uid, gid: query.gid, groups: query.groups) : access.identity(own)
+        scheduler.spend(FairScheduler.Cost.statistics + access.policy.walkCost * (1 + identity.groups.count / 16))
         let pattern: NamePattern
         do {
             pattern = try NamePattern(query.name)
@@ -48,8 +57,7 @@ extension Broker {
         case .subscribe: decision = access.policy.subscribeDecision(pattern, identity)
         case .manage: decision = access.policy.manageDecision(pattern, identity)
         }
-        answer(
-            slot,
-            PolicyDecision(request: query.request, isAllowed: decision.isAllowed, reason: decision.description))
+        let reason = isManager ? decision.description : pattern.withUTF8 { decision.reason(for: $0) }
+        answer(slot, PolicyDecision(request: query.request, isAllowed: decision.isAllowed, reason: reason))
     }
 }

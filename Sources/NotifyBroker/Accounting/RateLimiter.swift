@@ -50,21 +50,34 @@ struct RateLimiter {
     }
 
     private static let maximumBuckets = 1_024
+    /// The shortest time between two calls of ``takeReady(now:)`` for a user. More tokens are available then.
+    private static let minimumWait = Duration.milliseconds(1)
 
     /// Takes the connections that can continue: for each user, as many connections as the user has tokens.
     mutating func takeReady(now: Duration) -> [ConnectionID] {
         guard let nextDeadline, nextDeadline <= now else { return [] }
         var ready: [ConnectionID] = []
-        for (uid, queue) in queues where queue.wakeAt <= now {
-            let tokens = max(1, posts[uid]?.available(perSecond: queue.rate, now: now) ?? 1)
-            ready += queue.connections.prefix(tokens)
-            queues[uid]?.connections.removeFirst(min(tokens, queue.connections.count))
-            queues[uid]?.wakeAt = now + .seconds(1) / queue.rate
+        for uid in Array(queues.keys) {
+            // Removed while it changes, so that the queue is not copied.
+            guard var queue = queues.removeValue(forKey: uid) else { continue }
+            if queue.wakeAt <= now {
+                let tokens = max(1, posts[uid]?.available(perSecond: queue.rate, now: now) ?? 1)
+                ready += queue.connections.prefix(tokens)
+                queue.connections.removeFirst(min(tokens, queue.connections.count))
+                queue.wakeAt = now + max(Self.minimumWait, .seconds(1) / queue.rate)
+            }
+            if !queue.connections.isEmpty { queues[uid] = queue }
         }
-        queues = queues.filter { !$0.value.connections.isEmpty }
         posts = posts.filter { !$0.value.isFull(now: now) }
         self.nextDeadline = queues.values.lazy.map(\.wakeAt).min()
         return ready
+    }
+
+    /// Removes a waiting connection that is closed.
+    mutating func remove(_ id: ConnectionID, uid: UInt32) {
+        guard var queue = queues.removeValue(forKey: uid) else { return }
+        queue.connections.removeAll { $0 == id }
+        if !queue.connections.isEmpty { queues[uid] = queue }
     }
 
     /// Takes all waiting connections, because limits have changed.

@@ -199,6 +199,9 @@ extension Broker {
     private mutating func removeConnection(_ slot: ConnectionSlot) {
         if logs(.debug) { log(.disconnected, on: slot) }
         release(slot)
+        if connections[slot].pauses.contains(.rateExceeded) {
+            rates.remove(connections[slot].id, uid: connections[slot].uid)
+        }
         ledger.change(.connections, by: -1, uid: connections[slot].uid)
         ledger.change(.connectionBytes, by: -Self.connectionBytes, uid: connections[slot].uid)
         access.release(connections[slot].identity)

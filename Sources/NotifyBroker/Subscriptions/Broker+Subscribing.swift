@@ -49,12 +49,20 @@ extension Broker {
     }
 
     /// Creates the filter of a request. Its patterns are sorted and unique, so that filters can be compared.
-    private func filter(of subscribe: Subscribe, from slot: ConnectionSlot) throws(WireError) -> SubscriptionFilter {
+    private mutating func filter(
+        of subscribe: Subscribe, from slot: ConnectionSlot
+    ) throws(WireError) -> SubscriptionFilter {
         guard (1...Limits.patternsPerSubscription).contains(subscribe.patterns.count) else {
             throw WireError(.invalidPattern, "a subscription has 1 to \(Limits.patternsPerSubscription) patterns")
         }
         let patterns = NamePattern.sortedUniquely(try subscribe.patterns.map(Self.pattern))
-        for pattern in patterns { try access.checkSubscribe(pattern, connections[slot].identity) }
+        for pattern in patterns {
+            let decision = access.policy.subscribeDecision(pattern, access.identity(connections[slot].identity))
+            if case .allowed = decision { continue }
+            // All rules may have been compared with the pattern.
+            scheduler.spend(access.policy.walkCost)
+            try access.check(decision, pattern, connections[slot].identity)
+        }
         return SubscriptionFilter(patterns: patterns, object: subscribe.object.isEmpty ? nil : subscribe.object)
     }
 

@@ -17,7 +17,7 @@ extension NotifyClient {
         public var uid: UInt32
         /// The primary group.
         public var gid: UInt32
-        /// The supplementary groups, at most 65,535.
+        /// The supplementary groups, at most 1,024.
         public var groups: [UInt32]
 
         /// Creates a subject with the groups that a process of the user would have.

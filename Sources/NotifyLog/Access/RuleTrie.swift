@@ -141,7 +141,9 @@ extension RuleTrie {
                 var tokens = tokensBefore
                 let token = isBelow ? nil : tokens.next()
                 func applies(_ end: Int?) -> Bool {
-                    guard let end, let found = ends[end].rule(for: identity) else { return false }
+                    guard let end, ends[end].last > number, let found = ends[end].rule(for: identity) else {
+                        return false
+                    }
                     return found > number && rules[found].effect == effect
                 }
                 let isRest = token.map { $0.elementsEqual(">".utf8) } ?? false

@@ -69,6 +69,7 @@ struct ConfigurationDocument {
     private static func readBytes(path: String) throws -> [UInt8] {
         let file = try OwnedDescriptor.open(path, .readOnly, options: .nonBlocking)
         let descriptor = file.descriptor
+        try OwnershipProblem.checkDirectory(of: path)
         try OwnershipProblem.checkConfiguration(Stat(descriptor), at: path)
         return try Errno.typed {
             var bytes: [UInt8] = []

@@ -16,7 +16,13 @@ package final class Reloads: Sendable {
     /// The maximum number of reloads that wait: more than operators request at the same time.
     private static let maximumPending = 64
 
-    private let action = Mutex<(@Sendable (ServerConfiguration?) -> Void)?>(nil)
+    private struct State {
+        var action: (@Sendable (ServerConfiguration?) -> Void)?
+        /// The last valid configuration that was reloaded before the action was set.
+        var waiting: ServerConfiguration?
+    }
+
+    private let state = Mutex(State())
     /// The requested reloads, each with its reply if one is expected.
     let requests: AsyncStream<Reply?>
     private let continuation: AsyncStream<Reply?>.Continuation
@@ -33,15 +39,25 @@ package final class Reloads: Sendable {
         reply?(.invalid("\(Self.maximumPending) reloads are pending: try again later"))
     }
 
-    /// Sets the action that applies a new configuration. It is called with `nil` if the new configuration is invalid.
+    /// Sets the action that applies a new configuration. It is called with `nil` if the new configuration is invalid,
+    /// and at once with a configuration that was reloaded while the server started.
     func set(_ action: (@Sendable (ServerConfiguration?) -> Void)?) {
-        self.action.withLock { $0 = action }
+        let waiting = state.withLock { state in
+            state.action = action
+            defer { state.waiting = nil }
+            return state.waiting
+        }
+        if let waiting { action?(waiting) }
     }
 
     /// Runs the action after a reload.
     ///
     /// - Parameter configuration: The new configuration; `nil` if it is invalid.
     func reloaded(_ configuration: ServerConfiguration?) {
-        action.withLock { $0 }?(configuration)
+        let action = state.withLock { state in
+            if state.action == nil, let configuration { state.waiting = configuration }
+            return state.action
+        }
+        action?(configuration)
     }
 }

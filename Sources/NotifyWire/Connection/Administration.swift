@@ -53,7 +53,7 @@ package enum Right: UInt8, CaseIterable, Sendable {
 package struct PolicyQuery: ControlFrame {
     package static let kind = FrameKind.policyQuery
     /// The maximum number of groups in a query.
-    package static let maximumGroups = 65_535
+    package static let maximumGroups = 1_024
 
     package var request: UInt64
     package var uid: UInt32

@@ -58,6 +58,38 @@ struct AdministrationTests {
         #expect(decisions.allSatisfy { !$0.reason.isEmpty })
     }
 
+    @Test func `the groups of a query count only for managers`() {
+        let rules = [
+            AccessRule(.deny, [.post], names: ["hr.>"]), AccessRule(.allow, [.post], names: ["hr.>"], gids: [50]),
+        ]
+        let host = TestHost(policy: AccessPolicy(rules: rules))
+        func decision(_ client: Client, _ groups: [UInt32]) -> PolicyDecision? {
+            let request = client.nextRequest()
+            client.send(
+                PolicyQuery(request: request, uid: 1000, gid: 1000, groups: groups, right: .post, name: "hr.a"))
+            host.run()
+            return client.take().compactMap { if case .policyDecision(let frame) = $0 { frame } else { nil } }.first
+        }
+        let (root, stranger) = (host.connect(uid: 0), host.connect(uid: 1000))
+        let member = host.connect(uid: 1000, groups: [50])
+        #expect(decision(root, [50])?.isAllowed == true && decision(root, [])?.isAllowed == false)
+        #expect(decision(stranger, [50])?.isAllowed == false, "claimed groups must not reveal rules")
+        #expect(decision(member, [])?.isAllowed == true)
+        #expect(decision(root, [50])?.reason.contains("gids: [50]") == true)
+        #expect(decision(member, [])?.reason == "allowed by default rule")
+    }
+
+    @Test func `a query about too many groups is refused`() {
+        let host = TestHost()
+        let root = host.connect(uid: 0)
+        root.send(
+            PolicyQuery(
+                request: 1, uid: 7, gid: 1, groups: [UInt32](repeating: 3, count: PolicyQuery.maximumGroups + 1),
+                right: .post, name: "a"))
+        host.run()
+        #expect(root.takeErrors().map(\.code) == [ErrorCode.invalidArgument.rawValue])
+    }
+
     @Test func `only managers ask about other users`() {
         let host = TestHost(policy: AccessPolicy(rules: Self.rules))
         for (uid, isAllowed) in [(UInt32(1000), true), (1001, false)] {

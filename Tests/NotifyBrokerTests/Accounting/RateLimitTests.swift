@@ -86,6 +86,17 @@ struct RateLimitTests {
         #expect(posted == 2)
     }
 
+    @Test func `a closed connection does not wait any more`() {
+        let host = TestHost(configuration { $0.postsPerSecond = 1 })
+        for _ in 0..<20 {
+            let client = host.connect(uid: 1000)
+            for _ in 0..<2 { client.post("a", .volatile) }
+            host.run()
+            host.closed(client)
+        }
+        #expect(host.core.broker.rates.takeAll().isEmpty)
+    }
+
     @Test func `connections above the limit are refused with the setting`() {
         let host = TestHost(configuration { $0.connectsPerSecond = 3 })
         func errors(_ uid: UInt32) -> [String] {
