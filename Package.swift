@@ -114,11 +114,13 @@ let package = Package(
             ]),
 
         .target(name: "TestSupport", dependencies: ["NotifyCenter"], path: "Tests/TestSupport"),
+        // Apart from TestSupport, which the static release of the attacks contains: it uses Testing.
+        .target(name: "CenterConformance", dependencies: ["NotifyCenter"], path: "Tests/CenterConformance"),
         .target(
             name: "WireTestSupport",
             dependencies: ["NotifyWire", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/WireTestSupport"),
-        .testTarget(name: "NotifyCenterTests", dependencies: ["NotifyCenter", "TestSupport"]),
+        .testTarget(name: "NotifyCenterTests", dependencies: ["NotifyCenter", "CenterConformance", "TestSupport"]),
         .testTarget(
             name: "NotifyFoundationTests",
             dependencies: ["NotifyFoundation", "NotifyCenter", "TestSupport", "RunLoopProgram"]),
@@ -152,8 +154,8 @@ let package = Package(
         .testTarget(
             name: "NotifyBrokerTests",
             dependencies: [
-                "NotifyBroker", "NotifyCenter", "NotifyWire", "NotifyLog", "TestSupport", "WireTestSupport",
-                .product(name: "NIOCore", package: "swift-nio"),
+                "NotifyBroker", "NotifyCenter", "NotifyWire", "NotifyLog", "CenterConformance", "TestSupport",
+                "WireTestSupport", .product(name: "NIOCore", package: "swift-nio"),
             ]),
         .testTarget(
             name: "NotifySystemTests",

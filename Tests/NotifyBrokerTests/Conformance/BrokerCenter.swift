@@ -2,7 +2,7 @@ import WireTestSupport
 @testable import NotifyBroker
 import NotifyCenter
 import NotifyWire
-import TestSupport
+import CenterConformance
 import Testing
 
 /// The broker as a center: each observation is a subscription of a separate client, and one more client posts.

@@ -1,4 +1,4 @@
-import TestSupport
+import CenterConformance
 import Testing
 
 /// The requirements of routing that apply to every center, checked for the broker.

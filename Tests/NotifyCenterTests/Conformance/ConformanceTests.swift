@@ -1,4 +1,4 @@
-import TestSupport
+import CenterConformance
 import Testing
 
 /// Checks the conformance requirements on each center of this library.

@@ -1,6 +1,6 @@
 import NotifyCenter
 import Synchronization
-import TestSupport
+import CenterConformance
 
 /// A local center whose observations end when their tokens are cancelled.
 final class TokenCenter: ConformingCenter {

@@ -1,6 +1,6 @@
 import NotifyCenter
 import Synchronization
-import TestSupport
+import CenterConformance
 
 /// A center that consists of the core and a table of closures. As in the broker, a post resolves once, and checks
 /// before each call that the registration has not ended.
