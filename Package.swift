@@ -115,7 +115,8 @@ let package = Package(
 
         .target(name: "TestSupport", dependencies: ["NotifyCenter"], path: "Tests/TestSupport"),
         // Apart from TestSupport, which the static release of the attacks contains: it uses Testing.
-        .target(name: "CenterConformance", dependencies: ["NotifyCenter"], path: "Tests/CenterConformance"),
+        .target(
+            name: "CenterConformance", dependencies: ["NotifyCenter", "TestSupport"], path: "Tests/CenterConformance"),
         .target(
             name: "WireTestSupport",
             dependencies: ["NotifyWire", .product(name: "NIOCore", package: "swift-nio")],

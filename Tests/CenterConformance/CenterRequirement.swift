@@ -1,5 +1,6 @@
 import Foundation
 import NotifyCenter
+import TestSupport
 import Testing
 
 /// The requirements of a center. The test suites check every implementation against them.
