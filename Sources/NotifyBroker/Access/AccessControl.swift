@@ -70,7 +70,6 @@ struct AccessControl {
 
     // MARK: Managing
 
-    func mayManage(uid: UInt32, _ id: IdentityID) -> Bool { policy.mayManage(uid: uid, identities[id]) }
     func mayManageEverything(_ id: IdentityID) -> Bool { policy.mayManageEverything(identities[id]) }
 
     /// - Throws: `forbidden` if the identity may not manage the resources of every user.
@@ -86,7 +85,7 @@ struct AccessControl {
 
     /// - Throws: `forbidden` if the identity may not manage the durable subscriptions of `uid`.
     func checkManage(uid: UInt32, _ id: IdentityID) throws(WireError) {
-        if identities[id].uid != uid { try checkManageEverything(id) }
+        if !policy.mayManage(uid: uid, identities[id]) { try checkManageEverything(id) }
     }
 
     /// The rights of an identity, for a reader of stored messages.

@@ -90,12 +90,15 @@ struct RateLimiter {
 
     /// The number of tokens for posts that are missing in the user's bucket, and the limit; nil if there is no limit.
     func postUse(_ identity: borrowing Identity, now: Duration) -> (used: Int, limit: Int)? {
-        guard let rate = limits.postsPerSecond(for: identity) else { return nil }
-        return (rate - (posts[identity.uid]?.available(perSecond: rate, now: now) ?? rate), rate)
+        Self.use(of: posts[identity.uid], limit: limits.postsPerSecond(for: identity), now: now)
     }
 
+    /// The same for connections.
     func connectUse(_ identity: borrowing Identity, now: Duration) -> (used: Int, limit: Int)? {
-        guard let rate = limits.connectsPerSecond(for: identity) else { return nil }
-        return (rate - (connects[identity.uid]?.available(perSecond: rate, now: now) ?? rate), rate)
+        Self.use(of: connects[identity.uid], limit: limits.connectsPerSecond(for: identity), now: now)
+    }
+
+    private static func use(of bucket: TokenBucket?, limit: Int?, now: Duration) -> (used: Int, limit: Int)? {
+        limit.map { limit in (limit - (bucket?.available(perSecond: limit, now: now) ?? limit), limit) }
     }
 }

@@ -51,7 +51,8 @@ extension Broker {
         case .limits:
             let request = try LimitsRequest(frame).request
             let identity = connections[slot].identity
-            let users = ledger.users.filter { access.mayManage(uid: $0, identity) }
+            let (isManager, uid) = (access.mayManageEverything(identity), connections[slot].uid)
+            let users = ledger.users.filter { isManager || $0 == uid }
             scheduler.spend(FairScheduler.Cost.statistics * (1 + users.count))
             answer(slot, StatisticsReport(request: request, counters: limits(of: users, now: now)))
         case .reload: try reload(Reload(frame), slot)
