@@ -8,6 +8,8 @@ package struct RecoveredLog: Sendable {
     /// The highest sequence committed to the log; 0 if the log is empty.
     package var persistedThrough: UInt64
     package var subscriptions: [DurableRecord]
+    /// The number and bytes of each user's messages in the log.
+    package var usage: [UInt32: StoredUsage]
     /// Whether the last run closed the database cleanly.
     package var wasClosedCleanly: Bool
     /// The next id for a durable subscription. This id and higher ones were never assigned.
@@ -15,12 +17,13 @@ package struct RecoveredLog: Sendable {
 
     package init(
         nextSequence: UInt64, usableBelow: UInt64? = nil, persistedThrough: UInt64, subscriptions: [DurableRecord],
-        wasClosedCleanly: Bool, nextSubscriptionID: DurableID
+        usage: [UInt32: StoredUsage] = [:], wasClosedCleanly: Bool, nextSubscriptionID: DurableID
     ) {
         self.nextSequence = nextSequence
         self.usableBelow = usableBelow ?? nextSequence
         self.persistedThrough = persistedThrough
         self.subscriptions = subscriptions
+        self.usage = usage
         self.wasClosedCleanly = wasClosedCleanly
         self.nextSubscriptionID = nextSubscriptionID
     }

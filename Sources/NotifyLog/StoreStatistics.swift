@@ -1,4 +1,4 @@
-/// Counters of the store since it was opened, and the current size of the log.
+/// Counters of the store since it was opened, and the current sizes of the log and of its disk.
 package struct StoreStatistics: Equatable, Sendable {
     package var commits: UInt64 = 0
     /// Commits that were flushed to disk (fsync) before their outcome was reported.
@@ -9,6 +9,23 @@ package struct StoreStatistics: Equatable, Sendable {
     package var logBytes: UInt64 = 0
     /// The size of SQLite's write-ahead log.
     package var walBytes: UInt64 = 0
+
+    /// The limit of ``logBytes``; nil if there is none.
+    package var logByteLimit: UInt64?
+    /// The file system of the database, measured at most once per second; nil if it can't be read.
+    package var disk: Disk?
+
+    package struct Disk: Equatable, Sendable {
+        package var freeBytes: UInt64
+        package var totalBytes: UInt64
+        package var isNearlyFull: Bool
+
+        package init(freeBytes: UInt64, totalBytes: UInt64, isNearlyFull: Bool) {
+            self.freeBytes = freeBytes
+            self.totalBytes = totalBytes
+            self.isNearlyFull = isNearlyFull
+        }
+    }
 
     package init() {}
 }

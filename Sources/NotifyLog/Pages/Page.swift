@@ -10,18 +10,21 @@ package struct PageRequest: Sendable {
     package var access: ReadAccess
     /// The sequence after which to read.
     package var after: UInt64
+    /// The last sequence to read. Later messages are not returned.
+    package var through: UInt64
     /// The maximum number of messages to return.
     package var maximumMessages: Int
 
     package init(
         reader: ReaderID, subscription: DurableID? = nil, filter: SubscriptionFilter, access: ReadAccess, after: UInt64,
-        maximumMessages: Int
+        through: UInt64 = .max, maximumMessages: Int
     ) {
         self.reader = reader
         self.subscription = subscription
         self.filter = filter
         self.access = access
         self.after = after
+        self.through = through
         self.maximumMessages = maximumMessages
     }
 }

@@ -7,15 +7,20 @@ package struct DurableRecord: Equatable, Sendable {
     package var owner: Identity
     package var name: String
     package var filter: SubscriptionFilter
+    /// The sequence after which the subscription began: its cursor when it was created. Also 0 if the start is unknown,
+    /// because an earlier version created the subscription.
+    package var startedAfter: UInt64
     package var progress: DurableProgress
 
     package init(
-        id: DurableID, owner: Identity, name: String, filter: SubscriptionFilter, progress: DurableProgress
+        id: DurableID, owner: Identity, name: String, filter: SubscriptionFilter, startedAfter: UInt64,
+        progress: DurableProgress
     ) {
         self.id = id
         self.owner = owner
         self.name = name
         self.filter = filter
+        self.startedAfter = startedAfter
         self.progress = progress
     }
 }

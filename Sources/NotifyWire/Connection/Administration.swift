@@ -119,9 +119,7 @@ package struct PolicyDecision: ControlFrame {
     package init(request: UInt64, isAllowed: Bool, reason: String) {
         self.request = request
         self.isAllowed = isAllowed
-        self.reason =
-            reason.utf8.count <= Int(UInt16.max)
-            ? reason : String(decoding: reason.utf8.prefix(60_000), as: UTF8.self) + "…"
+        self.reason = reason.limitedToCountedText
     }
 
     package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {

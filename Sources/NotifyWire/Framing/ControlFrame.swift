@@ -68,6 +68,14 @@ extension SubscriptionFrame {
     }
 }
 
+extension String {
+    /// The text. If it is longer than 65,535 bytes, which a length of two bytes can't express, its beginning and an
+    /// ellipsis.
+    var limitedToCountedText: String {
+        utf8.count <= Int(UInt16.max) ? self : String(decoding: utf8.prefix(60_000), as: UTF8.self) + "…"
+    }
+}
+
 extension ByteBuffer {
     mutating func writeLE<Value: FixedWidthInteger>(_ value: Value) {
         writeInteger(value, endianness: .little)

@@ -34,6 +34,7 @@ package enum ErrorCode: UInt16, CaseIterable, Sendable {
     // The log.
     case logFull = 80
     case storageFailed = 81
+    case unknownMessage = 82
 
     // The daemon.
     case closing = 100

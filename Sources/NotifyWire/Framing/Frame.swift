@@ -16,6 +16,8 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case limits = 0x0C
     case reload = 0x20
     case policyQuery = 0x21
+    case monitor = 0x22
+    case trace = 0x23
 
     case welcome = 0x41
     case receipt = 0x42
@@ -32,6 +34,9 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case gap = 0x53
     case snapshot = 0x54
     case clientEntry = 0x58
+    case nameEntry = 0x59
+    case postEntry = 0x5A
+    case traceEntry = 0x5B
     case error = 0x60
     case closing = 0x61
     case reloaded = 0x70

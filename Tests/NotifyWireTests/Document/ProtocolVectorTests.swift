@@ -130,6 +130,15 @@ import WireTestSupport
             )
         case .subscriptionEntry: return (try fields(SubscriptionEntry(frame)), try SubscriptionEntry(frame).encoded)
         case .clientEntry: return (try fields(ClientEntry(frame)), try ClientEntry(frame).encoded)
+        case .nameEntry: return (try fields(NameEntry(frame)), try NameEntry(frame).encoded)
+        case .monitor:
+            let monitor = try MonitorRequest(frame)
+            return (["request": monitor.request, "patterns": monitor.patterns], monitor.encoded)
+        case .postEntry: return (try fields(PostEntry(frame)), try PostEntry(frame).encoded)
+        case .trace:
+            let trace = try TraceRequest(frame)
+            return (["request": trace.request, "sequence": trace.sequence], trace.encoded)
+        case .traceEntry: return (try fields(TraceEntry(frame)), try TraceEntry(frame).encoded)
         case .statisticsReport:
             let report = try StatisticsReport(frame)
             let counters = report.counters.map { [$0.name, $0.value] as [Any] }
@@ -240,6 +249,32 @@ import WireTestSupport
             "uid": entry.uid, "gid": entry.gid, "pid": entry.pid, "subscriptions": entry.subscriptions,
             "posts": entry.posts, "refused": entry.refused, "delivered": entry.delivered, "dropped": entry.dropped,
             "droppedByClient": entry.droppedByClient, "waitingBytes": entry.waitingBytes,
+        ]
+    }
+
+    private static func fields(_ entry: NameEntry) -> [String: Any] {
+        [
+            "request": entry.request, "posts": entry.posts, "payloadBytes": entry.payloadBytes,
+            "dropped": entry.dropped, "subscribers": entry.subscribers, "durables": entry.durables, "name": entry.name,
+        ]
+    }
+
+    private static func fields(_ entry: PostEntry) -> [String: Any] {
+        [
+            "request": entry.request, "skipped": entry.skipped, "sequence": entry.stamp.sequence,
+            "time": entry.stamp.timeMicroseconds, "uid": entry.stamp.uid, "gid": entry.stamp.gid,
+            "pid": entry.stamp.pid, "subscribers": entry.subscribers, "client": entry.client, "stored": entry.stored,
+            "payloadBytes": entry.payloadBytes, "code": entry.errorCode, "durability": entry.durability.rawValue,
+            "name": hex(entry.name), "object": hex(entry.object), "headers": hex(entry.headers),
+            "payload": hex(entry.payload), "reason": entry.reason,
+        ]
+    }
+
+    private static func fields(_ entry: TraceEntry) -> [String: Any] {
+        [
+            "request": entry.request, "uid": entry.uid, "pid": entry.pid, "client": entry.client,
+            "state": entry.state.rawValue, "mayHaveBeenSeen": entry.mayHaveBeenSeen,
+            "durableName": entry.durableName,
         ]
     }
 

@@ -19,6 +19,16 @@ struct Sample: Sendable, CustomTestStringConvertible {
         isEqualAfterDecoding = { try Frame.decode(frame.encoded) == frame }
     }
 
+    private static var post: PostEntry {
+        var post = PostEntry(
+            request: 18, stamp: Stamp(sequence: 1, timeMicroseconds: 2, uid: 3, gid: 4, pid: 5), name: [0xFF, 0])
+        post.skipped = .max
+        (post.client, post.subscribers, post.stored, post.durability) = (6, 7, 8, .synced)
+        (post.errorCode, post.payloadBytes, post.reason) = (9, .max, "no rùle")
+        (post.object, post.headers, post.payload) = ([1], [2, 3], [UInt8](repeating: 4, count: 1_024))
+        return post
+    }
+
     static let all: [Sample] = [
         Sample(Hello(lowestVersion: 1, highestVersion: 9, overflow: .keepLatest, instance: .init(high: 1, low: .max))),
         Sample(
@@ -61,6 +71,20 @@ struct Sample: Sendable, CustomTestStringConvertible {
             ClientEntry(
                 request: 17, client: 1, connectedMicroseconds: 2, uid: 3, gid: 4, pid: 5, subscriptions: 6, posts: 7,
                 refused: 8, delivered: 9, dropped: 10, droppedByClient: 11, waitingBytes: .max)),
+        Sample(ListRequest(request: 17, subject: .names)),
+        Sample(
+            NameEntry(
+                request: 17, posts: 1, payloadBytes: 2, dropped: .max, subscribers: 3, durables: 4, name: "orders.ø")),
+        Sample(MonitorRequest(request: 18, patterns: ["orders.>", "*"])),
+        Sample(MonitorRequest(request: 18, patterns: [])),
+        Sample(Self.post),
+        Sample(PostEntry(stamp: Stamp(sequence: 0, timeMicroseconds: 0, uid: 0, gid: 0, pid: 0), name: [])),
+        Sample(TraceRequest(request: 19, sequence: .max)),
+        Sample(
+            TraceEntry(
+                request: 19, state: .inFlight, mayHaveBeenSeen: true, uid: 20, pid: 21, client: 22, durableName: "mail")
+        ),
+        Sample(TraceEntry(request: 19, state: .forbidden, uid: 20, durableName: "")),
         Sample(ListEnd(request: 17)),
         Sample(StatisticsRequest(request: 21)),
         Sample(LimitsRequest(request: 21)),
@@ -155,6 +179,6 @@ struct Sample: Sendable, CustomTestStringConvertible {
     @Test func `kinds and codes are unique and not zero`() {
         #expect(FrameKind.allCases.allSatisfy { $0.rawValue != 0 })
         #expect(ErrorCode.allCases.allSatisfy { $0.rawValue != 0 })
-        #expect(FrameKind.allCases.filter { !$0.isFromDaemon }.count == 14)
+        #expect(FrameKind.allCases.filter { !$0.isFromDaemon }.count == 16)
     }
 }

@@ -8,9 +8,12 @@ package enum ListSubject: UInt8, CaseIterable, Sendable {
     case subscriptions = 1
     /// Connected clients, each as a `ClientEntry`.
     case clients = 2
+    /// Names of recent posts, each as a `NameEntry`.
+    case names = 3
 }
 
-/// Asks for a list of what belongs to the client's user, and to the users whose resources it may manage.
+/// Requests a list: of names that the client may receive, or of the subscriptions or clients of the client's user or,
+/// with the right to manage everything, of every user.
 ///
 /// The answer is an entry for each item and a `ListEnd`. It is sent in pieces: an item that appears or disappears
 /// meanwhile may be missing.

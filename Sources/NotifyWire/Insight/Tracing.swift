@@ -1,0 +1,93 @@
+package import NIOCore
+
+/// Requests a stored message and its state in each durable subscription that matches it.
+///
+/// The answer is the message as a `PostEntry`, a `TraceEntry` for each durable subscription that matches it, and a
+/// `ListEnd`. Clients without the right to manage everything get their user's subscriptions. If no message with this
+/// sequence is stored, or the client may not read it, the answer is the error `unknownMessage`.
+package struct TraceRequest: ControlFrame {
+    package static let kind = FrameKind.trace
+
+    package var request: UInt64
+    package var sequence: UInt64
+
+    package init(request: UInt64, sequence: UInt64) {
+        self.request = request
+        self.sequence = sequence
+    }
+
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
+        request = try body.integer()
+        sequence = try body.integer()
+    }
+
+    package func writeBody(to buffer: inout ByteBuffer) {
+        buffer.writeLE(request)
+        buffer.writeLE(sequence)
+    }
+}
+
+/// A durable subscription whose filter matches the message of a trace, and the state of the message in it.
+package struct TraceEntry: ControlFrame {
+    package static let kind = FrameKind.traceEntry
+
+    package enum State: UInt8, CaseIterable, Sendable {
+        /// Still to be delivered, or delivered only in earlier attachments.
+        case pending = 0
+        /// Delivered to the attached client and not acknowledged.
+        case inFlight = 1
+        case acknowledged = 2
+        /// The message was posted before the subscription began.
+        case beforeStart = 3
+        /// The policy does not let the owner receive the name.
+        case forbidden = 4
+    }
+
+    package var request: UInt64
+    package var state: State
+    /// Whether a client may have seen the message in an earlier attachment.
+    package var mayHaveBeenSeen: Bool
+    package var uid: UInt32
+    /// The pid of the attached client; 0 if no client is attached.
+    package var pid: UInt32
+    /// The number of that client, as in `ClientEntry`; 0 if no client is attached.
+    package var client: UInt64
+    package var durableName: String
+
+    package init(
+        request: UInt64, state: State, mayHaveBeenSeen: Bool = false, uid: UInt32, pid: UInt32 = 0,
+        client: UInt64 = 0, durableName: String
+    ) {
+        self.request = request
+        self.state = state
+        self.mayHaveBeenSeen = mayHaveBeenSeen
+        self.uid = uid
+        self.pid = pid
+        self.client = client
+        self.durableName = durableName
+    }
+
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
+        request = try body.integer()
+        uid = try body.integer()
+        pid = try body.integer()
+        client = try body.integer()
+        guard let state = State(rawValue: try body.integer()) else {
+            throw WireError(.malformedFrame, "unknown state in a trace")
+        }
+        self.state = state
+        mayHaveBeenSeen = try body.integer() as UInt8 != 0
+        let length: UInt8 = try body.integer()
+        durableName = try body.string(Int(length))
+    }
+
+    package func writeBody(to buffer: inout ByteBuffer) {
+        buffer.writeLE(request)
+        buffer.writeLE(uid)
+        buffer.writeLE(pid)
+        buffer.writeLE(client)
+        buffer.writeInteger(state.rawValue)
+        buffer.writeInteger(UInt8(mayHaveBeenSeen ? 1 : 0))
+        buffer.writeCounted(durableName)
+    }
+}
