@@ -38,7 +38,8 @@ package final class Store: LogStore {
     }
 
     /// Checks whether ``open(path:options:)`` would find its files usable. Changes nothing, and does not read the log
-    /// itself.
+    /// itself. Reads the schema version from the database file only: a newer version that is still in the write-ahead
+    /// log is detected only by `open`.
     ///
     /// - Throws: The `StoreError` of `open`: `inUse` if another daemon has the log open.
     package static func check(path: String) throws(StoreError) {

@@ -108,7 +108,9 @@ final class LostFilesTests {
 
         let again = try Store.open(path: folder.database)
         #expect(again.recovered.subscriptions == [record])
-        #expect(try await again.everything(filter).map(\.sequence) == [1, 9002, 19_002, 29_002])
+        let messages = try await again.everything(filter)
+        #expect(messages.map(\.sequence) == [1, 9002, 19_002, 29_002])
+        #expect(again.recovered.usage == messages.usage)
         #expect(try await again.everything(SubscriptionFilter("later.*"), subscription: 2).count == 3)
         try again.close(nextSequence: 30_000)
         #expect(try folder.rows("PRAGMA integrity_check") == ["ok"])
@@ -160,6 +162,7 @@ final class LostFilesTests {
         store.sequencesUsed(below: 60)
         #expect(await store.commit([StoredMessage(2)]).failure != nil)
         var records = [record, try DurableRecord(id: 8, uid: 9, name: "eight", SubscriptionFilter("a.*", object: "o"))]
+        records[1].startedAfter = 30
         records[0].progress = DurableProgress(cursor: 40, seenThrough: 50, isAttached: true)
         guard case .replaced(let message) = await repair(continuation(records)) else {
             Issue.record("the log was not replaced")
@@ -184,6 +187,7 @@ final class LostFilesTests {
             #expect(again.recovered.nextSequence == next)
             #expect(again.recovered.nextSubscriptionID == 9)
             #expect(again.recovered.subscriptions == records)
+            #expect(again.recovered.usage == [StoredMessage(60)].usage)
             #expect(try await again.everything(filter).map(\.sequence) == [60])
             try again.close(nextSequence: next)
         }

@@ -59,10 +59,12 @@ struct StoreModelTests {
                 // The number of possible names grows with the sequence, so that segments differ and later messages add
                 // new names.
                 let second = UInt64.random(in: 0...(3 + next / 50_000), using: &generator)
-                return StoredMessage(
+                var message = StoredMessage(
                     next, "\(first).\(second)" + (Bool.random(using: &generator) ? ".x" : ""),
                     object: ["", "o1", "o2"].randomElement(using: &generator) ?? "",
                     payload: Array(repeating: UInt8(next & 0xFF), count: Int.random(in: 0...300, using: &generator)))
+                message.stamp[1] = UInt64.random(in: 1000...1002, using: &generator)
+                return message
             }
         }
 
@@ -85,6 +87,7 @@ struct StoreModelTests {
             store = try Store.open(path: folder.database, options: options)
             #expect(store.recovered.nextSequence == next)
             #expect(store.recovered.persistedThrough == messages.last?.sequence ?? 0)
+            #expect(store.recovered.usage == messages.usage)
         }
 
         mutating func checkPage(_ filters: [(String, String?)]) async throws {

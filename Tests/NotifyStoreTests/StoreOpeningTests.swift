@@ -125,10 +125,12 @@ struct StoreOpeningTests {
 
     @Test func `a newer schema is refused`() throws {
         try Store.open(path: folder.database).close(nextSequence: 1)
-        try folder.execute("PRAGMA user_version = 3")
+        try folder.execute("PRAGMA user_version = 4")
         let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
         #expect(error.code == .newerSchema)
-        #expect(error.message.contains("newer notifyd (schema 3, this one supports 2)"))
+        #expect(error.message.contains("newer notifyd (schema 4, this one supports 3)"))
+        let found = try #require(throws: StoreError.self) { try Store.check(path: folder.database) }
+        #expect(found.message == error.message)
     }
 
     @Test(arguments: [0, -1, Int32.min])

@@ -28,6 +28,17 @@ struct StorePageTests {
         try store.close(nextSequence: 1)
     }
 
+    @Test(arguments: [(1, 2), (4095, 4096), (4096, 4097), (5000, 5001)] as [(UInt64, UInt64)])
+    func `a page ends at its last sequence`(after: UInt64, through: UInt64) async throws {
+        let store = try await store((1...3000).map { StoredMessage($0 * 2, "a", payload: []) })
+        let before = store.readWork().rowsScanned
+        let page = try await store.page(SubscriptionFilter("a"), after: after, through: through)
+        #expect(page.block.entries.map(\.sequence) == (through.isMultiple(of: 2) ? [through] : []))
+        #expect(page.scannedThrough == through)
+        #expect(store.readWork().rowsScanned - before == UInt64(page.block.entries.count))
+        try store.close(nextSequence: 10_000)
+    }
+
     @Test(arguments: [999, 1000, 1001])
     func `a page scans at most a thousand rows`(count: Int) async throws {
         // The sequences have gaps, so that the number of rows and the number of sequences differ. The limit counts

@@ -97,7 +97,8 @@ struct StoreRecoveryTests {
     }
 
     @Test func `subscriptions are recovered as stored`() async throws {
-        let plain = try DurableRecord(id: 3, uid: 7, name: "plain", SubscriptionFilter("a.*", "b.>"), cursor: 5)
+        let plain = try DurableRecord(
+            id: 3, uid: 7, name: "plain", SubscriptionFilter("a.*", "b.>"), cursor: 5, startedAfter: 4)
         var busy = try DurableRecord(id: 9, uid: 8, name: "busy", SubscriptionFilter("x", object: "één"))
         let gone = try DurableRecord(id: 12, name: "gone", SubscriptionFilter("y"))
         var store = try Store.open(path: folder.database)
@@ -164,6 +165,27 @@ struct StoreRecoveryTests {
         #expect(try await store.everything(SubscriptionFilter("rare")) == [messages[Int(last) - 1]])
         #expect(try await store.everything(SubscriptionFilter(">"), subscription: 2).count == Int(last) + 1)
         try store.close(nextSequence: last + 2)
+    }
+
+    /// The second message is in the first segment, which stays open, or in the second or third one, which closes it.
+    @Test(arguments: [2, 4096, 8192] as [UInt64])
+    func `the usage of each user is kept without a clean stop`(second: UInt64) async throws {
+        var messages = [
+            StoredMessage(1, "état", object: "één", id: "id", headers: [1, 0, 255], payload: [0, 255]),
+            StoredMessage(second), StoredMessage(second + 1, payload: []), StoredMessage(second + 2),
+        ]
+        messages[1].stamp[1] = 1001
+        messages[3].stamp[1] = UInt64(UInt32.max)
+        var store: Store? = try Store.open(path: folder.database)
+        #expect(store?.recovered.usage == [:])
+        await store?.commit([messages[0]], reserveBelow: 1 << 20)
+        await store?.commit(Array(messages[1...]))
+        for _ in 0..<2 {
+            store = nil
+            store = try Store.open(path: folder.database)
+            #expect(store?.recovered.usage == messages.usage)
+        }
+        #expect(messages.usage[1000] == StoredUsage(messages: 2, bytes: 44 + 5 + 5 + 2 + 3 + 2 + 44 + 14))
     }
 
     @Test func `names keep their ids`() async throws {

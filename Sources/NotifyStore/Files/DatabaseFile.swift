@@ -12,6 +12,7 @@ struct DatabaseFile {
     /// The start of every SQLite database.
     private static let magic = Array("SQLite format 3\0".utf8)
     private static let headerSize = 100
+    private static let versionOffset = 60
     private static let applicationIDOffset = 68
 
     /// Creates the file with mode 0600 if it is missing, otherwise checks that it can be a log.
@@ -103,11 +104,16 @@ struct DatabaseFile {
             throw StoreError(
                 .notADatabase, "the file '\(path)' is not a database; it was not changed; choose another path")
         }
-        let applicationID = header[Self.applicationIDOffset..<Self.applicationIDOffset + 4]
-            .reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        let applicationID = Self.number(at: Self.applicationIDOffset, in: header)
         // The id is also 0 if the log's first pages are still in the write-ahead log. `Schema` then checks the id that
         // SQLite reports.
         guard applicationID == 0 || applicationID == UInt32(Schema.applicationID) else { throw Schema.foreign(path) }
+        let version = Int32(bitPattern: Self.number(at: Self.versionOffset, in: header))
+        if applicationID != 0, version > Schema.version { throw Schema.newer(path, version: Int64(version)) }
+    }
+
+    private static func number(at offset: Int, in header: [UInt8]) -> UInt32 {
+        header[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
     }
 
     /// Refuses files of other users if this process runs as root: their owners could change them at any time, and could

@@ -1,6 +1,7 @@
 import CSQLite
 import Glibc
 import NotifyLog
+import NotifySystem
 import NotifyWire
 
 /// Runs checkpoints, which move the pages of the write-ahead log into the database, so that the write-ahead log does
@@ -94,5 +95,16 @@ extension Log {
         var status = stat()
         statistics.logBytes = stat(path, &status) == 0 ? UInt64(status.st_size) : 0
         statistics.walBytes = stat(path + "-wal", &status) == 0 ? UInt64(status.st_size) : 0
+        measureDisk()
+    }
+
+    /// Updates the space of the file system in the statistics, at most once per second.
+    func measureDisk() {
+        let now = ContinuousClock.now
+        guard diskMeasured.map({ now - $0 >= .seconds(1) }) ?? true else { return }
+        diskMeasured = now
+        statistics.disk = DiskSpace(at: path).map {
+            .init(freeBytes: $0.freeBytes, totalBytes: $0.totalBytes, isNearlyFull: $0.isNearlyFull)
+        }
     }
 }

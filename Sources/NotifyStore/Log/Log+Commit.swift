@@ -52,8 +52,8 @@ extension Log {
             throw error
         }
         if let damage = findDamage() {
-            openSegment.rollBack()
-            refusedBatch = RefusedBatch(batch, after: self, removed: removed)
+            let closedUsage = openSegment.rollBack()
+            refusedBatch = RefusedBatch(batch, after: self, removed: removed, closedUsage: closedUsage)
             // If undoing the batch fails, it is retried before the next commit and when the log is closed.
             try? undoRefusedBatch()
             throw damage.storageFailure
@@ -61,6 +61,7 @@ extension Log {
         openSegment.commit()
         persistedThrough = last
         isMarkedInUse = true
+        measureDisk()
         for case .remove(let id) in batch.changes { matchCaches[id] = nil }
         statistics.commits += 1
         statistics.syncs += isFlushed ? 1 : 0
@@ -98,17 +99,20 @@ extension Log {
                 last = entry.sequence
                 let start = Int(entry.offset) + FrameHeader.size
                 let end = Int(entry.offset) + Int(entry.length)
-                try append(Delivery(reading: UnsafeRawBufferPointer(rebasing: bytes[start..<end])), insert, statements)
+                let message = try Delivery(reading: UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+                try append(message, bytes: Int(entry.length), insert, statements)
             }
         }
     }
 
-    private func append(_ message: Delivery, _ insert: PreparedStatement, _ statements: Statements) throws {
+    private func append(
+        _ message: Delivery, bytes: Int, _ insert: PreparedStatement, _ statements: Statements
+    ) throws {
         let stamp = message.stamp
         let segment = Segment.containing(stamp.sequence)
         if segment != openSegment.number { try closeSegment(statements, enter: segment) }
         let name = try intern(message.parts.name, statements)
-        openSegment.insert(name)
+        openSegment.insert(name, bytes, of: stamp.uid)
         try insert.bind(1, stamp.sequence)
         try insert.bind(2, name)
         try insert.bind(3, stamp.timeMicroseconds)
@@ -132,8 +136,8 @@ extension Log {
         return id
     }
 
-    /// Writes the row of the open segment, with the names in it, and opens the next segment. A segment without messages
-    /// has no row.
+    /// Writes the row of the open segment, with the names in it, and the usage of its messages. Opens the next segment.
+    /// A segment without messages has no row.
     private func closeSegment(_ statements: Statements, enter next: UInt64) throws {
         if openSegment.messages > 0 {
             let insert = statements.insertSegment
@@ -144,6 +148,7 @@ extension Log {
                 defer { insert.clearBindings() }
                 try insert.run()
             }
+            try addUsage(openSegment.usage.byUser, statements)
         }
         openSegment.enter(next)
     }

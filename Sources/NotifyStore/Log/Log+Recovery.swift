@@ -32,7 +32,8 @@ extension Log {
         measureFiles()
         return RecoveredLog(
             nextSequence: next, persistedThrough: persistedThrough,
-            subscriptions: subscriptions, wasClosedCleanly: wasClean, nextSubscriptionID: DurableID(nextSubscription))
+            subscriptions: subscriptions, usage: try readUsage(), wasClosedCleanly: wasClean,
+            nextSubscriptionID: DurableID(nextSubscription))
     }
 
     /// Marks the log as in use, so that the next start detects a crash. On a full disk the first commit does this:
@@ -101,16 +102,25 @@ extension Log {
         let firstOpen = closed.integer(1)
         closed.reset()
 
-        let rows = try PreparedStatement(connection, "SELECT sequence, name FROM messages WHERE sequence >= ?")
+        let rows = try PreparedStatement(
+            connection,
+            """
+            SELECT sequence, name, uid, coalesce(length(CAST(object AS BLOB)), 0)
+                + coalesce(length(CAST(id AS BLOB)), 0) + coalesce(length(headers), 0) + coalesce(length(payload), 0)
+            FROM messages WHERE sequence >= ?
+            """)
         try rows.bind(1, Segment.first(of: firstOpen))
         while try rows.step() {
             persistedThrough = rows.integer(0)
             let segment = Segment.containing(persistedThrough)
             if openSegment.messages == 0 { openSegment.enter(segment) }
-            guard segment == openSegment.number, names.contains(id: rows.integer32(1)) else {
+            let name = rows.integer32(1)
+            guard segment == openSegment.number, names.contains(id: name) else {
                 throw StoreError(.damaged, "message \(persistedThrough) of the log contradicts its names or segments")
             }
-            openSegment.insert(rows.integer32(1))
+            let nameBytes = names.withBytes(of: name) { $0.count }
+            openSegment.insert(
+                name, StoredUsage.messageOverhead + nameBytes + Int(rows.integer(3)), of: rows.integer32(2))
         }
         statistics.logMessages += openSegment.messages
     }

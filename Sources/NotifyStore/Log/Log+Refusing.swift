@@ -11,10 +11,13 @@ struct RefusedBatch {
     var openSegment: UInt64
     var created: [DurableID]
     var removed: [DurableRecord]
+    /// The usage that the batch added to the table `usage`.
+    var closedUsage: UsageSum
 
-    init(_ batch: CommitBatch, after log: Log, removed: [DurableRecord]) {
+    init(_ batch: CommitBatch, after log: Log, removed: [DurableRecord], closedUsage: UsageSum) {
         persistedThrough = log.persistedThrough
         openSegment = log.openSegment.number
+        self.closedUsage = closedUsage
         let created = batch.changes.compactMap { if case .create(let record) = $0 { record.id } else { nil } }
         self.created = created
         self.removed = removed.filter { !created.contains($0.id) }
@@ -59,6 +62,7 @@ extension Log {
                 DELETE FROM messages WHERE sequence > \(batch.persistedThrough);
                 DELETE FROM segments WHERE segment >= \(batch.openSegment);
                 """)
+            try addUsage(batch.closedUsage.byUser.mapValues { -$0 }, statements)
             for id in batch.created { try apply(.remove(id: id), statements) }
             for record in batch.removed { try apply(.create(record), statements) }
         }

@@ -32,6 +32,7 @@ extension Log {
         // No pattern contains a space.
         try insert.bindText(11, copying: record.filter.patterns.map(\.description).joined(separator: " "))
         try insert.bindText(12, copying: record.filter.object ?? "")
+        try insert.bind(13, record.startedAfter)
         try run(insert, with: record.progress)
         try statements.raiseNextSubscription.bind(1, UInt64(record.id.rawValue) + 1)
         try statements.raiseNextSubscription.run()
@@ -66,7 +67,8 @@ extension Log {
         let rows = try PreparedStatement(
             connection,
             """
-            SELECT id, uid, gid, groups, name, patterns, object, cursor, seen_through, acknowledged, generation, attached
+            SELECT id, uid, gid, groups, name, patterns, object, cursor, seen_through, acknowledged, generation,
+                attached, started_after
             FROM subscriptions WHERE \(condition) ORDER BY id
             """)
         var records: [DurableRecord] = []
@@ -92,6 +94,7 @@ extension Log {
             owner: Identity(uid: row.integer32(1), gid: row.integer32(2), groups: groups.compactMap { $0 }),
             name: row.text(4),
             filter: SubscriptionFilter(patterns: patterns, object: object.isEmpty ? nil : object),
+            startedAfter: row.integer(12),
             progress: DurableProgress(
                 cursor: row.integer(7), seenThrough: row.integer(8), acknowledged: acknowledged,
                 generation: row.integer32(10), isAttached: row.integer(11) != 0))

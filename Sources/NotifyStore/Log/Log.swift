@@ -26,6 +26,8 @@ final class Log {
     /// The highest sequence committed.
     var persistedThrough: UInt64 = 0
     var statistics = StoreStatistics()
+    /// The time at which the space of the file system was measured.
+    var diskMeasured: ContinuousClock.Instant?
     var readWork = ReadWork()
     var synchronous: Synchronous?
     var checkpoints: Checkpoints
@@ -36,6 +38,7 @@ final class Log {
         self.connection = connection
         self.path = path
         self.options = options
+        statistics.logByteLimit = options.maximumBytes
         files = try LogFiles(path: path, pageSize: UInt64(connection.integer("PRAGMA page_size")))
         checkpoints = Checkpoints(connection: connection)
         statements = try Statements(connection)
@@ -84,7 +87,7 @@ package struct ReadWork: Equatable, Sendable {
 /// The statements of the message path, prepared once.
 final class Statements {
     let begin, commit, rollBack: PreparedStatement
-    let insertMessage, insertName, insertSegment: PreparedStatement
+    let insertMessage, insertName, insertSegment, addUsage: PreparedStatement
     let reserve: PreparedStatement
     let usedPages: PreparedStatement
     let createSubscription, updateSubscription, setOwner, removeSubscription, raiseNextSubscription: PreparedStatement
@@ -100,6 +103,11 @@ final class Statements {
         insertMessage = try prepare("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
         insertName = try prepare("INSERT INTO names VALUES (?, ?)")
         insertSegment = try prepare("INSERT INTO segments VALUES (?, ?, ?)")
+        addUsage = try prepare(
+            """
+            INSERT INTO usage VALUES (?, ?, ?)
+            ON CONFLICT (uid) DO UPDATE SET messages = messages + excluded.messages, bytes = bytes + excluded.bytes
+            """)
         reserve = try prepare(
             "UPDATE state SET reserved_through = max(reserved_through, ?), flushes = flushes + 1")
         usedPages = try prepare(
@@ -107,8 +115,9 @@ final class Statements {
         createSubscription = try prepare(
             """
             INSERT INTO subscriptions (
-                cursor, seen_through, acknowledged, generation, attached, id, uid, gid, groups, name, patterns, object)
-            VALUES (?, ?, coalesce(?, x''), ?, ?, ?, ?, ?, coalesce(?, ''), ?, ?, ?)
+                cursor, seen_through, acknowledged, generation, attached, id, uid, gid, groups, name, patterns, object,
+                started_after)
+            VALUES (?, ?, coalesce(?, x''), ?, ?, ?, ?, ?, coalesce(?, ''), ?, ?, ?, ?)
             """)
         updateSubscription = try prepare(
             """

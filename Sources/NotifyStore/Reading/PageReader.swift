@@ -51,13 +51,13 @@ struct PageReader {
     }
 
     private mutating func readToEnd() throws {
-        guard scannedThrough < log.persistedThrough else {
-            scannedThrough = log.persistedThrough
+        guard scannedThrough < end else {
+            scannedThrough = end
             return
         }
         guard request.maximumMessages > 0, try readClosedSegments() else { return }
         var names = log.openSegment.names.makeIterator()
-        _ = try read(through: log.persistedThrough, nameMatches(in: &names))
+        _ = try read(through: end, nameMatches(in: &names))
     }
 
     /// Reads the closed segments. Returns false if the page reaches a limit before the end of the last closed segment.
@@ -65,13 +65,13 @@ struct PageReader {
         let segments = statements.segmentsFrom
         defer { segments.reset() }
         try segments.bind(1, Segment.containing(scannedThrough + 1))
-        while try segments.step() {
+        while scannedThrough < end, try segments.step() {
             guard segmentsLeft > 0, segmentBytesLeft > 0, matchCache.count < matchLimit else { return false }
             let bytes = segments.bytes(1)
             segmentsLeft -= 1
             segmentBytesLeft -= bytes.count
             var names = NameListEncoding.Reader(bytes)
-            guard try read(through: Segment.last(of: segments.integer(0)), nameMatches(in: &names)) else {
+            guard try read(through: min(Segment.last(of: segments.integer(0)), end), nameMatches(in: &names)) else {
                 return false
             }
         }
@@ -109,6 +109,9 @@ struct PageReader {
             return try readMatchingRows(through: last)
         }
     }
+
+    /// The last sequence to read.
+    private var end: UInt64 { min(log.persistedThrough, request.through) }
 
     private var hasRoom: Bool { rowsLeft > 0 && block.entries.count < request.maximumMessages }
 

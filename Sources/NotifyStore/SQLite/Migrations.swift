@@ -7,7 +7,7 @@ enum Migrations {
     typealias Step = @Sendable (DatabaseConnection) throws -> Void
 
     /// The step at index n migrates from version n to version n + 1.
-    static let steps: [Step] = [createTables, keepGenerationAndIdentity]
+    static let steps: [Step] = [createTables, keepGenerationAndIdentity, keepUsageAndStart]
 
     /// Runs the steps that the database lacks, in one transaction. If one fails, the database is unchanged.
     static func run(_ steps: [Step] = steps, on database: DatabaseConnection) throws {
@@ -116,6 +116,31 @@ enum Migrations {
             DROP TABLE state_1;
 
             DROP TABLE IF EXISTS grdb_migrations;
+            """)
+    }
+
+    /// Adds the usage of each user: the number and the size of its messages in closed segments. The size of a message
+    /// is 44 bytes and the lengths of its name, object, id, headers and payload. Adds to each subscription the
+    /// sequence after which it began, which is unknown and set to 0 for existing ones.
+    @Sendable
+    private static func keepUsageAndStart(_ database: DatabaseConnection) throws {
+        try database.execute(
+            """
+            CREATE TABLE usage (
+                uid INTEGER PRIMARY KEY,
+                messages INTEGER NOT NULL,
+                bytes INTEGER NOT NULL
+            ) STRICT;
+            INSERT INTO usage
+                SELECT messages.uid, count(*), sum(
+                    44 + length(CAST(names.name AS BLOB))
+                    + coalesce(length(CAST(messages.object AS BLOB)), 0)
+                    + coalesce(length(CAST(messages.id AS BLOB)), 0)
+                    + coalesce(length(messages.headers), 0) + coalesce(length(messages.payload), 0))
+                FROM messages JOIN names ON names.id = messages.name
+                WHERE messages.sequence < (SELECT coalesce(max(segment) + 1, 0) << 12 FROM segments)
+                GROUP BY messages.uid;
+            ALTER TABLE subscriptions ADD COLUMN started_after INTEGER NOT NULL DEFAULT 0;
             """)
     }
 }

@@ -47,12 +47,7 @@ enum Schema {
                 "the database '\(path)' has the unknown schema version \(version); "
                     + "restore it from a copy or use another path")
         }
-        guard version <= Self.version else {
-            throw StoreError(
-                .newerSchema,
-                "the database '\(path)' was written by a newer notifyd (schema \(version), this one supports "
-                    + "\(Self.version)); run that version or use another path")
-        }
+        guard version <= Self.version else { throw newer(path, version: version) }
         return false
     }
 
@@ -63,6 +58,13 @@ enum Schema {
         else { return false }
         let isInterrupted = try database.integer("SELECT count(*) FROM sqlite_schema") > 0
         return try !isInterrupted || database.integer("SELECT count(*) FROM grdb_migrations") == 0
+    }
+
+    static func newer(_ path: String, version: Int64) -> StoreError {
+        StoreError(
+            .newerSchema,
+            "the database '\(path)' was written by a newer notifyd (schema \(version), this one supports "
+                + "\(Self.version)); run that version or use another path")
     }
 
     static func foreign(_ path: String) -> StoreError {

@@ -21,12 +21,13 @@ extension Store {
     }
 
     func page(
-        _ filter: SubscriptionFilter, after: UInt64 = 0, maximum: Int = .max, subscription: UInt32 = 1,
+        _ filter: SubscriptionFilter, after: UInt64 = 0, through: UInt64 = .max, maximum: Int = .max,
+        subscription: UInt32 = 1,
         access: ReadAccess = .of(uid: 0)
     ) async throws -> Page.Content {
         let request = PageRequest(
             reader: ReaderID(slot: 0, generation: 0), subscription: DurableID(subscription), filter: filter,
-            access: access, after: after, maximumMessages: maximum)
+            access: access, after: after, through: through, maximumMessages: maximum)
         let page = await completion { readPage(request, completion: $0) }
         return try page.result.get()
     }

@@ -60,6 +60,17 @@ struct StoredMessage: Equatable {
     }
 }
 
+extension [StoredMessage] {
+    /// The number and bytes of each user's messages, as counted in the log.
+    var usage: [UInt32: StoredUsage] {
+        reduce(into: [:]) { usage, message in
+            let texts = [message.name, message.object, message.id].reduce(0) { $0 + $1.utf8.count }
+            usage[UInt32(message.stamp[1]), default: StoredUsage()] += StoredUsage(
+                messages: 1, bytes: 44 + texts + message.headers.count + message.payload.count)
+        }
+    }
+}
+
 extension LogBlock {
     init(_ messages: [StoredMessage]) {
         self.init()
@@ -84,9 +95,12 @@ extension ReadAccess {
 }
 
 extension DurableRecord {
-    init(id: DurableID, uid: UInt32 = 0, name: String, _ filter: SubscriptionFilter, cursor: UInt64 = 0) {
+    init(
+        id: DurableID, uid: UInt32 = 0, name: String, _ filter: SubscriptionFilter, cursor: UInt64 = 0,
+        startedAfter: UInt64 = 0
+    ) {
         self.init(
-            id: id, owner: Identity(uid: uid, gid: 0), name: name, filter: filter,
+            id: id, owner: Identity(uid: uid, gid: 0), name: name, filter: filter, startedAfter: startedAfter,
             progress: DurableProgress(cursor: cursor, seenThrough: cursor))
     }
 }
