@@ -14,7 +14,7 @@ package struct Broker: ~Copyable {
 
     var access: AccessControl
     var ledger: Ledger
-    var rates: RateLimiter
+    var rates = RateLimiter()
     var connections = Connections()
     var scheduler = FairScheduler()
     var subscriptions: Subscriptions
@@ -22,6 +22,11 @@ package struct Broker: ~Copyable {
     var commits: CommitPipeline
     var readers: LogReaders
     var durables: DurableSubscriptions
+    var storedUsages: StoredUsages
+    var nameCounts = NameCounts()
+    var monitors = Monitors()
+    var traces = Traces()
+    var warnings = Warnings()
 
     /// Whether caches are reduced because users hold much of the memory.
     var isEvicting = false
@@ -35,11 +40,14 @@ package struct Broker: ~Copyable {
         /// Random; different after every start.
         var instance: InstanceID
         var started: BrokerTime
+        /// The uid, gid and pid in the stamps of the daemon's own posts.
+        var process: Peer
 
-        package init(version: String, instance: InstanceID, started: BrokerTime) {
+        package init(version: String, instance: InstanceID, started: BrokerTime, process: Peer) {
             self.version = version
             self.instance = instance
             self.started = started
+            self.process = process
         }
     }
 
@@ -49,15 +57,15 @@ package struct Broker: ~Copyable {
     ) {
         self.configuration = configuration
         self.daemon = daemon
-        access = AccessControl(policy: policy)
+        access = AccessControl(policy: policy, limits: configuration.userLimits)
         ledger = Ledger(configuration)
-        rates = RateLimiter(configuration.rates)
         subscriptions = Subscriptions(
             maximumOverlap: configuration.patternOverlapPerUser, maximumCacheBytes: configuration.cacheBytes)
         commits = CommitPipeline(configuration, recovered: recovered)
         readers = LogReaders(
             ring: TailRing(capacityBytes: configuration.tailRingBytes, floor: recovered.persistedThrough))
         durables = DurableSubscriptions(nextID: recovered.nextSubscriptionID)
+        storedUsages = StoredUsages(recovered.usage)
         for record in recovered.subscriptions {
             recover(record)
         }
@@ -76,14 +84,20 @@ package struct Broker: ~Copyable {
 
     /// The time by which `deadlinePassed` must be called; nil if there is no deadline.
     @inline(__always)
-    package var nextDeadline: Duration? {
-        .earlier(
+    package var nextDeadline: Duration? { .earlier(workDeadline, warnings.deadline) }
+
+    /// The earliest deadline other than that of the next check for warnings.
+    @inline(__always)
+    var workDeadline: Duration? {
+        let deadline = Duration?.earlier(
             .earlier(commits.nextDeadline(pageStarted: readers.pageStarted), connections.nextDeadline),
             rates.nextDeadline)
+        return recordsPosts ? .earlier(deadline, .earlier(monitors.deadline, nameCounts.deadline)) : deadline
     }
 
     /// Handles passed deadlines: fails connections without a hello, closes connections whose final error is unread,
-    /// resumes connections that exceeded a rate limit, and reports a store that does not respond.
+    /// resumes connections that exceeded a rate limit, reports a store that does not respond, stops recording posts for
+    /// clients that no longer request them, and checks the conditions for warnings.
     package mutating func deadlinePassed(now: BrokerTime) {
         for slot in connections.takeExpired(now: now.monotonic) {
             if connections[slot].session.isClosing {
@@ -97,7 +111,11 @@ package struct Broker: ~Copyable {
         for id in rates.takeReady(now: now.monotonic) where connections.contains(id) {
             resume(id.slot, .rateExceeded)
         }
+        if recordsPosts { expireMonitoring(now: now.monotonic) }
         if commits.checkResponseDeadline(pageStarted: readers.pageStarted, now: now.monotonic) { reportHealth() }
+        if let deadline = warnings.deadline, deadline <= now.monotonic {
+            if connections.drain == .notBegun { checkWarnings(now: now) } else { warnings = Warnings() }
+        }
     }
 
     mutating func reportHealth() {
@@ -118,7 +136,7 @@ package struct Broker: ~Copyable {
             new.receivedBytesPerUser, new.maximumPayloadBytes + Limits.frameOverheadBytes)
         configuration = new
         ledger.limitsChanged(to: new)
-        rates.limits = new.rates
+        access.limitsChanged(to: new.userLimits)
         for id in rates.takeAll() where connections.contains(id) { resume(id.slot, .rateExceeded) }
         subscriptions.limitsChanged(
             maximumOverlap: new.patternOverlapPerUser, maximumCacheBytes: new.cacheBytes)
@@ -134,5 +152,6 @@ package struct Broker: ~Copyable {
     package mutating func policyChanged(to policy: AccessPolicy) {
         access.policyChanged(to: policy)
         subscriptions.rightsChanged()
+        monitors.discardRecorded()
     }
 }

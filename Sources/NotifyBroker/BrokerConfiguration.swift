@@ -53,9 +53,10 @@ package struct BrokerConfiguration: Sendable, Equatable {
     /// Committed messages kept in memory, encoded, for log readers near the tail.
     package var tailRingBytes = 16 << 20
 
-    /// Posts and connections per second. Above the limit of posts, reading from the user's posting connections is
-    /// paused. Above the limit of connections, new connections are refused.
-    package var rates = RateLimits()
+    /// Posts and connections per second, and stored bytes. Above the limit of posts, reading from the user's posting
+    /// connections is paused. Above the limit of connections, new connections are refused. Above the limit of stored
+    /// bytes, posts to be stored are refused.
+    package var userLimits = UserLimitRules()
 
     /// Cached resolutions of names.
     var cacheBytes: Int { memoryBytes / 8 }

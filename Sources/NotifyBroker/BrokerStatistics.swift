@@ -55,40 +55,64 @@ extension Broker {
     /// The usage and limits of memory and connections in total, and of every resource for each of the first 1,000
     /// `users`.
     func limits(of users: [UInt32], now: BrokerTime) -> [StatisticsReport.Counter] {
-        var counters = [
-            StatisticsReport.Counter(name: "memory_bytes", value: UInt64(ledger.totalBytes + sharedBytes)),
-            StatisticsReport.Counter(name: "memory_bytes.limit", value: UInt64(ledger.memoryLimit)),
-            StatisticsReport.Counter(name: "connections", value: UInt64(connections.count)),
-            StatisticsReport.Counter(name: "connections.limit", value: UInt64(configuration.connections)),
-        ]
-        for uid in users.prefix(Self.reportedUsers) {
-            let held = ledger.bytes(of: uid)
-            let share = max(0, held + ledger.room(of: uid))
-            counters.append(StatisticsReport.Counter(name: "user.\(uid).memory_bytes", value: UInt64(held)))
-            counters.append(StatisticsReport.Counter(name: "user.\(uid).memory_bytes.limit", value: UInt64(share)))
-            for (name, use) in rateUse(of: uid, now: now) {
-                counters.append(StatisticsReport.Counter(name: "user.\(uid).\(name)", value: UInt64(use.used)))
-                counters.append(StatisticsReport.Counter(name: "user.\(uid).\(name).limit", value: UInt64(use.limit)))
-            }
-            for resource in Ledger.Resource.allCases {
-                let name = "user.\(uid).\(resource.name)"
-                let amount = UInt64(max(0, ledger.amount(of: resource, uid: uid)))
-                counters.append(StatisticsReport.Counter(name: name, value: amount))
-                let limit = ledger.limit(of: resource)
-                guard limit != .max else { continue }
-                counters.append(StatisticsReport.Counter(name: "\(name).limit", value: UInt64(limit)))
-            }
+        var counters = usesInTotal.flatMap { $0.counters(prefix: "") }
+        for (uid, limits) in access.limits(of: users.prefix(Self.reportedUsers)) {
+            counters += uses(of: uid, limits, now: now).flatMap { $0.counters(prefix: "user.\(uid).") }
         }
         return counters
     }
 
-    /// The user's rates and their limits. Limits may depend on groups, so these are the limits of one of the user's
-    /// identities.
-    private func rateUse(of uid: UInt32, now: BrokerTime) -> [(String, (used: Int, limit: Int))] {
-        let identity = access.anyIdentity(of: uid) ?? Identity(uid: uid, gid: .max)
-        return [
-            ("posts_per_second", rates.postUse(identity, now: now.monotonic)),
-            ("connects_per_second", rates.connectUse(identity, now: now.monotonic)),
-        ].compactMap { name, use in use.map { (name, $0) } }
+    /// The users that hold a resource or store messages, in ascending order.
+    var knownUsers: [UInt32] { Set(ledger.users).union(storedUsages.users).sorted() }
+
+    /// The use of the resources that are limited for all users together.
+    var usesInTotal: [ResourceUse] {
+        [
+            ResourceUse("memory_bytes", ledger.totalBytes + sharedBytes, limit: ledger.memoryLimit),
+            ResourceUse("connections", connections.count, limit: configuration.connections),
+        ]
+    }
+
+    /// A user's use of each resource.
+    func uses(of uid: UInt32, _ limits: UserLimits, now: BrokerTime) -> [ResourceUse] {
+        let held = ledger.bytes(of: uid)
+        var uses = [ResourceUse("memory_bytes", held, limit: max(0, held + ledger.room(of: uid)))]
+        if let limit = limits.postsPerSecond {
+            let used = rates.postsUsed(by: uid, perSecond: limit, now: now.monotonic)
+            uses.append(ResourceUse("posts_per_second", used, limit: limit))
+        }
+        if let limit = limits.connectsPerSecond {
+            let used = rates.connectsUsed(by: uid, perSecond: limit, now: now.monotonic)
+            uses.append(ResourceUse("connects_per_second", used, limit: limit))
+        }
+        let stored = storedUsages.usage(of: uid)
+        uses.append(ResourceUse("stored_messages", stored.messages, limit: nil))
+        uses.append(ResourceUse("stored_bytes", stored.bytes, limit: limits.storedBytes.map(Int.init(clamping:))))
+        for resource in Ledger.Resource.allCases {
+            let limit = ledger.limit(of: resource)
+            uses.append(
+                ResourceUse(
+                    resource.name, ledger.amount(of: resource, uid: uid), limit: limit == .max ? nil : limit))
+        }
+        return uses
+    }
+}
+
+/// The use of a resource, and its limit if it has one.
+struct ResourceUse {
+    let resource: String
+    let used: Int
+    let limit: Int?
+
+    init(_ resource: String, _ used: Int, limit: Int?) {
+        self.resource = resource
+        self.used = max(0, used)
+        self.limit = limit
+    }
+
+    fileprivate func counters(prefix: String) -> [StatisticsReport.Counter] {
+        let use = StatisticsReport.Counter(name: prefix + resource, value: UInt64(used))
+        guard let limit else { return [use] }
+        return [use, StatisticsReport.Counter(name: "\(prefix)\(resource).limit", value: UInt64(limit))]
     }
 }

@@ -2,14 +2,15 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// Access decisions, made from the policy and the interned identities.
+/// Access decisions, made from the policy and the interned identities. Also holds the limits of each identity.
 struct AccessControl {
     private(set) var policy: AccessPolicy
     private var identities = IdentityTable()
     private var postRules = PostRules()
 
-    init(policy: AccessPolicy) {
+    init(policy: AccessPolicy, limits: UserLimitRules) {
         self.policy = policy
+        identities.limitRules = limits
     }
 
     // MARK: Identities
@@ -18,11 +19,26 @@ struct AccessControl {
     /// or a pending attachment.
     mutating func retain(_ identity: Identity) -> IdentityID { identities.retain(identity) }
     mutating func retain(_ id: IdentityID) { identities.retain(id) }
-    mutating func release(_ id: IdentityID) { identities.release(id) }
+    /// - Returns: The identity if this was its last holder.
+    mutating func release(_ id: IdentityID) -> Identity? { identities.release(id) }
     func identity(_ id: IdentityID) -> Identity { identities[id] }
-    /// One of the user's interned identities; nil if there is none.
-    func anyIdentity(of uid: UInt32) -> Identity? { identities.first(of: uid) }
     var identityCount: Int { identities.count }
+
+    // MARK: Limits
+
+    @inline(__always)
+    func limits(of id: IdentityID) -> UserLimits { identities.limits(of: id) }
+
+    /// The limits of each of `users`. Limits may depend on groups, so these are the limits of one of the user's
+    /// interned identities. A user without one has the limits of an identity without groups.
+    func limits(of users: some Sequence<UInt32>) -> [(uid: UInt32, limits: UserLimits)] {
+        let known = identities.limitsByUser
+        return users.map { uid in
+            (uid, known[uid] ?? identities.limitRules.limits(for: Identity(uid: uid, gid: .max)))
+        }
+    }
+
+    mutating func limitsChanged(to rules: UserLimitRules) { identities.limitRules = rules }
 
     // MARK: Posting
 

@@ -27,12 +27,15 @@ struct ForbiddenLog {
         }
         var user = users[uid] ?? User()
         defer { users[uid] = user }
-        guard user.bucket.take(perSecond: Self.perSecondAndUser, now: now) == nil,
-            all.take(perSecond: Self.perSecond, now: now) == nil
+        // A token is taken from both buckets or from none.
+        var (own, total) = (user.bucket, all)
+        guard own.take(perSecond: Self.perSecondAndUser, now: now) == nil,
+            total.take(perSecond: Self.perSecond, now: now) == nil
         else {
             user.omitted += 1
             return nil
         }
+        (user.bucket, all) = (own, total)
         defer { user.omitted = 0 }
         return user.omitted
     }

@@ -11,6 +11,7 @@ struct IdentityTable {
     private struct Entry {
         var identity: Identity
         var references: Int
+        var limits: UserLimits
     }
 
     private var entries = SlotTable<PlainSlotID, Entry>()
@@ -18,6 +19,12 @@ struct IdentityTable {
     /// For each entry, one bit per tag. A bit is set once the identity is known to have the right to post under names
     /// with the tag.
     private var permittedTags: ContiguousArray<UInt64> = []
+    /// The rules for the limits of identities. Setting them updates the limits of every interned identity.
+    var limitRules = UserLimitRules() {
+        didSet {
+            for index in entries.indices { entries[index].limits = limitRules.limits(for: entries[index].identity) }
+        }
+    }
 
     var count: Int { indices.count }
 
@@ -27,7 +34,8 @@ struct IdentityTable {
             entries[index].references += 1
             return IdentityID(index: index)
         }
-        let index = entries.insert { _ in Entry(identity: identity, references: 1) }.index
+        let limits = limitRules.limits(for: identity)
+        let index = entries.insert { _ in Entry(identity: identity, references: 1, limits: limits) }.index
         indices[identity] = index
         if index == permittedTags.count { permittedTags.append(0) } else { permittedTags[index] = 0 }
         return IdentityID(index: index)
@@ -38,19 +46,34 @@ struct IdentityTable {
         entries[id.index].references += 1
     }
 
-    mutating func release(_ id: IdentityID) {
+    /// - Returns: The identity if this was its last reference.
+    @discardableResult
+    mutating func release(_ id: IdentityID) -> Identity? {
         entries[id.index].references -= 1
-        guard entries[id.index].references == 0 else { return }
-        indices[entries[id.index].identity] = nil
+        guard entries[id.index].references == 0 else { return nil }
+        let identity = entries[id.index].identity
+        indices[identity] = nil
+        // Frees the groups now: the table keeps a removed entry until its slot is reused.
+        entries[id.index].identity.groups = []
         entries.remove(id.index)
+        return identity
     }
 
     subscript(id: IdentityID) -> Identity {
         @inline(__always) _read { yield entries[id.index].identity }
     }
 
-    /// One of the user's identities; nil if there is none. Takes time in proportion to the number of identities.
-    func first(of uid: UInt32) -> Identity? { indices.keys.first { $0.uid == uid } }
+    // MARK: Limits
+
+    /// The limits of an identity.
+    @inline(__always)
+    func limits(of id: IdentityID) -> UserLimits { entries[id.index].limits }
+
+    /// The limits of each user with an identity. Limits may depend on groups, so these are the limits of one of the
+    /// user's identities.
+    var limitsByUser: [UInt32: UserLimits] {
+        indices.reduce(into: [:]) { limits, entry in limits[entry.key.uid] = entries[entry.value].limits }
+    }
 
     // MARK: Decisions about posts
 
@@ -65,7 +88,7 @@ struct IdentityTable {
         permittedTags[id.index] |= 1 << UInt64(tag)
     }
 
-    /// Forgets all decisions.
+    /// Discards all recorded decisions about posts.
     mutating func forgetPermitted() {
         for index in permittedTags.indices { permittedTags[index] = 0 }
     }

@@ -15,6 +15,6 @@ extension Broker {
         }
     }
 
-    /// The memory of caches, which is charged to no user.
-    var sharedBytes: Int { subscriptions.cacheBytes + readers.ring.bytes }
+    /// The memory of caches and of counts by name, which is charged to no user.
+    var sharedBytes: Int { subscriptions.cacheBytes + readers.ring.bytes + nameCounts.byteCount }
 }

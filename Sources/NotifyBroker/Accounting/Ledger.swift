@@ -17,6 +17,8 @@ struct Ledger {
         case outboxBytes
         /// Bytes of the connections' own state.
         case connectionBytes
+        /// Bytes of the groups of the user's identities.
+        case identityBytes
         /// Bytes of subscriptions in the center.
         case registrationBytes
         /// Bytes of durable subscriptions: filters, cursors and the records of messages in flight.
@@ -73,8 +75,8 @@ struct Ledger {
         return limits
     }
 
-    /// Users with any usage, in ascending order.
-    var users: [UInt32] { accounts.keys.sorted() }
+    /// Users with any usage, in any order.
+    var users: some Sequence<UInt32> { accounts.keys }
 
     func amount(of resource: Resource, uid: UInt32) -> Int {
         accounts[uid]?.amounts[resource.rawValue] ?? 0
@@ -201,6 +203,7 @@ extension Ledger.Resource {
         case .durableSubscriptions: "durable_subscriptions"
         case .slowConnections: "slow_connections"
         case .connectionBytes: "connection_bytes"
+        case .identityBytes: "identity_bytes"
         case .registrationBytes: "subscription_bytes"
         case .durableBytes: "durable_bytes"
         case .receivedBytes: "received_bytes"
@@ -220,6 +223,7 @@ extension Ledger.Resource {
         case .durableSubscriptions: "durable subscriptions"
         case .slowConnections: "slow connections"
         case .connectionBytes: "bytes of connections"
+        case .identityBytes: "bytes of groups"
         case .registrationBytes: "bytes of subscriptions"
         case .durableBytes: "bytes of durable subscriptions"
         case .receivedBytes: "received bytes"
@@ -236,7 +240,7 @@ extension Ledger.Resource {
         switch self {
         case .connections, .subscriptions, .durableSubscriptions, .registrationBytes, .receivedBytes, .outboxBytes:
             "limits.per_user.\(name)"
-        case .slowConnections, .connectionBytes, .durableBytes, .blockBytes, .answerBytes,
+        case .slowConnections, .connectionBytes, .identityBytes, .durableBytes, .blockBytes, .answerBytes,
             .pendingBytes, .nameBytes:
             "limits.memory_bytes"
         }

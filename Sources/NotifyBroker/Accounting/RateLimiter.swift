@@ -1,5 +1,4 @@
 import DequeModule
-import NotifyLog
 
 /// Limits the rates of posts and of new connections for each user. Holds the connections that wait because their user
 /// posts too fast.
@@ -11,42 +10,28 @@ struct RateLimiter {
         var rate: Int
     }
 
-    var limits: RateLimits {
-        didSet { limitsPosts = limits.limitsPosts }
-    }
-    /// Whether any user's posts are limited. Stored, because every received frame needs this value.
-    private(set) var limitsPosts: Bool
     private var posts: [UInt32: TokenBucket] = [:]
     private var connects: [UInt32: TokenBucket] = [:]
     private var queues: [UInt32: Queue] = [:]
     /// The time at which the first of the waiting connections can continue; nil if no connection waits.
     private(set) var nextDeadline: Duration?
 
-    init(_ limits: RateLimits) {
-        self.limits = limits
-        limitsPosts = limits.limitsPosts
-    }
-
     /// Takes a token for a post. If no token is available, the connection waits until ``takeReady(now:)`` returns it.
     ///
     /// - Returns: Whether the post is within the limit.
-    mutating func takePost(_ identity: borrowing Identity, from id: ConnectionID, now: Duration) -> Bool {
-        guard let rate = limits.postsPerSecond(for: identity),
-            let time = posts[identity.uid, default: TokenBucket()].take(perSecond: rate, now: now)
-        else { return true }
-        queues[identity.uid, default: Queue(wakeAt: time, rate: rate)].connections.append(id)
+    mutating func takePost(of uid: UInt32, perSecond rate: Int, from id: ConnectionID, now: Duration) -> Bool {
+        guard let time = posts[uid, default: TokenBucket()].take(perSecond: rate, now: now) else { return true }
+        queues[uid, default: Queue(wakeAt: time, rate: rate)].connections.append(id)
         nextDeadline = min(nextDeadline ?? time, time)
         return false
     }
 
     /// Takes a token for a new connection.
     ///
-    /// - Returns: The limit if the connection exceeds it; otherwise nil.
-    mutating func takeConnect(_ identity: borrowing Identity, now: Duration) -> Int? {
-        guard let rate = limits.connectsPerSecond(for: identity) else { return nil }
+    /// - Returns: Whether the connection is within the limit.
+    mutating func takeConnect(of uid: UInt32, perSecond rate: Int, now: Duration) -> Bool {
         if connects.count > Self.maximumBuckets { connects = connects.filter { !$0.value.isFull(now: now) } }
-        let time = connects[identity.uid, default: TokenBucket()].take(perSecond: rate, now: now)
-        return time == nil ? nil : rate
+        return connects[uid, default: TokenBucket()].take(perSecond: rate, now: now) == nil
     }
 
     private static let maximumBuckets = 1_024
@@ -88,17 +73,13 @@ struct RateLimiter {
 
     // MARK: Use
 
-    /// The number of tokens for posts that are missing in the user's bucket, and the limit; nil if there is no limit.
-    func postUse(_ identity: borrowing Identity, now: Duration) -> (used: Int, limit: Int)? {
-        Self.use(of: posts[identity.uid], limit: limits.postsPerSecond(for: identity), now: now)
+    /// The number of tokens for posts that are missing in the user's bucket.
+    func postsUsed(by uid: UInt32, perSecond rate: Int, now: Duration) -> Int {
+        rate - (posts[uid]?.available(perSecond: rate, now: now) ?? rate)
     }
 
-    /// The same for connections.
-    func connectUse(_ identity: borrowing Identity, now: Duration) -> (used: Int, limit: Int)? {
-        Self.use(of: connects[identity.uid], limit: limits.connectsPerSecond(for: identity), now: now)
-    }
-
-    private static func use(of bucket: TokenBucket?, limit: Int?, now: Duration) -> (used: Int, limit: Int)? {
-        limit.map { limit in (limit - (bucket?.available(perSecond: limit, now: now) ?? limit), limit) }
+    /// The number of tokens for connections that are missing in the user's bucket.
+    func connectsUsed(by uid: UInt32, perSecond rate: Int, now: Duration) -> Int {
+        rate - (connects[uid]?.available(perSecond: rate, now: now) ?? rate)
     }
 }

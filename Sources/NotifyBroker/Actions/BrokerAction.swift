@@ -18,6 +18,8 @@ package enum BrokerAction: Sendable {
     case scheduleTick
     /// Write an event to the daemon's log. Which events are reported depends on `Broker.logDetail`.
     case log(BrokerEvent)
+    /// Write a warning to the daemon's log.
+    case warn(String)
     /// Draining is complete: no commit is pending, and `closing` is in the outbox of every connection that has not
     /// failed.
     case drained

@@ -19,6 +19,7 @@ extension Broker {
     package mutating func committed(_ outcome: CommitOutcome, now: BrokerTime) {
         guard let batch = commits.takeInFlight(outcome) else { return }
         statistics.store = outcome.statistics
+        warnings.schedule(now: now.monotonic)
         for (uid, bytes) in batch.log.charges { ledger.change(.pendingBytes, by: -bytes, uid: uid) }
         switch outcome.result {
         case .success: succeeded(batch)
@@ -37,6 +38,7 @@ extension Broker {
             readers.committed(part.block)
         }
         commits.persisted(batch)
+        monitors.committed(through: batch.lastSequence)
         for waiter in batch.log.waiters where waiter.wantsReceipt && connections.contains(waiter.connection) {
             connections[waiter.connection.slot].receiptResolved()
             answer(waiter.connection.slot, receipt: waiter.receipt)
@@ -57,11 +59,14 @@ extension Broker {
         }
     }
 
-    /// Handles a failed batch: refuses every request in it, and marks its progress for the next batch.
+    /// Handles a failed batch: refuses every request in it, subtracts its messages from the stored bytes of their
+    /// users, and marks its progress for the next batch.
     private mutating func failed(_ batch: InFlightBatch, _ failure: StorageFailure, now: BrokerTime) {
         storageFailed(failure, now: now)
+        storedUsages.remove(batch.log.usage)
         durables.progressFailed(batch.progressOf)
         let error = failure.wireError
+        monitors.committed(through: batch.lastSequence, error: error)
         for waiter in batch.log.waiters where connections.contains(waiter.connection) {
             if waiter.wantsReceipt { connections[waiter.connection.slot].receiptResolved() }
             refuse(waiter.connection.slot, request: waiter.receipt.request, error)

@@ -17,10 +17,20 @@ extension Broker {
     }
 }
 
+extension Broker {
+    /// Must be called when a new log has replaced a lost one. From then on, only the messages of the pending batch and
+    /// of the batch in flight count as stored.
+    package mutating func logReplaced() {
+        var usage = commits.pending.usage
+        if let batch = commits.inFlight { usage.add(batch.log.usage) }
+        storedUsages.reset(to: usage)
+    }
+}
+
 extension DurableSubscriptions {
     fileprivate func record(of slot: DurableSlot, owner: Identity) -> DurableRecord {
         DurableRecord(
             id: self[slot].id, owner: owner, name: self[slot].name, filter: self[slot].filter,
-            progress: self[slot].progress)
+            startedAfter: self[slot].startedAfter, progress: self[slot].progress)
     }
 }

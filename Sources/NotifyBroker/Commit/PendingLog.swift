@@ -82,6 +82,14 @@ struct PendingLog {
         charges[uid, default: 0] += bytes
     }
 
+    /// The number and bytes of each user's pending messages.
+    var usage: UsageSum {
+        var usage = UsageSum()
+        for part in sealed { usage.add(part.block) }
+        usage.add(open.block)
+        return usage
+    }
+
     /// Ends the open block, and returns its bytes.
     mutating func sealOpenBlock() -> ByteBuffer {
         guard !open.block.entries.isEmpty else { return ByteBuffer() }

@@ -2,10 +2,10 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// The state of a list request that is answered entry by entry.
+/// The state of a request that is answered entry by entry: for a list, for monitored posts, or for a trace.
 struct Listing {
     let request: UInt64
-    let subject: ListSubject
+    var subject = ListSubject.durables
     /// The user whose items are listed; nil for all users. Decided once per list, because the decision takes longer
     /// than sending an entry.
     let uid: UInt32?
@@ -15,20 +15,35 @@ struct Listing {
     var slots = 0..<0
     /// Volatile subscriptions of the connection visited last that are still to be listed.
     var volatiles: (connection: ConnectionID, numbers: ArraySlice<UInt32>)?
+    /// Indices of counted names still to be listed.
+    var names = 0..<0
+    /// Monitored posts still to be sent.
+    var postCount = 0
+    /// The message of a trace; nil for other requests.
+    var traced: PostEntry?
 }
 
 extension Broker {
     /// Begins to answer a list request. Later requests of the connection wait until the list is complete.
-    mutating func list(_ list: ListRequest, _ slot: ConnectionSlot) {
+    mutating func list(_ list: ListRequest, _ slot: ConnectionSlot, now: BrokerTime) {
         let uid = access.mayManageEverything(connections[slot].identity) ? nil : connections[slot].uid
         var listing = Listing(request: list.request, subject: list.subject, uid: uid)
-        if list.subject != .clients { listing.durables = durables(of: uid) }
-        if list.subject != .durables { listing.slots = 0..<connections.slotEnd }
+        switch list.subject {
+        case .durables: listing.durables = durables(of: uid)
+        case .subscriptions:
+            listing.durables = durables(of: uid)
+            listing.slots = 0..<connections.slotEnd
+        case .clients: listing.slots = 0..<connections.slotEnd
+        case .names:
+            nameCounts.requested(now: now.monotonic)
+            listing.names = nameCounts.entries.indices
+        }
         connections[slot].listing = listing
         continueList(slot)
     }
 
-    private mutating func durables(of uid: UInt32?) -> ArraySlice<DurableID> {
+    /// The durable subscriptions of a user, or of all users, in order of uid and name.
+    mutating func durables(of uid: UInt32?) -> ArraySlice<DurableID> {
         scheduler.spend(durables.count)
         let keys = durables.keys.filter { uid == nil || $0.uid == uid }.sorted()
         return keys.compactMap { key in durables.slot(of: key).map { durables[$0].id } }[...]
@@ -49,8 +64,12 @@ extension Broker {
         if let id = connections[slot].listing?.durables.popFirst() {
             // The subscription may have been removed since the list began.
             guard let durable = durables.slot(of: id) else { return }
-            scheduler.spend(FairScheduler.Cost.listEntry)
-            answer(slot, entry(durable, request: listing.request))
+            guard let message = listing.traced else {
+                scheduler.spend(FairScheduler.Cost.listEntry)
+                return answer(slot, entry(durable, request: listing.request))
+            }
+            scheduler.spend(FairScheduler.Cost.tracePattern * (1 + durables[durable].filter.patterns.count))
+            if let entry = traceEntry(durable, message, request: listing.request) { answer(slot, entry) }
         } else if let connection = listing.volatiles?.connection {
             guard let number = connections[slot].listing?.volatiles?.numbers.popFirst() else {
                 connections[slot].listing?.volatiles = nil
@@ -59,6 +78,16 @@ extension Broker {
             listVolatile(number, of: connection, for: slot, request: listing.request)
         } else if let index = connections[slot].listing?.slots.popFirst() {
             visit(ConnectionSlot(Int32(index)), for: slot, listing)
+        } else if let index = connections[slot].listing?.names.popFirst() {
+            scheduler.spend(FairScheduler.Cost.listEntry)
+            if let entry = nameEntry(index, for: connections[slot].identity, request: listing.request) {
+                answer(slot, entry)
+            }
+        } else if listing.postCount > 0, var post = monitors.next(for: connections[slot].id) {
+            connections[slot].listing?.postCount -= 1
+            scheduler.spend(FairScheduler.Cost.listEntry)
+            post.request = listing.request
+            answer(slot, post)
         } else {
             scheduler.spend(FairScheduler.Cost.listEntry)
             connections[slot].listing = nil
@@ -113,7 +142,7 @@ extension Broker {
 
     /// The distance of a durable subscription from the end of the log. 0 while it receives each message as it is
     /// committed.
-    private func sequencesBehind(of durable: DurableSubscription) -> UInt64 {
+    func sequencesBehind(of durable: DurableSubscription) -> UInt64 {
         let end = commits.persistedThrough
         guard let reader = durable.reader else { return end.distance(above: durable.cursor.position) }
         return readers[reader].isLive ? 0 : end.distance(above: readers[reader].position)

@@ -13,13 +13,15 @@ extension Broker {
     /// Opens a connection for a peer that has connected. If a limit is exceeded, the connection fails with an error.
     package mutating func connectionOpened(_ peer: Peer, now: BrokerTime) -> ConnectionID {
         let uid = peer.identity.uid
+        let identity = retainIdentity(peer.identity)
         let id = connections.open(
-            peer, identity: access.retain(peer.identity),
+            peer, identity: identity,
             greetingDeadline: now.monotonic + configuration.greetingTimeout,
             openedMicroseconds: now.wallMicroseconds,
             retainedBlocks: egress.retainedBlocks(of: uid))
         egress.open(id.slot)
         if logs(.debug) { log(.connected, on: id.slot) }
+        warnings.schedule(now: now.monotonic)
         ledger.change(.connections, by: 1, uid: uid)
         ledger.change(.connectionBytes, by: Self.connectionBytes, uid: uid)
         do throws(WireError) {
@@ -28,7 +30,9 @@ extension Broker {
                     .limitReached,
                     "the daemon has reached the limit of \(configuration.connections) connections (limits.connections)")
             }
-            if let limit = rates.takeConnect(peer.identity, now: now.monotonic) {
+            if let limit = access.limits(of: identity).connectsPerSecond,
+                !rates.takeConnect(of: uid, perSecond: limit, now: now.monotonic)
+            {
                 throw WireError(
                     .limitReached,
                     "user \(uid) connects more than \(limit) times per second (limits.per_user.connects_per_second)")
@@ -78,6 +82,7 @@ extension Broker {
         _ bytes: UnsafeRawBufferPointer, from slot: ConnectionSlot, now: BrokerTime
     ) throws(WireError) -> Int {
         beginTurn(of: slot)
+        warnings.schedule(now: now.monotonic)
         let (pendingBytes, posts) = (commits.pending.bytes, statistics.messagesIn)
         defer {
             scheduler.endSlice(of: connections[slot].uid)
@@ -89,13 +94,14 @@ extension Broker {
         continueList(slot)
         var decoder = decoder(for: slot)
         var mayProcess = connections.mayProcess(slot)
+        let rate = access.limits(of: connections[slot].identity).postsPerSecond
         while mayProcess, scheduler.hasBudgetLeft {
             guard let frame = try decoder.next(in: bytes.slice(from: used)) else {
                 pauseIfAnswersUnread(slot)
                 endTurn(of: slot, hasMore: false)
                 return used
             }
-            if rates.limitsPosts, frame.kind == FrameKind.post.rawValue, pauseIfRateExceeded(slot, now: now) { break }
+            if let rate, frame.kind == FrameKind.post.rawValue, pauseIfExceeded(rate, slot, now: now) { break }
             used += frame.size
             scheduler.spend(FairScheduler.Cost.frame + frame.size >> FairScheduler.Cost.bytesShift)
             frameReceived(frame, from: slot, now: now)
@@ -117,9 +123,9 @@ extension Broker {
     /// Takes a token for a post. If no token is available, pauses the connection until there is one.
     ///
     /// - Returns: Whether the connection was paused.
-    private mutating func pauseIfRateExceeded(_ slot: ConnectionSlot, now: BrokerTime) -> Bool {
-        let identity = access.identity(connections[slot].identity)
-        guard !rates.takePost(identity, from: connections[slot].id, now: now.monotonic) else { return false }
+    private mutating func pauseIfExceeded(_ rate: Int, _ slot: ConnectionSlot, now: BrokerTime) -> Bool {
+        let (uid, id) = (connections[slot].uid, connections[slot].id)
+        guard !rates.takePost(of: uid, perSecond: rate, from: id, now: now.monotonic) else { return false }
         pause(slot, .rateExceeded)
         return true
     }
@@ -204,7 +210,7 @@ extension Broker {
         }
         ledger.change(.connections, by: -1, uid: connections[slot].uid)
         ledger.change(.connectionBytes, by: -Self.connectionBytes, uid: connections[slot].uid)
-        access.release(connections[slot].identity)
+        releaseIdentity(connections[slot].identity)
         if ledger.amount(of: .connections, uid: connections[slot].uid) == 0 {
             egress.removeRetainedBlocks(of: connections[slot].uid)
         }
@@ -214,6 +220,8 @@ extension Broker {
     /// Releases the connection's subscriptions, received bytes and output.
     mutating func release(_ slot: ConnectionSlot) {
         endSubscriptions(of: slot)
+        endMonitor(of: slot)
+        traces.remove(connections[slot].id)
         let uid = connections[slot].uid
         ledger.change(.receivedBytes, by: connections[slot].charge(receivedBytes: 0), uid: uid)
         egress.discard(slot)

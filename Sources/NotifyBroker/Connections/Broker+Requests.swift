@@ -42,7 +42,7 @@ extension Broker {
         case .subscribe: try subscribe(Subscribe(frame), slot)
         case .detach: try detach(Detach(frame), slot)
         case .remove: try remove(Remove(frame), slot)
-        case .list: try list(ListRequest(frame), slot)
+        case .list: try list(ListRequest(frame), slot, now: now)
         case .ping: try answer(slot, Pong(request: Ping(frame).request))
         case .statistics:
             let request = try StatisticsRequest(frame).request
@@ -52,11 +52,13 @@ extension Broker {
             let request = try LimitsRequest(frame).request
             let identity = connections[slot].identity
             let (isManager, uid) = (access.mayManageEverything(identity), connections[slot].uid)
-            let users = ledger.users.filter { isManager || $0 == uid }
+            let users = isManager ? knownUsers : [uid]
             scheduler.spend(FairScheduler.Cost.statistics * (1 + users.count))
             answer(slot, StatisticsReport(request: request, counters: limits(of: users, now: now)))
         case .reload: try reload(Reload(frame), slot)
         case .policyQuery: try answer(PolicyQuery(frame), slot)
+        case .trace: try trace(TraceRequest(frame), slot)
+        case .monitor: try monitor(MonitorRequest(frame), slot, now: now)
         default:
             throw WireError(.unknownFrame, "frame kind \(kind.rawValue) is not a request")
         }

@@ -20,6 +20,8 @@ struct Connection {
         static let backlog = Pauses(rawValue: 4)
         /// The user posts faster than its limit.
         static let rateExceeded = Pauses(rawValue: 8)
+        /// A trace waits for its message to be read from the log.
+        static let awaitingPage = Pauses(rawValue: 16)
     }
 
     /// The scheduling state of the connection's unprocessed frames.
@@ -67,6 +69,8 @@ struct Connection {
     var unansweredAttaches: Set<UInt64> = []
     /// The number of posts whose receipt waits for a commit.
     private(set) var postsAwaitingReceipts = 0
+    /// The account of the user's stored messages; nil before the connection's first post to be stored.
+    var storedAccount: StoredUsages.Account?
     /// Bytes charged for unprocessed frames, including incomplete ones.
     private(set) var receivedBytes = 0
     /// The last charge for the outbox, in bytes: volatile messages, unshared memory, and the user's shared blocks.
@@ -78,7 +82,7 @@ struct Connection {
     /// The reasons why reading is paused; empty while the connection is read.
     var pauses: Pauses = []
     var turn = Turn.none
-    /// The list request that is being answered; nil if there is none.
+    /// The list, monitor or trace request that is being answered entry by entry; nil if there is none.
     var listing: Listing?
     var counters = Counters()
 

@@ -79,7 +79,7 @@ extension Broker {
             }
         var record = DurableRecord(
             id: try durables.takeID(), owner: access.identity(connections[slot].identity), name: subscribe.durableName,
-            filter: filter, progress: DurableProgress(cursor: cursor, seenThrough: 0))
+            filter: filter, startedAfter: cursor, progress: DurableProgress(cursor: cursor, seenThrough: 0))
         try ledger.take(.durableSubscriptions, uid: uid)
         do throws(WireError) {
             let durable = try add(record)
@@ -92,7 +92,8 @@ extension Broker {
     }
 
     private mutating func add(_ record: DurableRecord, isLimited: Bool = true) throws(WireError) -> DurableSlot {
-        let slot = durables.add(record, owner: access.retain(record.owner))
+        let owner = retainIdentity(record.owner)
+        let slot = durables.add(record, owner: owner)
         do throws(WireError) {
             let registration = try subscriptions.addDurable(
                 record.filter, slot, uid: record.owner.uid, isLimited: isLimited)
@@ -101,7 +102,7 @@ extension Broker {
             chargeDurable(slot)
             return slot
         } catch {
-            access.release(durables.remove(slot).owner)
+            releaseIdentity(durables.remove(slot).owner)
             throw error
         }
     }
@@ -122,7 +123,7 @@ extension Broker {
     /// Completes a committed attachment, even if the client has already detached: sets the owner as in the log, and
     /// answers the request.
     mutating func attachCommitted(_ id: DurableID, _ attachment: Attachment) {
-        defer { access.release(attachment.identity) }
+        defer { releaseIdentity(attachment.identity) }
         guard let slot = durables.slot(of: id) else { return }
         setOwner(of: slot, to: attachment.identity)
         if durables[slot].attachmentCommitted(attachment) {
@@ -156,13 +157,13 @@ extension Broker {
         let earlier = durables[slot].owner
         guard earlier != identity else { return }
         access.retain(identity)
-        access.release(earlier)
+        releaseIdentity(earlier)
         durables.setOwner(identity, of: slot)
         subscriptions.rightsChanged()
     }
 
     mutating func attachFailed(_ id: DurableID, _ attachment: Attachment, _ error: WireError) {
-        defer { access.release(attachment.identity) }
+        defer { releaseIdentity(attachment.identity) }
         if let slot = durables.slot(of: id) {
             if attachment.isResumed {
                 if durables[slot].member?.attachment == attachment { endAttachment(slot) }
@@ -223,7 +224,7 @@ extension Broker {
         subscriptions.remove(durable.registration, uid: durable.uid)
         chargeRegistrations(of: durable.uid)
         ledger.change(.durableBytes, by: -durable.chargedBytes, uid: durable.uid)
-        access.release(durable.owner)
+        releaseIdentity(durable.owner)
         ledger.change(.durableSubscriptions, by: -1, uid: durable.uid)
     }
 

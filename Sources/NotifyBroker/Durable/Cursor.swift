@@ -79,6 +79,16 @@ struct Cursor {
         return count
     }
 
+    /// The state of a matching message, for a trace.
+    func state(of sequence: UInt64) -> TraceEntry.State {
+        if sequence <= position || acknowledgedBefore.contains(sequence) { return .acknowledged }
+        return switch inFlight.isAcknowledged(sequence) {
+        case nil: .pending
+        case false?: .inFlight
+        case true?: .acknowledged
+        }
+    }
+
     /// Ends the attachment. The next attachment begins with the unacknowledged messages.
     mutating func rewind() {
         self = Cursor(progress(isAttached: false))

@@ -22,6 +22,8 @@ struct DurableSubscription {
     let name: String
     let filter: SubscriptionFilter
     let uid: UInt32
+    /// The sequence after which the subscription began. Also 0 if the start is unknown.
+    let startedAfter: UInt64
     /// The id of the registration in the center. Ids ascend, so a later subscription in the same slot has a higher id.
     var registration: UInt64 = 0
     /// The identity whose rights apply to deliveries.
@@ -41,6 +43,7 @@ struct DurableSubscription {
         name = record.name
         filter = record.filter
         uid = record.owner.uid
+        startedAfter = record.startedAfter
         self.owner = owner
         cursor = Cursor(record.progress)
     }

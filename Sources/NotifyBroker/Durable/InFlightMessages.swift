@@ -48,6 +48,13 @@ struct InFlightMessages {
         }
     }
 
+    /// Whether a message is acknowledged; nil if it is not in flight.
+    func isAcknowledged(_ sequence: UInt64) -> Bool? {
+        let index = messages.partitioningIndex { $0.sequence >= sequence }
+        guard index < messages.count, messages[index].sequence == sequence else { return nil }
+        return messages[index].isAcknowledged
+    }
+
     /// The acknowledged messages as ranges. Messages that follow each other here share a range, even if sequences
     /// between them are missing. Messages with missing sequences did not match or were acknowledged earlier.
     var acknowledgedRanges: [SequenceRange] {

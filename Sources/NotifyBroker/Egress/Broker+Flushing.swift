@@ -121,7 +121,11 @@ extension Broker {
         case .dropOldest:
             break
         }
-        if egress[slot].droppableBytes > target { dropped += egress[slot].dropOldest(downTo: target) }
+        if egress[slot].droppableBytes > target {
+            let oldest = egress[slot].dropOldest(downTo: target)
+            dropped += oldest.count
+            if nameCounts.isCounting { recordDropped(oldest.frames) }
+        }
         if dropped > 0 {
             statistics.dropped += dropped
             connections[slot].counters.dropped += dropped

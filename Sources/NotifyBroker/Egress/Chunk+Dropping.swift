@@ -5,9 +5,15 @@ extension Chunk {
     /// Drops the oldest messages of a droppable chunk until the charge for the rest is at most `limit`.
     ///
     /// The rest is copied, so that it does not keep the original block alive.
-    func droppingOldest(of all: MessageSpan, downTo limit: Int) -> (dropped: MessageSpan?, rest: Chunk?) {
+    ///
+    /// - Returns: The dropped messages (nil if there are none), their frames, and the rest (nil if all were dropped).
+    func droppingOldest(
+        of all: MessageSpan, downTo limit: Int
+    ) -> (dropped: MessageSpan?, frames: ByteBuffer, rest: Chunk?) {
         // The largest buffer capacity within the limit. Capacities are powers of two.
         let room = limit > 0 ? 1 << (Int.bitWidth - 1 - limit.leadingZeroBitCount) : 0
+        // Most chunks are dropped whole, without decoding their frames.
+        guard room > 0 else { return (all, bytes, nil) }
         var frames = bytes
         var droppedCount: UInt64 = 0
         var lastDropped = all.first
@@ -15,11 +21,15 @@ extension Chunk {
             droppedCount += 1
             lastDropped = frame.deliveredSequence
         }
-        guard droppedCount < all.count else { return (all, nil) }
+        guard droppedCount < all.count else { return (all, bytes, nil) }
         let rest = ByteBuffer(bytes: frames.readableBytesView)
         let remaining = MessageSpan(count: all.count - droppedCount, first: rest.deliveredSequence, last: all.last)
         let dropped = droppedCount == 0 ? nil : MessageSpan(count: droppedCount, first: all.first, last: lastDropped)
-        return (dropped, Chunk(content: .droppable(remaining), bytes: rest, charge: rest.capacity))
+        let droppedFrames =
+            bytes.getSlice(at: bytes.readerIndex, length: bytes.readableBytes - rest.readableBytes) ?? ByteBuffer()
+        return (
+            dropped, droppedFrames, Chunk(content: .droppable(remaining), bytes: rest, charge: rest.capacity)
+        )
     }
 }
 

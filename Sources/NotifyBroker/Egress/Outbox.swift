@@ -150,8 +150,8 @@ struct Outbox {
         return frame
     }
 
-    /// Charges the chunks that the host has not taken. A chunk that uses less than half of its charge is copied
-    /// first, which reduces the charge.
+    /// Charges the chunks that the host has not taken. If this outbox uses less than half of a chunk's memory, the chunk
+    /// is copied first, which reduces the charge.
     ///
     /// - Parameters:
     ///   - isBlocked: Whether some of the taken bytes wait for the socket. If so, all taken bytes are counted as
@@ -160,18 +160,33 @@ struct Outbox {
     mutating func settle(isBlocked: Bool, in blocks: RetainedBlocks) {
         taken.settle(isBlocked: isBlocked, in: blocks)
         runs = 0
-        for index in (chunks.count - unsettled)..<chunks.count {
-            let used = chunks[index].bytes.readableBytes
-            if used * 2 < chunks[index].charge {
+        let first = chunks.count - unsettled
+        let usedBytes = unsettled > 1 ? usedBytesOfBlocks(from: first) : [:]
+        for index in first..<chunks.count {
+            let bytes = chunks[index].bytes.readableBytes
+            if let block = chunks[index].block, case let used = usedBytes[ObjectIdentifier(block)] ?? bytes,
+                used * 2 >= block.byteCount
+            {
+                chunks[index].charge = block.byteCount * bytes / max(1, used)
+                chunks[index].reference = BlockReference(block, in: blocks)
+            } else if bytes * 2 < chunks[index].charge {
                 chunks[index].bytes = ByteBuffer(bytes: chunks[index].bytes.readableBytesView)
                 chunks[index].charge = chunks[index].bytes.capacity
                 chunks[index].block = nil
-            } else if let block = chunks[index].block {
-                chunks[index].reference = BlockReference(block, in: blocks)
             }
             charge(chunks[index])
         }
         unsettled = 0
+    }
+
+    /// The bytes that unsettled chunks use of each shared block. Several chunks use the same block if messages of
+    /// different blocks, such as stored and volatile ones, alternate.
+    private func usedBytesOfBlocks(from first: Int) -> [ObjectIdentifier: Int] {
+        var used: [ObjectIdentifier: Int] = [:]
+        for chunk in chunks[first...] {
+            if let block = chunk.block { used[ObjectIdentifier(block), default: 0] += chunk.bytes.readableBytes }
+        }
+        return used
     }
 
     private mutating func charge(_ chunk: Chunk) {
@@ -189,19 +204,20 @@ struct Outbox {
     /// Drops the oldest droppable messages until the charge for droppable chunks is at most `limit`. Gaps replace the
     /// dropped messages.
     ///
-    /// - Returns: The number of dropped messages.
-    mutating func dropOldest(downTo limit: Int) -> UInt64 {
+    /// - Returns: The number of dropped messages, and their frames.
+    mutating func dropOldest(downTo limit: Int) -> (count: UInt64, frames: [ByteBuffer]) {
         var remaining: Deque<Chunk> = []
-        var dropped: UInt64 = 0
+        var dropped: (count: UInt64, frames: [ByteBuffer]) = (0, [])
         for chunk in chunks {
             guard droppableBytes > limit, case .droppable(let messages) = chunk.content else {
                 remaining.appendMergingGaps(chunk)
                 continue
             }
             discharge(chunk)
-            let (oldest, rest) = chunk.droppingOldest(of: messages, downTo: limit - droppableBytes)
+            let (oldest, frames, rest) = chunk.droppingOldest(of: messages, downTo: limit - droppableBytes)
             if let oldest {
-                dropped += oldest.count
+                dropped.count += oldest.count
+                dropped.frames.append(frames)
                 remaining.appendMergingGaps(.gap(oldest))
             }
             if let rest {

@@ -147,6 +147,13 @@ extension Broker {
     // MARK: Pages
 
     private mutating func requestPage(now: BrokerTime) {
+        if requestTracedMessage(now: now) { return }
+        requestReadersPage(now: now)
+        traces.readerServed()
+        _ = requestTracedMessage(now: now)
+    }
+
+    private mutating func requestReadersPage(now: BrokerTime) {
         while let reader = readers.nextForPage() {
             guard room(for: reader) > 0, hasRoomOrBlocks(reader) else { continue }
             let interest = readers[reader].interest
@@ -163,6 +170,7 @@ extension Broker {
     /// Must be called when the store has read a page.
     package mutating func pageRead(_ page: Page, now: BrokerTime) {
         statistics.store = page.statistics
+        if page.reader == .trace { return tracedMessageRead(page, now: now) }
         let reader = page.reader
         guard readers.pageArrived(reader, rights: access.policy.generation) else { return }
         switch page.result {

@@ -135,7 +135,7 @@ struct LogReaders {
         pages.started = now
     }
 
-    /// Notes that a page was read.
+    /// Records that a page for a reader was read.
     ///
     /// - Returns: False if the page must not be used: the reader was closed, or must request the page again.
     mutating func pageArrived(_ id: ReaderID, rights: UInt32) -> Bool {
@@ -145,6 +145,19 @@ struct LogReaders {
         ready.insert(id)
         return false
     }
+
+    /// Records that a page was requested for a trace, not for a reader.
+    mutating func otherPageRequested(now: Duration) {
+        pages.started = now
+    }
+
+    /// Records that the page for a trace has been read.
+    mutating func otherPageArrived() {
+        pages.started = nil
+    }
+
+    /// Whether readers are queued for a page.
+    var hasQueuedPages: Bool { !pages.isEmpty }
 
     /// The time at which the page that is being read was requested; nil if no page is being read.
     var pageStarted: Duration? { pages.started }

@@ -10,6 +10,8 @@ struct PageQueue {
     /// The time at which the page that is being read was requested; nil if no page is being read.
     var started: Duration?
 
+    var isEmpty: Bool { order.isEmpty }
+
     mutating func append(_ reader: ReaderID) {
         if members.insert(reader).inserted { order.append(reader) }
     }

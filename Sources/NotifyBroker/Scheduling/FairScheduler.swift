@@ -24,6 +24,12 @@ struct FairScheduler {
         /// Received bytes cost 1 unit per 256 bytes, computed as a shift by 8 bits.
         static let bytesShift = 8
         static let statistics = 512
+        /// A post while posts are recorded.
+        static let recording = 10
+        /// A trace, including the page that is read for it.
+        static let trace = 2_048
+        /// Comparing a traced message with one pattern of a durable subscription.
+        static let tracePattern = 4
         static let refusal = 128
         static let subscribe = 256
         static let pattern = 256
@@ -157,7 +163,7 @@ struct FairScheduler {
     /// Whether an outbox may now be reduced to the latest message of each name and object.
     func mayReduce(now: Duration) -> Bool { now >= nextReduction }
 
-    /// Notes that an outbox of `bytes` bytes is reduced now, and delays the next reduction accordingly.
+    /// Records that an outbox of `bytes` bytes is reduced now, and delays the next reduction accordingly.
     mutating func reduced(bytes: Int, now: Duration) {
         let units = bytes >> 8 * Cost.reduction
         nextReduction = now + .nanoseconds(units * Cost.nanoseconds * Self.reductionParts)

@@ -15,6 +15,7 @@ extension Broker {
             let resolution = try resolve(post.parts, for: slot)
             try accept(post, from: slot, resolution, now: now)
         } catch {
+            if !monitors.isEmpty { recordRefused(frame, from: slot, error, now: now) }
             reject(slot, request: Post.request(of: frame), error, now: now)
         }
     }
@@ -101,6 +102,8 @@ extension Broker {
         if isStored {
             if commits.isOpenBlockFull { egress.openBlockEnded(commits.sealOpenBlock()) }
             let place = commits.append(stamp, post.parts, resolution)
+            let account = storedAccount(of: slot)
+            storedUsages.add(place.end - place.start, to: account)
             if volatileCount > 0 {
                 egress.fanOut(resolution, count: volatileCount, egress.rangeInOpenBlock(place), sequence: sequence)
             }
@@ -114,11 +117,14 @@ extension Broker {
             }
             if post.wantsReceipt { answer(slot, receipt: receipt) }
         }
+        if recordsPosts {
+            recordAccepted(post.parts, stamp, receipt, isStored: isStored, from: slot, now: now)
+        }
     }
 
     /// Checks whether a post can be stored, and counts the post's name toward the limit of names.
     ///
-    /// - Throws: `postWindowExceeded`, `storageFailed`, `logFull`, or `limitReached` (memory or names).
+    /// - Throws: `postWindowExceeded`, `storageFailed`, `logFull`, or `limitReached` (memory, stored bytes or names).
     private mutating func checkStorage(of post: Post, from slot: ConnectionSlot) throws(WireError) {
         guard !post.wantsReceipt || connections[slot].postsAwaitingReceipts < configuration.postWindow else {
             throw WireError(
@@ -127,7 +133,19 @@ extension Broker {
         }
         try commits.checkRoom()
         try ledger.checkRoom(for: 0, uid: connections[slot].uid)
+        let account = storedAccount(of: slot)
+        try storedUsages.check(
+            adding: StoredUsage.bytes(of: post.parts), to: account, of: connections[slot].uid,
+            limit: access.limits(of: connections[slot].identity).storedBytes)
         try ledger.noteStored(post.parts.name, uid: connections[slot].uid)
+    }
+
+    @inline(__always)
+    private mutating func storedAccount(of slot: ConnectionSlot) -> StoredUsages.Account {
+        if let account = connections[slot].storedAccount { return account }
+        let account = storedUsages.account(of: connections[slot].uid)
+        connections[slot].storedAccount = account
+        return account
     }
 
     private mutating func awaitCommit(_ receipt: Receipt, of post: Post, from slot: ConnectionSlot) {

@@ -7,6 +7,14 @@ import WireTestSupport
 @testable import NotifyBroker
 
 struct ForbiddenLogTests {
+    @Test func `a request omitted because of the total limit takes no token of its user`() {
+        var log = ForbiddenLog()
+        for uid in 0..<10 as Range<UInt32> { #expect(log.record(uid, now: .zero) == 0) }
+        #expect(log.record(10, now: .zero) == nil)
+        #expect(log.record(10, now: .milliseconds(100)) == 1)
+        #expect(log.record(11, now: .milliseconds(100)) == nil)
+    }
+
     @Test func `one request per second and user is logged and the others are counted`() {
         var log = ForbiddenLog()
         #expect(log.record(1000, now: .zero) == 0)
@@ -16,7 +24,7 @@ struct ForbiddenLogTests {
         #expect(log.record(1000, now: .seconds(2)) == 0)
     }
 
-    @Test func `ten requests per second are logged in all`() {
+    @Test func `ten requests per second are logged in total`() {
         var log = ForbiddenLog()
         let logged = (0..<2_000).count { log.record(UInt32($0), now: .zero) != nil }
         #expect(logged == 10)

@@ -7,9 +7,9 @@ import WireTestSupport
 
 /// Limits of posts and connections per second.
 struct RateLimitTests {
-    private func configuration(_ change: (inout RateLimits) -> Void) -> BrokerConfiguration {
+    private func configuration(_ change: (inout UserLimits) -> Void) -> BrokerConfiguration {
         var configuration = BrokerConfiguration()
-        change(&configuration.rates)
+        change(&configuration.userLimits.general)
         return configuration
     }
 
@@ -114,17 +114,41 @@ struct RateLimitTests {
     }
 
     @Test func `the last exception for a user or group decides`() {
-        var limits = RateLimits()
-        limits.postsPerSecond = 5
-        limits.exceptions = [
-            .init(uids: [1000], gids: [], posts: .perSecond(7), connects: .perSecond(2)),
-            .init(uids: [], gids: [50], posts: .unlimited, connects: nil),
-        ]
-        #expect(limits.postsPerSecond(for: Identity(uid: 1000, gid: 1)) == 7)
-        #expect(limits.postsPerSecond(for: Identity(uid: 1000, gid: 1, groups: [50])) == nil)
-        #expect(limits.connectsPerSecond(for: Identity(uid: 1000, gid: 50)) == 2)
-        #expect(limits.postsPerSecond(for: Identity(uid: 1001, gid: 1)) == 5)
-        #expect(limits.connectsPerSecond(for: Identity(uid: 1001, gid: 1)) == nil)
+        var rules = UserLimitRules()
+        rules.general.postsPerSecond = 5
+        var user = UserLimitRules.Exception(uids: [1000], gids: [])
+        user.postsPerSecond = .limit(7)
+        user.connectsPerSecond = .limit(2)
+        var group = UserLimitRules.Exception(uids: [], gids: [50])
+        group.postsPerSecond = .unlimited
+        rules.exceptions = [user, group]
+        #expect(rules.limits(for: Identity(uid: 1000, gid: 1)).postsPerSecond == 7)
+        #expect(rules.limits(for: Identity(uid: 1000, gid: 1, groups: [50])).postsPerSecond == nil)
+        #expect(rules.limits(for: Identity(uid: 1000, gid: 50)).connectsPerSecond == 2)
+        #expect(rules.limits(for: Identity(uid: 1001, gid: 1)).postsPerSecond == 5)
+        #expect(rules.limits(for: Identity(uid: 1001, gid: 1)).connectsPerSecond == nil)
+        rules.exceptions.swapAt(0, 1)
+        #expect(rules.limits(for: Identity(uid: 1000, gid: 1, groups: [50])).postsPerSecond == 7)
+    }
+
+    @Test func `a reload with another exception applies to open connections`() {
+        let host = TestHost(configuration { $0.postsPerSecond = 1 })
+        let client = host.connect(uid: 1000, groups: [50])
+        var group = UserLimitRules.Exception(uids: [], gids: [50])
+        for (limit, expected) in [(UserLimitRules.Override.limit(3), 3), (.unlimited, 5), (.limit(2), 2)] {
+            var new = configuration { $0.postsPerSecond = 1 }
+            group.postsPerSecond = limit
+            new.userLimits.exceptions = [group]
+            host.core.broker.configurationChanged(to: new)
+            // The tokens of earlier posts are available again.
+            host.advance(.seconds(10))
+            for _ in 0..<5 { client.post("a", .volatile) }
+            host.run()
+            #expect(receipts(client) == expected)
+            host.advance(.seconds(10))
+            host.run()
+            _ = client.take()
+        }
     }
 
     @Test func `a reload that removes the limit releases waiting connections`() {
@@ -138,7 +162,7 @@ struct RateLimitTests {
         #expect(receipts(client) == 4)
     }
 
-    @Test func `the limits request reports rates beside their limits`() {
+    @Test func `the limits request reports rates with their limits`() {
         let host = TestHost(configuration { $0.postsPerSecond = 10 })
         let client = host.connect(uid: 1000)
         for _ in 0..<4 { client.post("a", .volatile) }

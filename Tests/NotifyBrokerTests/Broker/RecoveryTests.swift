@@ -65,6 +65,20 @@ struct RecoveryTests {
         #expect(store.subscription(named: "inbox")?.progress.cursor == seen[2])
     }
 
+    @Test func `a subscription keeps the sequence after which it began`() {
+        let store = FakeStore()
+        let host = TestHost(store: store)
+        let client = host.connect()
+        for _ in 0..<3 { client.post("a", .stored) }
+        host.run()
+        client.subscribe(1, ["a"], durable: "inbox")
+        client.post("a")
+        host.run()
+        let next = TestHost(store: store)
+        let records = next.core.broker.logContinuation.subscriptions
+        #expect(records.map(\.startedAfter) == [3])
+    }
+
     @Test func `no sequence is used twice`() {
         let store = FakeStore()
         var used: Set<UInt64> = []

@@ -162,6 +162,7 @@ extension DurableSubscription {
         DurableSubscription(
             DurableRecord(
                 id: DurableID(3), owner: Identity(uid: 1000, gid: 1000), name: "inbox", filter: .everything,
+                startedAfter: 0,
                 progress: DurableProgress(cursor: cursor, seenThrough: seenThrough, acknowledged: acknowledged)),
             owner: .test)
     }

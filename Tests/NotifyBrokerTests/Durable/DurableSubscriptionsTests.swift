@@ -8,7 +8,7 @@ struct DurableSubscriptionsTests {
     private func record(_ id: UInt32, _ name: String, uid: UInt32 = 1000) -> DurableRecord {
         DurableRecord(
             id: DurableID(id), owner: Identity(uid: uid, gid: uid), name: name, filter: .everything,
-            progress: DurableProgress(cursor: 0, seenThrough: 0))
+            startedAfter: 0, progress: DurableProgress(cursor: 0, seenThrough: 0))
     }
 
     private func add(_ record: DurableRecord, _ durables: inout DurableSubscriptions) -> DurableSlot {

@@ -28,7 +28,7 @@ struct GenerationTests {
         var host = TestHost()
         let record = DurableRecord(
             id: host.store.recovered().nextSubscriptionID, owner: Identity(uid: 1000, gid: 1000), name: "inbox",
-            filter: SubscriptionFilter(patterns: [NamePattern("a")]),
+            filter: SubscriptionFilter(patterns: [NamePattern("a")]), startedAfter: 0,
             progress: DurableProgress(cursor: 0, seenThrough: 0, generation: 7))
         host.store.add(.commit(CommitBatch(id: 1 << 40, changes: [.create(record)])))
         _ = host.store.perform()

@@ -171,6 +171,39 @@ struct OutboxTests {
         #expect(blocks.byteCount == 0)
     }
 
+    @Test(arguments: [(5, true), (2, false)])
+    func `alternating messages of two blocks are shared if the outbox uses half of a block`(
+        _ count: Int, _ isShared: Bool
+    ) {
+        let blocks = RetainedBlocks()
+        var sources = [Source(), Source()]
+        var outbox = Outbox()
+        for sequence in 1...6 as ClosedRange<UInt64> {
+            for index in sources.indices {
+                let place = sources[index].append(sequence, size: 2_000)
+                guard sequence <= count else { continue }
+                outbox.appendVolatile(
+                    source: UInt32(index), start: place.start, end: place.end,
+                    sequence: sequence * 2 + UInt64(index))
+            }
+        }
+        let origins = sources.map { Egress.Source($0.buffer) }
+        _ = outbox.seal { origins[Int($0)] }
+        outbox.settle(isBlocked: false, in: blocks)
+        #expect(outbox.chunks.count == 2 * count)
+        #expect(outbox.chunks.allSatisfy { ($0.block != nil) == isShared })
+        let blockBytes = origins.reduce(0) { $0 + $1.block.byteCount }
+        if isShared {
+            #expect((blockBytes - 8...blockBytes).contains(outbox.waitingBytes), "each block is charged once")
+        } else {
+            #expect(outbox.waitingBytes < blockBytes)
+        }
+        let charged = outbox.chunks.reduce(0) { $0 + $1.charge }
+        #expect(outbox.waitingBytes == charged)
+        while outbox.next() != nil {}
+        #expect(outbox.waitingBytes == 0)
+    }
+
     @Test func `charges end as chunks are sent`() {
         var outbox = Outbox()
         for round in 0..<5 as Range<UInt64> {
@@ -198,7 +231,7 @@ struct OutboxTests {
         Self.tick(&outbox, [5, 6], size: 200)
         outbox.settle(isBlocked: false, in: RetainedBlocks())
         let one = outbox.droppableBytes / 3
-        #expect(outbox.dropOldest(downTo: one) == 4)
+        #expect(outbox.dropOldest(downTo: one).count == 4)
         #expect(outbox.droppableBytes <= one)
         let received = Self.read(&outbox)
         #expect(received[0] == .pong(Pong(request: 1)))
@@ -214,9 +247,9 @@ struct OutboxTests {
         for sequence in 1...6 as ClosedRange<UInt64> { Self.tick(&outbox, [sequence * 10], size: 200) }
         outbox.settle(isBlocked: false, in: RetainedBlocks())
         let one = outbox.droppableBytes / 6
-        #expect(outbox.dropOldest(downTo: one * 4) == 2)
-        #expect(outbox.dropOldest(downTo: one) == 3)
-        #expect(outbox.dropOldest(downTo: one) == 0)
+        #expect(outbox.dropOldest(downTo: one * 4).count == 2)
+        #expect(outbox.dropOldest(downTo: one).count == 3)
+        #expect(outbox.dropOldest(downTo: one).count == 0)
         let received = Self.read(&outbox)
         #expect(received.first == .gap(Gap(dropped: 5, range: SequenceRange(first: 10, last: 50))))
         #expect(Self.sequences(received) == [60])
@@ -226,19 +259,20 @@ struct OutboxTests {
         var outbox = Outbox()
         Self.tick(&outbox, Array(1...100), size: 100)
         outbox.settle(isBlocked: false, in: RetainedBlocks())
-        let dropped = outbox.dropOldest(downTo: 5000)
+        let (dropped, frames) = outbox.dropOldest(downTo: 5000)
         #expect(outbox.droppableBytes <= 5000)
         let received = Self.read(&outbox)
         #expect(received.first == .gap(Gap(dropped: dropped, range: SequenceRange(first: 1, last: dropped))))
         #expect(Self.sequences(received) == Array((dropped + 1)...100))
         #expect(dropped < 80, "the newest messages that fit are kept")
+        #expect(frames.map(\.deliveredSequences) == [Array(1...dropped)])
     }
 
     @Test func `without any room all messages are dropped`() {
         var outbox = Outbox()
         Self.tick(&outbox, [1, 2, 3])
         outbox.settle(isBlocked: false, in: RetainedBlocks())
-        #expect(outbox.dropOldest(downTo: 0) == 3)
+        #expect(outbox.dropOldest(downTo: 0).count == 3)
         #expect(outbox.droppableBytes == 0)
         #expect(Self.read(&outbox) == [.gap(Gap(dropped: 3, range: SequenceRange(first: 1, last: 3)))])
     }
@@ -312,4 +346,16 @@ extension Received {
 extension Outbox {
     /// The charged bytes of all messages and answers that the host has not taken.
     fileprivate var waitingBytes: Int { droppableBytes + reliableBytes }
+}
+
+extension ByteBuffer {
+    /// The sequences of the deliver frames in the buffer.
+    fileprivate var deliveredSequences: [UInt64] {
+        var frames = self
+        var sequences: [UInt64] = []
+        while let frame = frames.readFrame() {
+            sequences.append(frame.getInteger(at: frame.readerIndex + FrameHeader.size, endianness: .little) ?? 0)
+        }
+        return sequences
+    }
 }

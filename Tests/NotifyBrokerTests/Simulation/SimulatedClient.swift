@@ -81,8 +81,8 @@ final class SimulatedClient {
             case .error(let error): readError(error, &model)
             case .closing: isClosing = true
             case .snapshot: model.fail("a snapshot was announced")
-            case .welcome, .removed, .pong, .subscriptionEntry, .clientEntry, .listEnd, .statistics, .reloaded,
-                .policyDecision:
+            case .welcome, .removed, .pong, .subscriptionEntry, .clientEntry, .nameEntry, .postEntry, .traceEntry,
+                .listEnd, .statistics, .reloaded, .policyDecision:
                 break
             }
         }

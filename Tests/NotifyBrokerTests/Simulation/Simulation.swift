@@ -95,7 +95,7 @@ final class Simulation {
     }
 
     private func step() {
-        switch Int.random(in: 0..<1000, using: &random) {
+        switch Int.random(in: 0..<1040, using: &random) {
         case 0..<60: connect()
         case 60..<90: disconnect()
         case 90..<360: post()
@@ -111,6 +111,7 @@ final class Simulation {
         case 950..<990: advance()
         case 990..<994: crash()
         case 994..<996: stop()
+        case 1000..<1040: inspect()
         default: break
         }
         if random.chance(70) { tick() }
@@ -318,6 +319,26 @@ final class Simulation {
         client.holds[number]?.creditLeft = (hold.creditLeft ?? 0) + UInt64(messages)
         note("credit \(client.client.id) \(number) \(messages)")
         client.client.send(Credit(subscription: number, messages: messages))
+    }
+
+    /// Lets a client monitor posts, trace a message or request a list. The answers are not checked.
+    private func inspect() {
+        guard let client = any()?.client else { return }
+        let request = client.nextRequest()
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0:
+            note("monitor \(client.id)")
+            let patterns = Self.volatilePatterns.randomElement(using: &random) ?? []
+            client.send(MonitorRequest(request: request, patterns: patterns))
+        case 1:
+            let sequence = UInt64.random(in: 1...max(1, store.persistedThrough), using: &random)
+            note("trace \(client.id) \(sequence)")
+            client.send(TraceRequest(request: request, sequence: sequence))
+        default:
+            let subject = ListSubject.allCases.randomElement(using: &random) ?? .names
+            note("list \(client.id) \(subject)")
+            client.send(ListRequest(request: request, subject: subject))
+        }
     }
 
     // MARK: Store and time

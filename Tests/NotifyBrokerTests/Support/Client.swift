@@ -87,14 +87,14 @@ final class Client: OutputSink {
 
     @discardableResult
     func post(
-        _ name: String, object: String = "", payload: [UInt8] = [], _ durability: Durability = .automatic,
-        receipt: Bool = true
+        _ name: String, object: String = "", headers: [UInt8] = [], payload: [UInt8] = [],
+        _ durability: Durability = .automatic, receipt: Bool = true
     ) -> UInt64 {
         let request = nextRequest()
         send(
             postFrame(
-                request, name: Array(name.utf8), object: Array(object.utf8), payload: payload, durability,
-                receipt: receipt))
+                request, name: Array(name.utf8), object: Array(object.utf8), headers: headers, payload: payload,
+                durability, receipt: receipt))
         return request
     }
 

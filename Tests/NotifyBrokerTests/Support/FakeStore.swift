@@ -11,6 +11,7 @@ final class FakeStore {
         var name: [UInt8]
         var object: [UInt8]
         var frame: [UInt8]
+        var uid: UInt32
     }
 
     enum Job {
@@ -31,7 +32,7 @@ final class FakeStore {
     private var cleanNextSequence: UInt64?
 
     private(set) var jobs: [Job] = []
-    private(set) var statistics = StoreStatistics()
+    var statistics = StoreStatistics()
     private(set) var batches: [CommitBatch] = []
     private(set) var violations: [String] = []
     /// The highest sequence that was flushed.
@@ -53,8 +54,19 @@ final class FakeStore {
         defer { cleanNextSequence = nil }
         return RecoveredLog(
             nextSequence: max(cleanNextSequence ?? mark, persistedThrough + 1), persistedThrough: persistedThrough,
-            subscriptions: subscriptions.values.sorted { $0.id < $1.id },
+            subscriptions: subscriptions.values.sorted { $0.id < $1.id }, usage: usage,
             wasClosedCleanly: cleanNextSequence != nil, nextSubscriptionID: nextSubscriptionID)
+    }
+
+    private var usage: [UInt32: StoredUsage] {
+        messages.reduce(into: [:]) {
+            $0[$1.uid, default: StoredUsage()] += StoredUsage(messages: 1, bytes: $1.frame.count)
+        }
+    }
+
+    /// Removes all messages, as the replacement of a lost log does.
+    func loseMessages() {
+        messages = []
     }
 
     func close(nextSequence: UInt64) {
@@ -116,7 +128,7 @@ final class FakeStore {
             messages.append(
                 Message(
                     sequence: entry.sequence, name: Array(message.parts.name), object: Array(message.parts.object),
-                    frame: frame))
+                    frame: frame, uid: message.stamp.uid))
         }
     }
 
@@ -125,6 +137,9 @@ final class FakeStore {
         case .create(let record):
             if subscriptions[record.id] != nil { violations.append("subscription \(record.id) already exists") }
             if record.id < nextSubscriptionID { violations.append("id \(record.id) is reused") }
+            if record.startedAfter != record.progress.cursor {
+                violations.append("\(record.id) starts after \(record.startedAfter), its cursor differs")
+            }
             check(record.progress)
             subscriptions[record.id] = record
             firstCursors[record.id] = record.progress.cursor

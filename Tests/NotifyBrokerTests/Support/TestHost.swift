@@ -18,6 +18,8 @@ final class TestHost: BrokerHost {
     private(set) var isDrained = false
     /// The events that were reported for logging.
     var events: [BrokerEvent] = []
+    /// The warnings for the daemon's log.
+    private(set) var warnings: [String] = []
     /// Whether the broker requested another tick.
     private(set) var wantsTick = false
     /// Sequences below this one may have become visible to clients.
@@ -35,7 +37,9 @@ final class TestHost: BrokerHost {
         core = BrokerCore(
             Broker(
                 configuration: configuration, policy: policy, recovered: store.recovered(),
-                daemon: .init(version: "1.2.3", instance: InstanceID(high: 1, low: 2), started: now)))
+                daemon: .init(
+                    version: "1.2.3", instance: InstanceID(high: 1, low: 2), started: now,
+                    process: Peer(uid: 9, gid: 8, pid: 7))))
         if isReady { run() }
     }
 
@@ -154,6 +158,7 @@ final class TestHost: BrokerHost {
         case .reload(let id, let request): reloadRequests.append((id, request))
         case .scheduleTick: scheduleTick()
         case .log(let event): events.append(event)
+        case .warn(let text): warnings.append(text)
         case .drained: isDrained = true
         }
     }
@@ -168,8 +173,11 @@ final class TestHost: BrokerHost {
     // MARK: The broker's state
 
     var isReady: Bool { core.broker.isReady }
+    var recordsPosts: Bool { core.broker.recordsPosts }
     var configuration: BrokerConfiguration { core.broker.configuration }
-    var nextDeadline: Duration? { core.broker.nextDeadline }
+    /// The earliest deadline other than that of the next check for warnings.
+    var nextDeadline: Duration? { core.broker.workDeadline }
+    var warningDeadline: Duration? { core.broker.warnings.deadline }
     var nextSequence: UInt64 { core.broker.nextSequence }
     var lastSequence: UInt64 { core.broker.commits.sequencer.last }
     var pendingBytes: Int { core.broker.commits.pending.bytes }

@@ -1,0 +1,72 @@
+import NotifyLog
+import NotifyWire
+
+/// The number and bytes of each user's messages in the log, including messages that wait for the store.
+struct StoredUsages {
+    /// The account of a user. Valid as long as the daemon runs.
+    struct Account {
+        fileprivate let index: Int
+    }
+
+    private var accounts: [UInt32: Account] = [:]
+    private var usages: ContiguousArray<StoredUsage> = []
+
+    init(_ recovered: [UInt32: StoredUsage] = [:]) {
+        for (uid, usage) in recovered { usages[account(of: uid).index] = usage }
+    }
+
+    /// The users with stored messages.
+    var users: some Sequence<UInt32> { accounts.lazy.filter { usages[$0.value.index].messages > 0 }.map(\.key) }
+
+    func usage(of uid: UInt32) -> StoredUsage { accounts[uid].map { usages[$0.index] } ?? StoredUsage() }
+
+    /// The account of a user, opened if there is none.
+    mutating func account(of uid: UInt32) -> Account {
+        if let account = accounts[uid] { return account }
+        let account = Account(index: usages.count)
+        usages.append(StoredUsage())
+        accounts[uid] = account
+        return account
+    }
+
+    /// - Throws: `limitReached` if the user would exceed `limit` with a message of `bytes`.
+    @inline(__always)
+    func check(adding bytes: Int, to account: Account, of uid: UInt32, limit: UInt64?) throws(WireError) {
+        guard let limit, UInt64(usages[account.index].bytes + bytes) > limit else { return }
+        throw exceeded(by: bytes, of: uid, limit)
+    }
+
+    private func exceeded(by bytes: Int, of uid: UInt32, _ limit: UInt64) -> WireError {
+        WireError(
+            .limitReached,
+            "user \(uid) stores \(Self.describe(UInt64(usage(of: uid).bytes))): a message of \(bytes) bytes would exceed "
+                + "the limit of \(Self.describe(limit)) (limits.per_user.stored_bytes)")
+    }
+
+    /// Adds a message that joins the next batch.
+    @inline(__always)
+    mutating func add(_ bytes: Int, to account: Account) {
+        usages[account.index].messages += 1
+        usages[account.index].bytes += bytes
+    }
+
+    /// Subtracts messages that were not stored, or that the log no longer contains.
+    mutating func remove(_ messages: UsageSum) {
+        for (uid, usage) in messages.byUser { usages[account(of: uid).index] += -usage }
+    }
+
+    /// Sets the usage of each user to that of `messages`.
+    mutating func reset(to messages: UsageSum) {
+        for index in usages.indices { usages[index] = StoredUsage() }
+        for (uid, usage) in messages.byUser { usages[account(of: uid).index] = usage }
+    }
+
+    /// A size such as `1.5 GiB`, rounded down to a tenth.
+    private static func describe(_ bytes: UInt64) -> String {
+        guard bytes >= 1 << 10 else { return "\(bytes) bytes" }
+        let (unit, shift) = [("GiB", 30), ("MiB", 20), ("KiB", 10)].first { bytes >= 1 << $0.1 } ?? ("KiB", 10)
+        let whole = bytes >> UInt64(shift)
+        let tenths = ((bytes - whole << UInt64(shift)) * 10) >> UInt64(shift)
+        return "\(whole).\(tenths) \(unit)"
+    }
+}

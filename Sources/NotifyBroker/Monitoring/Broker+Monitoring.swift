@@ -1,0 +1,158 @@
+import NIOCore
+import NotifyCenter
+import NotifyLog
+import NotifyWire
+
+/// Records posts for operators: counts by name, and the posts that match a monitor's patterns.
+extension Broker {
+    // MARK: Requests
+
+    mutating func monitor(_ monitor: MonitorRequest, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
+        guard (1...MonitorRequest.maximumPatterns).contains(monitor.patterns.count) else {
+            throw WireError(
+                .invalidArgument,
+                "\(monitor.patterns.count) patterns: a monitor takes 1 to \(MonitorRequest.maximumPatterns)")
+        }
+        var patterns: [NamePattern] = []
+        for text in monitor.patterns {
+            do {
+                patterns.append(try NamePattern(text))
+            } catch {
+                throw WireError(.invalidPattern, error.message)
+            }
+        }
+        scheduler.spend(FairScheduler.Cost.statistics)
+        let (id, uid) = (connections[slot].id, connections[slot].uid)
+        let isManager = access.mayManageEverything(connections[slot].identity)
+        let count = monitors.extend(id, patterns, isManager: isManager, now: now.monotonic)
+        if count == nil {
+            endMonitor(of: slot)
+            try ledger.checkRoom(for: Monitors.chargedBytes, uid: uid)
+            try monitors.add(for: id, uid: uid, patterns, isManager: isManager, now: now.monotonic)
+            ledger.change(.connectionBytes, by: Monitors.chargedBytes, uid: uid)
+        }
+        connections[slot].listing = Listing(request: monitor.request, uid: uid, postCount: count ?? 0)
+        continueList(slot)
+    }
+
+    /// Ends the monitor of a connection, if there is one.
+    mutating func endMonitor(of slot: ConnectionSlot) {
+        guard monitors.remove(connections[slot].id) else { return }
+        ledger.change(.connectionBytes, by: -Monitors.chargedBytes, uid: connections[slot].uid)
+    }
+
+    /// Stops counting names, and ends each monitor, if the last request for it is older than the lease.
+    mutating func expireMonitoring(now: Duration) {
+        nameCounts.expire(now: now)
+        for uid in monitors.expire(now: now) {
+            ledger.change(.connectionBytes, by: -Monitors.chargedBytes, uid: uid)
+        }
+    }
+
+    // MARK: Recording
+
+    /// Whether posts are recorded. Checked at every post.
+    @inline(__always)
+    var recordsPosts: Bool { !monitors.isEmpty || nameCounts.isCounting }
+
+    /// Records an accepted post.
+    ///
+    /// - Parameter slot: The poster's connection; nil for a post of the daemon.
+    @inline(never)
+    mutating func recordAccepted(
+        _ parts: MessageParts, _ stamp: Stamp, _ receipt: Receipt, isStored: Bool, from slot: ConnectionSlot?,
+        now: BrokerTime
+    ) {
+        scheduler.spend(FairScheduler.Cost.recording)
+        if nameCounts.isCounting {
+            nameCounts.posted(parts, subscribers: receipt.subscribers, durables: receipt.stored)
+        }
+        for index in monitors.all.indices
+        where monitors.all[index].selects(parts.name, now: now.monotonic)
+            && mayReceive(parts.name, monitors.all[index])
+        {
+            var entry = PostEntry(stamp: stamp, parts)
+            entry.client = slot.map { connections[$0].number } ?? 0
+            entry.subscribers = receipt.subscribers
+            entry.stored = receipt.stored
+            entry.durability = receipt.durability
+            monitors.all[index].record(entry, isWaiting: isStored, now: now.monotonic)
+        }
+    }
+
+    /// Records a refused post for the monitors of its user and of managers.
+    mutating func recordRefused(
+        _ frame: FrameDecoder.Frame, from slot: ConnectionSlot, _ error: WireError, now: BrokerTime
+    ) {
+        guard let post = try? Post(frame) else { return }
+        let connection = connections[slot]
+        for index in monitors.all.indices {
+            let monitor = monitors.all[index]
+            guard monitor.isManager || monitor.uid == connection.uid,
+                monitors.all[index].selects(post.parts.name, now: now.monotonic)
+            else { continue }
+            let stamp = Stamp(
+                sequence: 0, timeMicroseconds: now.wallMicroseconds, uid: connection.uid, gid: connection.gid,
+                pid: connection.pid)
+            var entry = PostEntry(stamp: stamp, post.parts)
+            entry.headers = Array(entry.headers.prefix(Limits.headerBytes))
+            entry.client = connection.number
+            entry.durability = post.durability
+            entry.refused(monitor.isManager ? withRule(error, post.parts.name, connection.identity) : error)
+            monitors.all[index].record(entry, isWaiting: false, now: now.monotonic)
+        }
+    }
+
+    /// Adds the deciding rule to the error's message if a rule of the policy forbids the post.
+    private func withRule(
+        _ error: WireError, _ name: UnsafeRawBufferPointer, _ identity: IdentityID
+    ) -> WireError {
+        guard error.code == .forbidden else { return error }
+        let decision = access.policy.decision(access.policy.nameRules(.post, name), access.identity(identity))
+        guard case .denied(let rule) = decision else { return error }
+        return WireError(error.code, "\(error.message); rule: \(rule.description)")
+    }
+
+    private func mayReceive(_ name: UnsafeRawBufferPointer, _ monitor: Monitor) -> Bool {
+        guard !access.policy.isOpen(name) else { return true }
+        return access.permits(access.policy.nameRules(.subscribe, name), connections[monitor.connection.slot].identity)
+    }
+
+    /// The maximum number of messages that are counted each time an outbox overflows.
+    private static let maximumCountedDrops = 1_024
+
+    /// Counts messages that were dropped from an outbox.
+    mutating func recordDropped(_ buffers: [ByteBuffer]) {
+        var left = Self.maximumCountedDrops
+        for var frames in buffers {
+            while left > 0, let frame = frames.readFrame() {
+                left -= 1
+                frame.withUnsafeReadableBytes { bytes in
+                    // The broker encoded these frames, so decoding does not fail.
+                    if let delivery = try? Delivery(reading: bytes.slice(from: FrameHeader.size)) {
+                        nameCounts.dropped(delivery.parts.name)
+                    }
+                }
+            }
+        }
+    }
+
+    // MARK: Listing
+
+    /// The entry of a counted name; nil if the identity may not receive the name.
+    func nameEntry(_ index: Int, for identity: IdentityID, request: UInt64) -> NameEntry? {
+        // Counting may have ended since the list began.
+        guard index < nameCounts.entries.count else { return nil }
+        let entry = nameCounts.entries[index]
+        var name = entry.name
+        let isReadable = name.withUTF8 { bytes in
+            let bytes = UnsafeRawBufferPointer(bytes)
+            return access.policy.isOpen(bytes)
+                || access.permits(access.policy.nameRules(.subscribe, bytes), identity)
+        }
+        guard isReadable else { return nil }
+        return NameEntry(
+            request: request, posts: entry.posts, payloadBytes: entry.payloadBytes, dropped: entry.dropped,
+            subscribers: entry.subscribers, durables: entry.durables, name: entry.name)
+    }
+}

@@ -1,0 +1,117 @@
+import NIOCore
+import NotifyCenter
+import NotifyLog
+import NotifyWire
+
+/// Traces report the state of a stored message in each durable subscription.
+extension Broker {
+    /// Begins a trace. Later requests of the connection wait until it is answered.
+    mutating func trace(_ trace: TraceRequest, _ slot: ConnectionSlot) throws(WireError) {
+        guard trace.sequence > 0, trace.sequence <= commits.persistedThrough else {
+            throw Self.unknownMessage(trace.sequence)
+        }
+        scheduler.spend(FairScheduler.Cost.trace)
+        traces.append(
+            PendingTrace(connection: connections[slot].id, request: trace.request, sequence: trace.sequence))
+        pause(slot, .awaitingPage)
+        actions.append(.scheduleTick)
+    }
+
+    private static func unknownMessage(_ sequence: UInt64) -> WireError {
+        WireError(
+            .unknownMessage,
+            "no stored message has the sequence \(sequence), or you may not read it; volatile messages are not stored")
+    }
+
+    /// Requests the message of the next trace from the store.
+    ///
+    /// - Returns: Whether a page was requested. False if no trace waits, another page is being read, or it is a log
+    ///   reader's turn.
+    mutating func requestTracedMessage(now: BrokerTime) -> Bool {
+        guard !traces.isEmpty, readers.pageStarted == nil, !traces.yieldsToReaders || !readers.hasQueuedPages else {
+            return false
+        }
+        while let trace = traces.begin() {
+            guard connections.contains(trace.connection) else { continue }
+            readers.otherPageRequested(now: now.monotonic)
+            actions.append(
+                .readPage(
+                    PageRequest(
+                        reader: .trace, filter: .everything,
+                        access: access.readAccess(of: connections[trace.connection.slot].identity),
+                        after: trace.sequence - 1, through: trace.sequence, maximumMessages: 1)))
+            return true
+        }
+        return false
+    }
+
+    /// Answers a trace, or refuses it if the message was not found.
+    mutating func tracedMessageRead(_ page: Page, now: BrokerTime) {
+        readers.otherPageArrived()
+        guard let trace = traces.finish(), connections.contains(trace.connection) else { return }
+        let slot = trace.connection.slot
+        if case .success(let content) = page.result {
+            scheduler.charge(
+                content.block.frames.readableBytes >> FairScheduler.Cost.bytesShift, to: connections[slot].uid)
+        }
+        switch page.result {
+        case .failure(let failure):
+            storageFailed(failure, now: now)
+            refuse(slot, request: trace.request, failure.wireError)
+        case .success(let content):
+            if let message = message(trace, in: content.block, for: connections[slot].identity) {
+                let isManager = access.mayManageEverything(connections[slot].identity)
+                let uid = isManager ? nil : connections[slot].uid
+                answer(slot, message)
+                var traced = message
+                (traced.headers, traced.payload, traced.reason) = ([], [], "")
+                connections[slot].listing = Listing(
+                    request: trace.request, uid: uid, durables: durables(of: uid), traced: traced)
+            } else {
+                refuse(slot, request: trace.request, Self.unknownMessage(trace.sequence))
+            }
+        }
+        resume(slot, .awaitingPage)
+        if connections[slot].listing != nil { endTurn(of: slot, hasMore: true) }
+    }
+
+    private func message(_ trace: PendingTrace, in block: LogBlock, for identity: IdentityID) -> PostEntry? {
+        guard let entry = block.entries.first, entry.sequence == trace.sequence else { return nil }
+        return block.withMessage(entry) { message in
+            // The policy may have changed since the page was requested.
+            guard access.readAccess(of: identity).permits(message.parts.name) else { return nil }
+            var post = PostEntry(request: trace.request, stamp: message.stamp, message.parts)
+            post.durability = .stored
+            return post
+        }
+    }
+
+    // MARK: Subscriptions
+
+    /// The entry of a durable subscription; nil if its filter does not match the message.
+    func traceEntry(_ slot: DurableSlot, _ message: PostEntry, request: UInt64) -> TraceEntry? {
+        let durable = durables[slot]
+        let isMatch = message.name.withUnsafeBytes { durable.filter.matches(name: $0) }
+        guard isMatch, durable.filter.object.map({ $0.utf8.elementsEqual(message.object) }) ?? true else { return nil }
+        var state = durable.cursor.state(of: message.stamp.sequence)
+        if message.stamp.sequence <= durable.startedAfter {
+            state = .beforeStart
+        } else if state == .pending,
+            !message.name.withUnsafeBytes({ access.readAccess(of: durable.owner).permits($0) })
+        {
+            state = .forbidden
+        }
+        let attachment = durable.member?.attachment
+        return TraceEntry(
+            request: request, state: state,
+            mayHaveBeenSeen: state == .pending && message.stamp.sequence <= durable.cursor.seenThrough,
+            uid: durable.uid, pid: attachment?.pid ?? 0,
+            client: attachment.map { connections[$0.connection.slot].number } ?? 0, durableName: durable.name)
+    }
+}
+
+extension SubscriptionFilter {
+    /// Selects every message, including those under names reserved for the daemon.
+    static let everything = SubscriptionFilter(
+        patterns: [.everyName, "notifyd.>"])
+}

@@ -1,0 +1,177 @@
+import NotifyCenter
+import NotifyLog
+import NotifyWire
+
+/// Warnings for operators, posted under `notifyd.limits` and `notifyd.storage`. By default only root and the daemon's
+/// user may receive them.
+extension Broker {
+    /// The number of sequences behind at which a durable subscription causes a warning.
+    private static let farBehind: UInt64 = 100_000
+
+    // MARK: Checking
+
+    /// Checks the conditions for warnings: the totals, storage, and the next users and durable subscriptions.
+    mutating func checkWarnings(now: BrokerTime) {
+        let (users, slots) = (knownUsers, durables.slots)
+        let range = warnings.position..<(warnings.position + Warnings.itemsPerCheck)
+        for use in usesInTotal { check(use, of: nil, now: now) }
+        for (uid, limits) in access.limits(of: users[range.clamped(to: users.indices)]) {
+            for use in uses(of: uid, limits, now: now) { check(use, of: uid, now: now) }
+        }
+        for slot in slots[range.clamped(to: slots.indices)] {
+            let durable = durables[slot]
+            warnings.note(.init(name: durable.name, behind: sequencesBehind(of: durable)), uid: durable.uid)
+        }
+        let count = max(users.count, slots.count)
+        if warnings.isLastCheck(of: count) { checkLags(now: now) }
+        checkStorage(now: now)
+        warnings.checked(of: count, now: now.monotonic)
+    }
+
+    /// Warns if 80% of the limit of a resource are in use.
+    private mutating func check(_ use: ResourceUse, of uid: UInt32?, now: BrokerTime) {
+        guard let limit = use.limit, limit > 0 else { return }
+        let share = Double(use.used) / Double(limit)
+        guard
+            warnings.update(
+                .limit(resource: use.resource, uid: uid), begins: share >= 0.8, holds: share >= 0.7,
+                now: now.monotonic)
+        else { return }
+        let user = uid.map { "user \($0) uses" } ?? "all users together use"
+        let figures: [(String, Warning.Figure)] = [
+            ("resource", .text(use.resource)), ("used", .number(UInt64(use.used))), ("limit", .number(UInt64(limit))),
+        ]
+        post(
+            Warning(
+                name: "notifyd.limits.\(use.resource)", object: uid.map { "\($0)" } ?? "",
+                figures: figures + (uid.map { [("uid", .number(UInt64($0)))] } ?? []),
+                text: "80% of a limit: \(user) \(use.used) of \(limit) \(use.resource)"), now: now)
+    }
+
+    /// Warns each user's furthest-behind durable subscription, at the end of a cycle.
+    private mutating func checkLags(now: BrokerTime) {
+        for (uid, lag) in warnings.furthestBehind.sorted(by: { $0.key < $1.key }) {
+            guard
+                warnings.update(
+                    .behind(uid: uid), begins: lag.behind >= Self.farBehind, holds: lag.behind >= Self.farBehind / 2,
+                    now: now.monotonic)
+            else { continue }
+            post(
+                Warning(
+                    name: "notifyd.storage.behind", object: "\(uid).\(lag.name)",
+                    figures: [
+                        ("durable", .text(lag.name)), ("behind", .number(lag.behind)), ("uid", .number(UInt64(uid))),
+                    ],
+                    text: "durable subscription '\(lag.name)' of user \(uid) is \(lag.behind) sequences behind the end "
+                        + "of the log"),
+                now: now)
+        }
+    }
+
+    private mutating func checkStorage(now: BrokerTime) {
+        let store = statistics.store
+        if let disk = store.disk,
+            warnings.update(.disk, begins: disk.isNearlyFull, holds: disk.isNearlyFull, now: now.monotonic)
+        {
+            post(
+                Warning(
+                    name: "notifyd.storage.disk",
+                    figures: [("free_bytes", .number(disk.freeBytes)), ("bytes", .number(disk.totalBytes))],
+                    text: "the disk of the database is nearly full: \(disk.freeBytes >> 20) MiB are free"),
+                now: now)
+        }
+        let failure = commits.health.failure
+        if warnings.update(.failure, begins: failure != nil, holds: failure != nil, now: now.monotonic), let failure {
+            post(
+                Warning(
+                    name: "notifyd.storage.failed", figures: [("reason", .text(failure.message))],
+                    text: "stored posts are refused: \(failure.message)"),
+                now: now)
+        }
+        if let limit = store.logByteLimit, limit > 0 {
+            let share = Double(store.logBytes) / Double(limit)
+            if warnings.update(.log, begins: share >= 0.8, holds: share >= 0.7, now: now.monotonic) {
+                post(
+                    Warning(
+                        name: "notifyd.storage.log",
+                        figures: [("used", .number(store.logBytes)), ("limit", .number(limit))],
+                        text: "80% of a limit: the log takes \(store.logBytes) of \(limit) bytes (log.max_bytes)"),
+                    now: now)
+            }
+        }
+    }
+
+    // MARK: Posting
+
+    /// Logs a warning and posts it. It is stored if a durable subscription matches it and storage works.
+    private mutating func post(_ warning: Warning, now: BrokerTime) {
+        actions.append(.warn(warning.text))
+        let (name, object, payload) = (Array(warning.name.utf8), Array(warning.object.utf8), warning.payload)
+        name.withUnsafeBytes { name in
+            object.withUnsafeBytes { object in
+                payload.withUnsafeBytes { payload in
+                    let empty = UnsafeRawBufferPointer(start: nil, count: 0)
+                    post(
+                        MessageParts(name: name, object: object, messageID: empty, headers: empty, payload: payload),
+                        now: now)
+                }
+            }
+        }
+    }
+
+    /// Posts a message in the name of the daemon.
+    private mutating func post(_ parts: MessageParts, now: BrokerTime) {
+        let resolution = resolve(PostKey(parts))
+        guard let sequence = try? commits.takeSequence() else { return }
+        let volatileCount = resolution.volatileCount
+        let isStored = resolution.count > volatileCount && (try? commits.checkRoom()) != nil
+        let stamp = Stamp(
+            sequence: sequence, timeMicroseconds: now.wallMicroseconds, uid: daemon.process.identity.uid,
+            gid: daemon.process.identity.gid, pid: daemon.process.pid)
+        if isStored {
+            if commits.isOpenBlockFull { egress.openBlockEnded(commits.sealOpenBlock()) }
+            let place = commits.append(stamp, parts, resolution)
+            storedUsages.add(place.end - place.start, to: storedUsages.account(of: stamp.uid))
+            if volatileCount > 0 {
+                egress.fanOut(resolution, count: volatileCount, egress.rangeInOpenBlock(place), sequence: sequence)
+            }
+        } else if volatileCount > 0 {
+            egress.fanOut(resolution, count: volatileCount, egress.encode(stamp, parts), sequence: sequence)
+        }
+        if recordsPosts {
+            let receipt = Receipt(
+                request: 0, sequence: sequence, subscribers: UInt32(volatileCount),
+                stored: isStored ? UInt32(resolution.count - volatileCount) : 0,
+                durability: isStored ? .stored : .volatile)
+            recordAccepted(parts, stamp, receipt, isStored: isStored, from: nil, now: now)
+        }
+    }
+}
+
+extension Warning {
+    /// The figures as a JSON object.
+    fileprivate var payload: [UInt8] {
+        let members = figures.map { key, value in
+            switch value {
+            case .number(let number): "\"\(key)\":\(number)"
+            case .text(let text): "\"\(key)\":\"\(text.escapedForJSON)\""
+            }
+        }
+        return Array("{\(members.joined(separator: ","))}".utf8)
+    }
+}
+
+extension String {
+    /// The text escaped for a JSON string, with U+FFFD in place of control characters.
+    fileprivate var escapedForJSON: String {
+        String(
+            String.UnicodeScalarView(
+                unicodeScalars.flatMap { scalar -> [Unicode.Scalar] in
+                    switch scalar {
+                    case "\"", "\\": ["\\", scalar]
+                    case _ where scalar.value < 0x20: ["\u{FFFD}"]
+                    default: [scalar]
+                    }
+                }))
+    }
+}
