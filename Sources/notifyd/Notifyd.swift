@@ -63,8 +63,8 @@ struct Notifyd: AsyncParsableCommand {
 
     @Flag(
         help: """
-            Check the configuration and the files of the database as a start does, and the free space on the disk. \
-            Change nothing, and exit: with 0 if notifyd can start or already runs, else with 1 and the reason.
+            Check the configuration, the socket and the files of the database as a start does, and the free space on \
+            the disk. Change nothing, and exit: with 0 if notifyd can start or already runs, else with 1 and the reason.
             """)
     var checkStart = false
 

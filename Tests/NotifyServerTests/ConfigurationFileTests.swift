@@ -107,6 +107,19 @@ import TestSupport
         ("socket_mode: 0660\n", "socket_mode: expected permissions in octal"),
         ("socket_mode: \"0888\"\n", "socket_mode: expected permissions"),
         ("socket_mode: \"01777\"\n", "socket_mode: expected permissions"),
+        // control characters, line separators and long texts
+        ("\"a\\nb\\e[31m\": 1", "notifyd.yaml:1: unknown key \"a\\nb\\u{1b}[31m\", expected one of"),
+        ("log_level: \"x\\L\\N\"", "not \"x\\u{2028}\\u{85}\""),
+        ("{\"\\r\": 1, \"\\r\": 2}", "duplicate key: \\u{d}"),
+        (String(repeating: "k", count: 101) + ": 1", String(repeating: "k", count: 100) + "…\", expected"),
+        ("socket: " + String(repeating: "é", count: 100), "not " + String(repeating: "é", count: 100)),
+        ("limits: {users: [{\"\\t\": 1}]}", "limits.users: unknown key \"\\u{9}\", expected"),
+        // settings that contradict each other
+        (
+            "limits:\n  per_user:\n    received_bytes: 4096\n",
+            "notifyd.yaml:3: limits.per_user.received_bytes is 4096: expected at least"
+        ),
+        ("\nlimits:\n  payload_bytes: 67108864\n", "notifyd.yaml:3: limits.per_user.received_bytes is 67108864"),
         // no mapping, or no valid YAML
         ("hello", "notifyd.yaml:1: expected settings of the form \"key: value\""),
         ("- socket: /x", "expected settings of the form"),
@@ -150,8 +163,10 @@ import TestSupport
     }
 
     @Test func `files that are not UTF-8 or too large are refused`() {
-        expectRefusal(.configurationInvalid, "f.yaml", "not UTF-8") {
-            _ = try ConfigurationDocument(path: "f.yaml", bytes: [0x73, 0xFF, 0xFE])
+        for (text, line) in [([0x73, 0xFF, 0xFE], 1), (Array("é: \u{FFFD}\n\n# ".utf8) + [0xC3, 0x28, 0x0A], 3)] {
+            expectRefusal(.configurationInvalid, "f.yaml:\(line): not UTF-8") {
+                _ = try ConfigurationDocument(path: "f.yaml", bytes: text)
+            }
         }
         let limit = ConfigurationDocument.maximumBytes
         #expect(throws: Never.self) {

@@ -42,8 +42,8 @@ import TestSupport
     }
 
     @Test func `a record is one line, regardless of its contents`() throws {
-        logger(destination(.journal)).info("a\n<0>forged\r\u{1B}[2J\u{7F}", metadata: ["name": "x\ny"])
-        #expect(try written() == "<6>notifyd: a\\n<0>forged\\u{d}\\u{1b}[2J\\u{7f} name=x\\ny\n")
+        logger(destination(.journal)).info("a\n<0>forged\r\u{1B}[2J\u{7F}\u{2028}", metadata: ["name": "x\ny"])
+        #expect(try written() == "<6>notifyd: a\\n<0>forged\\u{d}\\u{1b}[2J\\u{7f}\\u{2028} name=x\\ny\n")
     }
 
     @Test func `the level of all loggers changes together`() throws {

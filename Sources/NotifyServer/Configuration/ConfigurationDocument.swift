@@ -38,7 +38,7 @@ struct ConfigurationDocument {
                 .configurationInvalid, "\(path): larger than the limit of \(Self.maximumBytes) bytes")
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw ServerError(.configurationInvalid, "\(path): not UTF-8 text, expected settings in YAML")
+            throw Self.invalid(path, line: Self.firstLineNotUTF8(bytes), "not UTF-8 text, expected settings in YAML")
         }
         let node: Node?
         do throws(YAMLError) {
@@ -51,18 +51,24 @@ struct ConfigurationDocument {
     }
 
     /// Makes an error about a place in the file.
-    func invalid(_ mark: Mark?, _ problem: String) -> ServerError { Self.invalid(path, mark, problem) }
+    func invalid(_ mark: Mark?, _ problem: String) -> ServerError { Self.invalid(path, line: mark?.line, problem) }
 
-    private static func invalid(_ path: String, _ mark: Mark?, _ problem: String) -> ServerError {
-        let place = mark.map { "\(path):\($0.line)" } ?? path
+    private static func invalid(_ path: String, line: Int?, _ problem: String) -> ServerError {
+        let place = line.map { "\(path):\($0)" } ?? path
         return ServerError(.configurationInvalid, "\(place): \(problem)")
+    }
+
+    private static func firstLineNotUTF8(_ bytes: [UInt8]) -> Int {
+        let repaired = String(decoding: bytes, as: UTF8.self).utf8
+        let valid = zip(bytes, repaired).prefix { $0 == $1 }
+        return 1 + valid.count { $0.0 == UInt8(ascii: "\n") }
     }
 
     private static func describe(_ error: YAMLError, path: String) -> ServerError {
         switch error {
-        case .invalid(let problem, let mark): invalid(path, mark, "not YAML: \(problem)")
+        case .invalid(let problem, let mark): invalid(path, line: mark?.line, "not YAML: \(problem)")
         case .duplicateKeys(let keys, let mark):
-            invalid(path, mark, "duplicate key: \(keys.joined(separator: ", "))")
+            invalid(path, line: mark.line, "duplicate key: \(keys.joined(separator: ", ").excerpt)")
         }
     }
 

@@ -9,6 +9,8 @@ struct ConfigurationFile {
     private(set) var values: [AbsoluteConfigKey: ConfigValue] = [:]
     /// The lists of records, by the key of their setting.
     private(set) var lists: [String: RecordList.Assignment] = [:]
+    /// The place of each setting in the file, by the setting's key.
+    private var marks: [String: Mark] = [:]
 
     /// Reads and checks a file.
     ///
@@ -42,6 +44,7 @@ struct ConfigurationFile {
             let components = parents + [keyScalar.string]
             let key = components.joined(separator: ".")
             if let setting = settings.first(where: { $0.components == components }) {
+                marks[key] = keyNode.mark
                 try read(setting, from: valueNode)
                 continue
             }
@@ -49,7 +52,7 @@ struct ConfigurationFile {
             guard !known.isEmpty else {
                 throw invalid(
                     keyNode.mark,
-                    "unknown key \"\(key)\", expected one of \(Self.list(knownNames(under: parents)))")
+                    "unknown key \"\(key.excerpt)\", expected one of \(Self.list(knownNames(under: parents)))")
             }
             switch valueNode {
             case .mapping(let inner):
@@ -90,7 +93,7 @@ struct ConfigurationFile {
 
     private static func content(of node: Node, for setting: ConfigurationSetting) -> ConfigContent? {
         switch (setting.type, node.tag) {
-        case (.string, _) where setting.isSize: node.quantity.map { .string($0) }
+        case (.string, _) where setting.isQuantity: node.quantity.map { .string($0) }
         case (.string, .str): node.string.map { .string($0) }
         case (.int, .int): node.int.map { .int($0) }
         case (.double, .int), (.double, .float): node.float.map { .double($0) }
@@ -110,6 +113,13 @@ struct ConfigurationFile {
     }
 
     private static func list(_ names: [String]) -> String { names.joined(separator: ", ") }
+
+    /// Makes an error about settings that contradict each other. Its place is that of the first of `keys` in the file.
+    ///
+    /// - Returns: `nil` if the file contains none of the settings.
+    func contradiction(_ keys: [String], _ problem: String) -> ServerError? {
+        keys.lazy.compactMap { marks[$0] }.first.map { invalid($0, problem) }
+    }
 
     private func invalid(_ mark: Mark?, _ problem: String) -> ServerError { document.invalid(mark, problem) }
 }

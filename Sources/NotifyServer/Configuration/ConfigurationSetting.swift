@@ -54,9 +54,14 @@ struct ConfigurationSetting: Sendable {
         .init("limits.per_user.names", .integer(\.broker.namesPerUser, 1...100_000_000)),
         .init("limits.per_user.outbox_bytes", .integer(\.broker.outboxBytesPerUser, bytes)),
         .init("limits.per_user.received_bytes", .integer(\.broker.receivedBytesPerUser, bytes)),
-        .init("limits.per_user.posts_per_second", .rate(\.broker.rates.postsPerSecond, 1...100_000_000)),
-        .init("limits.per_user.connects_per_second", .rate(\.broker.rates.connectsPerSecond, 1...1_000_000)),
-        .init("limits.users", .records(RateRecords.list)),
+        .init("limits.per_user.posts_per_second", .rate(\.broker.userLimits.general.postsPerSecond, 1...100_000_000)),
+        .init(
+            "limits.per_user.connects_per_second",
+            .rate(\.broker.userLimits.general.connectsPerSecond, 1...1_000_000)),
+        .init(
+            "limits.per_user.stored_bytes",
+            .sizeLimit(\.broker.userLimits.general.storedBytes, storedBytes)),
+        .init("limits.users", .records(UserLimitRecords.list)),
         .init("limits.per_connection.subscriptions", .integer(\.broker.subscriptionsPerConnection, 1...100_000_000)),
         .init("limits.per_connection.outbox_bytes", .integer(\.broker.outboxBytesPerConnection, 4096...(1 << 30))),
         .init("limits.per_connection.post_window", .integer(\.broker.postWindow, 1...1_000_000)),
@@ -65,8 +70,11 @@ struct ConfigurationSetting: Sendable {
         .init("timeouts.greeting_seconds", .seconds(\.broker.greetingTimeout, 0.1...3600)),
     ]
 
-    /// The range of the per-user limits in bytes: from one page, the smallest usable value, to 64 GiB.
+    /// The range of the per-user limits of memory: from one page, the smallest usable value, to 64 GiB.
     private static let bytes = 4096...(64 << 30)
+
+    /// The range of a user's limit of stored bytes: from one page to the highest value of `log.max_bytes`.
+    static let storedBytes: ClosedRange<UInt64> = 4096...(16 << 40)
 
     var key: String { components.joined(separator: ".") }
 
@@ -82,7 +90,8 @@ struct ConfigurationSetting: Sendable {
         }
     }
 
-    var isSize: Bool {
+    /// Whether the value in a file may be a number, a number with a unit, or a word such as `unlimited`.
+    var isQuantity: Bool {
         switch target {
         case .size, .sizeLimit, .memory, .rate: true
         default: false

@@ -55,18 +55,21 @@ package struct ConfigurationSources: Sendable {
                 .configurationInvalid, "no home directory for the database: set HOME, or use --database PATH")
         }
         configuration.policy += try policyDirectoryRules(file)
-        try checkTogether(configuration)
+        try checkTogether(configuration, file)
         return configuration
     }
 
     /// Checks constraints between settings.
-    private func checkTogether(_ configuration: ServerConfiguration) throws(ServerError) {
+    private func checkTogether(
+        _ configuration: ServerConfiguration, _ file: ConfigurationFile?
+    ) throws(ServerError) {
         let needed = configuration.broker.maximumPayloadBytes + Limits.frameOverheadBytes
         guard configuration.broker.receivedBytesPerUser < needed else { return }
-        throw ServerError(
-            .configurationInvalid,
+        let problem =
             "limits.per_user.received_bytes is \(configuration.broker.receivedBytesPerUser): expected at least "
-                + "\(needed), so that a message of limits.payload_bytes fits")
+            + "\(needed), so that a message of limits.payload_bytes fits"
+        throw file?.contradiction(["limits.per_user.received_bytes", "limits.payload_bytes"], problem)
+            ?? ServerError(.configurationInvalid, problem)
     }
 
     /// The environment variables that begin with `NOTIFYD_` but name no setting, most likely because they are

@@ -12,6 +12,6 @@ extension Node {
 }
 
 extension Node.Scalar {
-    /// The text as written in the file, for an error message.
-    var asWritten: String { style == .plain ? string : "\"\(string)\"" }
+    /// The beginning of the text as written in the file, for an error message.
+    var asWritten: String { style == .plain ? string.excerpt : "\"\(string.excerpt)\"" }
 }

@@ -61,7 +61,7 @@ struct RecordList: Sendable {
         var record = ConfigurationRecord(setting: setting, path: path, mark: mapping.mark)
         for (keyNode, valueNode) in mapping {
             guard let key = keys.first(where: { $0.name == keyNode.string }) else {
-                let name = keyNode.scalar?.asWritten ?? "list or mapping"
+                let name = keyNode.string?.excerpt ?? "list or mapping"
                 throw ConfigurationFileError(
                     keyNode.mark, "\(setting): unknown key \"\(name)\", expected one of \(keyNames)")
             }

@@ -103,7 +103,9 @@ final class BrokerDriver: BrokerHost {
         switch repair {
         case .notNeeded: break
         case .reopened(let message): logger.warning("\(message)")
-        case .replaced(let message): logger.critical("\(message)")
+        case .replaced(let message):
+            core.broker.logReplaced()
+            logger.critical("\(message)")
         case .failed(let message): logger.error("the log was not repaired: \(message)")
         }
         reportProblem()
@@ -288,6 +290,7 @@ final class BrokerDriver: BrokerHost {
         case .reload(let id, let request): requestReload(id, request)
         case .scheduleTick: isWorkLeft = true
         case .log(let event): logger.log(event)
+        case .warn(let text): logger.warning("\(text)")
         case .drained: isDrained = true
         }
     }

@@ -109,7 +109,10 @@ extension Server {
         let broker = Broker(
             configuration: configuration.broker,
             policy: AccessPolicy(daemonUID: context.userID, rules: configuration.policy), recovered: store.recovered,
-            daemon: .init(version: notifydVersion, instance: .random(), started: .now()))
+            daemon: .init(
+                version: notifydVersion, instance: .random(), started: .now(),
+                process: Peer(
+                    identity: Identity(uid: context.userID, gid: getegid()), pid: UInt32(context.processID))))
         return NIOLoopBound(
             BrokerDriver(broker: broker, store: store, eventLoop: eventLoop, notifier: notifier, logger: logger),
             eventLoop: eventLoop)

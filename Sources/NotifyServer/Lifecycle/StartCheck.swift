@@ -5,26 +5,50 @@ import NotifySystem
 /// Checks whether the daemon could start, without changing anything. Also fails if the database's file
 /// system is nearly full, although the daemon would start. Other failures have the message of a failed start.
 ///
-/// Does not check the socket: a service manager may open it, and a client checks it by connecting.
+/// Does not check the socket of a system service, which the service manager opens.
 package enum StartCheck {
     /// - Returns: A line for the user: the daemon can start, or already runs.
     /// - Throws: ``ServerError`` or `StoreError`.
     package static func run(options: CommandLineOptions) throws -> String {
         let context = ProcessContext.takeFromProcess()
         let defaults = DefaultPaths(for: context)
-        let path = try ConfigurationSources(options: options, context: context, defaults: defaults).load().databasePath
+        let configuration = try ConfigurationSources(options: options, context: context, defaults: defaults).load()
+        let path = configuration.databasePath
+        let isSystemService = context.variable("STATE_DIRECTORY") != nil
+        let socketUse = try isSystemService ? nil : socketUse(configuration.socketPath, defaults)
         try checkDisk(path)
         // A start creates the default directory.
-        if path == defaults.databasePath, access(AccessProblem.directory(of: path), F_OK) != 0, errno == ENOENT {
-            return "notifyd can start: it will create the database \(path)"
+        let isNew = path == defaults.databasePath && isDirectoryMissing(path)
+        if let use = try (isNew ? nil : databaseUse(path)) ?? socketUse { return "notifyd runs already: \(use)" }
+        return isNew
+            ? "notifyd can start: it will create the database \(path)" : "notifyd can start with the database \(path)"
+    }
+
+    /// - Returns: The message that another process uses the socket; nil if it is free.
+    private static func socketUse(_ path: String, _ defaults: DefaultPaths) throws(ServerError) -> String? {
+        if path == defaults.socketPath, isDirectoryMissing(path) { return nil }
+        do throws(ServerError) {
+            try ListeningSocket.check(path: path)
+            return nil
+        } catch {
+            guard error.code == .socketInUse else { throw error }
+            return error.message
         }
+    }
+
+    /// - Returns: The message that another process uses the database; nil if it is free.
+    private static func databaseUse(_ path: String) throws(StoreError) -> String? {
         do throws(StoreError) {
             try Store.check(path: path)
+            return nil
         } catch {
             guard error.code == .inUse else { throw error }
-            return "notifyd runs already: \(error.message)"
+            return error.message
         }
-        return "notifyd can start with the database \(path)"
+    }
+
+    private static func isDirectoryMissing(_ path: String) -> Bool {
+        access(AccessProblem.directory(of: path), F_OK) != 0 && errno == ENOENT
     }
 
     private static func checkDisk(_ path: String) throws(ServerError) {

@@ -59,14 +59,13 @@ package final class ListeningSocket: Sendable {
     ///
     /// - Parameter mode: The permission bits; connecting needs write permission.
     package static func bind(path: String, mode: mode_t) throws(ServerError) -> ListeningSocket {
-        guard let address = UnixSocketAddress(path: path) else {
-            throw ServerError(
-                .socketPathUnusable,
-                "the socket path \(path) has \(path.utf8.count) bytes but a Unix socket's path has between 1 and "
-                    + "\(UnixSocketAddress.maximumPathBytes), without NUL: choose a shorter one with --socket")
-        }
+        let address = try address(path)
         let lock = try lock(path, address)
-        try removeStaleSocket(at: path, address)
+        if try hasStaleSocket(at: path, address) {
+            guard unlink(path) == 0 || Errno.last == .noSuchFileOrDirectory else {
+                throw .directoryUnusable(AccessProblem.directory(of: path), purpose: "socket", cause: .last)
+            }
+        }
         do throws(Errno) {
             let descriptor = try OwnedDescriptor.unixSocket(SOCK_STREAM)
             let identity = try bind(descriptor.descriptor, path: path, address, mode: mode)
@@ -75,6 +74,34 @@ package final class ListeningSocket: Sendable {
         } catch {
             throw .directoryUnusable(AccessProblem.directory(of: path), purpose: "socket", cause: error)
         }
+    }
+
+    /// Checks whether `bind` would succeed. Changes nothing, but connects to an existing socket.
+    ///
+    /// - Throws: The `ServerError` of `bind`: `socketInUse` if another process serves or holds the socket.
+    package static func check(path: String) throws(ServerError) {
+        let address = try address(path)
+        // Before the lock, because the lock file of another user's daemon may not be accessible.
+        _ = try hasStaleSocket(at: path, address)
+        do throws(FileLock.Failure) {
+            try FileLock.check(guarding: path)
+        } catch {
+            throw ServerError(locking: path, error)
+        }
+        let directory = AccessProblem.directory(of: path)
+        guard faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0 else {
+            throw .directoryUnusable(directory, purpose: "socket", cause: .last)
+        }
+    }
+
+    private static func address(_ path: String) throws(ServerError) -> UnixSocketAddress {
+        guard let address = UnixSocketAddress(path: path) else {
+            throw ServerError(
+                .socketPathUnusable,
+                "the socket path \(path) has \(path.utf8.count) bytes but a Unix socket's path has between 1 and "
+                    + "\(UnixSocketAddress.maximumPathBytes), without NUL: choose a shorter one with --socket")
+        }
+        return address
     }
 
     /// Duplicates the listening descriptor for the event loop, which closes the copy.
@@ -141,20 +168,19 @@ package final class ListeningSocket: Sendable {
         }
     }
 
-    private static func removeStaleSocket(at path: String, _ address: UnixSocketAddress) throws(ServerError) {
-        guard let status = try? Stat(FilePath(path), followTargetSymlink: false) else { return }
+    /// Whether a socket that no process serves is at the path.
+    ///
+    /// - Throws: `socketInUse` if a process serves it, `socketPathUnusable` if another file is at the path.
+    private static func hasStaleSocket(at path: String, _ address: UnixSocketAddress) throws(ServerError) -> Bool {
+        guard let status = try? Stat(FilePath(path), followTargetSymlink: false) else { return false }
         guard status.type == .socket else {
             throw ServerError(
                 .socketPathUnusable,
                 "\(path) exists and is not a socket: move it away, or choose another path with --socket")
         }
         switch try connectionResult(to: address) {
-        case .connectionRefused:
-            guard unlink(path) == 0 || Errno.last == .noSuchFileOrDirectory else {
-                throw .directoryUnusable(AccessProblem.directory(of: path), purpose: "socket", cause: .last)
-            }
-        case .noSuchFileOrDirectory:
-            return
+        case .connectionRefused: return true
+        case .noSuchFileOrDirectory: return false
         case nil, .resourceTemporarilyUnavailable, .nowInProgress:
             throw ServiceUnit(serving: address)?.refusal(of: path)
                 ?? ServerError(

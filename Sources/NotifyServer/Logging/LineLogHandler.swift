@@ -36,31 +36,19 @@ package struct LineLogHandler: LogHandler {
             case .timestamped: "\(time.formatted(Self.timeStyle)) \(event.level) "
             }
         line += "\(label): "
-        Self.append(event.message.description, to: &line)
+        // Escaped, so that a client can't forge log lines.
+        line += event.message.description.singleLine
         var all = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }
         all.merge(event.metadata ?? [:]) { $1 }
         if let error = event.error { all["error"] = "\(error)" }
         for (key, value) in all.sorted(by: { $0.key < $1.key }) {
-            line += " "
-            Self.append("\(key)=\(value)", to: &line)
+            line += " " + "\(key)=\(value)".singleLine
         }
         line += "\n"
         return line
     }
 
     private static let timeStyle = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-
-    /// Appends text with control characters escaped, so that a client can't forge log lines.
-    private static func append(_ text: String, to line: inout String) {
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\n": line += "\\n"
-            case _ where scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value):
-                line += "\\u{\(String(scalar.value, radix: 16))}"
-            default: line.unicodeScalars.append(scalar)
-            }
-        }
-    }
 }
 
 extension Logger.Level {

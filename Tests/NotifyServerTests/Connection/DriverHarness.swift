@@ -27,7 +27,9 @@ final class DriverHarness {
         let clock = clock
         let broker = Broker(
             configuration: BrokerConfiguration(), recovered: recovered,
-            daemon: .init(version: "1.2.3", instance: .random(), started: clock.now))
+            daemon: .init(
+                version: "1.2.3", instance: .random(), started: clock.now,
+                process: Peer(identity: Identity(uid: 9, gid: 9), pid: 9)))
         driver = BrokerDriver(
             broker: broker, store: store, eventLoop: loop,
             notifier: ServiceManagerNotifier(context: context(user: 1000, process: 1)),

@@ -1,0 +1,22 @@
+extension String {
+    /// The text with control characters and line separators escaped, so that it can neither add a line nor change what
+    /// a terminal shows.
+    var singleLine: String {
+        var line = ""
+        for scalar in unicodeScalars {
+            switch scalar.value {
+            case 0x0A: line += "\\n"
+            case ..<0x20, 0x7F...0x9F, 0x2028...0x2029: line += "\\u{\(String(scalar.value, radix: 16))}"
+            default: line.unicodeScalars.append(scalar)
+            }
+        }
+        return line
+    }
+
+    /// The text as a ``singleLine``, for an error message. An ellipsis replaces everything after the first 100 Unicode
+    /// scalars.
+    var excerpt: String {
+        let limit = 100
+        return unicodeScalars.count <= limit ? singleLine : String(unicodeScalars.prefix(limit)).singleLine + "…"
+    }
+}
