@@ -70,6 +70,8 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
         case logFull
         /// The daemon could not write to its log.
         case storageFailed
+        /// No message with this sequence is stored, or this user may not read it.
+        case unknownMessage
         /// The daemon's configuration has an error, so it was not reloaded.
         case configurationInvalid
         /// The daemon is shutting down.
@@ -142,9 +144,14 @@ extension NotifyError {
 extension NotifyError {
     /// The error that the daemon sent.
     init(_ frame: ErrorFrame) {
-        let code = ErrorCode(rawValue: frame.code).map(Code.init)
-        self.init(
-            code ?? .refused, frame.message, detail: code == nil ? UInt64(frame.code) : frame.detail, isRefusal: true)
+        self.init(refusal: frame.code, frame.message, detail: frame.detail)
+    }
+
+    /// The error for a refusal by the daemon. If the code is unknown, the error is `refused` and has the code as its
+    /// detail.
+    init(refusal code: UInt16, _ message: String, detail: UInt64?) {
+        let known = ErrorCode(rawValue: code).map(Code.init)
+        self.init(known ?? .refused, message, detail: known == nil ? UInt64(code) : detail, isRefusal: true)
     }
 
     /// The error for an argument that breaks a rule of the protocol, detected by the client.
@@ -184,6 +191,7 @@ extension NotifyError.Code {
         case .notDelivered: self = .notDelivered
         case .logFull: self = .logFull
         case .storageFailed: self = .storageFailed
+        case .unknownMessage: self = .unknownMessage
         case .closing: self = .daemonClosing
         case .tooSlow: self = .tooSlow
         case .configurationInvalid: self = .configurationInvalid

@@ -27,7 +27,8 @@ struct Notifyctl: AsyncParsableCommand {
         subcommands: [
             PostCommand.self, SubscribeCommand.self, DurableCommand.self, PingCommand.self, StatsCommand.self,
             PolicyCommand.self, ReloadCommand.self, BenchCommand.self, DoctorCommand.self,
-            ClientsCommand.self, SubscriptionsCommand.self,
+            ClientsCommand.self, SubscriptionsCommand.self, NamesCommand.self, MonitorCommand.self,
+            TraceCommand.self, TopCommand.self,
         ])
 
     /// Also declared here, so that the options may precede the subcommand.

@@ -288,6 +288,83 @@ import Testing
         }
     }
 
+    @Test func `names, monitored posts and traces return the daemon's entries`() async throws {
+        try await FakeDaemon.run { daemon in
+            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+                async let accepted = daemon.accept()
+                async let listedNames = client.names()
+                let connection = try await accepted
+                let names: ListRequest = try await connection.expect()
+                #expect(names.subject == .names)
+                connection.send(
+                    NameEntry(
+                        request: names.request, posts: 1, payloadBytes: 2, dropped: 3, subscribers: 4, durables: 5,
+                        name: "a"))
+                connection.send(ListEnd(request: names.request))
+                let name = try #require(try await listedNames.first)
+                #expect(name.name == "a" && name.posts == 1 && name.payloadBytes == 2 && name.dropped == 3)
+                #expect(name.subscribers == 4 && name.durableSubscriptions == 5)
+
+                async let monitored = client.monitoredPosts(to: ["a.>"])
+                let monitor: MonitorRequest = try await connection.expect()
+                #expect(monitor.patterns == ["a.>"])
+                let stamp = Stamp(sequence: 9, timeMicroseconds: 8, uid: 7, gid: 6, pid: 5)
+                var post = PostEntry(request: monitor.request, stamp: stamp, name: Array("a.b".utf8))
+                post.headers = try HeaderList.encode([("k", "v")])
+                (post.payload, post.payloadBytes, post.client, post.skipped) = ([1], 2_000, 3, 4)
+                (post.durability, post.subscribers, post.stored) = (.synced, 1, 2)
+                connection.send(post)
+                (post.stamp.sequence, post.errorCode, post.reason) = (0, ErrorCode.forbidden.rawValue, "no")
+                connection.send(post)
+                post.errorCode = 9_999
+                connection.send(post)
+                connection.send(ListEnd(request: monitor.request))
+                let posts = try await monitored
+                let first = try #require(posts.first)
+                #expect(first.message.sequence == 9 && first.message.timeMicroseconds == 8 && first.message.uid == 7)
+                #expect(first.message.name == "a.b" && first.message.object == nil && first.message.headers["k"] == "v")
+                #expect(first.message.payloadPrefix == [1] && first.message.payloadSize == 2_000)
+                #expect(first.client == 3 && first.skipped == 4)
+                guard case .accepted(let receipt) = first.outcome else { throw CancellationError() }
+                #expect(receipt.durability == .synced && receipt.subscribers == 1 && receipt.stored == 2)
+                let refusals = posts.dropFirst().map { post -> NotifyError.Code? in
+                    if case .refused(let error) = post.outcome { error.code } else { nil }
+                }
+                #expect(refusals == [.forbidden, .refused])
+
+                async let traced = client.trace(9)
+                let trace: TraceRequest = try await connection.expect()
+                #expect(trace.sequence == 9)
+                connection.send(PostEntry(request: trace.request, stamp: stamp, name: Array("a".utf8)))
+                for (index, state) in TraceEntry.State.allCases.enumerated() {
+                    connection.send(
+                        TraceEntry(
+                            request: trace.request, state: state, mayHaveBeenSeen: index == 0, uid: 1,
+                            pid: index == 1 ? 20 : 0, client: index == 1 ? 2 : 0, durableName: "d\(index)"))
+                }
+                connection.send(ListEnd(request: trace.request))
+                let answer = try await traced
+                #expect(answer.message.name == "a")
+                #expect(answer.subscriptions.map(\.name) == (0..<5).map { "d\($0)" })
+                #expect(answer.subscriptions.map(\.state) == NotifyClient.Trace.State.allCases)
+                #expect(answer.subscriptions.map(\.pid) == [nil, 20, nil, nil, nil])
+                #expect(answer.subscriptions.map(\.mayHaveBeenSeen) == [true, false, false, false, false])
+            }
+        }
+    }
+
+    @Test(arguments: [[], Array(repeating: "a", count: 17), ["a..b"]])
+    func `invalid patterns of a monitor are refused by the client`(_ patterns: [String]) async throws {
+        try await FakeDaemon.run { daemon in
+            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+                let error = await #expect(throws: NotifyError.self) {
+                    try await client.monitoredPosts(to: patterns)
+                }
+                #expect(error?.code == (patterns.count == 1 ? .invalidPattern : .invalidArgument))
+            }
+        }
+    }
+
     @Test func `inspection requests return the daemon's answers`() async throws {
         try await FakeDaemon.run { daemon in
             try await withNotifyClient(configuration: .test(daemon.path)) { client in

@@ -30,6 +30,12 @@ import Testing
         "stats --json --format text",
         "bench post --in-flight 0", "bench post --name user.root.x", "bench subscribe --subscribers 0",
         "bench durable --durability volatile", "bench roundtrip --pairs 0", "bench post x",
+        "clients x", "clients --unknown", "subscriptions x", "subscriptions --unknown",
+        "names x", "names --interval 0", "names --interval 9.1", "monitor --count 0", "monitor user.root.x", "trace",
+        "trace x", "trace 1 2",
+        "top x", "top --interval 0", "top --interval 0.09", "top --interval 86401", "top --interval nan",
+        "top --interval 1s", "top --count 0", "top --count x", "top --view unknown", "top --sort unknown",
+        "top --view clients --sort BEHIND", "top --view names --interval 9.1",
     ])
     func `the exit status for invalid arguments is 64`(arguments: String) {
         #expect(status(arguments) == 64)
@@ -45,6 +51,12 @@ import Testing
         "durable list --json", "durable remove d",
         "ping",
         "stats --json", "stats --format openmetrics --limits", "stats --json --format json",
+        "clients", "clients --json --watch", "subscriptions", "subscriptions --json --watch",
+        "names", "names --interval 9 --watch --json", "monitor", "monitor a.> b user.*.c --json -c 3",
+        "trace 12", "trace 12 --json",
+        "top", "top --interval 0.1", "top --interval 86400", "top --plain --count 1", "top -c 2 --filter x",
+        "top --view subscriptions --sort behind", "top --sort DROPPED/S",
+        "top --view names --interval 9 --sort name",
     ])
     func `valid arguments are accepted`(arguments: String) {
         #expect(status(arguments) == nil)

@@ -56,12 +56,27 @@ import Testing
                 == cells("billing root 7 0 - 12 2 10 shop a b.>"))
     }
 
+    @Test func `a name is one line, and the most posted name is the first`() {
+        func name(_ name: String, _ posts: UInt64) -> NotifyClient.NameStatus {
+            NotifyClient.NameStatus(
+                NameEntry(
+                    request: 1, posts: posts, payloadBytes: 2048, dropped: 3, subscribers: 4, durables: 5, name: name))
+        }
+        let earlier = Look(items: [name("a", 10)], time: now)
+        let later = Look(items: [name("a", 30), name("b", 40)], time: now + .seconds(2))
+        #expect(
+            NamesCommand.table(later, since: earlier).lines.map(cells) == [
+                cells("POSTS POSTS/S BYTES DROPPED SUBSCRIBERS DURABLES NAME"),
+                cells("40 20 2KiB 3 4 5 b"), cells("30 10 2KiB 3 4 5 a"),
+            ])
+    }
+
     @Test func `a table that does not fit the terminal is cut`() {
         let screen = Screen(rows: 4, columns: 5)
-        #expect(screen.redrawing(["abcdefg", "b"]) == "\u{1B}[Habcde\u{1B}[K\nb\u{1B}[K\n\u{1B}[J")
+        #expect(screen.redrawing(["abcdefg", "b"]) == "\u{1B}[H\u{1B}[Kabcde\n\u{1B}[Kb\n\u{1B}[J")
         #expect(
             Screen(rows: 4, columns: 20).redrawing(["1", "2", "3", "4", "5"])
-                == "\u{1B}[H1\u{1B}[K\n2\u{1B}[K\nand 3 more\u{1B}[K\n\u{1B}[J")
+                == "\u{1B}[H\u{1B}[K1\n\u{1B}[K2\n\u{1B}[Kand 3 more\n\u{1B}[J")
     }
 
     @Test func `the program of a process is read from proc`() {

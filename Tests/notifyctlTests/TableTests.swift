@@ -15,6 +15,14 @@ import Testing
             ])
     }
 
+    @Test func `columns are at least as wide as requested, and have a range in each line`() {
+        var table = Table([.text("A"), .number("B"), .text("C")], minimumWidths: [3, 1, 2])
+        table.append(["a", "1234", "c"])
+        #expect(table.lines == ["A       B  C", "a    1234  c"])
+        #expect(table.widths == [3, 4, 2])
+        #expect((0..<3).map(table.range) == [0..<3, 5..<9, 11..<13])
+    }
+
     @Test func `control characters in cells are replaced`() {
         var table = Table([.text("OBJECT")])
         table.append(["a\u{1B}[2Jb\nc\u{9B}ü"])

@@ -3,7 +3,7 @@ import NotifyWire
 
 /// A request other than a post or subscription, with the slot for its answer.
 enum Call: Sendable {
-    case list(ListSubject, ReplySlot<[ListedEntry]>, entries: [ListedEntry])
+    case list(ListQuery, ReplySlot<[ListedEntry]>, entries: [ListedEntry])
     case remove(name: String, uid: UInt32, ReplySlot<Void>)
     case ping(ReplySlot<Void>)
     case statistics(ReplySlot<NotifyClient.Statistics>)
@@ -13,7 +13,7 @@ enum Call: Sendable {
 
     func write(request: UInt64, to buffer: inout ByteBuffer) {
         switch self {
-        case .list(let subject, _, _): ListRequest(request: request, subject: subject).write(to: &buffer)
+        case .list(let query, _, _): query.write(request: request, to: &buffer)
         case .remove(let name, let uid, _):
             NotifyWire.Remove(request: request, uid: uid, durableName: name).write(to: &buffer)
         case .ping: NotifyWire.Ping(request: request).write(to: &buffer)
@@ -55,15 +55,36 @@ enum Call: Sendable {
     }
 }
 
+/// A request whose answer is entries and a list end.
+enum ListQuery: Sendable {
+    case subject(ListSubject)
+    case monitor(patterns: [String])
+    case trace(sequence: UInt64)
+
+    func write(request: UInt64, to buffer: inout ByteBuffer) {
+        switch self {
+        case .subject(let subject): ListRequest(request: request, subject: subject).write(to: &buffer)
+        case .monitor(let patterns): MonitorRequest(request: request, patterns: patterns).write(to: &buffer)
+        case .trace(let sequence): TraceRequest(request: request, sequence: sequence).write(to: &buffer)
+        }
+    }
+}
+
 /// An entry of a list, as received.
 enum ListedEntry: Sendable {
     case subscription(SubscriptionEntry)
     case client(ClientEntry)
+    case name(NameEntry)
+    case post(PostEntry)
+    case trace(TraceEntry)
 
     var request: UInt64 {
         switch self {
         case .subscription(let entry): entry.request
         case .client(let entry): entry.request
+        case .name(let entry): entry.request
+        case .post(let entry): entry.request
+        case .trace(let entry): entry.request
         }
     }
 }

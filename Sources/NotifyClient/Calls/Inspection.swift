@@ -13,6 +13,9 @@ extension NotifyClient {
         public let object: String?
         /// The sequence up to which every message is acknowledged.
         public let cursor: UInt64
+        /// The number of sequences from the subscription's position in the log to the log's end; see
+        /// ``SubscriptionStatus/Durable/behind``.
+        public let behind: UInt64
         /// The pid of the attached client; `nil` if none is attached.
         public let holderPID: UInt32?
 
@@ -22,6 +25,7 @@ extension NotifyClient {
             patterns = entry.patterns
             object = entry.object.isEmpty ? nil : entry.object
             cursor = entry.cursor
+            behind = entry.behind
             holderPID = entry.pid == 0 ? nil : entry.pid
         }
     }
@@ -33,7 +37,7 @@ extension NotifyClient {
         public let name: String
         /// The amount in use, as a count or in bytes.
         public let used: UInt64
-        /// The present limit; `nil` if only the total memory limits the resource.
+        /// The present limit; `nil` if the resource has no limit of its own.
         public let limit: UInt64?
 
         static func all(in report: StatisticsReport) -> [ResourceUse] {

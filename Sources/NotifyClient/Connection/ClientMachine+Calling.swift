@@ -33,11 +33,11 @@ extension ClientMachine {
 
     mutating func entryReceived(_ entry: ListedEntry) {
         requests.update(entry.request) { request in
-            guard case .call(.list(let subject, let slot, var soFar)) = request else { return }
+            guard case .call(.list(let query, let slot, var soFar)) = request else { return }
             // Release the table's reference first, so that appending does not copy the array.
-            request = .call(.list(subject, slot, entries: []))
+            request = .call(.list(query, slot, entries: []))
             soFar.append(entry)
-            request = .call(.list(subject, slot, entries: soFar))
+            request = .call(.list(query, slot, entries: soFar))
         }
     }
 

@@ -67,6 +67,9 @@ extension ClientMachine {
         case .pong: try pongReceived(Pong(frame), &effects)
         case .subscriptionEntry: entryReceived(.subscription(try SubscriptionEntry(frame)))
         case .clientEntry: entryReceived(.client(try ClientEntry(frame)))
+        case .nameEntry: entryReceived(.name(try NameEntry(frame)))
+        case .postEntry: entryReceived(.post(try PostEntry(frame)))
+        case .traceEntry: entryReceived(.trace(try TraceEntry(frame)))
         case .listEnd: try listEnded(ListEnd(frame), &effects)
         case .statisticsReport: try statisticsReceived(StatisticsReport(frame), &effects)
         case .reloaded: try reloaded(Reloaded(frame), &effects)
@@ -79,7 +82,7 @@ extension ClientMachine {
             break  // Handled by `frameReceived`.
         case .snapshot: router.begin(try Snapshot(frame))
         case .hello, .post, .subscribe, .detach, .remove, .acknowledge, .credit, .ping, .list, .statistics, .limits,
-            .dropped, .reload, .policyQuery:
+            .dropped, .reload, .policyQuery, .monitor, .trace:
             throw WireError(.malformedFrame, "a frame of kind \(kind) is only valid from a client")
         }
     }

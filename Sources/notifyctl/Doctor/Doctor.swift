@@ -1,31 +1,39 @@
 import Glibc
 import NotifyClient
 
-/// Examines the daemon at a socket, its systemd unit, configuration, database and disk. If the daemon does not answer,
+/// Examines the daemon at a socket, its systemd units, configuration, database and disk. If the daemon does not answer,
 /// also looks for the reason.
 struct Doctor {
     private static let systemPath = "/run/notifyd/notifyd.sock"
 
     let path: String
     let configuration: NotifyClient.Configuration
-    var unit = ServiceUnitFiles()
 
     private var isOfSystem: Bool { path == Self.systemPath }
+
+    /// Whether the socket is that of the user's units.
+    private var isOfUser: Bool { path == ServiceUnits.userSocketPath }
+
+    /// The units that may start the daemon. For the system's socket, these include the units of this user, because
+    /// clients use the system's socket while no daemon of the user runs.
+    private var units: [ServiceUnits] {
+        let system = isOfSystem ? [ServiceUnits(of: .system)] : []
+        let isUsers = isOfUser || (isOfSystem && geteuid() != 0)
+        return system + (isUsers && ServiceUnits.hasUserManager ? [ServiceUnits(of: .user)] : [])
+    }
 
     func examine() async -> [Finding] {
         var findings: [Finding] = []
         do {
-            let statistics = try await withNotifyClient(configuration: configuration) { try await $0.statistics() }
+            let (statistics, durables) = try await withNotifyClient(configuration: configuration) { client in
+                (try await client.statistics(), try await client.durableSubscriptions())
+            }
             findings += Self.findings(daemonVersion: statistics.version)
+            findings += Self.findings(lags: durables.map { Lag(name: $0.name, uid: $0.uid, behind: $0.behind) })
         } catch {
             findings += await self.findings(for: error)
         }
-        if isOfSystem, unit.isInstalled, !unit.isEnabled {
-            findings.append(
-                Finding(
-                    problem: "notifyd.socket is installed but not enabled, so notifyd does not start at boot",
-                    repair: "sudo systemctl enable --now notifyd.socket"))
-        }
+        for manager in units { findings += await manager.findings() }
         return await findings + startFindings()
     }
 
@@ -37,6 +45,30 @@ struct Doctor {
             Finding(
                 problem: "the daemon has version \(daemonVersion), older than notifyctl's \(NotifyClient.version)",
                 repair: "install this version of notifyd, then restart it (for example sudo systemctl restart notifyd)")
+        ]
+    }
+
+    /// A durable subscription, and the number of sequences that it is behind the end of the log.
+    struct Lag {
+        var name: String
+        var uid: UInt32
+        var behind: UInt64
+    }
+
+    private static let longLag = 100_000
+    private static let namedLags = 5
+
+    /// A finding that names the durable subscriptions that are far behind, furthest first; empty if there are none.
+    static func findings(lags: [Lag]) -> [Finding] {
+        let long = lags.filter { $0.behind >= longLag }.sorted { $0.behind > $1.behind }
+        guard !long.isEmpty else { return [] }
+        var names = long.prefix(namedLags).map { "\($0.name) of uid \($0.uid) (\($0.behind))" }
+        if long.count > namedLags { names.append("\(long.count - namedLags) more") }
+        return [
+            Finding(
+                problem: "durable subscriptions are \(longLag) or more sequences behind the end of the log: "
+                    + names.joined(separator: ", "),
+                repair: "start their consumers, or remove those that are not needed: notifyctl durable remove NAME")
         ]
     }
 
@@ -80,7 +112,8 @@ struct Doctor {
     }
 
     private var startCommand: String {
-        if isOfSystem { return unit.isInstalled ? "sudo systemctl start notifyd.socket" : "sudo notifyd" }
+        if let units = units.first(where: \.isInstalled) { return units.command("start notifyd.socket") }
+        if isOfSystem { return "sudo notifyd" }
         let isDefault = (try? NotifyClient.socketPath(environment: Self.ownEnvironment)) == path
         return isDefault ? "notifyd" : "notifyd --socket \(path)"
     }
@@ -108,7 +141,9 @@ struct Doctor {
     // MARK: The daemon's files
 
     /// Whether the daemon is the systemd service, and the user `notifyd` of the service exists.
-    private var isService: Bool { isOfSystem && unit.isInstalled && UserNames.uid(of: "notifyd") != nil }
+    private var isService: Bool {
+        isOfSystem && ServiceUnits(of: .system).isInstalled && UserNames.uid(of: "notifyd") != nil
+    }
 
     /// The problem that `notifyd --check-start` reports, if any. Only root can check the files of the system's daemon.
     private func startFindings() async -> [Finding] {

@@ -3,8 +3,8 @@ import NIOPosix
 
 /// Runs blocking system calls on a thread pool, so that they do not block Swift's cooperative threads.
 enum Blocking {
-    /// Two threads, because two calls of `subscribe` may block at the same time. One waits for the reader of the output
-    /// to close it; the other waits until the output is writable. `post` blocks only one thread, which waits for input.
+    /// Two threads, because two calls of a command may block at the same time. In `subscribe`, for example, one waits
+    /// for the reader of the output to close it, and the other until the output is writable.
     private static let pool = {
         let pool = NIOThreadPool(numberOfThreads: 2)
         pool.start()
@@ -23,10 +23,14 @@ enum Blocking {
     /// - Parameters:
     ///   - entries: Descriptors, with the events to wait for.
     ///   - isWaiting: Whether to block until a descriptor has an event; otherwise the call returns at once.
+    ///   - limitMilliseconds: The time limit for blocking; nil for none.
     /// - Returns: The events of each descriptor.
-    static func poll(_ entries: [(descriptor: Int32, events: Int32)], isWaiting: Bool) -> [Int32] {
+    static func poll(
+        _ entries: [(descriptor: Int32, events: Int32)], isWaiting: Bool, limitMilliseconds: Int32? = nil
+    ) -> [Int32] {
         var descriptors = entries.map { pollfd(fd: $0.descriptor, events: Int16($0.events), revents: 0) }
-        while Glibc.poll(&descriptors, nfds_t(descriptors.count), isWaiting ? -1 : 0) < 0 && errno == EINTR {}
+        let limit = isWaiting ? limitMilliseconds ?? -1 : 0
+        while Glibc.poll(&descriptors, nfds_t(descriptors.count), limit) < 0 && errno == EINTR {}
         return descriptors.map { Int32($0.revents) }
     }
 }

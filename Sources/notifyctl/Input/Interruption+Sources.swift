@@ -40,10 +40,7 @@ extension Interruption {
     /// A shell without job control starts background commands with SIGINT ignored. In that case, SIGINT stays ignored.
     static func trapSignals() async -> UnixSignalsSequence {
         var earlier = sigaction()
-        let isIgnored =
-            sigaction(SIGINT, nil, &earlier) == 0
-            && unsafeBitCast(earlier.__sigaction_handler.sa_handler, to: Int.self)
-                == unsafeBitCast(SIG_IGN, to: Int.self)
+        let isIgnored = sigaction(SIGINT, nil, &earlier) == 0 && earlier.isIgnoring
         return await UnixSignalsSequence(trapping: isIgnored ? [.sigterm] : [.sigint, .sigterm])
     }
 

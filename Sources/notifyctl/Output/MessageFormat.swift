@@ -66,7 +66,8 @@ struct MessageFormat: Sendable {
         return json.bytes
     }
 
-    private static func append(_ headers: NotifyClient.Headers, to json: inout JSONWriter) {
+    /// Writes headers as an object.
+    static func append(_ headers: NotifyClient.Headers, to json: inout JSONWriter) {
         json.object { json in
             for (key, value) in headers { json.member(key, value) }
         }

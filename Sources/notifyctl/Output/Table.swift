@@ -11,34 +11,48 @@ struct Table {
     /// The cell of a value that does not exist.
     static let none = "-"
 
+    private static let separator = "  "
+
     let columns: [Column]
     private(set) var rows: [[String]] = []
+    /// The width of each column, in characters.
+    private(set) var widths: [Int]
 
-    init(_ columns: [Column]) {
+    /// - Parameter minimumWidths: The minimum width of each column; empty for none.
+    init(_ columns: [Column], minimumWidths: [Int] = []) {
         self.columns = columns
+        widths = columns.map(\.title.count)
+        for (index, width) in minimumWidths.enumerated() { widths[index] = max(widths[index], width) }
     }
 
     /// Adds a row with a cell for each column. Control characters, which could change the terminal, are replaced.
     mutating func append(_ cells: [String]) {
         precondition(cells.count == columns.count, "a row has a cell for each column")
-        rows.append(cells.map(Self.printable))
+        let row = cells.map(Self.printable)
+        for (index, cell) in row.enumerated() { widths[index] = max(widths[index], cell.count) }
+        rows.append(row)
+    }
+
+    /// The characters of each line that a column takes.
+    func range(of column: Int) -> Range<Int> {
+        let start = widths[..<column].reduce(0, +) + column * Self.separator.count
+        return start..<start + widths[column]
     }
 
     /// The titles and the rows as lines. Text in the last column is not padded.
     var lines: [String] {
-        let all = [columns.map(\.title)] + rows
-        let widths = columns.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
-        return all.map { row in
+        ([columns.map(\.title)] + rows).map { row in
             let cells = row.indices.map { index in
                 let space = String(repeating: " ", count: widths[index] - row[index].count)
                 if columns[index].isNumeric { return space + row[index] }
                 return index == row.count - 1 ? row[index] : row[index] + space
             }
-            return cells.joined(separator: "  ")
+            return cells.joined(separator: Self.separator)
         }
     }
 
-    private static func printable(_ text: String) -> String {
+    /// The text with control characters replaced.
+    static func printable(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return text }
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {

@@ -6,8 +6,8 @@ struct StatsCommand: AsyncParsableCommand {
         commandName: "stats",
         abstract: "Print the daemon's counters, or the use of its limits.",
         discussion: """
-            With --limits each line is 'NAME USED of LIMIT', or 'NAME USED' for a resource that only the total memory \
-            limits. The lines are those of this user or, with the right to manage, of every user. The limit of \
+            With --limits each line is 'NAME USED of LIMIT', or 'NAME USED' for a resource without a limit of its own. \
+            The lines are those of this user or, with the right to manage, of every user. The limit of \
             user.UID.memory_bytes depends on the memory that the other users hold.
 
             With --format openmetrics the output is OpenMetrics text, which Prometheus reads; the names begin with notifyd_.

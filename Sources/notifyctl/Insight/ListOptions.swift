@@ -5,6 +5,6 @@ struct ListOptions: ParsableArguments {
     @Flag(help: "Print one JSON object for each line of the table, on a line of its own.")
     var json = false
 
-    @Flag(help: "Print again every second. On a terminal, tables are redrawn in place.")
+    @Flag(help: "Print repeatedly, once per second by default. On a terminal, tables are redrawn in place.")
     var watch = false
 }

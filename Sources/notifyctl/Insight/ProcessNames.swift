@@ -10,4 +10,11 @@ enum ProcessNames {
         guard let count = try? bytes.withUnsafeMutableBytes({ try file.read(into: $0) }) else { return nil }
         return String(decoding: bytes[..<count].prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }
+
+    /// The program name of each process. A pid without a process has no entry. Looks up each pid once.
+    static func programs(of pids: some Sequence<UInt32>) -> [UInt32: String] {
+        var programs: [UInt32: String] = [:]
+        for pid in Set(pids) { programs[pid] = program(of: pid) }
+        return programs
+    }
 }

@@ -1,0 +1,50 @@
+import ArgumentParser
+import NotifyClient
+
+struct MonitorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "monitor",
+        abstract: "Print each post with its receipt, or the reason why it was refused.",
+        discussion: """
+            Prints one line for each post: its time, sequence, user and process, its name, object and headers, the size \
+            of its payload, and its receipt: the durability, and the numbers of connections that it was sent to and of \
+            durable subscriptions that it was stored for. A stored post is printed after its commit. For a refused \
+            post, the line contains the reason and, with the right to manage, the rule that forbids the post.
+
+            Prints accepted posts whose name this user may receive, and refused posts of this user or, with the right \
+            to manage, of every user. The daemon records at most 5,000 posts per second for a monitor and keeps at \
+            most 256 KiB of them. It skips other posts, and a line on standard error reports their number.
+
+            EXAMPLES
+              notifyctl monitor
+              notifyctl monitor 'orders.>' 'jobs.*' --json
+              notifyctl monitor --count 100
+            """)
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Argument(help: "Patterns of names. By default, all names except those under notifyd.")
+    var patterns: [String] = [">"]
+
+    @Flag(help: "Print one JSON object for each post, on a line of its own.")
+    var json = false
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("Exit after this number of posts.", valueName: "number"))
+    var count: Int?
+
+    func validate() throws {
+        try UserNames.check(patterns)
+        if let count, count < 1 { throw ValidationError("--count must be at least 1") }
+    }
+
+    func run() async throws {
+        var configuration = connection.configuration()
+        configuration.onConnectionChange = ConnectionReporter().handler
+        let printer = PostPrinter(patterns: patterns, json: json, limit: count)
+        try await Interruption.run { [configuration] interruption in
+            try await withNotifyClient(configuration: configuration) { client in
+                try await printer.run(client, until: interruption)
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import FoundationEssentials
+import NotifyClient
+
+/// Requests monitored posts from the daemon and prints them.
+struct PostPrinter: Sendable {
+    /// The time to wait after a request whose answer was empty.
+    private static let interval = Duration.milliseconds(100)
+
+    let patterns: [String]
+    let json: Bool
+    /// The number of posts to print; nil for no limit.
+    let limit: Int?
+
+    func run(_ client: NotifyClient, until interruption: Interruption) async throws {
+        var output = StandardOutput()
+        var left = limit ?? .max
+        while left > 0 {
+            let posts = try await posts(client)
+            for post in posts.prefix(left) {
+                left -= 1
+                if post.skipped > 0 {
+                    try await output.flush(until: interruption)
+                    StandardError.write("skipped \(post.skipped) posts: above the daemon's limits for a monitor")
+                }
+                output.append((json ? Self.json(post) : Self.line(post)) + "\n")
+                if output.isFull { try await output.flush(until: interruption) }
+            }
+            try await output.flush(until: interruption)
+            if left > 0 { try await Task.sleep(for: Self.interval) }
+        }
+    }
+
+    /// Requests the next posts. Without a connection, waits until there is one.
+    private func posts(_ client: NotifyClient) async throws -> [NotifyClient.MonitoredPost] {
+        do {
+            return try await client.monitoredPosts(to: patterns)
+        } catch  where error.code == .connectionLost {
+            return []
+        }
+    }
+
+    static func line(_ post: NotifyClient.MonitoredPost) -> String {
+        var words = words(post.message)
+        switch post.outcome {
+        case .accepted(let receipt):
+            words.append("\(receipt.durability) subscribers=\(receipt.subscribers) durables=\(receipt.stored)")
+        case .refused(let error): words.append("REFUSED \(error.code): \(error.message)")
+        }
+        return Table.printable(words.joined(separator: " "))
+    }
+
+    /// The words that describe a post, without its payload.
+    static func words(_ message: NotifyClient.PostSummary) -> [String] {
+        var words = [Timestamp.text(microseconds: message.timeMicroseconds)]
+        words.append(message.sequence == 0 ? "-" : "\(message.sequence)")
+        words.append("uid=\(message.uid)")
+        words.append("pid=\(message.pid)")
+        words.append(message.name)
+        if let object = message.object { words.append("object=\(object)") }
+        for (key, value) in message.headers { words.append("\(key)=\(value)") }
+        words.append("\(message.payloadSize)B")
+        return words
+    }
+
+    static func json(_ post: NotifyClient.MonitoredPost) -> String {
+        var json = JSONWriter()
+        json.object { json in
+            write(post.message, to: &json)
+            json.optionalMember("client", post.client)
+            switch post.outcome {
+            case .accepted(let receipt):
+                json.member("durability", receipt.durability.rawValue)
+                json.member("subscribers", receipt.subscribers)
+                json.member("durables", receipt.stored)
+            case .refused(let error):
+                json.member("refused", error.code.rawValue)
+                json.member("reason", error.message)
+            }
+            json.member("skipped", post.skipped)
+        }
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+
+    /// Writes the members that describe a post.
+    static func write(_ message: NotifyClient.PostSummary, to json: inout JSONWriter) {
+        if message.sequence == 0 {
+            json.member("sequence", nil)
+        } else {
+            json.member("sequence", message.sequence)
+        }
+        json.member("name", message.name)
+        json.member("object", message.object)
+        json.member("time", Timestamp.text(microseconds: message.timeMicroseconds))
+        json.member("uid", message.uid)
+        json.member("gid", message.gid)
+        json.member("pid", message.pid)
+        json.key("headers")
+        MessageFormat.append(message.headers, to: &json)
+        json.member("payload_bytes", message.payloadSize)
+        if let text = String(validating: message.payloadPrefix, as: UTF8.self) {
+            json.member("payload_start", text)
+        } else {
+            json.member("payload_start_base64", Data(message.payloadPrefix).base64EncodedString())
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import ArgumentParser
+import NotifyClient
+
+struct TopCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "top",
+        abstract: "Watch the daemon, its clients and subscriptions, and the posted names.",
+        discussion: """
+            On a terminal, shows the figures of the daemon and a table, and updates them until 'q' is pressed. Keys:
+
+              \(TopView.all.map { "\($0.key) " }.joined())Tab: switch the view (\(viewNames))
+              < > or left right: choose the column to sort by
+              r: reverse the order
+              /: show only rows that contain a text; Escape shows all
+              up down PgUp PgDn: scroll
+              h: show the keys
+              q: quit
+
+            Without a terminal, or with --plain, prints the figures and the table after each interval. Rates are those \
+            since the previous report. The views list the clients and subscriptions of this user or, with the right to \
+            manage, of every user, and the names that this user may receive. The help of the commands clients, \
+            subscriptions and names explains the columns.
+
+            EXAMPLES
+              notifyctl top
+              notifyctl top --view subscriptions --interval 5
+              notifyctl top --plain --count 2 --sort DROPPED/S
+            """)
+
+    /// The limits of the interval, in seconds.
+    private static let intervals = 0.1...86_400
+
+    private static let viewNames = TopView.all.map(\.name).joined(separator: ", ")
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Option(help: ArgumentHelp("The time between two reports, at least 0.1.", valueName: "seconds"))
+    var interval = 1.0
+
+    @Option(
+        help: ArgumentHelp("The view to begin with, one of \(viewNames).", valueName: "view"),
+        completion: .list(TopView.all.map(\.name)))
+    var view = TopView.clients.name
+
+    @Option(help: ArgumentHelp("The title of the column to sort by.", valueName: "column"))
+    var sort: String?
+
+    @Option(help: ArgumentHelp("Show only rows that contain this text.", valueName: "text"))
+    var filter: String?
+
+    @Flag(help: "Print lines, even on a terminal.")
+    var plain = false
+
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("Print lines, and exit after this number of reports.", valueName: "number"))
+    var count: Int?
+
+    func validate() throws {
+        guard Self.intervals.contains(interval) else {
+            throw ValidationError("--interval must be 0.1 to 86400 seconds")
+        }
+        if let count, count < 1 { throw ValidationError("--count must be at least 1") }
+        let view = try TopView.all[viewIndex()]
+        if let longest = view.longestInterval, .seconds(interval) > longest {
+            throw ValidationError("--interval must be at most \(longest.components.seconds) for \(view.name)")
+        }
+        _ = try order(of: view)
+    }
+
+    private func viewIndex() throws -> Int {
+        guard let index = TopView.all.firstIndex(where: { $0.name == view }) else {
+            throw ValidationError("--view must be one of \(Self.viewNames)")
+        }
+        return index
+    }
+
+    private func order(of view: TopView) throws -> TopOrder {
+        var order = TopOrder(view)
+        if let sort {
+            guard let column = view.columns.firstIndex(where: { $0.title == sort.uppercased() }) else {
+                let titles = view.columns.map(\.title).joined(separator: ", ")
+                throw ValidationError("--sort must be a column of \(view.name): \(titles)")
+            }
+            order.select(column, of: view)
+        }
+        order.filter = filter ?? ""
+        return order
+    }
+
+    func run() async throws {
+        var configuration = connection.configuration()
+        // The table must report a lost connection soon.
+        configuration.connectionWait = .seconds(1)
+        configuration.closingTimeout = .seconds(1)
+        let index = try viewIndex()
+        let view = TopView.all[index]
+        let order = try order(of: view)
+        guard !plain, count == nil, let terminal = Terminal() else {
+            return try await TopLines(view: view, order: order, interval: .seconds(interval), count: count)
+                .run(configuration: configuration)
+        }
+        let session = TopSession(terminal: terminal, interval: .seconds(interval))
+        try await withNotifyClient(configuration: configuration) { client in
+            // Requested before the screen is entered, so that an error is printed as a plain line.
+            let first = try await client.report(of: view)
+            try await session.run(client, state: TopState(view: index, order: order), first: first)
+        }
+    }
+}
