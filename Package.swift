@@ -121,6 +121,7 @@ let package = Package(
             name: "WireTestSupport",
             dependencies: ["NotifyWire", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/WireTestSupport"),
+        .target(name: "PolicyModel", dependencies: ["NotifyCenter", "NotifyLog"], path: "Tests/PolicyModel"),
         .testTarget(name: "NotifyCenterTests", dependencies: ["NotifyCenter", "CenterConformance", "TestSupport"]),
         .testTarget(
             name: "NotifyFoundationTests",
@@ -149,7 +150,7 @@ let package = Package(
         .testTarget(
             name: "NotifyLogTests",
             dependencies: [
-                "NotifyLog", "NotifyCenter", "NotifyWire", "TestSupport", "WireTestSupport",
+                "NotifyLog", "NotifyCenter", "NotifyWire", "PolicyModel", "TestSupport", "WireTestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),
         .testTarget(
@@ -234,6 +235,17 @@ let package = Package(
 // IN_PROCESS_ONLY=1 keeps the in-process libraries and their dependencies.
 var only = (Context.environment["ONLY"] ?? "").split(separator: " ").map(String.init)
 let isInProcessOnly = Context.environment["IN_PROCESS_ONLY"] != nil
+// The fuzzer links a library of the compiler, so that only Tests/Fuzz/run can build it.
+let isFuzzed = only == ["Fuzz"]
+if isFuzzed {
+    package.targets += [
+        .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),
+        .executableTarget(
+            name: "Fuzz",
+            dependencies: ["NotifyServer", "NotifyLog", "NotifyCenter", "PolicyModel", "TestSupport", "CFuzzer"],
+            path: "Tests/Fuzz", exclude: ["CFuzzer", "Corpus", "README.md", "dictionary", "run"]),
+    ]
+}
 if isInProcessOnly {
     let libraries = ["NotifyCenter", "NotifyFoundation", "NotifyBroadcast"]
     only = libraries + ["NotifyMacroExpansion"]
@@ -280,6 +292,14 @@ for target in package.targets where target.type != .system {
     // Exclusivity checks at run time took a tenth of the instructions of a post. Debug builds, which tests use, have them.
     if ["NotifyBroker", "NotifyServer"].contains(target.name) {
         settings.append(.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)))
+    }
+    if isFuzzed {
+        // `run` optimizes the fuzzer, to try more inputs. Assertions remain, as in a debug build.
+        settings.append(.unsafeFlags(["-assert-config", "Debug"]))
+        // libFuzzer chooses inputs by the coverage of these modules.
+        if ["NotifyServer", "NotifyYAML", "NotifyLog", "NotifyCenter"].contains(target.name) {
+            settings.append(.unsafeFlags(["-sanitize=fuzzer"]))
+        }
     }
     target.swiftSettings = settings
     if target.isTest { target.path = "Tests/\(target.name)" }

@@ -8,6 +8,20 @@ import WireTestSupport
 extension IntegrationTests {
     /// Connections that only occupy resources.
     @Suite struct ConnectionLimitTests {
+        @Test func `a warning about a user near a limit reaches the log and subscribers`() async throws {
+            let daemon = try await Daemon.start(environment: ["NOTIFYD_LIMITS_PER_USER_CONNECTIONS": "5"])
+            let watcher = try RawClient(daemon)
+            try watcher.subscribe("notifyd.limits.>", as: 1)
+            let others = try (0..<3).map { _ in try RawClient(daemon) }
+            let warning = try watcher.message()
+            #expect(warning.name == "notifyd.limits.connections" && warning.object == "\(getuid())")
+            #expect(warning.text == #"{"resource":"connections","used":4,"limit":5,"uid":\#(getuid())}"#)
+            _ = try await daemon.process.standardError.wait("a line in the log", within: .seconds(60)) { log in
+                log.text.contains("uses 4 of 5 connections") ? true : nil
+            }
+            for client in others { try client.ping() }
+        }
+
         @Test func `a slow greeting does not extend the greeting timeout`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_TIMEOUTS_GREETING_SECONDS": "3"])
             let bystander = try Bystander(daemon)

@@ -126,6 +126,8 @@ extension IntegrationTests {
             }
             let second = try client.post("a", durability: .synced).sequence
             #expect(second > first)
+            let usage = try await Notifyctl(daemon).run("stats", "--limits")
+            expectText(usage.output, "user.\(getuid()).stored_messages 1\n")
             try await daemon.kill()
             try await daemon.start()
 

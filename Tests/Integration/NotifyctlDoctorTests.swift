@@ -87,8 +87,10 @@ extension IntegrationTests {
                 version: Hello.currentVersion, uid: geteuid(), gid: getegid(), pid: 1, maximumPayloadBytes: 1 << 20,
                 postWindow: 1, maximumWindow: 1, maximumSubscriptions: 1, daemonInstance: .random(),
                 clientInstance: .random(), daemonVersion: "0.0.9")
-            // Answers a hello and the first request.
-            let answers = [welcome.encoded, StatisticsReport(request: 1, counters: []).encoded]
+            // Answers a hello and two requests.
+            let answers = [
+                welcome.encoded, StatisticsReport(request: 1, counters: []).encoded, ListEnd(request: 2).encoded,
+            ]
             let descriptor = listener.descriptor
             Thread.detachNewThread {
                 let connection = accept(descriptor, nil, nil)
@@ -114,6 +116,27 @@ extension IntegrationTests {
                 try await doctor(socket: daemon.socket, launcher: Requirements.asUser(54_321)),
                 "the socket \(daemon.socket) belongs to uid 0 and has the mode 0600: uid 54321 may not connect",
                 "set socket_mode:")
+        }
+
+        @Test func `a durable subscription that is far behind is found`() async throws {
+            let daemon = try await Daemon.start()
+            func expectDoctor(_ status: Int32, _ part: String) async throws {
+                let result = try await doctor(
+                    socket: daemon.socket, environment: ["NOTIFYD_DATABASE": daemon.database])
+                #expect(result.status == .status(status))
+                expectText(result.output, part)
+            }
+            let posted = try await Notifyctl(daemon).shell(
+                """
+                notifyctl durable create inbox 'news.>' &&
+                    yes | head -n 99998 | notifyctl post other --lines --quiet && notifyctl post news.a x
+                """)
+            #expect(posted.status == .status(0), "\(posted.errors)")
+            try await expectDoctor(0, "no problem found")
+            _ = try await Notifyctl(daemon).run("post", "news.b", "x")
+            try await expectDoctor(
+                1, "100000 or more sequences behind the end of the log: inbox of uid \(geteuid()) (100000)")
+            try await expectDoctor(1, "notifyctl durable remove NAME")
         }
 
         // MARK: Starts that would fail
@@ -144,6 +167,44 @@ extension IntegrationTests {
         @Test func `a file that is not a database is found`() async throws {
             let file = try folder.write(String(repeating: "noise ", count: 100), to: "n.db")
             try await expectAdviceOfStart("the file '\(file)' is not a database")
+        }
+
+        @Test func `a database of a newer schema is found`() async throws {
+            let run = try NotifydRun(
+                ["--socket", folder.file("n.sock"), "--database", folder.file("n.db")],
+                managerPath: folder.file("manager"))
+            try await run.ready()
+            try await run.stop()
+            let database = try FileHandle(forUpdating: URL(filePath: folder.file("n.db")))
+            // SQLite's user_version.
+            try database.seek(toOffset: 60)
+            try database.write(contentsOf: [0, 0, 0, 99])
+            try database.close()
+            let before = try Data(contentsOf: URL(filePath: folder.file("n.db")))
+            try await expectAdviceOfStart("was written by a newer notifyd (schema 99, this one supports")
+            #expect(try Data(contentsOf: URL(filePath: folder.file("n.db"))) == before)
+        }
+
+        @Test func `a file at the path of the socket is found`() async throws {
+            let file = try folder.write("letter", to: "n.sock")
+            try await expectAdviceOfStart("\(file) exists and is not a socket: move it away")
+        }
+
+        @Test func `a missing directory of the socket is found`() async throws {
+            let result = try await doctor(socket: folder.file("absent/n.sock"))
+            expectProblem(result, "problem: the directory \(folder.file("absent")) of the socket does not exist")
+        }
+
+        @Test(.enabled(if: Requirements.canSwitchUser))
+        func `a socket directory that the user may not write to is found`() async throws {
+            mkdir(folder.file("own"), 0o700)
+            chown(folder.file("own"), 54_321, 54_321)
+            chmod(folder.path, 0o755)
+            let result = try await doctor(
+                launcher: Requirements.asUser(54_321),
+                environment: ["NOTIFYD_DATABASE": folder.file("own/n.db"), "HOME": folder.path])
+            expectProblem(result, "n.sock.lock of the socket cannot be opened")
+            #expect(!FileAttributes.exists(folder.file("n.sock.lock")))
         }
 
         @Test func `an error in the configuration is found`() async throws {
@@ -178,6 +239,38 @@ extension IntegrationTests {
                     result, "no daemon listens on /run/notifyd/notifyd.sock", "sudo systemctl start notifyd.socket")
                 #expect(result.output.contains("systemctl enable --now notifyd.socket") == (enabled == "no"))
             }
+        }
+
+        /// A script in place of systemctl reports a failed unit, because the tests have no service manager.
+        @Test(.enabled(if: Requirements.canSwitchUser))
+        func `the units of a user are checked`() async throws {
+            chmod(folder.path, 0o755)
+            let folders = ["run", "run/systemd", "run/systemd/private", "config", "config/systemd", "bin"]
+            for name in folders + ["config/systemd/user"] { mkdir(folder.file(name), 0o755) }
+            chown(folder.file("run"), 54_321, 54_321)
+            let systemctl = try folder.write(
+                "#!/bin/sh\n[ \"$*\" = '--user is-failed --quiet notifyd.service' ]\n", to: "bin/systemctl")
+            chmod(systemctl, 0o755)
+            let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+            func doctor() async throws -> Notifyctl.Result {
+                try await self.doctor(
+                    socket: folder.file("run/notifyd/notifyd.sock"), launcher: Requirements.asUser(54_321),
+                    environment: [
+                        "HOME": folder.path, "XDG_RUNTIME_DIR": folder.file("run"),
+                        "XDG_CONFIG_HOME": folder.file("config"), "PATH": folder.file("bin") + ":" + path,
+                        "NOTIFYD_DATABASE": folder.file("run/n.db"),
+                    ])
+            }
+            #expect(try await !doctor().output.contains("notifyd.service"), "the units are not installed")
+            _ = try folder.write("", to: "config/systemd/user/notifyd.socket")
+            expectProblem(
+                try await doctor(), "repair: systemctl --user start notifyd.socket\n",
+                "so notifyd does not start at login\n  repair: systemctl --user enable --now notifyd.socket\n",
+                "problem: notifyd.service has failed: systemctl --user status notifyd.service shows why\n",
+                "systemctl --user restart notifyd.socket\n")
+            mkdir(folder.file("config/systemd/user/sockets.target.wants"), 0o755)
+            _ = try folder.write("", to: "config/systemd/user/sockets.target.wants/notifyd.socket")
+            #expect(try await !doctor().output.contains("not enabled"))
         }
     }
 }

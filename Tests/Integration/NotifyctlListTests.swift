@@ -1,9 +1,11 @@
 import Foundation
+import NotifyWire
 import TestSupport
 import Testing
+import WireTestSupport
 
 extension IntegrationTests {
-    /// `notifyctl clients` and `notifyctl subscriptions`.
+    /// `notifyctl clients`, `subscriptions`, `names`, `monitor` and `trace`.
     @Suite struct NotifyctlListTests {
         @Test func `clients are listed with their process and counts`() async throws {
             let daemon = try await Daemon.start()
@@ -40,6 +42,74 @@ extension IntegrationTests {
             #expect(objects.last?["patterns"] as? [String] == ["c"])
             let table = try await Notifyctl(daemon).run("subscriptions")
             #expect(table.lines.count == 3 && table.lines[1].hasSuffix("a.> b"))
+        }
+
+        /// Posts until a command has printed a line. It counts only posts that are made after its first request.
+        private func postUntilPrinted(
+            _ name: String, _ client: RawClient, by command: ChildProcess
+        ) async throws -> [Substring] {
+            let deadline = ContinuousClock.now + .seconds(60)
+            while command.standardOutput.current.lineCount == 0, ContinuousClock.now < deadline {
+                try client.post(name)
+            }
+            return try await command.waitForLines(1)
+        }
+
+        @Test func `names are listed with the posts made while the command counts`() async throws {
+            let daemon = try await Daemon.start()
+            let client = try RawClient(daemon)
+            try client.subscribe("a.>", as: 1)
+            let names = try Notifyctl(daemon).start(["names", "--watch", "--interval", "0.1", "--json"])
+            let first = try #require(try await postUntilPrinted("a.b", client, by: names).first)
+            #expect(first.hasPrefix(#"{"name":"a.b","posts":"#))
+            #expect(first.hasSuffix(#""dropped":0,"subscribers":1,"durables":0}"#))
+            names.send(SIGTERM)
+            _ = try await names.waitForExit()
+        }
+
+        @Test func `the first line of a table of names is its title`() async throws {
+            let daemon = try await Daemon.start()
+            let names = try await Notifyctl(daemon).run("names", "--interval", "0.1")
+            #expect(names.output.hasPrefix("POSTS"))
+        }
+
+        @Test func `a monitor prints posts with their receipt, and refused ones with the reason`() async throws {
+            let daemon = try await Daemon.start()
+            let client = try RawClient(daemon)
+            let monitor = try Notifyctl(daemon).start(["monitor", "--json", "a.>", "begin", "notifyd.>"])
+            let begun = try await postUntilPrinted("begin", client, by: monitor).count
+            try client.post("a.b", "hello", object: "o", durability: .stored)
+            #expect(throws: (any Error).self) { try client.post("notifyd.c", "") }
+            var lines = try await monitor.waitForLines(begun + 2)
+            while lines.last?.contains("notifyd.c") == false { lines = try await monitor.waitForLines(lines.count + 1) }
+            let posts = try lines.map {
+                try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+            }
+            let stored = try #require(posts.first { $0["name"] as? String == "a.b" })
+            #expect(stored["durability"] as? String == "stored" && stored["payload_start"] as? String == "hello")
+            #expect(stored["object"] as? String == "o" && stored["pid"] as? Int == Int(getpid()))
+            #expect(posts.last?["refused"] as? String == "forbidden")
+            #expect((posts.last?["reason"] as? String)?.contains("reserved for the daemon") == true)
+            monitor.send(SIGTERM)
+            #expect(try await monitor.waitForExit() == .status(0))
+        }
+
+        @Test func `a trace shows the client that has a message in flight`() async throws {
+            let daemon = try await Daemon.start()
+            let client = try RawClient(daemon)
+            try client.subscribe("a", as: 1, durable: "holder")
+            try client.post("a", "hello")
+            let sequence = try client.message().sequence
+            let notifyctl = Notifyctl(daemon)
+            let trace = try #require(try await notifyctl.run("trace", "\(sequence)", "--json").objects.first)
+            #expect(trace["name"] as? String == "a" && trace["payload_start"] as? String == "hello")
+            let subscription = try #require((trace["subscriptions"] as? [[String: Any]])?.first)
+            #expect(subscription["durable"] as? String == "holder" && subscription["state"] as? String == "inFlight")
+            #expect(subscription["pid"] as? Int == Int(getpid()))
+            let table = try await notifyctl.run("trace", "\(sequence)")
+            #expect(table.lines.count == 3 && table.lines[2].contains("in flight"))
+            let unknown = try await notifyctl.run("trace", "\(sequence + 1)")
+            #expect(unknown.status == .status(77) && unknown.errors.contains("no stored message has the sequence"))
         }
 
         @Test func `watch appends to a pipe until its reader is closed`() async throws {

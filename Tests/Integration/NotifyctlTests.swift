@@ -94,7 +94,9 @@ extension IntegrationTests {
         }
 
         @Test(arguments: [
-            "ping", "stats", "stats --json", "durable list", "durable create new a", "durable remove mine",
+            "ping", "stats", "stats --json", "durable list", "durable create new a", "durable remove mine", "clients",
+            "clients --json --watch", "subscriptions", "subscriptions --watch", "top", "top --plain --interval 0.1",
+            "names --interval 0.1", "names --watch --interval 0.1", "monitor", "monitor --json",
         ])
         func `a closed pipe ends each command silently`(command: String) async throws {
             let daemon = try await Daemon.start()
@@ -103,7 +105,9 @@ extension IntegrationTests {
             #expect(result.output == "0\n" && result.errors == "", "\(result)")
         }
 
-        @Test(arguments: ["ping", "stats", "stats --json", "durable list"])
+        @Test(arguments: [
+            "ping", "stats", "stats --json", "durable list", "clients", "subscriptions", "top", "names", "monitor",
+        ])
         func `a closed standard output fails immediately`(command: String) async throws {
             let daemon = try await Daemon.start()
             let result = try await Notifyctl(daemon).shell("notifyctl \(command) >&-")

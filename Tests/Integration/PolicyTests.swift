@@ -157,6 +157,39 @@ extension IntegrationTests {
             try Self.expectPosts(Self.defaults, alice) { $0.alicePosts }
         }
 
+        @Test(arguments: [false, true])
+        func `a reload grants and withdraws rights of both users`(_ hasRules: Bool) async throws {
+            let (before, after) = hasRules ? (Self.defaults, Self.own) : (Self.own, Self.defaults)
+            let daemon = try await Self.start(hasRules ? "" : Self.rules)
+            let root = try RawClient(daemon)
+            let alice = try await Self.alice.connect(to: daemon).client
+            let bob = try await Self.bob.connect(to: daemon).client
+            for client in [alice, bob] {
+                try client.greet()
+                try client.subscribe(">", durable: "kept")
+                try client.detach(1)
+                try client.subscribe(">", as: 2)
+            }
+            for name in Set((before + after).map(\.name)).sorted() + ["bob.end"] {
+                try root.post(name, durability: .stored)
+            }
+            func expectNames(_ rows: [Row]) throws {
+                let known = Set(rows.map(\.name))
+                let (toAlice, toBob) = (rows.filter(\.aliceReceives), rows.filter(\.bobReceives))
+                #expect(try Self.names(alice).intersection(known) == Set(toAlice.map(\.name)))
+                #expect(try Self.names(bob).intersection(known) == Set(toBob.map(\.name)))
+            }
+            try expectNames(before)
+            _ = try daemon.folder.write(hasRules ? Self.rules : "", to: "n.yaml")
+            #expect(try await Notifyctl(daemon).run("reload").status == .status(0))
+            for client in [alice, bob] { try client.subscribe(">", as: 3, durable: "kept") }
+            try expectNames(after)
+            for client in [alice, bob] { try client.detach(3) }
+            try Self.expectDeliveries(after, from: root, alice: alice, bob: bob, .volatile)
+            try Self.expectPosts(after, alice) { $0.alicePosts }
+            try Self.expectPosts(after, bob) { $0.bobPosts }
+        }
+
         @Test func `an invalid file is not reloaded and the previous rules remain`() async throws {
             let daemon = try await Self.start(Self.rules)
             let bob = try await Self.bob.connect(to: daemon).client

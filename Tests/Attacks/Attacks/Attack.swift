@@ -42,7 +42,7 @@ extension AttackKind {
 /// The attacks by name.
 enum AttackKind: String, CaseIterable {
     case names, resolutions, requests, fanOut, unread, stoppedDurable, stoppedVolatile, patterns, bursts, attaching
-    case siblings, keepLatest
+    case siblings, keepLatest, flood
 
     func begin(_ target: Target) throws -> any Attack {
         switch self {
@@ -58,6 +58,7 @@ enum AttackKind: String, CaseIterable {
         case .attaching: try AttachingAttack(target)
         case .siblings: try SiblingsAttack(target)
         case .keepLatest: try KeepLatestAttack(target)
+        case .flood: try FloodAttack(target)
         }
     }
 
@@ -76,6 +77,7 @@ enum AttackKind: String, CaseIterable {
         case .attaching: 64
         case .siblings: 80
         case .keepLatest: 16
+        case .flood: 100
         }
     }
 }

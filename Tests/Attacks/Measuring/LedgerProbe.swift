@@ -61,8 +61,8 @@ final class LedgerProbe {
         return true
     }
 
-    /// Waits until the users of the attacks have no charges except for durable subscriptions and the names of stored
-    /// messages. The connections of these users must be closed.
+    /// Waits until the users of the attacks have no charges except for durable subscriptions, stored messages and
+    /// their names. The connections of these users must be closed.
     ///
     /// - Returns: The charges left after `limit`, each as "user.<uid>.<resource> <amount>".
     func leftovers(within limit: Duration = .seconds(20)) -> [String] {
@@ -80,7 +80,9 @@ final class LedgerProbe {
 
     private static func leftovers(of user: User, in resources: [String: UInt64]) -> [String] {
         let prefix = "user.\(user.rawValue)."
-        var kept: Set = ["memory_bytes", "durable_subscriptions", "durable_bytes", "name_bytes"]
+        var kept: Set = [
+            "memory_bytes", "durable_subscriptions", "durable_bytes", "name_bytes", "stored_messages", "stored_bytes",
+        ]
         if resources[prefix + "durable_subscriptions"] ?? 0 > 0 { kept.insert("subscription_bytes") }
         return resources.filter { name, amount in
             amount > 0 && name.hasPrefix(prefix) && !name.hasSuffix(".limit")

@@ -122,6 +122,7 @@ extension Row {
         Row(.siblings, "80 stopped siblings beside a fast subscriber of the same user", innocent: .attacker) { _ in []
         },
         Row(.keepLatest, "16 stopped subscribers that keep the latest per name") { _ in [] },
+        Row(.flood, "100 connections that flood, stop reading, or open everything they may") { Limits.rate($0) },
     ]
 
     static func named(_ name: String) -> Row? {

@@ -39,6 +39,11 @@ def encode(kind, f):
         head = struct.pack(
             "<QIIHBB", f["request"], f["uid"], f["gid"], len(f["groups"]), f["right"], len(name))
         return client.frame(0x21, head + struct.pack(f"<{len(f['groups'])}I", *f["groups"]) + name)
+    if kind == "monitor":
+        patterns = b"".join(client.counted(pattern) for pattern in f["patterns"])
+        return client.frame(0x22, struct.pack("<QB", f["request"], len(f["patterns"])) + patterns)
+    if kind == "trace":
+        return client.frame(0x23, struct.pack("<QQ", f["request"], f["sequence"]))
     if kind == "list":
         return client.frame(0x09, struct.pack("<QB3x", f["request"], f["subject"]))
     return client.frame({"reload": 0x20, "ping": 0x08, "statistics": 0x0A, "limits": 0x0C}[kind], struct.pack("<Q", f["request"]))
@@ -79,6 +84,21 @@ def decode(kind, flags, body):
         name, object, count = body[52:55]
         f["durableName"], f["object"] = body[56:56 + name].decode(), body[56 + name:56 + name + object].decode()
         return f | {"patterns": counted_texts(body, 56 + name + object, count)}
+    if kind == "nameEntry":
+        f = fields("request posts payloadBytes dropped subscribers durables", "<4QII", body)
+        return f | {"name": counted_texts(body, 40, 1)[0]}
+    if kind == "postEntry":
+        f = fields(
+            "request skipped sequence time uid gid pid subscribers client stored payloadBytes code durability",
+            "<4Q4IQIIHB", body)
+        at = 76
+        for name, length in zip(
+                ("name", "object", "headers", "payload", "reason"), struct.unpack_from("<BBxHHH", body, 67)):
+            f[name], at = body[at:at + length].hex(), at + length
+        return f | {"reason": bytes.fromhex(f["reason"]).decode()}
+    if kind == "traceEntry":
+        f = fields("request uid pid client state", "<QIIQB", body)
+        return f | {"mayHaveBeenSeen": bool(body[25]), "durableName": counted_texts(body, 26, 1)[0]}
     if kind == "reloaded":
         return fields("request", "<Q", body) | {"pendingSettings": counted_texts(body, 9, body[8])}
     if kind == "policyDecision":

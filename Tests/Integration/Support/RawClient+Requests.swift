@@ -143,6 +143,9 @@ extension Received {
         case .pong(let frame): frame.request
         case .subscriptionEntry(let frame): frame.request
         case .clientEntry(let frame): frame.request
+        case .nameEntry(let frame): frame.request
+        case .postEntry(let frame): frame.request
+        case .traceEntry(let frame): frame.request
         case .listEnd(let frame): frame.request
         case .statistics(let frame): frame.request
         case .error(let frame): frame.request

@@ -14,6 +14,9 @@ enum Requirements {
     /// Whether strace is installed and may trace a child process.
     static let canTrace = succeeds("strace", ["-e", "trace=none", "-o", "/dev/null", "true"])
 
+    /// Whether tmux is installed.
+    static let hasTmux = succeeds("tmux", ["-V"])
+
     /// Whether the OpenMetrics parser of Prometheus is installed.
     static let hasPrometheusClient = succeeds("python3", ["-c", "import prometheus_client.openmetrics.parser"])
 
