@@ -20,7 +20,7 @@ struct FairScheduler {
         static let flush = 256
         static let frame = 14
         /// A message delivered to one connection.
-        static let delivery = 2
+        static let delivery = 1
         /// Received bytes cost 1 unit per 256 bytes, computed as a shift by 8 bits.
         static let bytesShift = 8
         static let statistics = 512
@@ -44,9 +44,12 @@ struct FairScheduler {
         static let nanoseconds = 20
     }
 
-    /// The budget of a turn of the event loop, about 1.3 ms. Frames that are processed as they are read have one such
-    /// budget, and queued connections have another.
-    static let unitsPerTurn = 1 << 16
+    /// The budget of a turn of the event loop, at most about 2.6 ms. Frames that are processed as they are read have one
+    /// such budget, and queued connections have another.
+    ///
+    /// A turn also flushes outboxes and reads the tail ring, which this budget does not include. With a smaller budget,
+    /// a turn spends most of its time on them, and a user's share of the input becomes too small.
+    static let unitsPerTurn = 1 << 17
     /// The work for one queued connection before the next one is served.
     static let slice = 1 << 14
     /// The maximum work on bytes just read while other connections of the same user are queued and no other user

@@ -192,7 +192,7 @@ struct ListingTests {
         host.run()
         _ = root.take()
         root.send(ListRequest(request: root.nextRequest(), subject: .clients))
-        for _ in 0..<3 {
+        for _ in 0..<2 {
             innocent.ping()
             host.tick()
             host.tick()
@@ -207,7 +207,7 @@ struct ListingTests {
     @Test func `connections of others are skipped in pieces, too`() {
         let host = TestHost()
         let client = host.connect(uid: 2000)
-        for _ in 0..<4_000 { _ = host.connect(greets: false) }
+        for _ in 0..<8_000 { _ = host.connect(greets: false) }
         host.run()
         for _ in 0..<10 { client.send(ListRequest(request: client.nextRequest(), subject: .clients)) }
         host.tick()

@@ -67,7 +67,7 @@ struct FairnessTests {
         let busy = host.connect(uid: 1000)
         let slow = (0..<4).map { _ in host.connect(uid: 1000) }
         let innocent = host.connect(uid: 2000)
-        busy.send(frames(10_000) { postFrame($0, name: Array("a".utf8), .volatile, receipt: false) })
+        busy.send(frames(20_000) { postFrame($0, name: Array("a".utf8), .volatile, receipt: false) })
         innocent.ping()
         let part = postFrame(
             1, name: Array("a".utf8), payload: [UInt8](repeating: 0, count: 500_000), .volatile, receipt: false)
