@@ -68,10 +68,11 @@ let package = Package(
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .target(name: "NotifyYAML", dependencies: ["CYAML"]),
+        .target(name: "CCRC32C"),
         .target(
             name: "NotifyStore",
             dependencies: [
-                "NotifyCenter", "NotifyWire", "NotifyLog", "NotifySystem", "CSQLite",
+                "NotifyCenter", "NotifyWire", "NotifyLog", "NotifySystem", "CSQLite", "CCRC32C",
                 .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),
@@ -166,7 +167,7 @@ let package = Package(
         .testTarget(
             name: "NotifyStoreTests",
             dependencies: [
-                "NotifyStore", "NotifyCenter", "NotifyWire", "NotifyLog", "TestSupport", "CSQLite",
+                "NotifyStore", "NotifyCenter", "NotifyWire", "NotifyLog", "TestSupport", "CSQLite", "CCRC32C",
                 .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),

@@ -21,6 +21,12 @@ package struct StoredUsage: Equatable, Sendable {
     @inlinable
     package static func bytes(of parts: MessageParts) -> Int { messageOverhead + parts.byteCount }
 
+    package static func + (left: StoredUsage, right: StoredUsage) -> StoredUsage {
+        var sum = left
+        sum += right
+        return sum
+    }
+
     package static func += (left: inout StoredUsage, right: StoredUsage) {
         left.messages += right.messages
         left.bytes += right.bytes

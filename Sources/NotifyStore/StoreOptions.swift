@@ -13,6 +13,14 @@ package struct StoreOptions: Equatable, Sendable {
     package var pageSegments = 1024
     /// The most bytes for all caches of the names that match a subscription.
     package var filterMemoryBytes = 32 * 1024 * 1024
+    /// The most messages in one segment.
+    package var segmentMessages = 4096
+    /// The most bytes in one segment, as counted by `StoredUsage`. A single message may be larger.
+    package var segmentBytes = 1 << 20
+    /// How long messages are added to a segment after its first one.
+    package var segmentAge = Duration.seconds(60)
+    /// The clocks by which the age of messages counts.
+    package var clock = StoreClock.system
 
     package init() {}
 }

@@ -5,18 +5,17 @@ import Testing
 
 struct EncodingTests {
     @Test(arguments: [[], [1], [1, 2, 3], [127, 128, 129], [UInt32.max, 1, 70_000, 16_384]] as [[UInt32]])
-    func `name lists are decoded in order`(names: [UInt32]) {
-        let decoded = NameListEncoding.encode(names).withUnsafeBytes { bytes in
-            var reader = NameListEncoding.Reader(bytes)
-            var result: [UInt32] = []
-            while let name = reader.next() { result.append(name) }
-            return result
+    func `entries of segments are decoded in order of their names`(names: [UInt32]) {
+        let entries = names.map {
+            SegmentEntry(name: $0, uid: .max - $0, messages: $0 ^ 7, bytes: UInt64($0) << 21 | 5)
         }
-        #expect(decoded == names.sorted())
+        let decoded = SegmentEncoding.encode(entries).withUnsafeBytes { Array(SegmentEncoding.Reader($0)) }
+        #expect(decoded == entries.sorted { $0.name < $1.name })
     }
 
-    @Test func `a dense name list uses one byte per name`() {
-        #expect(NameListEncoding.encode(Array(1...4096)).count == 4096)
+    @Test func `an entry of a dense segment takes a few bytes`() {
+        let entries = (1...4096).map { SegmentEntry(name: $0, uid: 1000, messages: 1, bytes: 200) }
+        #expect(SegmentEncoding.encode(entries).count == 4096 * 6)
     }
 
     @Test func `ranges are decoded as encoded`() {

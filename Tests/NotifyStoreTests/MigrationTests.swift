@@ -55,9 +55,8 @@ struct MigrationTests {
             #expect(recovered.usage == messages.usage)
             #expect(try await store.everything(SubscriptionFilter(">")) == messages)
             #expect(try await store.everything(SubscriptionFilter("état"), subscription: 2) == [messages[1]])
-            #expect(store.readWork().segmentsSkipped == 2, "closed segments tell which names they hold")
             try store.close(nextSequence: 9000)
-            #expect(try folder.rows("PRAGMA user_version") == ["3"], "round \(round)")
+            #expect(try folder.rows("PRAGMA user_version") == ["4"], "round \(round)")
         }
     }
 
@@ -169,10 +168,10 @@ struct MigrationTests {
                 }
             ]
         try run(Migrations.steps)
-        #expect(try folder.rows("PRAGMA user_version") == ["3"])
+        #expect(try folder.rows("PRAGMA user_version") == ["4"])
         for _ in 0..<2 {
             try run(next)
-            #expect(try folder.rows("PRAGMA user_version") == ["4"])
+            #expect(try folder.rows("PRAGMA user_version") == ["5"])
             #expect(try folder.rows("SELECT count(*) FROM retained, subscriptions") == ["0"])
         }
         let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }

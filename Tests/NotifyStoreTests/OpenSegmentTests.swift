@@ -1,54 +1,112 @@
+import NotifyCenter
 import Testing
 
 @testable import NotifyStore
 
 struct OpenSegmentTests {
-    @Test func `a name is listed once per segment`() {
+    /// An open segment, and names whose ids are their numbers in the tests.
+    struct Fixture: ~Copyable {
+        var names = NameTable()
         var segment = OpenSegment()
-        for name in [5, 3, 5, 5, 900, 3] as [UInt32] { segment.insert(name) }
-        #expect(segment.names == [5, 3, 900])
-        #expect(segment.messages == 6)
-        segment.enter(7)
-        #expect(segment.number == 7)
-        #expect(segment.names.isEmpty)
-        segment.insert(5)
-        #expect(segment.names == [5])
-        #expect(segment.messages == 1)
+        var sequence: UInt64 = 0
+
+        init() {
+            for id in 1...9 as ClosedRange<UInt32> {
+                _ = "name.\(id)".withUTF8Bytes { names.add($0, id: id * 100) }
+            }
+        }
+
+        /// Adds a message of the name with the id `name * 100`.
+        mutating func insert(_ name: UInt32, uid: UInt32 = 1000, bytes: Int = 10, now: Duration = .zero) throws {
+            sequence += 1
+            let found = names.number(ofID: name * 100)
+            let number = try #require(found)
+            segment.insert(
+                sequence, name * 100, number: number, uid: uid, time: 50 + sequence, bytes: bytes, now: now)
+        }
+
+        mutating func rollBack() { segment.rollBack(names) }
+
+        var entries: [SegmentEntry] { segment.entries }
+        var bounds: Segment { segment.segment }
+    }
+
+    private func entry(_ name: UInt32, uid: UInt32 = 1000, _ messages: UInt32, bytes: UInt64) -> SegmentEntry {
+        SegmentEntry(name: name * 100, uid: uid, messages: messages, bytes: bytes)
+    }
+
+    @Test func `an entry counts the messages of a name and a user`() throws {
+        var fixture = Fixture()
+        for name in [5, 3, 5, 9, 3, 5] as [UInt32] { try fixture.insert(name) }
+        for uid in [7, 1000, 8, 7] as [UInt32] { try fixture.insert(5, uid: uid, bytes: 1) }
+        let expected = [
+            entry(5, 4, bytes: 31), entry(3, 2, bytes: 20), entry(9, 1, bytes: 10), entry(5, uid: 7, 2, bytes: 2),
+            entry(5, uid: 8, 1, bytes: 1),
+        ]
+        let entries = fixture.entries
+        #expect(entries == expected)
+        let bounds = fixture.bounds
+        #expect(bounds == Segment(first: 1, last: 10, messages: 10, bytes: 64, earliest: 51, latest: 60))
+        fixture.segment.reset()
+        let isEmpty = fixture.segment.isEmpty
+        #expect(isEmpty)
+        try fixture.insert(5)
+        let again = fixture.entries
+        #expect(again == [entry(5, 1, bytes: 10)])
+    }
+
+    @Test func `a segment is full by messages, bytes or age`() throws {
+        var options = StoreOptions()
+        options.segmentMessages = 2
+        options.segmentBytes = 100
+        options.segmentAge = .seconds(60)
+        var fixture = Fixture()
+        func isFull(_ segment: OpenSegment, adding bytes: Int, now: Double) -> Bool {
+            segment.isFull(adding: bytes, now: .seconds(now), options)
+        }
+        let empty = fixture.segment
+        #expect(!isFull(empty, adding: 1000, now: 99), "a message of any size fits an empty segment")
+        try fixture.insert(1, bytes: 40, now: .seconds(10))
+        let one = fixture.segment
+        #expect(!isFull(one, adding: 60, now: 69.9))
+        #expect(isFull(one, adding: 61, now: 10))
+        #expect(isFull(one, adding: 1, now: 70))
+        try fixture.insert(1, bytes: 10, now: .seconds(69))
+        let two = fixture.segment
+        #expect(isFull(two, adding: 1, now: 69))
     }
 
     @Test(arguments: [false, true])
-    func `a rolled-back batch leaves no trace`(closesSegments: Bool) {
-        var segment = OpenSegment()
-        segment.enter(1)
-        segment.insert(1)
-        segment.begin()
-        segment.insert(2)
+    func `a rolled-back batch leaves no trace`(closesSegments: Bool) throws {
+        var fixture = Fixture()
+        try fixture.insert(1, now: .seconds(5))
+        let before = fixture.bounds
+        fixture.segment.begin()
+        try fixture.insert(2)
+        try fixture.insert(1)
+        try fixture.insert(1, uid: 7)
         if closesSegments {
-            segment.enter(2)
-            segment.insert(1)
-            segment.enter(3)
-            segment.insert(3)
+            fixture.segment.reset()
+            try fixture.insert(1)
+            fixture.segment.reset()
+            try fixture.insert(3)
         }
-        segment.rollBack()
-        #expect(segment.number == 1)
-        #expect(segment.names == [1])
-        #expect(segment.messages == 1)
-        // Names of the rolled-back batch must be listed when they are inserted again, in this and later segments.
-        segment.begin()
-        for name in [1, 2, 3] as [UInt32] { segment.insert(name) }
-        segment.commit()
-        #expect(segment.names == [1, 2, 3])
-        for number in 2...3 as ClosedRange<UInt64> {
-            segment.enter(number)
-            for name in [3, 1] as [UInt32] { segment.insert(name) }
-            #expect(segment.names == [3, 1])
-        }
+        fixture.rollBack()
+        let (bounds, entries, opened) = (fixture.bounds, fixture.entries, fixture.segment.opened)
+        #expect(bounds == before)
+        #expect(entries == [entry(1, 1, bytes: 10)])
+        #expect(opened == .seconds(5))
+        // Names of the rolled-back batch must be listed when they are inserted again.
+        fixture.segment.begin()
+        for name in [1, 2, 3] as [UInt32] { try fixture.insert(name) }
+        fixture.segment.commit()
+        let after = fixture.entries
+        #expect(after == [entry(1, 2, bytes: 20), entry(2, 1, bytes: 10), entry(3, 1, bytes: 10)])
     }
+}
 
-    @Test func `a segment has 4,096 sequences`() {
-        #expect(Segment.containing(4095) == 0)
-        #expect(Segment.containing(4096) == 1)
-        #expect(Segment.first(of: 1) == 4096)
-        #expect(Segment.last(of: 1) == 8191)
+extension String {
+    func withUTF8Bytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        Array(utf8).withUnsafeBytes(body)
     }
 }

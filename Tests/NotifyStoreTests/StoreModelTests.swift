@@ -47,11 +47,13 @@ struct StoreModelTests {
             options.pageSegments = Int.random(in: 1...8, using: &generator)
             options.filterMemoryBytes = [0, 16, 1 << 20].randomElement(using: &generator) ?? 0
             options.checkpointBytes = 128 * 1024
+            options.segmentMessages = Int.random(in: 1...400, using: &generator)
+            options.segmentBytes = Int.random(in: 100...100_000, using: &generator)
             store = try Store.open(path: folder.database, options: options)
         }
 
         mutating func make() -> [StoredMessage] {
-            // The sequences are sometimes dense, and sometimes skip segments.
+            // The sequences are sometimes dense, and sometimes have holes.
             let stride = [1, 1, 40, 3000, 20_000].randomElement(using: &generator) ?? 1
             return (0..<Int.random(in: 1...60, using: &generator)).map { _ in
                 next += UInt64.random(in: 1...UInt64(stride), using: &generator)

@@ -125,10 +125,10 @@ struct StoreOpeningTests {
 
     @Test func `a newer schema is refused`() throws {
         try Store.open(path: folder.database).close(nextSequence: 1)
-        try folder.execute("PRAGMA user_version = 4")
+        try folder.execute("PRAGMA user_version = 5")
         let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
         #expect(error.code == .newerSchema)
-        #expect(error.message.contains("newer notifyd (schema 4, this one supports 3)"))
+        #expect(error.message.contains("newer notifyd (schema 5, this one supports 4)"))
         let found = try #require(throws: StoreError.self) { try Store.check(path: folder.database) }
         #expect(found.message == error.message)
     }

@@ -37,7 +37,7 @@ extension Log {
 
     private func write(_ batch: CommitBatch) throws {
         let isFlushed = batch.isSynced || batch.reserveBelow != nil || !isMarkedInUse
-        let nameCount = names.count
+        let nextName = names.nextID
         var last = persistedThrough
         let removed = try recordsRemoved(by: batch)
         openSegment.begin()
@@ -46,14 +46,14 @@ extension Log {
                 try write(batch, last: &last, isFlushed: isFlushed, statements)
             }
         } catch {
-            names.truncate(to: nameCount)
-            openSegment.rollBack()
+            names.rollBack(toNextID: nextName)
+            rollBackOpenSegment()
             measureFiles()
             throw error
         }
         if let damage = findDamage() {
-            let closedUsage = openSegment.rollBack()
-            refusedBatch = RefusedBatch(batch, after: self, removed: removed, closedUsage: closedUsage)
+            rollBackOpenSegment()
+            refusedBatch = RefusedBatch(batch, after: self, removed: removed)
             // If undoing the batch fails, it is retried before the next commit and when the log is closed.
             try? undoRefusedBatch()
             throw damage.storageFailure
@@ -72,8 +72,9 @@ extension Log {
         _ batch: CommitBatch, last: inout UInt64, isFlushed: Bool, _ statements: Statements
     ) throws {
         if !isMarkedInUse { try markInUse(statements) }
-        for block in batch.blocks {
-            try append(block, after: &last, statements)
+        if !batch.blocks.isEmpty {
+            let now = clock.now
+            for block in batch.blocks { try append(block, after: &last, now: now, statements) }
         }
         if !batch.blocks.isEmpty || batch.isProbe { try checkCapacity(statements, isProbe: batch.isProbe) }
         for change in batch.changes {
@@ -87,7 +88,9 @@ extension Log {
         }
     }
 
-    private func append(_ block: LogBlock, after last: inout UInt64, _ statements: Statements) throws {
+    private func append(
+        _ block: LogBlock, after last: inout UInt64, now: Duration, _ statements: Statements
+    ) throws {
         let insert = statements.insertMessage
         defer { insert.clearBindings() }
         try block.frames.withUnsafeReadableBytes { bytes in
@@ -99,58 +102,48 @@ extension Log {
                 last = entry.sequence
                 let start = Int(entry.offset) + FrameHeader.size
                 let end = Int(entry.offset) + Int(entry.length)
-                let message = try Delivery(reading: UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
-                try append(message, bytes: Int(entry.length), insert, statements)
+                let body = UnsafeRawBufferPointer(rebasing: bytes[start..<end])
+                let message = try Delivery(reading: body)
+                try insert.bind(3, Checksum.of(body))
+                try append(message, bytes: Int(entry.length), now: now, insert, statements)
             }
         }
     }
 
     private func append(
-        _ message: Delivery, bytes: Int, _ insert: PreparedStatement, _ statements: Statements
+        _ message: Delivery, bytes: Int, now: Duration, _ insert: PreparedStatement, _ statements: Statements
     ) throws {
         let stamp = message.stamp
-        let segment = Segment.containing(stamp.sequence)
-        if segment != openSegment.number { try closeSegment(statements, enter: segment) }
+        if openSegment.isFull(adding: bytes, now: now, options) { try closeSegment(statements) }
         let name = try intern(message.parts.name, statements)
-        openSegment.insert(name, bytes, of: stamp.uid)
+        openSegment.insert(
+            stamp.sequence, names.id(of: name), number: name, uid: stamp.uid, time: stamp.timeMicroseconds,
+            bytes: bytes, now: now)
         try insert.bind(1, stamp.sequence)
-        try insert.bind(2, name)
-        try insert.bind(3, stamp.timeMicroseconds)
-        try insert.bind(4, stamp.uid)
-        try insert.bind(5, stamp.gid)
-        try insert.bind(6, stamp.pid)
-        try insert.bindText(7, message.parts.object)
-        try insert.bindText(8, message.parts.messageID)
-        try insert.bindBlob(9, message.parts.headers)
-        try insert.bindBlob(10, message.parts.payload)
+        try insert.bind(2, names.id(of: name))
+        try insert.bind(4, stamp.timeMicroseconds)
+        try insert.bind(5, stamp.uid)
+        try insert.bind(6, stamp.gid)
+        try insert.bind(7, stamp.pid)
+        try insert.bindText(8, message.parts.object)
+        try insert.bindText(9, message.parts.messageID)
+        try insert.bindBlob(10, message.parts.headers)
+        try insert.bindBlob(11, message.parts.payload)
         try insert.run()
     }
 
-    private func intern(_ name: UnsafeRawBufferPointer, _ statements: Statements) throws(SQLiteFailure) -> UInt32 {
-        if let id = names.find(name) { return id }
-        let id = names.add(name)
-        try statements.insertName.bind(1, id)
+    private func intern(_ name: UnsafeRawBufferPointer, _ statements: Statements) throws -> NameTable.Number {
+        if let number = names.find(name) { return number }
+        guard !names.isExhausted else {
+            throw StorageFailure(kind: .full, message: "the log has no id left for another name")
+        }
+        let number = names.add(name)
+        try statements.insertName.bind(1, names.id(of: number))
         try statements.insertName.bindText(2, name)
+        try statements.insertName.bind(3, NameRow.checksum(id: names.id(of: number), name))
         defer { statements.insertName.clearBindings() }
         try statements.insertName.run()
-        return id
-    }
-
-    /// Writes the row of the open segment, with the names in it, and the usage of its messages. Opens the next segment.
-    /// A segment without messages has no row.
-    private func closeSegment(_ statements: Statements, enter next: UInt64) throws {
-        if openSegment.messages > 0 {
-            let insert = statements.insertSegment
-            try NameListEncoding.encode(openSegment.names).withUnsafeBytes { names in
-                try insert.bind(1, openSegment.number)
-                try insert.bind(2, openSegment.messages)
-                try insert.bindBlob(3, names)
-                defer { insert.clearBindings() }
-                try insert.run()
-            }
-            try addUsage(openSegment.usage.byUser, statements)
-        }
-        openSegment.enter(next)
+        return number
     }
 
     /// Refuses a batch that has made the database larger than its limit.

@@ -11,18 +11,32 @@ extension Log {
     ///
     /// - Parameter usedBelow: The lowest sequence not used by any process since boot; 0 if unknown.
     func recover(usedBelow: UInt64) throws -> RecoveredLog {
-        try readNames()
         let state = try PreparedStatement(
-            connection, "SELECT reserved_through, next_sequence, next_subscription, clean FROM state")
+            connection,
+            """
+            SELECT reserved_through, next_sequence, next_subscription, clean, next_name, log_time, since_boot,
+                wall_time, boot_id
+            FROM state
+            """)
         guard try state.step() else { throw StoreError(.damaged, "the row of the log's state is missing") }
         let wasClean = state.integer(3) != 0
         // `usedBelow` can be higher than the sequence recorded at the clean stop: on a full disk, a later run may have
         // used sequences although it could not mark the log as in use.
         let mark = wasClean ? max(state.integer(1), usedBelow) : usedBelow > 0 ? usedBelow : state.integer(0)
         let nextSubscription = state.integer32(2)
+        clock = LogClock(
+            options.clock,
+            continuing: .init(
+                time: .microseconds(Int64(bitPattern: state.integer(5))),
+                sinceBoot: .microseconds(Int64(bitPattern: state.integer(6))),
+                wall: .microseconds(Int64(bitPattern: state.integer(7))), bootID: state.text(8)))
+        names.skipIDs(below: state.integer32(4))
         state.reset()
 
-        try readSegments()
+        try readNames()
+        var usage = try readSegments()
+        try readOpenSegment()
+        usage.merge(openSegment.entries.usage) { $0 + $1 }
         let next = max(mark, persistedThrough + 1)
         guard next < Limits.sequenceEnd else {
             throw StoreError(.damaged, "the log's next sequence \(next) is out of range")
@@ -32,7 +46,7 @@ extension Log {
         measureFiles()
         return RecoveredLog(
             nextSequence: next, persistedThrough: persistedThrough,
-            subscriptions: subscriptions, usage: try readUsage(), wasClosedCleanly: wasClean,
+            subscriptions: subscriptions, usage: usage, wasClosedCleanly: wasClean,
             nextSubscriptionID: DurableID(nextSubscription))
     }
 
@@ -61,7 +75,8 @@ extension Log {
             throw damage.storageFailure
         }
         try undoRefusedBatch()
-        try inTransaction(.full) { _ in
+        try inTransaction(.full) { statements in
+            try saveClock(statements)
             // `reserved_through` may be lower than the next sequence, because a run can use sequences before its first
             // reservation.
             try connection.execute(
@@ -83,45 +98,55 @@ extension Log {
     }
 
     private func readNames() throws {
-        let rows = try PreparedStatement(connection, "SELECT id, name FROM names ORDER BY id")
+        let rows = try PreparedStatement(connection, "SELECT id, name, crc FROM names")
         while try rows.step() {
             let name = rows.bytes(1)
-            guard rows.integer(0) == UInt64(names.count) + 1, (1...Limits.nameBytes).contains(name.count) else {
-                throw StoreError(.damaged, "the log's name \(names.count + 1) is missing or invalid")
-            }
-            _ = names.add(name)
+            guard let id = UInt32(exactly: rows.integer(0)), id < .max,
+                NameRow.checksum(id: id, name) == rows.integer32(2), names.number(ofID: id) == nil
+            else { throw StoreError(.damaged, "the log's name \(rows.integer(0)) is damaged") }
+            names.add(name, id: id)
         }
     }
 
-    /// Counts the messages of closed segments, and scans the messages after them, at most one segment.
-    private func readSegments() throws {
-        let closed = try PreparedStatement(
-            connection, "SELECT coalesce(sum(messages), 0), coalesce(max(segment) + 1, 0) FROM segments")
-        guard try closed.step() else { return }
-        statistics.logMessages = closed.integer(0)
-        let firstOpen = closed.integer(1)
-        closed.reset()
+    /// Reads the totals of the closed segments.
+    ///
+    /// - Returns: The usage of each user.
+    private func readSegments() throws -> [UInt32: StoredUsage] {
+        let rows = try PreparedStatement(connection, "SELECT \(SegmentRow.columns) FROM segments ORDER BY first")
+        var usage: [UInt32: StoredUsage] = [:]
+        while try rows.step() {
+            guard let row = SegmentRow(rows), row.segment.first > persistedThrough else {
+                throw StoreError(.damaged, "the log's segment at \(rows.integer(0)) is damaged")
+            }
+            persistedThrough = row.segment.last
+            statistics.logMessages += UInt64(row.segment.messages)
+            row.withEntries { usage.merge($0.usage) { $0 + $1 } }
+        }
+        return usage
+    }
 
+    /// Reads the messages after the closed segments, at most one segment. Their age counts from now on.
+    private func readOpenSegment() throws {
         let rows = try PreparedStatement(
             connection,
             """
-            SELECT sequence, name, uid, coalesce(length(CAST(object AS BLOB)), 0)
+            SELECT sequence, name, uid, time, coalesce(length(CAST(object AS BLOB)), 0)
                 + coalesce(length(CAST(id AS BLOB)), 0) + coalesce(length(headers), 0) + coalesce(length(payload), 0)
-            FROM messages WHERE sequence >= ?
+            FROM messages WHERE sequence > ? ORDER BY sequence
             """)
-        try rows.bind(1, Segment.first(of: firstOpen))
+        try rows.bind(1, persistedThrough)
+        let now = clock.now
         while try rows.step() {
             persistedThrough = rows.integer(0)
-            let segment = Segment.containing(persistedThrough)
-            if openSegment.messages == 0 { openSegment.enter(segment) }
             let name = rows.integer32(1)
-            guard segment == openSegment.number, names.contains(id: name) else {
-                throw StoreError(.damaged, "message \(persistedThrough) of the log contradicts its names or segments")
+            guard let number = names.number(ofID: name) else {
+                throw StoreError(.damaged, "message \(persistedThrough) of the log refers to a name it does not have")
             }
-            let nameBytes = names.withBytes(of: name) { $0.count }
+            let nameBytes = names.withBytes(of: number) { $0.count }
             openSegment.insert(
-                name, StoredUsage.messageOverhead + nameBytes + Int(rows.integer(3)), of: rows.integer32(2))
+                persistedThrough, name, number: number, uid: rows.integer32(2), time: rows.integer(3),
+                bytes: StoredUsage.messageOverhead + nameBytes + Int(rows.integer(4)), now: now)
         }
-        statistics.logMessages += openSegment.messages
+        statistics.logMessages += UInt64(openSegment.segment.messages)
     }
 }

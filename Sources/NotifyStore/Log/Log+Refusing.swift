@@ -7,17 +7,14 @@ import NotifyWire
 struct RefusedBatch {
     /// The highest sequence before the batch. Messages above it belong to the batch.
     var persistedThrough: UInt64
-    /// The open segment before the batch, which the batch may have closed.
-    var openSegment: UInt64
+    /// The first sequence of the segment that was open before the batch. The batch may have closed the segment.
+    var openFrom: UInt64
     var created: [DurableID]
     var removed: [DurableRecord]
-    /// The usage that the batch added to the table `usage`.
-    var closedUsage: UsageSum
 
-    init(_ batch: CommitBatch, after log: Log, removed: [DurableRecord], closedUsage: UsageSum) {
+    init(_ batch: CommitBatch, after log: Log, removed: [DurableRecord]) {
         persistedThrough = log.persistedThrough
-        openSegment = log.openSegment.number
-        self.closedUsage = closedUsage
+        openFrom = log.openSegment.isEmpty ? log.persistedThrough + 1 : log.openSegment.segment.first
         let created = batch.changes.compactMap { if case .create(let record) = $0 { record.id } else { nil } }
         self.created = created
         self.removed = removed.filter { !created.contains($0.id) }
@@ -60,9 +57,8 @@ extension Log {
             try connection.execute(
                 """
                 DELETE FROM messages WHERE sequence > \(batch.persistedThrough);
-                DELETE FROM segments WHERE segment >= \(batch.openSegment);
+                DELETE FROM segments WHERE first >= \(batch.openFrom);
                 """)
-            try addUsage(batch.closedUsage.byUser.mapValues { -$0 }, statements)
             for id in batch.created { try apply(.remove(id: id), statements) }
             for record in batch.removed { try apply(.create(record), statements) }
         }

@@ -23,6 +23,9 @@ final class Log {
     /// not stop cleanly.
     var isMarkedInUse = true
 
+    /// The time of the log.
+    var clock: LogClock
+
     /// The highest sequence committed.
     var persistedThrough: UInt64 = 0
     var statistics = StoreStatistics()
@@ -35,6 +38,7 @@ final class Log {
     var pageCapacity = 4096
 
     init(connection: DatabaseConnection, path: String, options: StoreOptions) throws {
+        clock = LogClock(options.clock)
         self.connection = connection
         self.path = path
         self.options = options
@@ -87,8 +91,8 @@ package struct ReadWork: Equatable, Sendable {
 /// The statements of the message path, prepared once.
 final class Statements {
     let begin, commit, rollBack: PreparedStatement
-    let insertMessage, insertName, insertSegment, addUsage: PreparedStatement
-    let reserve: PreparedStatement
+    let insertMessage, insertName, insertSegment: PreparedStatement
+    let reserve, saveClock: PreparedStatement
     let usedPages: PreparedStatement
     let createSubscription, updateSubscription, setOwner, removeSubscription, raiseNextSubscription: PreparedStatement
     let segmentsFrom, scanMessages, readMessages, readMessage: PreparedStatement
@@ -100,16 +104,13 @@ final class Statements {
         begin = try prepare("BEGIN IMMEDIATE")
         commit = try prepare("COMMIT")
         rollBack = try prepare("ROLLBACK")
-        insertMessage = try prepare("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
-        insertName = try prepare("INSERT INTO names VALUES (?, ?)")
-        insertSegment = try prepare("INSERT INTO segments VALUES (?, ?, ?)")
-        addUsage = try prepare(
-            """
-            INSERT INTO usage VALUES (?, ?, ?)
-            ON CONFLICT (uid) DO UPDATE SET messages = messages + excluded.messages, bytes = bytes + excluded.bytes
-            """)
+        insertMessage = try prepare("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        insertName = try prepare("INSERT INTO names VALUES (?, ?, ?)")
+        insertSegment = try prepare("INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
         reserve = try prepare(
             "UPDATE state SET reserved_through = max(reserved_through, ?), flushes = flushes + 1")
+        saveClock = try prepare(
+            "UPDATE state SET log_time = ?, since_boot = ?, wall_time = ?, boot_id = coalesce(?, '')")
         usedPages = try prepare(
             "SELECT page_count - freelist_count FROM pragma_page_count, pragma_freelist_count")
         createSubscription = try prepare(
@@ -128,10 +129,14 @@ final class Statements {
         setOwner = try prepare("UPDATE subscriptions SET gid = ?, groups = coalesce(?, '') WHERE id = ?")
         removeSubscription = try prepare("DELETE FROM subscriptions WHERE id = ?")
         raiseNextSubscription = try prepare("UPDATE state SET next_subscription = max(next_subscription, ?)")
-        segmentsFrom = try prepare("SELECT segment, names FROM segments WHERE segment >= ? ORDER BY segment")
+        segmentsFrom = try prepare(
+            """
+            SELECT \(SegmentRow.columns) FROM segments
+            WHERE first >= (SELECT coalesce(max(first), 0) FROM segments WHERE first <= ?) ORDER BY first
+            """)
         scanMessages = try prepare(
             "SELECT sequence, name, object FROM messages WHERE sequence BETWEEN ? AND ? ORDER BY sequence")
-        let columns = "sequence, name, object, time, uid, gid, pid, id, headers, payload"
+        let columns = "sequence, name, object, time, uid, gid, pid, id, headers, payload, crc"
         readMessages = try prepare(
             "SELECT \(columns) FROM messages WHERE sequence BETWEEN ? AND ? ORDER BY sequence")
         readMessage = try prepare("SELECT \(columns) FROM messages WHERE sequence = ?")

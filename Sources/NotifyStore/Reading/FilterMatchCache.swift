@@ -13,7 +13,7 @@ struct FilterMatchCache {
     let filter: SubscriptionFilter
     /// The rights under which names were matched.
     let access: ReadAccess
-    /// Two bits for each name id.
+    /// Two bits for each number of a name.
     private var entries: [UInt64] = []
     /// The number of names looked up in the filter so far, matching or not.
     private(set) var count = 0
@@ -25,17 +25,17 @@ struct FilterMatchCache {
 
     var byteCount: Int { entries.capacity * MemoryLayout<UInt64>.stride }
 
-    /// Whether the subscription receives the name with this id, which must be in `names`.
-    mutating func matches(_ id: UInt32, in names: borrowing NameTable) -> Bool {
-        let word = Int(id >> 5)
-        let shift = UInt64(id & 31) * 2
+    /// Whether the subscription receives the name with this number, which must be in `names`.
+    mutating func matches(_ number: NameTable.Number, in names: borrowing NameTable) -> Bool {
+        let word = number.index >> 5
+        let shift = UInt64(number.index & 31) * 2
         if word < entries.count, let entry = Entry(rawValue: entries[word] >> shift & 3), entry != .unknown {
             return entry == .match
         }
         if word >= entries.count {
             entries.append(contentsOf: repeatElement(0, count: word + 1 - entries.count))
         }
-        let isMatch = names.withBytes(of: id) { filter.matches(name: $0) && access.permits($0) }
+        let isMatch = names.withBytes(of: number) { filter.matches(name: $0) && access.permits($0) }
         entries[word] |= (isMatch ? Entry.match : .mismatch).rawValue << shift
         count += 1
         return isMatch

@@ -56,42 +56,46 @@ struct PageReader {
             return
         }
         guard request.maximumMessages > 0, try readClosedSegments() else { return }
-        var names = log.openSegment.names.makeIterator()
-        _ = try read(through: end, nameMatches(in: &names))
+        _ = try read(through: end, nameMatches(in: log.openSegment.entries))
     }
 
     /// Reads the closed segments. Returns false if the page reaches a limit before the end of the last closed segment.
     private mutating func readClosedSegments() throws -> Bool {
         let segments = statements.segmentsFrom
         defer { segments.reset() }
-        try segments.bind(1, Segment.containing(scannedThrough + 1))
+        try segments.bind(1, scannedThrough + 1)
         while scannedThrough < end, try segments.step() {
             guard segmentsLeft > 0, segmentBytesLeft > 0, matchCache.count < matchLimit else { return false }
-            let bytes = segments.bytes(1)
-            segmentsLeft -= 1
-            segmentBytesLeft -= bytes.count
-            var names = NameListEncoding.Reader(bytes)
-            guard try read(through: min(Segment.last(of: segments.integer(0)), end), nameMatches(in: &names)) else {
-                return false
+            guard let row = SegmentRow(segments) else {
+                throw Self.damaged("has a damaged segment at \(segments.integer(0))")
             }
+            segmentsLeft -= 1
+            segmentBytesLeft -= row.entries.count
+            let matches = try row.withEntries { try nameMatches(in: $0) }
+            guard try read(through: min(row.segment.last, end), matches) else { return false }
         }
         return true
     }
 
-    private mutating func nameMatches(in names: inout some IteratorProtocol<UInt32>) throws(StorageFailure)
-        -> NameMatches
-    {
+    private mutating func nameMatches(in entries: some Sequence<SegmentEntry>) throws(StorageFailure) -> NameMatches {
         var isWanted = false
         var isOther = false
-        while !(isWanted && isOther), let name = names.next() {
-            if try isMatching(name) { isWanted = true } else { isOther = true }
+        for entry in entries {
+            if try isMatching(entry.name) { isWanted = true } else { isOther = true }
+            if isWanted && isOther { return .some }
         }
-        return isWanted ? (isOther ? .some : .all) : .none
+        return isWanted ? .all : .none
     }
 
     private mutating func isMatching(_ name: UInt32) throws(StorageFailure) -> Bool {
-        guard log.names.contains(id: name) else { throw Self.damaged("refers to name \(name), which it does not have") }
-        return matchCache.matches(name, in: log.names)
+        try matchCache.matches(number(ofID: name), in: log.names)
+    }
+
+    private func number(ofID name: UInt32) throws(StorageFailure) -> NameTable.Number {
+        guard let number = log.names.number(ofID: name) else {
+            throw Self.damaged("refers to name \(name), which it does not have")
+        }
+        return number
     }
 
     /// Reads through the sequence `last`. Returns false if the page reaches a limit before it.
@@ -165,8 +169,7 @@ struct PageReader {
     /// Appends the row's message to the page; returns false if it does not fit.
     private mutating func take(_ row: PreparedStatement) throws -> Bool {
         let sequence = row.integer(0)
-        let name = row.integer32(1)
-        guard log.names.contains(id: name) else { throw Self.damaged("refers to name \(name), which it does not have") }
+        let name = try number(ofID: row.integer32(1))
         let stamp = Stamp(
             sequence: sequence, timeMicroseconds: row.integer(3), uid: row.integer32(4), gid: row.integer32(5),
             pid: row.integer32(6))

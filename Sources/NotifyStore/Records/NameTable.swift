@@ -1,42 +1,77 @@
 import NotifyCenter
 
-/// The interned names: maps ids to bytes and bytes to ids. Ids are consecutive from 1.
+/// The interned names of the stored messages. The database refers to a name by its id, which ascends from 1 and is
+/// never given again. In memory, each name also has a number, which is small and is reused after the name is removed.
 ///
-/// The bytes of all names are contiguous, and each entry takes about 40 more bytes, so that a million names take about
-/// 65 MB. Lookups allocate no string. Hashes are keyed, so that peers can't choose names that collide.
+/// The bytes of all names are contiguous, and each name takes about 60 more bytes. Lookups by name allocate no string.
+/// Hashes are keyed, so that peers can't choose names that collide.
 struct NameTable: ~Copyable {
-    /// Entry `id - 1` contains the name of `id`, because the table numbers entries from 0. Names are removed only from
-    /// the end, so ids remain consecutive.
+    /// The names. Each is at the entry with its number.
     private var names = ByteTable()
+    /// The id of the name with each number. Vacant numbers have an outdated id.
+    private var ids: [UInt32] = []
+    private var numbers: [UInt32: Int32] = [:]
     private let hash = KeyedHash.ofProcess
+    /// The id of the next new name.
+    private(set) var nextID: UInt32 = 1
+
+    /// A name's place in the table, until it is removed.
+    struct Number: Equatable {
+        fileprivate let rawValue: Int32
+
+        var index: Int { Int(rawValue) }
+    }
 
     var count: Int { names.count }
 
     /// The memory that the table occupies, in bytes.
-    var byteCount: Int { names.byteCount }
+    var byteCount: Int { names.byteCount + ids.capacity * 4 + numbers.capacity * 9 }
 
-    /// The id of `name`, or nil if it has none yet.
-    func find(_ name: UnsafeRawBufferPointer) -> UInt32? {
-        names.find(name, hash: hash(name)).map { UInt32($0) + 1 }
+    /// Whether no id is left for another name.
+    var isExhausted: Bool { nextID == .max }
+
+    /// Returns nil if the name is not in the table.
+    func find(_ name: UnsafeRawBufferPointer) -> Number? {
+        names.find(name, hash: hash(name)).map { Number(rawValue: $0) }
     }
 
-    /// Adds `name`, which must not be in the table, and returns its id.
-    mutating func add(_ name: UnsafeRawBufferPointer) -> UInt32 {
-        UInt32(names.insert(name, hash: hash(name))) + 1
+    func number(ofID id: UInt32) -> Number? {
+        numbers[id].map { Number(rawValue: $0) }
     }
 
-    /// Removes all names but the first `kept`.
-    mutating func truncate(to kept: Int) {
-        while count > kept { names.remove(entry: Int32(count) - 1) }
+    func id(of number: Number) -> UInt32 { ids[number.index] }
+
+    /// Adds `name`, which must not be in the table. The table must not be exhausted.
+    mutating func add(_ name: UnsafeRawBufferPointer) -> Number { add(name, id: nextID) }
+
+    /// Adds a name of the database, whose id must not be in the table.
+    @discardableResult
+    mutating func add(_ name: UnsafeRawBufferPointer, id: UInt32) -> Number {
+        let number = names.insert(name, hash: hash(name))
+        if Int(number) == ids.count { ids.append(id) } else { ids[Int(number)] = id }
+        numbers[id] = number
+        nextID = max(nextID, id + 1)
+        return Number(rawValue: number)
     }
 
-    func contains(id: UInt32) -> Bool {
-        id >= 1 && id <= count
+    /// Makes ids below `id` belong to names that may have been removed.
+    mutating func skipIDs(below id: UInt32) {
+        nextID = max(nextID, id)
     }
 
-    /// Calls `body` with the name of `id`, which must be in the table.
-    func withBytes<Result>(of id: UInt32, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        precondition(contains(id: id), "the id was not given to a name")
-        return body(names.bytes(ofEntry: Int32(id) - 1))
+    mutating func remove(id: UInt32) {
+        guard let number = numbers.removeValue(forKey: id) else { return }
+        names.remove(entry: number)
+    }
+
+    /// Removes the names that were added since `nextID` had this value.
+    mutating func rollBack(toNextID earlier: UInt32) {
+        for id in (earlier..<nextID).reversed() { remove(id: id) }
+        nextID = earlier
+    }
+
+    /// Calls `body` with the bytes of a name.
+    func withBytes<Result>(of number: Number, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        body(names.bytes(ofEntry: number.rawValue))
     }
 }

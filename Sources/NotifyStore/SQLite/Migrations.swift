@@ -7,7 +7,7 @@ enum Migrations {
     typealias Step = @Sendable (DatabaseConnection) throws -> Void
 
     /// The step at index n migrates from version n to version n + 1.
-    static let steps: [Step] = [createTables, keepGenerationAndIdentity, keepUsageAndStart]
+    static let steps: [Step] = [createTables, keepGenerationAndIdentity, keepUsageAndStart, boundSegments]
 
     /// Runs the steps that the database lacks, in one transaction. If one fails, the database is unchanged.
     static func run(_ steps: [Step] = steps, on database: DatabaseConnection) throws {

@@ -4,6 +4,7 @@ enum OldSchema: String, CaseIterable, Sendable {
     case version1WithoutFlushes
     case version1
     case version2
+    case version3
 
     /// A log that was closed cleanly with the next sequence 9000. It contains three subscriptions, and messages up to
     /// sequence 8193 in three segments. Two of the segments are closed. The subscription id 1 is no longer used.
@@ -13,6 +14,7 @@ enum OldSchema: String, CaseIterable, Sendable {
         case .version1:
             Self.version1Tables(flushes: ", flushes INTEGER NOT NULL", value: ", 17") + Self.version1Rows
         case .version2: Self.version2Tables + Self.rows + Self.version2Subscriptions
+        case .version3: Self.version3Tables + Self.rows + Self.version3Subscriptions + Self.version3Usage
         }
     }
 
@@ -121,6 +123,65 @@ enum OldSchema: String, CaseIterable, Sendable {
         PRAGMA user_version = 2;
         """
 
+    private static let version3Tables = """
+        PRAGMA page_size = 4096;
+        PRAGMA journal_mode = WAL;
+        PRAGMA application_id = 1853122148;
+        CREATE TABLE names (
+            id INTEGER PRIMARY KEY,
+            name TEXT NOT NULL UNIQUE
+        ) STRICT;
+        CREATE TABLE messages (
+            sequence INTEGER PRIMARY KEY,
+            name INTEGER NOT NULL,
+            time INTEGER NOT NULL,
+            uid INTEGER NOT NULL,
+            gid INTEGER NOT NULL,
+            pid INTEGER NOT NULL,
+            object TEXT,
+            id TEXT,
+            headers BLOB,
+            payload BLOB
+        ) STRICT;
+        CREATE TABLE segments (
+            segment INTEGER PRIMARY KEY,
+            messages INTEGER NOT NULL,
+            names BLOB NOT NULL
+        ) STRICT;
+        CREATE TABLE subscriptions (
+            id INTEGER PRIMARY KEY,
+            uid INTEGER NOT NULL,
+            gid INTEGER NOT NULL,
+            groups TEXT NOT NULL,
+            name TEXT NOT NULL,
+            patterns TEXT NOT NULL,
+            object TEXT,
+            generation INTEGER NOT NULL,
+            cursor INTEGER NOT NULL,
+            seen_through INTEGER NOT NULL,
+            acknowledged BLOB NOT NULL,
+            attached INTEGER NOT NULL,
+            UNIQUE (uid, name)
+        ) STRICT;
+        ALTER TABLE subscriptions ADD COLUMN started_after INTEGER NOT NULL DEFAULT 0;
+        CREATE TABLE usage (
+            uid INTEGER PRIMARY KEY,
+            messages INTEGER NOT NULL,
+            bytes INTEGER NOT NULL
+        ) STRICT;
+        CREATE TABLE state (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            reserved_through INTEGER NOT NULL,
+            next_sequence INTEGER NOT NULL,
+            next_subscription INTEGER NOT NULL,
+            clean INTEGER NOT NULL,
+            flushes INTEGER NOT NULL,
+            log_id BLOB NOT NULL
+        ) STRICT;
+        INSERT INTO state VALUES (1, 16777217, 9000, 5, 1, 17, x'000102030405060708090A0B0C0D0E0F');
+        PRAGMA user_version = 3;
+        """
+
     /// The acknowledged ranges of "busy" are 12 to 12 and 20 to 29. Each is encoded as the distance from the end of the
     /// range before it, and its length minus one.
     private static let version2Subscriptions = """
@@ -129,6 +190,16 @@ enum OldSchema: String, CaseIterable, Sendable {
             (3, 0, 4294967295, '', 'busy', 'x', 'één', 0, 10, 1125899906842624, x'0C000809', 1),
             (4, 1000, 4294967295, '', 'busy', '>', NULL, 0, 8193, 8193, x'', 0);
         """
+
+    private static let version3Subscriptions = """
+        INSERT INTO subscriptions VALUES
+            (2, 1000, 4294967295, '', 'plain', 'a.* b.>', NULL, 0, 5, 7, x'', 0, 0),
+            (3, 0, 4294967295, '', 'busy', 'x', 'één', 0, 10, 1125899906842624, x'0C000809', 1, 0),
+            (4, 1000, 4294967295, '', 'busy', '>', NULL, 0, 8193, 8193, x'', 0, 0);
+        """
+
+    /// The usage of the messages in closed segments.
+    private static let version3Usage = "INSERT INTO usage VALUES (1000, 1, 58), (0, 1, 64);"
 
     private static let version1Rows =
         rows + """

@@ -1,0 +1,29 @@
+import NotifyLog
+
+/// Segments as rows.
+extension Log {
+    /// Writes the row of the open segment, if it has messages, and the time of the log. Opens the next segment.
+    func closeSegment(_ statements: Statements) throws {
+        guard !openSegment.isEmpty else { return }
+        let row = SegmentRow(
+            segment: openSegment.segment, closed: clock.now, entries: SegmentEncoding.encode(openSegment.entries))
+        try row.write(with: statements.insertSegment)
+        try saveClock(statements)
+        openSegment.reset()
+    }
+
+    /// Restores the open segment as it was before the batch. Must be called before the names of the batch are removed.
+    func rollBackOpenSegment() {
+        openSegment.rollBack(names)
+    }
+
+    /// Saves the time of the log, from which the next start continues.
+    func saveClock(_ statements: Statements) throws(SQLiteFailure) {
+        let mark = clock.mark
+        try statements.saveClock.bind(1, mark.time.microseconds)
+        try statements.saveClock.bind(2, mark.sinceBoot.microseconds)
+        try statements.saveClock.bind(3, mark.wall.microseconds)
+        try statements.saveClock.bindText(4, copying: mark.bootID)
+        try statements.saveClock.run()
+    }
+}

@@ -1,0 +1,79 @@
+import Glibc
+
+/// The clocks of the machine, as the log reads them.
+package final class StoreClock: Sendable {
+    /// The time since the machine booted, including suspension.
+    package let sinceBoot: @Sendable () -> Duration
+    /// The wall-clock time since 1970.
+    package let wall: @Sendable () -> Duration
+    /// Differs for each boot of the machine.
+    package let bootID: String
+
+    package init(
+        sinceBoot: @escaping @Sendable () -> Duration, wall: @escaping @Sendable () -> Duration, bootID: String
+    ) {
+        self.sinceBoot = sinceBoot
+        self.wall = wall
+        self.bootID = bootID
+    }
+
+    package static let system = StoreClock(
+        sinceBoot: { read(CLOCK_BOOTTIME) }, wall: { read(CLOCK_REALTIME) }, bootID: readBootID())
+
+    private static func read(_ clock: clockid_t) -> Duration {
+        var time = timespec()
+        clock_gettime(clock, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+
+    /// Returns an empty id if the kernel does not tell it; every start then counts as another boot.
+    private static func readBootID() -> String {
+        guard let file = fopen("/proc/sys/kernel/random/boot_id", "re") else { return "" }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 64)
+        guard fgets(&line, Int32(line.count), file) != nil else { return "" }
+        return String(decoding: line.prefix { $0 > 32 }.map { UInt8($0) }, as: UTF8.self)
+    }
+}
+
+extension StoreClock: Equatable {
+    package static func == (left: StoreClock, right: StoreClock) -> Bool { left === right }
+}
+
+/// The log's own time, by which the age of messages counts. Within a boot it follows the time since the boot, so that
+/// setting the wall clock changes no age. Across boots it continues by the difference of the wall clock, and never goes
+/// back.
+struct LogClock {
+    /// A time of the log, with the machine's clocks at that time. The database contains the latest one.
+    struct Mark: Equatable {
+        var time = Duration.zero
+        var sinceBoot = Duration.zero
+        var wall = Duration.zero
+        var bootID = ""
+    }
+
+    private let clock: StoreClock
+    /// The difference of the log's time and the time since the boot.
+    private let offset: Duration
+
+    init(_ clock: StoreClock, continuing mark: Mark = Mark()) {
+        self.clock = clock
+        if mark.bootID == clock.bootID, !clock.bootID.isEmpty {
+            offset = mark.time - mark.sinceBoot
+        } else {
+            offset = mark.time + max(.zero, clock.wall() - mark.wall) - clock.sinceBoot()
+        }
+    }
+
+    var now: Duration { offset + clock.sinceBoot() }
+
+    var mark: Mark {
+        let sinceBoot = clock.sinceBoot()
+        return Mark(time: offset + sinceBoot, sinceBoot: sinceBoot, wall: clock.wall(), bootID: clock.bootID)
+    }
+}
+
+extension Duration {
+    /// Whole microseconds, as durations are stored in the database.
+    var microseconds: Int64 { components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000 }
+}

@@ -1,0 +1,122 @@
+import NotifyLog
+
+/// The segment to which messages are being added, in memory only. After a restart it is read from its messages.
+struct OpenSegment {
+    private(set) var segment = Segment()
+    /// In order of first appearance.
+    private(set) var entries: [SegmentEntry] = []
+    /// The log's time of the first message.
+    private(set) var opened = Duration.zero
+
+    /// For each number of a name, the latest entry of the name. Valid if the generation is the current one.
+    private var marks: [Mark] = []
+    /// For each entry, the previous entry of the same name, which is another user's; -1 for none.
+    private var previousEntries: [Int32] = []
+    private var generation: UInt32 = 1
+    private var savepoint: Savepoint?
+
+    private struct Mark {
+        var generation: UInt32 = 0
+        var entry: Int32 = -1
+    }
+
+    /// The state of the segment before a batch.
+    private struct Savepoint {
+        var segment: Segment
+        var opened: Duration
+        var entryCount: Int
+        /// The entry and the bytes of each message that the batch has added to the segment.
+        var added: [(entry: Int32, bytes: Int)] = []
+        /// The entries of the segment when the batch closed it; nil if the batch has not closed it.
+        var entries: [SegmentEntry]?
+    }
+
+    var isEmpty: Bool { segment.messages == 0 }
+
+    /// Whether the segment must be closed before a message is added at the log's time `now`.
+    func isFull(adding bytes: Int, now: Duration, _ options: borrowing StoreOptions) -> Bool {
+        !isEmpty
+            && (segment.messages >= options.segmentMessages || segment.bytes + bytes > options.segmentBytes
+                || now - opened >= options.segmentAge)
+    }
+
+    // MARK: Batches
+
+    mutating func begin() {
+        savepoint = Savepoint(segment: segment, opened: opened, entryCount: entries.count)
+    }
+
+    mutating func commit() {
+        savepoint = nil
+    }
+
+    /// Restores the segment as it was before the batch.
+    ///
+    /// - Parameter names: Must contain all names of the segment before the batch.
+    mutating func rollBack(_ names: borrowing NameTable) {
+        guard let savepoint else { return }
+        self.savepoint = nil
+        var restored = savepoint.entries ?? entries
+        for (entry, bytes) in savepoint.added {
+            restored[Int(entry)].messages -= 1
+            restored[Int(entry)].bytes -= UInt64(bytes)
+        }
+        reset()
+        for entry in restored.prefix(savepoint.entryCount) {
+            if let number = names.number(ofID: entry.name) { _ = append(entry, number.index) }
+        }
+        segment = savepoint.segment
+        opened = savepoint.opened
+    }
+
+    // MARK: Messages
+
+    /// Adds a message of the name with an id and a number.
+    ///
+    /// - Parameter now: The log's time.
+    mutating func insert(
+        _ sequence: UInt64, _ name: UInt32, number: NameTable.Number, uid: UInt32, time: UInt64, bytes: Int,
+        now: Duration
+    ) {
+        if isEmpty { opened = now }
+        segment.add(sequence, time: time, bytes: bytes)
+        let entry = entry(of: name, number.index, uid)
+        entries[Int(entry)].messages += 1
+        entries[Int(entry)].bytes += UInt64(bytes)
+        if savepoint != nil, savepoint?.entries == nil { savepoint?.added.append((entry, bytes)) }
+    }
+
+    /// Begins another, empty segment.
+    mutating func reset() {
+        if savepoint != nil, savepoint?.entries == nil { savepoint?.entries = entries }
+        segment = Segment()
+        entries = []
+        previousEntries = []
+        generation += 1
+    }
+
+    private mutating func entry(of name: UInt32, _ number: Int, _ uid: UInt32) -> Int32 {
+        var entry = mark(of: number)
+        while entry >= 0 {
+            if entries[Int(entry)].uid == uid { return entry }
+            entry = previousEntries[Int(entry)]
+        }
+        return append(SegmentEntry(name: name, uid: uid, messages: 0, bytes: 0), number)
+    }
+
+    private func mark(of number: Int) -> Int32 {
+        guard number < marks.count, marks[number].generation == generation else { return -1 }
+        return marks[number].entry
+    }
+
+    private mutating func append(_ entry: SegmentEntry, _ number: Int) -> Int32 {
+        let previous = mark(of: number)
+        if number >= marks.count {
+            marks.append(contentsOf: repeatElement(Mark(), count: max(number + 1 - marks.count, marks.count, 64)))
+        }
+        marks[number] = Mark(generation: generation, entry: Int32(entries.count))
+        entries.append(entry)
+        previousEntries.append(previous)
+        return Int32(entries.count) - 1
+    }
+}

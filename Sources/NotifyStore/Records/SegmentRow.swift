@@ -1,0 +1,70 @@
+/// A closed segment as stored in the database.
+struct SegmentRow {
+    var segment: Segment
+    /// The log's time at which the segment was closed. No message in it is newer.
+    var closed: Duration
+    /// The entries as encoded by ``SegmentEncoding``.
+    var entries: [UInt8]
+
+    /// The columns of a row, in the order in which `init` reads them.
+    static let columns = "first, last, messages, bytes, earliest, latest, closed, entries, crc"
+
+    init(segment: Segment, closed: Duration, entries: [UInt8]) {
+        self.segment = segment
+        self.closed = closed
+        self.entries = entries
+    }
+
+    /// Reads the current row of a statement that selects ``columns``. Returns nil if the row is damaged.
+    init?(_ row: PreparedStatement) {
+        segment = Segment(
+            first: row.integer(0), last: row.integer(1), messages: Int(row.integer(2)), bytes: Int(row.integer(3)),
+            earliest: row.integer(4), latest: row.integer(5))
+        closed = .microseconds(Int64(bitPattern: row.integer(6)))
+        entries = row.blob(7)
+        guard row.integer32(8) == checksum, segment.first <= segment.last else { return nil }
+    }
+
+    /// Inserts the row.
+    func write(with insert: PreparedStatement) throws {
+        try insert.bind(1, segment.first)
+        try insert.bind(2, segment.last)
+        try insert.bind(3, Int64(segment.messages))
+        try insert.bind(4, Int64(segment.bytes))
+        try insert.bind(5, segment.earliest)
+        try insert.bind(6, segment.latest)
+        try insert.bind(7, closed.microseconds)
+        try insert.bind(9, checksum)
+        try entries.withUnsafeBytes { entries in
+            defer { insert.clearBindings() }
+            try insert.bindBlob(8, entries)
+            try insert.run()
+        }
+    }
+
+    var checksum: UInt32 {
+        var checksum = Checksum()
+        for number in [
+            segment.first, segment.last, UInt64(segment.messages), UInt64(segment.bytes), segment.earliest,
+            segment.latest, UInt64(bitPattern: closed.microseconds),
+        ] {
+            checksum.add(number)
+        }
+        entries.withUnsafeBytes { checksum.add($0) }
+        return checksum.value
+    }
+
+    func withEntries<Result>(_ body: (SegmentEncoding.Reader) throws -> Result) rethrows -> Result {
+        try entries.withUnsafeBytes { try body(SegmentEncoding.Reader($0)) }
+    }
+}
+
+/// A name as stored in the database.
+enum NameRow {
+    static func checksum(id: UInt32, _ name: UnsafeRawBufferPointer) -> UInt32 {
+        var checksum = Checksum()
+        checksum.add(UInt64(id))
+        checksum.add(name)
+        return checksum.value
+    }
+}

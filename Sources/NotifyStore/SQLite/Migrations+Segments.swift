@@ -1,0 +1,127 @@
+import NIOCore
+import NotifyWire
+
+extension Migrations {
+    /// Gives each segment its own bounds, its size and its entries for each name and user, from which the usage of
+    /// users follows. Adds checksums to messages, names and segments, the next id of a name, and the log's time.
+    ///
+    /// Messages stored before count as stored at the time of the migration.
+    @Sendable
+    static func boundSegments(_ database: DatabaseConnection) throws {
+        try database.execute(
+            """
+            DROP TABLE usage;
+            DROP TABLE segments;
+            CREATE TABLE segments (
+                first INTEGER PRIMARY KEY,
+                last INTEGER NOT NULL,
+                messages INTEGER NOT NULL,
+                bytes INTEGER NOT NULL,
+                earliest INTEGER NOT NULL,
+                latest INTEGER NOT NULL,
+                closed INTEGER NOT NULL,
+                entries BLOB NOT NULL,
+                crc INTEGER NOT NULL
+            ) STRICT;
+            ALTER TABLE names RENAME TO names_3;
+            CREATE TABLE names (
+                id INTEGER PRIMARY KEY,
+                name TEXT NOT NULL UNIQUE,
+                crc INTEGER NOT NULL
+            ) STRICT;
+            ALTER TABLE messages RENAME TO messages_3;
+            CREATE TABLE messages (
+                sequence INTEGER PRIMARY KEY,
+                name INTEGER NOT NULL,
+                crc INTEGER NOT NULL,
+                time INTEGER NOT NULL,
+                uid INTEGER NOT NULL,
+                gid INTEGER NOT NULL,
+                pid INTEGER NOT NULL,
+                object TEXT,
+                id TEXT,
+                headers BLOB,
+                payload BLOB
+            ) STRICT;
+            ALTER TABLE state ADD COLUMN next_name INTEGER NOT NULL DEFAULT 1;
+            ALTER TABLE state ADD COLUMN log_time INTEGER NOT NULL DEFAULT 0;
+            ALTER TABLE state ADD COLUMN since_boot INTEGER NOT NULL DEFAULT 0;
+            ALTER TABLE state ADD COLUMN wall_time INTEGER NOT NULL DEFAULT 0;
+            ALTER TABLE state ADD COLUMN boot_id TEXT NOT NULL DEFAULT '';
+            """)
+        try copyNames(database)
+        try copyMessages(database)
+        try database.execute("DROP TABLE names_3; DROP TABLE messages_3;")
+    }
+
+    private static func copyNames(_ database: DatabaseConnection) throws {
+        let rows = try PreparedStatement(database, "SELECT id, name FROM names_3")
+        let insert = try PreparedStatement(database, "INSERT INTO names VALUES (?, ?, ?)")
+        while try rows.step() {
+            let (id, name) = (rows.integer32(0), rows.bytes(1))
+            try insert.bind(1, id)
+            try insert.bindText(2, name)
+            try insert.bind(3, NameRow.checksum(id: id, name))
+            try insert.run()
+        }
+    }
+
+    /// Copies the messages with their checksums, and writes the segments in which they now are. The last messages,
+    /// less than a segment, stay in the open segment.
+    private static func copyMessages(_ database: DatabaseConnection) throws {
+        let rows = try PreparedStatement(
+            database,
+            """
+            SELECT sequence, name, time, uid, gid, pid, object, id, headers, payload,
+                (SELECT names.name FROM names WHERE names.id = messages_3.name)
+            FROM messages_3 ORDER BY sequence
+            """)
+        let insert = try PreparedStatement(
+            database,
+            """
+            INSERT INTO messages
+            SELECT ?2, name, ?1, time, uid, gid, pid, object, id, headers, payload FROM messages_3 WHERE sequence = ?2
+            """)
+        let insertSegment = try PreparedStatement(database, "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        // The log's time begins as the wall-clock time.
+        let now = Duration.seconds(try database.integer("SELECT CAST(strftime('%s', 'now') AS INTEGER)"))
+        var segment = Segment()
+        var entries: [EntryKey: SegmentEntry] = [:]
+        var frame = ByteBuffer()
+        while try rows.step() {
+            let stamp = Stamp(
+                sequence: rows.integer(0), timeMicroseconds: rows.integer(2), uid: rows.integer32(3),
+                gid: rows.integer32(4), pid: rows.integer32(5))
+            let parts = MessageParts(
+                name: rows.bytes(10), object: rows.bytes(6), messageID: rows.bytes(7), headers: rows.bytes(8),
+                payload: rows.bytes(9))
+            frame.clear()
+            let bytes = Delivery.append(stamp, parts, to: &frame)
+            let crc = frame.withUnsafeReadableBytes { Checksum.of($0.slice(from: FrameHeader.size)) }
+            try insert.bind(1, crc)
+            try insert.bind(2, stamp.sequence)
+            try insert.run()
+            if segment.messages == 4096 || (segment.messages > 0 && segment.bytes + bytes > 1 << 20) {
+                try close(segment, Array(entries.values), at: now, insertSegment)
+                segment = Segment()
+                entries = [:]
+            }
+            segment.add(stamp.sequence, time: stamp.timeMicroseconds, bytes: bytes)
+            let key = EntryKey(name: rows.integer32(1), uid: stamp.uid)
+            entries[key, default: SegmentEntry(name: key.name, uid: key.uid, messages: 0, bytes: 0)].messages += 1
+            entries[key]?.bytes += UInt64(bytes)
+        }
+    }
+
+    private struct EntryKey: Hashable {
+        var name: UInt32
+        var uid: UInt32
+    }
+
+    private static func close(
+        _ segment: Segment, _ entries: [SegmentEntry], at now: Duration, _ insert: PreparedStatement
+    ) throws {
+        let row = SegmentRow(segment: segment, closed: now, entries: SegmentEncoding.encode(entries))
+        try row.write(with: insert)
+    }
+}
