@@ -1,0 +1,59 @@
+/// What the log keeps for how long: a rule for each name, and the limits of the log as a whole.
+package struct RetentionPolicy: Equatable, Sendable {
+    /// The lowest size limit of the log and of a rule: the size at which a segment of the log is closed. Messages are
+    /// removed in whole segments.
+    package static let minimumBytes: UInt64 = 1 << 20
+
+    /// The rules. The first one is ``RetentionRule/builtIn``; the configured ones follow.
+    package private(set) var rules: [RetentionRule]
+    /// The limit in bytes of the database and its write-ahead log, not counting unused pages; nil for none. A batch with
+    /// messages fails as `full` if it would exceed the limit. A batch that contains only changes to subscriptions may
+    /// exceed it.
+    package var maximumBytes: UInt64? = 10 << 30
+    /// The free bytes of the file system below which a batch with messages fails as `full`.
+    package var minimumFreeBytes: UInt64 = 256 << 20
+    /// How much the subscriptions of one user may hold back. Above it, the subscription that is furthest behind loses
+    /// its oldest messages.
+    package var maximumBacklog: BacklogLimit = .half
+    /// The time after which a durable subscription that is not attached is removed; nil for never.
+    package var subscriptionExpiry: Duration?
+
+    package init(rules: [RetentionRule] = []) {
+        self.rules = [.builtIn] + rules
+    }
+
+    /// The rules that follow the built-in one.
+    package var configuredRules: [RetentionRule] {
+        get { Array(rules.dropFirst()) }
+        set { rules = [.builtIn] + newValue }
+    }
+
+    /// The index in ``rules`` of the last rule that matches the name. The built-in rule matches every name, reserved
+    /// ones included.
+    ///
+    /// Compares the name with the patterns of every rule: callers keep the result for as long as the policy is in
+    /// effect.
+    package func rule(for name: UnsafeRawBufferPointer) -> Int {
+        rules.dropFirst().lastIndex { $0.matches(name: name) } ?? 0
+    }
+
+    /// The most bytes that the subscriptions of one user may hold back; nil for no limit.
+    package var backlogBytes: UInt64? {
+        switch maximumBacklog {
+        case .half: maximumBytes.map { $0 / 2 }
+        case .quarter: maximumBytes.map { $0 / 4 }
+        case .bytes(let bytes): bytes
+        case .unlimited: nil
+        }
+    }
+}
+
+/// A limit of what the subscriptions of one user may hold back in the log.
+package enum BacklogLimit: Equatable, Sendable {
+    /// Half of ``RetentionPolicy/maximumBytes``; unlimited if the log is.
+    case half
+    /// A quarter of ``RetentionPolicy/maximumBytes``; unlimited if the log is.
+    case quarter
+    case bytes(UInt64)
+    case unlimited
+}
