@@ -6,6 +6,8 @@ package protocol LogStore: AnyObject, Sendable {
     /// subscriptions.
     func commit(_ batch: CommitBatch, completion: @escaping @Sendable (CommitOutcome) -> Void)
     func readPage(_ request: PageRequest, completion: @escaping @Sendable (Page) -> Void)
+    /// Applies another retention policy to the requests that follow.
+    func setRetention(_ policy: RetentionPolicy)
     /// Records that sequences below `next` may be visible to peers from now on. If the process crashes, the next start
     /// continues at `next`. If the kernel crashes, this record is lost.
     func sequencesUsed(below next: UInt64)

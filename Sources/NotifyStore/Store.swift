@@ -72,6 +72,12 @@ package final class Store: LogStore {
         }
     }
 
+    /// Applies another retention policy, also to a log that is opened or created later.
+    package func setRetention(_ policy: RetentionPolicy) {
+        let current = current
+        queue.add { current.setRetention(policy) }
+    }
+
     package func sequencesUsed(below next: UInt64) {
         current.sequencesUsed(below: next)
     }

@@ -1,9 +1,10 @@
+package import NotifyLog
+
 /// The limits of a log.
 package struct StoreOptions: Equatable, Sendable {
-    /// The size limit of the database in bytes; nil for none. A batch with messages fails as `full` if it would exceed
-    /// the limit. A batch that contains only changes to subscriptions may exceed the limit.
-    package var maximumBytes: UInt64?
-    /// The size in bytes of the write-ahead log at which it is checkpointed.
+    /// What is kept for how long, and the limits of the log's size.
+    package var retention = RetentionPolicy()
+    /// The size in bytes of the write-ahead log at which it is checkpointed, earlier if the log is near its limit.
     package var checkpointBytes = 16 * 1024 * 1024
     /// The most rows that one page scans.
     package var pageRows = 1000

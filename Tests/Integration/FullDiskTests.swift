@@ -20,6 +20,7 @@ extension IntegrationTests {
             let script = "mount -t tmpfs -o size=512k none \(disk) && cd \(disk) && \(commands); exec \"$@\""
             return try NotifydRun(
                 ["--socket", folder.file("n.sock"), "--database", disk + "/n.db"],
+                environment: ["NOTIFYD_LOG_MIN_FREE_BYTES": "0"],
                 launcher: ["unshare", "--mount", "sh", "-c", script, "sh"], managerPath: folder.file("manager"))
         }
 

@@ -1,4 +1,5 @@
 import NotifyBroker
+import NotifyLog
 import NotifyStore
 import Testing
 import TestSupport
@@ -40,7 +41,7 @@ import TestSupport
         #expect(configuration.socketMode == 0o660)
         #expect(configuration.databasePath == "/srv/notify/n.db")
         #expect(configuration.logLevel == .debug)
-        #expect(configuration.store.maximumBytes == 10 << 30)
+        #expect(configuration.store.retention.maximumBytes == 10 << 30)
         #expect(configuration.store.checkpointBytes == 1 << 20)
         #expect(configuration.broker.maximumPayloadBytes == 65_536)
         #expect(configuration.broker.connectionsPerUser == 7)
@@ -99,7 +100,7 @@ import TestSupport
         ("log:\n  max_bytes:\n", "log.max_bytes: expected a size"),
         ("log:\n  max_bytes: [1GiB]\n", "log.max_bytes: expected a size"),
         ("log:\n\n  checkpoint_bytes: unlimited\n", "notifyd.yaml:3: log.checkpoint_bytes: expected a size from 64KiB"),
-        ("log: 5\n", "log: expected settings below it, such as max_bytes, checkpoint_bytes"),
+        ("log: 5\n", "log: expected settings below it, such as max_bytes, min_free_bytes, max_backlog, retention,"),
         ("socket: 5\n", "socket: expected a path"),
         ("socket: relative/n.sock\n", "socket: expected a path, absolute where a file gives it, not relative/n.sock"),
         ("socket: \"\"\n", "socket: expected a path"),

@@ -43,24 +43,32 @@ import TestSupport
     }
 
     @Test func `other changed settings are reported as waiting for the next start`() throws {
-        let (wasRight, log) = try reload("socket: /elsewhere\nlog: {max_bytes: 1GiB}\nlimits: {payload_bytes: 5}\n")
+        let (wasRight, log) = try reload(
+            "socket: /elsewhere\nlog: {checkpoint_bytes: 1MiB}\nlimits: {payload_bytes: 5}\n")
         #expect(wasRight)
-        let names = "socket, log.max_bytes, limits.payload_bytes"
+        let names = "socket, log.checkpoint_bytes, limits.payload_bytes"
         #expect(log.contains("<4>notifyd: settings that take effect at the next start: \(names)\n"))
     }
 
-    @Test func `log level, policy and limits take effect on reload`() {
-        let announced = ["limits.payload_bytes", "limits.per_connection.post_window"]
+    @Test func `log level, policy, retention and limits take effect on reload`() {
+        let fixed = ["log.checkpoint_bytes", "limits.payload_bytes", "limits.per_connection.post_window"]
         for setting in ConfigurationSetting.all {
             let isReloaded =
                 ["log_level", "policy"].contains(setting.key)
-                || setting.key.hasPrefix("limits.") && !announced.contains(setting.key)
+                || ["log", "limits"].contains(setting.components[0]) && !fixed.contains(setting.key)
             #expect(setting.takesEffectOnReload == isReloaded, "\(setting.key)")
         }
     }
 
     @Test func `changed rules are not reported as waiting`() throws {
-        let (wasRight, log) = try reload("policy:\n  - {deny: [post], names: [a]}\nlimits: {connections: 5}\n")
+        let (wasRight, log) = try reload(
+            """
+            policy:
+              - {deny: [post], names: [a]}
+            limits: {connections: 5}
+            log: {max_bytes: 1GiB, retention: [{names: [a], max_age: 1h}]}
+
+            """)
         #expect(wasRight && !log.contains("next start"))
     }
 

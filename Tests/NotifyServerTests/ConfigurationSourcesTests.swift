@@ -1,5 +1,6 @@
 import Glibc
 import NotifyBroker
+import NotifyLog
 import NotifyStore
 import NotifySystem
 import NotifyWire
@@ -82,9 +83,9 @@ import TestSupport
     @Test func `a variable can remove a limit`() throws {
         let file = try folder.write("log: {max_bytes: 1GiB}", to: "f.yaml")
         let options = CommandLineOptions(configuration: file)
-        #expect(try sources(options).load().store.maximumBytes == 1 << 30)
+        #expect(try sources(options).load().store.retention.maximumBytes == 1 << 30)
         let unlimited = ["NOTIFYD_LOG_MAX_BYTES": "unlimited"]
-        #expect(try sources(options, environment: unlimited).load().store.maximumBytes == nil)
+        #expect(try sources(options, environment: unlimited).load().store.retention.maximumBytes == nil)
         let memory = ["NOTIFYD_LIMITS_MEMORY_BYTES": "automatic"]
         let automatic = try sources(options, environment: memory).load().broker.memoryBytes
         #expect(automatic == max(16 << 20, min(PhysicalMemory.bytes / 4, 1 << 30)))
@@ -102,7 +103,8 @@ import TestSupport
                 case .integer(_, let range): "\(min(range.upperBound, 2_000_000))"
                 case .window, .rate: "7"
                 case .seconds: "7.25"
-                case .size, .sizeLimit: "7MiB"
+                case .quantity where setting.key == "log.expire_subscriptions": "7d"
+                case .size, .sizeLimit, .quantity: "7MiB"
                 case .memory: "70MiB"
                 case .records: ""
                 }

@@ -38,4 +38,10 @@ import Testing
         #expect(Quantity.expectation(ofBytes: 1024...(3 << 20)) == text)
         #expect(Quantity.expectation(ofBytes: 0...1025).hasPrefix("a size from 0 to 1025, "))
     }
+
+    @Test func `a range of durations is printed in its largest units`() {
+        let text = "a duration from 90s to 7d, a number with the unit s, m, h or d such as 90s or 24h"
+        #expect(Quantity.expectation(of: .seconds(90)...(.seconds(604_800))) == text)
+        #expect(Quantity.expectation(of: .zero ... .seconds(7200)).hasPrefix("a duration from 0 to 2h, "))
+    }
 }

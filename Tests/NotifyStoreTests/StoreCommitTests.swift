@@ -116,7 +116,7 @@ struct StoreCommitTests {
 
     @Test func `the size limit refuses messages only`() async throws {
         var options = StoreOptions()
-        options.maximumBytes = 200 * 1024
+        options.retention.maximumBytes = 200 * 1024
         let store = try Store.open(path: folder.database, options: options)
         var sequence: UInt64 = 0
         var failure: StorageFailure?
@@ -131,7 +131,7 @@ struct StoreCommitTests {
         #expect(try await store.everything(record.filter).count == Int(sequence) - 1)
         try store.close(nextSequence: sequence)
 
-        options.maximumBytes = nil
+        options.retention.maximumBytes = nil
         let again = try Store.open(path: folder.database, options: options)
         #expect(await again.commit([StoredMessage(sequence)]).failure == nil)
         try again.close(nextSequence: sequence + 1)

@@ -11,8 +11,8 @@ package struct CommitBatch: Sendable {
     package var reserveBelow: UInt64?
     /// Whether to flush to disk (fsync) before the outcome is reported.
     package var isSynced: Bool
-    /// Whether the batch tests if storage works again after a failure. If the log has a size limit, such a batch fails
-    /// unless some room is free: 1/16 of the limit or 1 MiB, whichever is less.
+    /// Whether the batch tests if storage works again after a failure. Such a batch fails unless there is some room
+    /// below the size limit and some disk space above the minimum: 1/16 of each limit or 1 MiB, whichever is less.
     package var isProbe: Bool
 
     package init(

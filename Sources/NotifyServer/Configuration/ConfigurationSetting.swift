@@ -1,6 +1,7 @@
 import Configuration
 import Glibc
 import NotifyBroker
+import NotifyLog
 import NotifyStore
 import NotifyWire
 
@@ -26,6 +27,8 @@ struct ConfigurationSetting: Sendable {
         case rate(Path<Int?>, ClosedRange<Int>)
         /// A size in bytes, or `automatic` for the default share of the machine's memory.
         case memory(Path<Int>, ClosedRange<UInt64>)
+        /// A number, a number with a unit, or a word, with a parser of its own.
+        case quantity(QuantitySetting)
         /// A list of records. It can be set only in the configuration file.
         case records(RecordList)
     }
@@ -41,7 +44,11 @@ struct ConfigurationSetting: Sendable {
         .init("database", .path(\.databasePath)),
         .init("log_level", .logLevel(\.logLevel)),
         .init("policy", .records(PolicyRules.list)),
-        .init("log.max_bytes", .sizeLimit(\.store.maximumBytes, (1 << 20)...(16 << 40))),
+        .init("log.max_bytes", .sizeLimit(\.store.retention.maximumBytes, RetentionSettings.sizes)),
+        .init("log.min_free_bytes", .quantity(RetentionSettings.minimumFreeBytes)),
+        .init("log.max_backlog", .quantity(RetentionSettings.maximumBacklog)),
+        .init("log.retention", .records(RetentionSettings.rules)),
+        .init("log.expire_subscriptions", .quantity(RetentionSettings.subscriptionExpiry)),
         .init("log.checkpoint_bytes", .size(\.store.checkpointBytes, (64 << 10)...(1 << 30))),
         .init("limits.memory_bytes", .memory(\.broker.memoryBytes, (16 << 20)...(1 << 40))),
         .init("limits.connections", .integer(\.broker.connections, 1...1_000_000)),
@@ -74,7 +81,7 @@ struct ConfigurationSetting: Sendable {
     private static let bytes = 4096...(64 << 30)
 
     /// The range of a user's limit of stored bytes: from one page to the highest value of `log.max_bytes`.
-    static let storedBytes: ClosedRange<UInt64> = 4096...(16 << 40)
+    static let storedBytes: ClosedRange<UInt64> = 4096...RetentionSettings.sizes.upperBound
 
     var key: String { components.joined(separator: ".") }
 
@@ -83,7 +90,7 @@ struct ConfigurationSetting: Sendable {
     /// The type to request from a configuration provider; `nil` for records, which providers do not support.
     var type: ConfigType? {
         switch target {
-        case .path, .permissions, .logLevel, .size, .sizeLimit, .memory, .rate: .string
+        case .path, .permissions, .logLevel, .size, .sizeLimit, .memory, .rate, .quantity: .string
         case .integer, .window: .int
         case .seconds: .double
         case .records: nil
@@ -93,18 +100,18 @@ struct ConfigurationSetting: Sendable {
     /// Whether the value in a file may be a number, a number with a unit, or a word such as `unlimited`.
     var isQuantity: Bool {
         switch target {
-        case .size, .sizeLimit, .memory, .rate: true
+        case .size, .sizeLimit, .memory, .rate, .quantity: true
         default: false
         }
     }
 
-    /// Whether a reload applies the setting to the running daemon. True for the log level, the policy and the limits,
-    /// except for the limits that the daemon announces to a connecting client.
+    /// Whether a reload applies the setting to the running daemon. True for the log level, the policy, retention and
+    /// the limits, except for the limits that the daemon announces to a connecting client.
     var takesEffectOnReload: Bool {
         switch key {
         case "log_level", "policy": true
-        case "limits.payload_bytes", "limits.per_connection.post_window": false
-        default: components.first == "limits"
+        case "log.checkpoint_bytes", "limits.payload_bytes", "limits.per_connection.post_window": false
+        default: components.first == "log" || components.first == "limits"
         }
     }
 
@@ -122,6 +129,7 @@ struct ConfigurationSetting: Sendable {
         case .rate(_, let range):
             "an integer from \(range.lowerBound) to \(range.upperBound), or \(Self.unlimited)"
         case .memory(_, let range): "\(Quantity.expectation(ofBytes: range)), or \(Self.automatic)"
+        case .quantity(let quantity): quantity.expectation
         case .records(let list): list.expectation
         }
     }
@@ -168,6 +176,8 @@ struct ConfigurationSetting: Sendable {
         case (.memory(let path, let range), .string(let text)):
             guard let bytes = Quantity.bytes(text), range.contains(bytes) else { return false }
             configuration[keyPath: path] = Int(bytes)
+        case (.quantity(let quantity), .string(let text)):
+            return quantity.apply(text, to: &configuration)
         default:
             return false
         }
@@ -194,6 +204,7 @@ struct ConfigurationSetting: Sendable {
         case .sizeLimit(let path, _): left[keyPath: path] != right[keyPath: path]
         case .rate(let path, _): left[keyPath: path] != right[keyPath: path]
         case .memory(let path, _): left[keyPath: path] != right[keyPath: path]
+        case .quantity(let quantity): quantity.differs(left, right)
         case .records(let list): list.differs(left, right)
         }
     }

@@ -1,6 +1,7 @@
 import Configuration
 import NotifyBroker
 import NotifyLog
+import NotifyStore
 import NotifySystem
 import NotifyWire
 
@@ -63,6 +64,10 @@ package struct ConfigurationSources: Sendable {
     private func checkTogether(
         _ configuration: ServerConfiguration, _ file: ConfigurationFile?
     ) throws(ServerError) {
+        if let problem = RetentionSettings.contradiction(configuration.store.retention) {
+            throw file?.contradiction(["log.max_backlog", "log.max_bytes"], problem)
+                ?? ServerError(.configurationInvalid, problem)
+        }
         let needed = configuration.broker.maximumPayloadBytes + Limits.frameOverheadBytes
         guard configuration.broker.receivedBytesPerUser < needed else { return }
         let problem =

@@ -24,10 +24,23 @@ enum Quantity {
             + "or one with the unit KiB, MiB, GiB or TiB"
     }
 
+    /// Describes a valid duration within a range, for the error about an invalid one.
+    static func expectation(of range: ClosedRange<Duration>) -> String {
+        "a duration from \(describe(range.lowerBound)) to \(describe(range.upperBound)), a number with the unit s, m, h "
+            + "or d such as 90s or 24h"
+    }
+
     /// Formats a size in the largest unit that divides it.
-    private static func describe(bytes: UInt64) -> String {
-        let unit = sizes.last { bytes >= $0.factor && bytes % $0.factor == 0 } ?? sizes[0]
-        return "\(bytes / unit.factor)\(unit.name)"
+    static func describe(bytes: UInt64) -> String { describe(bytes, in: sizes) }
+
+    /// Formats a duration of whole seconds in the largest unit that divides it; zero without a unit.
+    static func describe(_ duration: Duration) -> String {
+        duration == .zero ? "0" : describe(UInt64(clamping: duration.components.seconds), in: durations)
+    }
+
+    private static func describe(_ number: UInt64, in units: [Unit]) -> String {
+        let unit = units.last { number >= $0.factor && number % $0.factor == 0 } ?? units[0]
+        return "\(number / unit.factor)\(unit.name)"
     }
 
     private static func value(of text: String, in units: [Unit]) -> UInt64? {

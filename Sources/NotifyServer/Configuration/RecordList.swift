@@ -3,7 +3,7 @@ import NotifyYAML
 /// A setting whose value is a list of records: the keys of a record, and the property that the list is assigned to.
 ///
 ///     static let names = RecordKey.list("names", of: .text("a name pattern") { NamePattern($0) }, isRequired: true)
-///     static let age = RecordKey.one("max_age", .duration)
+///     static let age = RecordKey.one("max_age", .duration(.zero ... .seconds(3600)))
 ///
 ///     .init("log.retention", .records(RecordList(\.retention, [names, age]) { record in
 ///         RetentionRule(names: record[names] ?? [], maximumAge: record[age])

@@ -53,9 +53,10 @@ extension RecordScalar<UInt64> {
 }
 
 extension RecordScalar<Duration> {
-    static var duration: RecordScalar {
-        RecordScalar(expectation: "a duration such as 90s, 15m, 24h, 7d or 0") { node in
-            node.quantity.flatMap(Quantity.duration)
+    static func duration(_ range: ClosedRange<Duration>) -> RecordScalar {
+        RecordScalar(expectation: Quantity.expectation(of: range)) { node in
+            guard let duration = node.quantity.flatMap(Quantity.duration), range.contains(duration) else { return nil }
+            return duration
         }
     }
 }

@@ -15,6 +15,8 @@ final class BrokerDriver: BrokerHost {
     private let notifier: ServiceManagerNotifier
     private let logger: Logger
     private let clock: () -> BrokerTime
+    /// The retention policy of the store.
+    private var retention: RetentionPolicy
     /// Indexed by the connection's slot.
     private var handlers: ContiguousArray<ConnectionHandler?> = []
     private var isTickScheduled = false
@@ -40,11 +42,12 @@ final class BrokerDriver: BrokerHost {
     private var problem: String?
 
     init(
-        broker: consuming Broker, store: any LogStore, eventLoop: any EventLoop, notifier: ServiceManagerNotifier,
-        logger: Logger, clock: @escaping () -> BrokerTime = BrokerTime.now
+        broker: consuming Broker, store: any LogStore, retention: RetentionPolicy, eventLoop: any EventLoop,
+        notifier: ServiceManagerNotifier, logger: Logger, clock: @escaping () -> BrokerTime = BrokerTime.now
     ) {
         core = BrokerCore(broker)
         self.store = store
+        self.retention = retention
         self.eventLoop = eventLoop
         self.notifier = notifier
         self.logger = logger
@@ -78,12 +81,17 @@ final class BrokerDriver: BrokerHost {
     /// - Parameters:
     ///   - limits: The new limits; `nil` after an invalid reload.
     ///   - policy: The new policy, whose generation is set here; `nil` after an invalid reload.
-    func reloaded(limits: BrokerConfiguration?, policy: AccessPolicy?) {
+    ///   - retention: The new retention policy; `nil` after an invalid reload.
+    func reloaded(limits: BrokerConfiguration?, policy: AccessPolicy?, retention: RetentionPolicy?) {
         if let limits { core.broker.configurationChanged(to: limits) }
         // Replacing the policy drops all cached decisions, which is not necessary for an equal policy.
         let current = core.broker.policy
         if let policy, policy.allRules != current.allRules {
             core.broker.policyChanged(to: policy.with(generation: current.generation + 1))
+        }
+        if let retention, retention != self.retention {
+            self.retention = retention
+            store.setRetention(retention)
         }
         repairStorage()
         scheduleTick()

@@ -4,7 +4,7 @@ import UnixSignals
 
 /// Reloads the configuration on SIGHUP and when a client requests it.
 ///
-/// Log level, policy and most limits take effect at once; see ``ConfigurationSetting/takesEffectOnReload``. Other
+/// Log level, policy, retention and most limits take effect at once; see ``ConfigurationSetting/takesEffectOnReload``. Other
 /// settings are checked, listed in the log if they have changed, and take effect at the next start. A configuration
 /// with an error changes nothing; the log and `systemctl status` report the error.
 package struct ConfigurationReloader: Service {

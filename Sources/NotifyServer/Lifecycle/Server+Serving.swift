@@ -54,7 +54,10 @@ extension Server {
         reloads.set { configuration in
             // Compiled on the caller's thread, because a long policy takes milliseconds.
             let policy = configuration.map { AccessPolicy(daemonUID: daemonUID, rules: $0.policy) }
-            eventLoop.execute { driver.value.reloaded(limits: configuration?.broker, policy: policy) }
+            eventLoop.execute {
+                driver.value.reloaded(
+                    limits: configuration?.broker, policy: policy, retention: configuration?.store.retention)
+            }
         }
         let updates = try await eventLoop.submit { reportMetrics(of: driver, on: eventLoop) }.get()
         var socketError: ServerError?
@@ -114,7 +117,9 @@ extension Server {
                 process: Peer(
                     identity: Identity(uid: context.userID, gid: getegid()), pid: UInt32(context.processID))))
         return NIOLoopBound(
-            BrokerDriver(broker: broker, store: store, eventLoop: eventLoop, notifier: notifier, logger: logger),
+            BrokerDriver(
+                broker: broker, store: store, retention: configuration.store.retention, eventLoop: eventLoop,
+                notifier: notifier, logger: logger),
             eventLoop: eventLoop)
     }
 }

@@ -86,7 +86,7 @@ final class Checkpoints {
 extension Log {
     func checkpointIfDue() {
         // A checkpoint would leave holes in a truncated database.
-        if statements != nil, damage == nil { checkpoints.runIfDue(bytes: options.checkpointBytes) }
+        if statements != nil, damage == nil { checkpoints.runIfDue(bytes: checkpointBytes) }
     }
 
     /// Updates the file sizes in the statistics. Reads the sizes by path: opening and closing a file would release

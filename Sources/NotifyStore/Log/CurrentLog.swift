@@ -13,7 +13,7 @@ final class CurrentLog: @unchecked Sendable {
     private static let usableSequences: UInt64 = 1 << 32
 
     let path: String
-    let options: StoreOptions
+    private(set) var options: StoreOptions
     /// Nil until the log can be created, and after it is closed.
     var log: Log?
     /// Held until the database is closed.
@@ -131,6 +131,11 @@ final class CurrentLog: @unchecked Sendable {
         } catch {
             return Page(reader: request.reader, result: .failure(error), statistics: StoreStatistics())
         }
+    }
+
+    func setRetention(_ policy: RetentionPolicy) {
+        options.retention = policy
+        log?.options.retention = policy
     }
 
     /// Records that peers may see sequences below `next` from now on. Can be called on any thread.

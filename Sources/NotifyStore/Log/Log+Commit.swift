@@ -146,20 +146,6 @@ extension Log {
         return number
     }
 
-    /// Refuses a batch that has made the database larger than its limit.
-    ///
-    /// - Parameter isProbe: Whether to require spare room (1/16 of the limit, at most 1 MiB), so that a probe does not
-    ///   succeed if the log would refuse the next batch.
-    private func checkCapacity(_ statements: Statements, isProbe: Bool) throws {
-        guard let maximumBytes = options.maximumBytes else { return }
-        defer { statements.usedPages.reset() }
-        guard try statements.usedPages.step() else { return }
-        let room = isProbe ? min(maximumBytes / 16, 1 << 20) : 0
-        guard statements.usedPages.integer(0) * UInt64(Schema.pageSize) + room <= maximumBytes else {
-            throw StorageFailure(kind: .full, message: "the log has reached its limit of \(maximumBytes) bytes")
-        }
-    }
-
     /// Sets SQLite's `synchronous` level. Must be called outside of transactions.
     func set(_ level: Synchronous) throws(SQLiteFailure) {
         guard synchronous != level else { return }

@@ -5,7 +5,9 @@ import NotifyWire
 final class Log {
     let connection: DatabaseConnection
     let path: String
-    let options: StoreOptions
+    var options: StoreOptions {
+        didSet { statistics.logByteLimit = options.retention.maximumBytes }
+    }
     /// Nil once the log is closed: SQLite closes the files only after every statement is finalized.
     var statements: Statements?
 
@@ -34,6 +36,8 @@ final class Log {
     var readWork = ReadWork()
     var synchronous: Synchronous?
     var checkpoints: Checkpoints
+    /// The bytes in used pages of the database, as of the last check of the log's limit.
+    var usedBytes: UInt64 = 0
     /// The initial capacity of a page's buffer in bytes: the size of the last page.
     var pageCapacity = 4096
 
@@ -42,7 +46,7 @@ final class Log {
         self.connection = connection
         self.path = path
         self.options = options
-        statistics.logByteLimit = options.maximumBytes
+        statistics.logByteLimit = options.retention.maximumBytes
         files = try LogFiles(path: path, pageSize: UInt64(connection.integer("PRAGMA page_size")))
         checkpoints = Checkpoints(connection: connection)
         statements = try Statements(connection)

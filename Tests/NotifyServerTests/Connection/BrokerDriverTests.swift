@@ -47,6 +47,18 @@ import WireTestSupport
         #expect(host.log.lines.last == "notice storage works again")
     }
 
+    @Test func `a reload passes a changed retention policy to the store`() {
+        let host = DriverHarness()
+        var policy = RetentionPolicy()
+        for policy in [policy, nil] { host.driver.reloaded(limits: nil, policy: nil, retention: policy) }
+        #expect(host.store.retentions.isEmpty)
+        policy.maximumBytes = 1 << 20
+        for _ in 0..<2 { host.driver.reloaded(limits: nil, policy: nil, retention: policy) }
+        #expect(host.store.retentions == [policy])
+        host.driver.reloaded(limits: nil, policy: nil, retention: RetentionPolicy())
+        #expect(host.store.retentions == [policy, RetentionPolicy()])
+    }
+
     // MARK: Repair
 
     @Test func `a repair continues the committed subscriptions`() throws {

@@ -31,7 +31,7 @@ final class DriverHarness {
                 version: "1.2.3", instance: .random(), started: clock.now,
                 process: Peer(identity: Identity(uid: 9, gid: 9), pid: 9)))
         driver = BrokerDriver(
-            broker: broker, store: store, eventLoop: loop,
+            broker: broker, store: store, retention: RetentionPolicy(), eventLoop: loop,
             notifier: ServiceManagerNotifier(context: context(user: 1000, process: 1)),
             logger: Logger(label: "notifyd") { _ in CapturedLogHandler(log: log) }, clock: { clock.now })
         driver.requestWakeUp = { [unowned self] in

@@ -9,6 +9,7 @@ final class ManualStore: LogStore {
         var repairs: [(continuation: LogContinuation, completion: @Sendable (LogRepair) -> Void)] = []
         var committed: [CommitBatch] = []
         var usedBelow: UInt64 = 0
+        var retentions: [RetentionPolicy] = []
     }
 
     private let requests = Mutex(Requests())
@@ -24,6 +25,13 @@ final class ManualStore: LogStore {
     func repair(with continuation: LogContinuation, completion: @escaping @Sendable (LogRepair) -> Void) {
         requests.withLock { $0.repairs.append((continuation, completion)) }
     }
+
+    func setRetention(_ policy: RetentionPolicy) {
+        requests.withLock { $0.retentions.append(policy) }
+    }
+
+    /// The retention policies that were set, in order.
+    var retentions: [RetentionPolicy] { requests.withLock { $0.retentions } }
 
     /// The continuations of the requested repairs.
     var repairs: [LogContinuation] { requests.withLock { $0.repairs.map(\.continuation) } }

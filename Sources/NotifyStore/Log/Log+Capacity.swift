@@ -1,0 +1,45 @@
+import NotifyLog
+
+/// The limits of the log's size and of the free space on its disk.
+extension Log {
+    /// Refuses a batch that has made the log larger than its limit, or any batch while the disk has too little free
+    /// space.
+    ///
+    /// - Parameter isProbe: Whether to require spare room (1/16 of each limit, at most 1 MiB), so that a probe does not
+    ///   succeed if the log would refuse the next batch.
+    func checkCapacity(_ statements: Statements, isProbe: Bool) throws {
+        try checkFreeSpace(isProbe: isProbe)
+        guard let maximumBytes = options.retention.maximumBytes else { return }
+        defer { statements.usedPages.reset() }
+        guard try statements.usedPages.step() else { return }
+        usedBytes = statements.usedPages.integer(0) * UInt64(Schema.pageSize)
+        let walBytes = UInt64(checkpoints.walPages) * UInt64(Schema.pageSize)
+        let room = isProbe ? Self.spareRoom(maximumBytes) : 0
+        guard usedBytes + walBytes + room <= maximumBytes else {
+            throw StorageFailure(kind: .full, message: "the log has reached its limit of \(maximumBytes) bytes")
+        }
+    }
+
+    private func checkFreeSpace(isProbe: Bool) throws(StorageFailure) {
+        let minimum = options.retention.minimumFreeBytes
+        guard minimum > 0 else { return }
+        measureDisk()
+        guard let free = statistics.disk?.freeBytes else { return }
+        let room = isProbe ? Self.spareRoom(minimum) : 0
+        guard free >= minimum, free - minimum >= room else {
+            throw StorageFailure(
+                kind: .full,
+                message: "the disk has \(free) free bytes, fewer than the \(minimum) of log.min_free_bytes")
+        }
+    }
+
+    private static func spareRoom(_ limit: UInt64) -> UInt64 { min(limit / 16, 1 << 20) }
+
+    /// The size of the write-ahead log at which it is checkpointed. Until then, its pages count towards the limit of the
+    /// log, so it may take at most half of the room that is left, or 64 KiB.
+    var checkpointBytes: Int {
+        guard let maximumBytes = options.retention.maximumBytes else { return options.checkpointBytes }
+        let room = maximumBytes - min(usedBytes, maximumBytes)
+        return min(options.checkpointBytes, max(64 << 10, Int(clamping: room / 2)))
+    }
+}

@@ -1,0 +1,101 @@
+import NotifyLog
+import NotifyStore
+import TestSupport
+import Testing
+
+/// The limits of the log's size and of the free space on its disk.
+@Suite(.timeLimit(.minutes(10)))
+struct StoreCapacityTests {
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+        FaultyDisk.watch(folder.path)
+    }
+
+    /// More free space than any disk has.
+    private static let tooMuch: UInt64 = 1 << 60
+
+    private func message(_ sequence: UInt64) -> StoredMessage {
+        StoredMessage(sequence, payload: Array(repeating: 1, count: 20_000))
+    }
+
+    @Test func `too little free disk space refuses messages only, until there is enough`() async throws {
+        var options = StoreOptions()
+        options.retention.minimumFreeBytes = Self.tooMuch
+        let store = try Store.open(path: folder.database, options: options)
+        let failure = await store.commit([message(1)]).failure
+        #expect(failure?.kind == .full)
+        #expect(failure?.message.hasSuffix("fewer than the \(Self.tooMuch) of log.min_free_bytes") == true)
+        #expect(await store.commit(CommitBatch(id: 2, isProbe: true)).failure?.kind == .full)
+        let record = try DurableRecord(id: 1, name: "one", SubscriptionFilter(">"))
+        #expect(await store.commit([], changes: [.create(record)], reserveBelow: 10_000).failure == nil)
+
+        store.setRetention(RetentionPolicy())
+        #expect(await store.commit(CommitBatch(id: 3, isProbe: true)).failure == nil)
+        #expect(await store.commit([message(1)]).failure == nil)
+        try store.close(nextSequence: 2)
+    }
+
+    @Test func `a minimum of zero uses all of the disk`() async throws {
+        var options = StoreOptions()
+        options.retention.minimumFreeBytes = 0
+        let store = try Store.open(path: folder.database, options: options)
+        #expect(await store.commit([message(1)]).failure == nil)
+        try store.close(nextSequence: 2)
+    }
+
+    @Test func `a changed limit applies to the commits that follow`() async throws {
+        let store = try Store.open(path: folder.database)
+        #expect(await store.commit([message(1)]).statistics.logByteLimit == 10 << 30)
+        var policy = RetentionPolicy()
+        policy.maximumBytes = 1
+        store.setRetention(policy)
+        let refused = await store.commit([message(2)])
+        #expect(refused.failure?.message == "the log has reached its limit of 1 bytes")
+        #expect(refused.statistics.logByteLimit == 1)
+        policy.maximumBytes = nil
+        store.setRetention(policy)
+        let accepted = await store.commit([message(2)])
+        #expect(accepted.failure == nil && accepted.statistics.logByteLimit == nil)
+        try store.close(nextSequence: 3)
+    }
+
+    @Test func `a policy applies to a log that is created later`() async throws {
+        FaultyDisk.set(.full, in: folder.path, after: 1)
+        let store = try Store.open(path: folder.database)
+        var policy = RetentionPolicy()
+        policy.minimumFreeBytes = Self.tooMuch
+        store.setRetention(policy)
+        FaultyDisk.set(nil, in: folder.path)
+        #expect(await store.commit([], reserveBelow: 100).failure == nil)
+        #expect(await store.commit([message(1)]).failure?.message.contains("log.min_free_bytes") == true)
+        try store.close(nextSequence: 2)
+    }
+
+    @Test func `the write-ahead log counts towards the limit until it is checkpointed`() async throws {
+        let store = try Store.open(path: folder.database)
+        for sequence in 1...100 as ClosedRange<UInt64> {
+            #expect(await store.commit([message(sequence)]).failure == nil)
+        }
+        // More than the database, which takes 2 MiB, but less than it takes together with its write-ahead log.
+        var policy = RetentionPolicy()
+        policy.maximumBytes = 3 << 20
+        store.setRetention(policy)
+        #expect(await store.commit([message(101)]).failure?.kind == .full)
+        #expect(await store.commit(CommitBatch(id: 2, isProbe: true)).failure == nil)
+        #expect(await store.commit([message(101)]).failure == nil)
+        try store.close(nextSequence: 102)
+    }
+
+    @Test func `the write-ahead log is checkpointed early enough to leave the room to messages`() async throws {
+        var options = StoreOptions()
+        options.retention.maximumBytes = 2 << 20
+        let store = try Store.open(path: folder.database, options: options)
+        var sequence: UInt64 = 1
+        while await store.commit([message(sequence)]).failure == nil, sequence < 1000 { sequence += 1 }
+        // 102 messages of 5 pages each would take exactly 2 MiB.
+        #expect((90...102).contains(sequence))
+        try store.close(nextSequence: sequence)
+    }
+}
