@@ -17,5 +17,22 @@ extension IntegrationTests {
             let volatile = try await notifyctl.run("post", "a.b", "--durability", "volatile", input: .text(body))
             #expect(volatile.status == .status(0), "\(volatile.errors)")
         }
+
+        @Test func `a reload of the minimum of free disk space lets stored posts continue`() async throws {
+            let folder = try TemporaryFolder()
+            let file = try folder.write("log: {min_free_bytes: 16TiB}\n", to: "notifyd.yaml")
+            let daemon = try await Daemon.start(["--config", file], folder: folder)
+            let notifyctl = Notifyctl(daemon)
+            let refused = try await notifyctl.run("post", "a", "--durability", "stored", input: .text("x"))
+            #expect(refused.status == .status(77))
+            expectText(refused.errors, "fewer than the 17592186044416 of log.min_free_bytes")
+            _ = try folder.write("log: {min_free_bytes: 0}\n", to: "notifyd.yaml")
+            #expect(try await notifyctl.run("reload").status == .status(0))
+            _ = try await daemon.process.standardError.wait("storage to work") { errors in
+                errors.text.contains("storage works again") ? true : nil
+            }
+            let stored = try await notifyctl.run("post", "a", "--durability", "stored", input: .text("x"))
+            #expect(stored.status == .status(0), "\(stored.errors)")
+        }
     }
 }
