@@ -26,6 +26,7 @@ package struct Broker: ~Copyable {
     var nameCounts = NameCounts()
     var monitors = Monitors()
     var traces = Traces()
+    var timeSearches = TimeSearches()
     var warnings = Warnings()
 
     /// Whether caches are reduced because users hold much of the memory.
@@ -90,10 +91,14 @@ package struct Broker: ~Copyable {
     @inline(__always)
     var workDeadline: Duration? {
         let deadline = Duration?.earlier(
-            .earlier(commits.nextDeadline(pageStarted: readers.pageStarted), connections.nextDeadline),
+            .earlier(commits.nextDeadline(pageStarted: readStarted), connections.nextDeadline),
             rates.nextDeadline)
         return recordsPosts ? .earlier(deadline, .earlier(monitors.deadline, nameCounts.deadline)) : deadline
     }
+
+    /// The time of the oldest read that the store has not answered; nil if there is none.
+    @inline(__always)
+    private var readStarted: Duration? { .earlier(readers.pageStarted, timeSearches.started) }
 
     /// Handles passed deadlines: fails connections without a hello, closes connections whose final error is unread,
     /// resumes connections that exceeded a rate limit, reports a store that does not respond, stops recording posts for
@@ -112,7 +117,7 @@ package struct Broker: ~Copyable {
             resume(id.slot, .rateExceeded)
         }
         if recordsPosts { expireMonitoring(now: now.monotonic) }
-        if commits.checkResponseDeadline(pageStarted: readers.pageStarted, now: now.monotonic) { reportHealth() }
+        if commits.checkResponseDeadline(pageStarted: readStarted, now: now.monotonic) { reportHealth() }
         if let deadline = warnings.deadline, deadline <= now.monotonic {
             if connections.drain == .notBegun { checkWarnings(now: now) } else { warnings = Warnings() }
         }

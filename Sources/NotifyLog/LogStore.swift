@@ -1,4 +1,4 @@
-/// Storage for the log: commits batches and reads pages, serially, in the order of the requests.
+/// Storage for the log: commits batches, reads pages and finds positions, serially, in the order of the requests.
 ///
 /// Completions are called in the same order, on a queue that the store owns.
 package protocol LogStore: AnyObject, Sendable {
@@ -6,6 +6,12 @@ package protocol LogStore: AnyObject, Sendable {
     /// subscriptions.
     func commit(_ batch: CommitBatch, completion: @escaping @Sendable (CommitOutcome) -> Void)
     func readPage(_ request: PageRequest, completion: @escaping @Sendable (Page) -> Void)
+    /// Finds the first stored message that was posted at `microseconds` since 1970 or later, by the wall clock.
+    ///
+    /// Reports the sequence of that message, or the sequence after the last stored message if there is none. If the
+    /// wall clock was set back, several messages follow an earlier one; any of them may be reported.
+    func findSequence(
+        atOrAfter microseconds: UInt64, completion: @escaping @Sendable (Result<UInt64, StorageFailure>) -> Void)
     /// Applies another retention policy to the requests that follow.
     func setRetention(_ policy: RetentionPolicy)
     /// Records that sequences below `next` may be visible to peers from now on. If the process crashes, the next start

@@ -72,6 +72,15 @@ package final class Store: LogStore {
         }
     }
 
+    package func findSequence(
+        atOrAfter microseconds: UInt64, completion: @escaping @Sendable (Result<UInt64, StorageFailure>) -> Void
+    ) {
+        let current = current
+        queue.add {
+            completion(current.findSequence(atOrAfter: microseconds))
+        }
+    }
+
     /// Applies another retention policy, also to a log that is opened or created later.
     package func setRetention(_ policy: RetentionPolicy) {
         let current = current

@@ -5,6 +5,9 @@ package import NotifyLog
 package enum BrokerAction: Sendable {
     case commit(CommitBatch)
     case readPage(PageRequest)
+    /// Find the first stored message posted at this time or later, in microseconds since 1970, and report it with
+    /// `sequenceFound`. The next search is requested only after the report.
+    case findSequence(atOrAfter: UInt64)
     /// Close the connection now. The broker has released it already.
     case close(ConnectionID)
     /// Pause reading from the connection until `resumeReading`.

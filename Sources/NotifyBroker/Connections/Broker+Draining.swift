@@ -7,6 +7,7 @@ extension Broker {
     package mutating func drainRequested() {
         guard connections.drain == .notBegun else { return }
         connections.drainBegan()
+        refuseTimeSearches()
         for slot in connections.slots {
             for case .durable(let durable) in connections[slot].subscriptions.values {
                 detach(durable)

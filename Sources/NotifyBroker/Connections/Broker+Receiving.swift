@@ -130,7 +130,8 @@ extension Broker {
         return true
     }
 
-    private mutating func chargePending(since earlier: Int, to slot: ConnectionSlot) {
+    /// Charges the connection's user for pending bytes that its requests have added.
+    mutating func chargePending(since earlier: Int, to slot: ConnectionSlot) {
         let uid = connections[slot].uid
         ledger.change(.pendingBytes, by: commits.charge(since: earlier, to: uid), uid: uid)
     }
@@ -222,6 +223,7 @@ extension Broker {
         endSubscriptions(of: slot)
         endMonitor(of: slot)
         traces.remove(connections[slot].id)
+        endTimeSearch(of: slot)
         let uid = connections[slot].uid
         ledger.change(.receivedBytes, by: connections[slot].charge(receivedBytes: 0), uid: uid)
         egress.discard(slot)

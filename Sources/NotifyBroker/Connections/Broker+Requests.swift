@@ -39,7 +39,7 @@ extension Broker {
         _ kind: FrameKind, _ frame: FrameDecoder.Frame, _ slot: ConnectionSlot, now: BrokerTime
     ) throws(WireError) {
         switch kind {
-        case .subscribe: try subscribe(Subscribe(frame), slot)
+        case .subscribe: try subscribe(Subscribe(frame), slot, now: now)
         case .detach: try detach(Detach(frame), slot)
         case .remove: try remove(Remove(frame), slot)
         case .list: try list(ListRequest(frame), slot, now: now)

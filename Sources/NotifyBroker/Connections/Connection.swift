@@ -20,7 +20,7 @@ struct Connection {
         static let backlog = Pauses(rawValue: 4)
         /// The user posts faster than its limit.
         static let rateExceeded = Pauses(rawValue: 8)
-        /// A trace waits for its message to be read from the log.
+        /// A request waits for the store to read from the log: a trace, or a subscription that begins at a time.
         static let awaitingPage = Pauses(rawValue: 16)
     }
 

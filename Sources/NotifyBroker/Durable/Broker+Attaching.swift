@@ -18,8 +18,10 @@ extension Broker {
     }
 
     /// Creates a durable subscription, or attaches to an existing one. The request is answered after the commit.
+    ///
+    /// A subscription that begins at a time is created once the store has found the sequence of that time.
     mutating func subscribeDurable(
-        _ subscribe: Subscribe, _ filter: SubscriptionFilter, _ slot: ConnectionSlot
+        _ subscribe: Subscribe, _ filter: SubscriptionFilter, _ slot: ConnectionSlot, now: BrokerTime
     ) throws(WireError) {
         try Limits.validateSubscriptionName(subscribe.durableName)
         guard subscribe.window <= Limits.maximumWindow else {
@@ -27,6 +29,9 @@ extension Broker {
                 .limitReached, "a window of \(subscribe.window) is over the limit of \(Limits.maximumWindow)")
         }
         let existing = durables.slot(of: DurableKey(uid: connections[slot].uid, name: subscribe.durableName))
+        if existing == nil, let time = subscribe.start.pastTime(at: now) {
+            return try findStart(of: subscribe, at: time, slot)
+        }
         let attachment = attachment(for: subscribe, slot, isResumed: existing != nil)
         let durable: DurableSlot
         var change: DurableChange?
@@ -72,11 +77,7 @@ extension Broker {
     ) throws(WireError) -> (DurableSlot, DurableChange) {
         let uid = connections[slot].uid
         try checkRoom(for: filter, uid: uid)
-        let cursor: UInt64 =
-            switch subscribe.start {
-            case .now: commits.sequencer.last
-            case .oldest: 0
-            }
+        let cursor = try firstCursor(at: subscribe.start)
         var record = DurableRecord(
             id: try durables.takeID(), owner: access.identity(connections[slot].identity), name: subscribe.durableName,
             filter: filter, startedAfter: cursor, progress: DurableProgress(cursor: cursor, seenThrough: 0))
@@ -88,6 +89,23 @@ extension Broker {
         } catch {
             ledger.change(.durableSubscriptions, by: -1, uid: uid)
             throw error
+        }
+    }
+
+    /// The cursor of a subscription that is created at `start`.
+    private func firstCursor(at start: LogPosition) throws(WireError) -> UInt64 {
+        switch start {
+        case .oldest: return 0
+        case .sequence(let first):
+            guard first <= commits.sequencer.next else {
+                throw WireError(
+                    .invalidArgument,
+                    "sequence \(first) is beyond the end of the log: the next message has sequence "
+                        + "\(commits.sequencer.next) or a higher one")
+            }
+            return first - 1
+        // A time that has not passed yet.
+        case .now, .age, .time: return commits.sequencer.last
         }
     }
 

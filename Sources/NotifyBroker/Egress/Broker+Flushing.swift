@@ -8,6 +8,7 @@ extension Broker {
     package mutating func finishTick(now: BrokerTime) {
         turnEnded()
         continueReaders(now: now)
+        requestTimeSearch(now: now)
         finishDrain()
         if egress.usesOpenBlock { egress.openBlockEnded(commits.sealOpenBlock()) }
         beginCommit(now: now)

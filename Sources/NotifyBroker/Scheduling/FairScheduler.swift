@@ -30,6 +30,8 @@ struct FairScheduler {
         static let trace = 2_048
         /// Comparing a traced message with one pattern of a durable subscription.
         static let tracePattern = 4
+        /// A search of the log for the first message of a time.
+        static let search = 2_048
         static let refusal = 128
         static let subscribe = 256
         static let pattern = 256

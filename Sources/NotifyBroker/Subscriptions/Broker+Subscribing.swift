@@ -4,7 +4,9 @@ import NotifyWire
 
 /// Subscribing and detaching.
 extension Broker {
-    mutating func subscribe(_ subscribe: Subscribe, _ slot: ConnectionSlot) throws(WireError) {
+    mutating func subscribe(
+        _ subscribe: Subscribe, _ slot: ConnectionSlot, now: BrokerTime
+    ) throws(WireError) {
         guard subscribe.subscription != 0, connections[slot].subscriptions[subscribe.subscription] == nil else {
             throw WireError(
                 .subscriptionInUse, "subscription \(subscribe.subscription) is 0 or in use on this connection")
@@ -20,9 +22,12 @@ extension Broker {
         let work = subscriptions.work
         defer { scheduler.spend(subscriptions.work - work) }
         if subscribe.durableName.isEmpty {
+            guard subscribe.start == .now else {
+                throw WireError(.unsupported, "a volatile subscription begins with the next message posted")
+            }
             try subscribeVolatile(subscribe, filter, slot)
         } else {
-            try subscribeDurable(subscribe, filter, slot)
+            try subscribeDurable(subscribe, filter, slot, now: now)
         }
     }
 

@@ -223,6 +223,11 @@ final class BrokerDriver: BrokerHost {
         scheduleTick()
     }
 
+    private func sequenceFound(_ result: Result<UInt64, StorageFailure>) {
+        core.broker.sequenceFound(result, now: now)
+        scheduleTick()
+    }
+
     // MARK: The tick
 
     var now: BrokerTime { clock() }
@@ -290,6 +295,11 @@ final class BrokerDriver: BrokerHost {
             let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
             store.readPage(request) { [eventLoop] page in
                 eventLoop.execute { loopBound.value.pageRead(page) }
+            }
+        case .findSequence(let microseconds):
+            let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
+            store.findSequence(atOrAfter: microseconds) { [eventLoop] result in
+                eventLoop.execute { loopBound.value.sequenceFound(result) }
             }
         case .close(let id): sink(id)?.close()
         case .pauseReading(let id): sink(id)?.setReading(false)

@@ -1,13 +1,5 @@
 package import NIOCore
 
-/// Where a durable subscription begins when it is created. An existing durable subscription continues at its cursor.
-package enum StartPosition: Equatable, Sendable {
-    /// With the next message posted.
-    case now
-    /// With the oldest message in the log.
-    case oldest
-}
-
 /// Opens a subscription. The client chooses its number, which may be reused after `detached`.
 package struct Subscribe: ControlFrame {
     package static let kind = FrameKind.subscribe
@@ -19,7 +11,8 @@ package struct Subscribe: ControlFrame {
     package var window: UInt32
     /// The total number of durable messages to deliver until more credit is granted; `unlimitedCredit` for no limit.
     package var credit: UInt32
-    package var start: StartPosition
+    /// Where a durable subscription begins if this creates it. An existing one continues at its cursor.
+    package var start: LogPosition
     /// The name of a durable subscription; empty for a volatile one.
     package var durableName: String
     /// Limits the subscription to messages with this object; empty for all.
@@ -30,7 +23,7 @@ package struct Subscribe: ControlFrame {
 
     package init(
         request: UInt64, subscription: UInt32, patterns: [String], object: String = "", durableName: String = "",
-        start: StartPosition = .now, window: UInt32 = 0, credit: UInt32 = unlimitedCredit
+        start: LogPosition = .now, window: UInt32 = 0, credit: UInt32 = unlimitedCredit
     ) {
         self.request = request
         self.subscription = subscription
@@ -47,10 +40,11 @@ package struct Subscribe: ControlFrame {
         subscription = try body.integer()
         window = try body.integer()
         credit = try body.integer()
-        let start: UInt8 = try body.integer()
+        let startKind: UInt8 = try body.integer()
         let durableNameLength: UInt8 = try body.integer()
         let objectLength: UInt8 = try body.integer()
         let patternCount: UInt8 = try body.integer()
+        let startValue: UInt64 = try body.integer()
         durableName = try body.string(Int(durableNameLength))
         object = try body.string(Int(objectLength))
         patterns = []
@@ -58,11 +52,7 @@ package struct Subscribe: ControlFrame {
             let length: UInt8 = try body.integer()
             patterns.append(try body.string(Int(length)))
         }
-        switch start {
-        case 0: self.start = .now
-        case 1: self.start = .oldest
-        default: throw WireError(.unsupported, "unknown start \(start): expected 0 (now) or 1 (oldest)")
-        }
+        start = try LogPosition(kind: startKind, value: startValue)
     }
 
     package func writeBody(to buffer: inout ByteBuffer) {
@@ -70,10 +60,11 @@ package struct Subscribe: ControlFrame {
         buffer.writeLE(subscription)
         buffer.writeLE(window)
         buffer.writeLE(credit)
-        buffer.writeInteger(UInt8(start == .now ? 0 : 1))
+        buffer.writeInteger(start.encoded.kind)
         buffer.writeInteger(UInt8(durableName.utf8.count))
         buffer.writeInteger(UInt8(object.utf8.count))
         buffer.writeInteger(UInt8(patterns.count))
+        buffer.writeLE(start.encoded.value)
         buffer.writeString(durableName)
         buffer.writeString(object)
         for pattern in patterns {

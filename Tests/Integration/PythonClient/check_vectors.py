@@ -21,8 +21,8 @@ def encode(kind, f):
             f["receipt"])
     if kind == "subscribe":
         return client.encode_subscribe(
-            f["request"], f["subscription"], f["patterns"], f["durableName"], f["start"], f["object"], f["window"],
-            f["credit"])
+            f["request"], f["subscription"], f["patterns"], f["durableName"], f["start"], f["startValue"],
+            f["object"], f["window"], f["credit"])
     if kind == "detach":
         return client.frame(0x04, struct.pack("<QI", f["request"], f["subscription"]))
     if kind == "remove":

@@ -12,6 +12,7 @@ Receipt = namedtuple("Receipt", "sequence subscribers stored durability")
 Message = namedtuple("Message", "sequence time uid gid pid name object headers payload subscription redelivered")
 Gap = namedtuple("Gap", "subscription dropped first last")
 AUTOMATIC, VOLATILE, STORED, SYNCED = range(4)
+NOW, OLDEST, SEQUENCE, AGE, TIME = range(5)
 UNLIMITED = 0xFFFFFFFF
 
 
@@ -49,9 +50,11 @@ def encode_post(request, name, payload=b"", durability=AUTOMATIC, object="", hea
     return frame(0x02, fixed + name + object + headers + payload, 1 if receipt else 0)
 
 
-def encode_subscribe(request, number, patterns, durable="", start=0, object="", window=0, credit=UNLIMITED):
+def encode_subscribe(
+        request, number, patterns, durable="", start=NOW, start_value=0, object="", window=0, credit=UNLIMITED):
     durable, object = durable.encode(), object.encode()
-    fixed = struct.pack("<QIIIBBBB", request, number, window, credit, start, len(durable), len(object), len(patterns))
+    fixed = struct.pack(
+        "<QIIIBBBBQ", request, number, window, credit, start, len(durable), len(object), len(patterns), start_value)
     return frame(0x03, fixed + durable + object + b"".join(map(counted, patterns)))
 
 

@@ -41,7 +41,7 @@ extension RawClient {
 
     @discardableResult
     func subscribe(
-        _ patterns: String..., as number: UInt32 = 1, durable: String = "", from start: StartPosition = .now,
+        _ patterns: String..., as number: UInt32 = 1, durable: String = "", from start: LogPosition = .now,
         object: String = "", window: UInt32 = 0, credit: UInt32 = Subscribe.unlimitedCredit
     ) throws -> Subscribed {
         let request = newRequest()

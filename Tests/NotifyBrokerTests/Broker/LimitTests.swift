@@ -162,7 +162,8 @@ struct LimitTests {
         client.send(
             rawFrame(
                 FrameKind.subscribe.rawValue,
-                [9, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0] + [UInt8](repeating: 0, count: 8) + [2, 0, 0, 1, 1, 97]))
+                [9, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0] + [UInt8](repeating: 0, count: 8) + [5, 0, 0, 1]
+                    + [UInt8](repeating: 0, count: 8) + [1, 97]))
         host.run()
         #expect(codes(client) == [61, 21, 24, 24, 61, 60, 27])
         #expect(host.counter("subscriptions") == 1)

@@ -213,10 +213,13 @@ final class SimulatedClient {
             model.fail("\(subscribed) was not requested")
             return
         }
-        guard let durable = wish.durable else {
+        guard var durable = wish.durable else {
             confirmed[wish.number] = wish.filter
             return
         }
+        // A subscription that begins at a time does not exist yet when it is requested. The generation begins with its
+        // id.
+        if durable.id == DurableID(0) { durable.id = DurableID(UInt32(subscribed.generation >> 32)) }
         if store.firstCursors[durable.id] == nil { model.fail("\(subscribed), but the log does not contain it") }
         holds[wish.number] = Hold(
             id: durable.id, filter: wish.filter, window: durable.window,

@@ -63,9 +63,12 @@ final class Simulation {
         var gaps = 0
         var pauses = 0
         var pages = 0
+        var searches = 0
 
         var isEverything: Bool {
-            [crashes, stops, failures, takeOvers, messages, redeliveries, gaps, pauses, pages].allSatisfy { $0 > 0 }
+            [crashes, stops, failures, takeOvers, messages, redeliveries, gaps, pauses, pages, searches].allSatisfy {
+                $0 > 0
+            }
         }
 
         mutating func add(_ other: Happened) {
@@ -78,6 +81,7 @@ final class Simulation {
             gaps += other.gaps
             pauses += other.pauses
             pages += other.pages
+            searches += other.searches
         }
     }
 
@@ -237,12 +241,24 @@ final class Simulation {
         }
         let window = random.chance(50) ? 0 : UInt32.random(in: 1...6, using: &random)
         let credit = random.chance(60) ? Subscribe.unlimitedCredit : UInt32.random(in: 0...8, using: &random)
-        attach(client, wish, window: window, credit: credit, from: random.chance(50) ? .oldest : .now)
+        attach(client, wish, window: window, credit: credit, from: randomStart())
+    }
+
+    private func randomStart() -> LogPosition {
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0, 1: .now
+        case 2: .oldest
+        case 3: .sequence(.random(in: 1...host.lastSequence + 2, using: &random))
+        case 4: .age(microseconds: .random(in: 0...3_000_000, using: &random))
+        default:
+            // Up to two seconds in the future.
+            .time(microseconds: host.now.wallMicroseconds + 2_000_000 - .random(in: 0...5_000_000, using: &random))
+        }
     }
 
     private func attach(
         _ client: SimulatedClient, _ wish: (uid: UInt32, name: String, patterns: [String], object: String),
-        window: UInt32, credit: UInt32, from start: StartPosition
+        window: UInt32, credit: UInt32, from start: LogPosition
     ) {
         let number = takeNumber()
         let request = client.client.subscribe(
@@ -357,6 +373,7 @@ final class Simulation {
         let outcome = outcomes.removeFirst()
         note("told: \(describe(outcome))")
         if case .page = outcome { happened.pages += 1 }
+        if case .found = outcome { happened.searches += 1 }
         if case .committed(let committed) = outcome, case .success = committed.result {
             let batch = store.batches.last { $0.id == committed.batchID }
             model.reportedThrough = batch?.blocks.last?.entries.last?.sequence ?? model.reportedThrough
@@ -368,6 +385,7 @@ final class Simulation {
         switch outcome {
         case .committed(let outcome): "commit \(outcome.batchID)"
         case .page(let page): "page of \(page.reader)"
+        case .found(let result): "found \(result)"
         }
     }
 

@@ -101,7 +101,7 @@ final class Client: OutputSink {
     @discardableResult
     func subscribe(
         _ number: UInt32, _ patterns: [String], object: String = "", durable: String = "",
-        from start: StartPosition = .now, window: UInt32 = 0, credit: UInt32 = Subscribe.unlimitedCredit
+        from start: LogPosition = .now, window: UInt32 = 0, credit: UInt32 = Subscribe.unlimitedCredit
     ) -> UInt64 {
         let request = nextRequest()
         send(

@@ -12,16 +12,19 @@ final class FakeStore {
         var object: [UInt8]
         var frame: [UInt8]
         var uid: UInt32
+        var time: UInt64
     }
 
     enum Job {
         case commit(CommitBatch)
         case page(PageRequest)
+        case find(atOrAfter: UInt64)
     }
 
     enum Outcome {
         case committed(CommitOutcome)
         case page(Page)
+        case found(Result<UInt64, StorageFailure>)
     }
 
     /// The messages on disk.
@@ -92,6 +95,9 @@ final class FakeStore {
             let result: Result<Page.Content, StorageFailure> = failure.map { .failure($0) } ?? .success(read(request))
             return .page(
                 Page(reader: request.reader, result: result, statistics: statistics))
+        case .find(let time):
+            let found = messages.first { $0.time >= time }?.sequence ?? persistedThrough + 1
+            return .found(failure.map { .failure($0) } ?? .success(found))
         case nil:
             return nil
         }
@@ -128,7 +134,7 @@ final class FakeStore {
             messages.append(
                 Message(
                     sequence: entry.sequence, name: Array(message.parts.name), object: Array(message.parts.object),
-                    frame: frame, uid: message.stamp.uid))
+                    frame: frame, uid: message.stamp.uid, time: message.stamp.timeMicroseconds))
         }
     }
 

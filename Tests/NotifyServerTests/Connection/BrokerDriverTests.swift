@@ -47,6 +47,23 @@ import WireTestSupport
         #expect(host.log.lines.last == "notice storage works again")
     }
 
+    @Test func `the store is asked for the sequence of a time`() throws {
+        let host = DriverHarness()
+        let client = try host.connect()
+        try client.send(
+            Subscribe(
+                request: 1, subscription: 1, patterns: ["a"], durableName: "d", start: .age(microseconds: 1_000_000)))
+        host.run()
+        #expect(host.store.searches == [1_699_999_999_000_000])
+        #expect(host.store.commitCount == 0)
+        host.store.answerSearch(.success(1))
+        host.run()
+        #expect(host.store.answerCommit())
+        host.run()
+        let changes = host.store.committed.last?.changes ?? []
+        #expect(changes.contains { if case .create(let record) = $0 { record.startedAfter == 0 } else { false } })
+    }
+
     @Test func `a reload passes a changed retention policy to the store`() {
         let host = DriverHarness()
         var policy = RetentionPolicy()

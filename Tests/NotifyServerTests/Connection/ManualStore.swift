@@ -6,6 +6,7 @@ final class ManualStore: LogStore {
     private struct Requests {
         var commits: [(batch: CommitBatch, completion: @Sendable (CommitOutcome) -> Void)] = []
         var pages: [(request: PageRequest, completion: @Sendable (Page) -> Void)] = []
+        var searches: [(microseconds: UInt64, completion: @Sendable (Result<UInt64, StorageFailure>) -> Void)] = []
         var repairs: [(continuation: LogContinuation, completion: @Sendable (LogRepair) -> Void)] = []
         var committed: [CommitBatch] = []
         var usedBelow: UInt64 = 0
@@ -20,6 +21,20 @@ final class ManualStore: LogStore {
 
     func readPage(_ request: PageRequest, completion: @escaping @Sendable (Page) -> Void) {
         requests.withLock { $0.pages.append((request, completion)) }
+    }
+
+    func findSequence(
+        atOrAfter microseconds: UInt64, completion: @escaping @Sendable (Result<UInt64, StorageFailure>) -> Void
+    ) {
+        requests.withLock { $0.searches.append((microseconds, completion)) }
+    }
+
+    /// The times whose sequences were requested.
+    var searches: [UInt64] { requests.withLock { $0.searches.map(\.microseconds) } }
+
+    /// Answers the oldest search.
+    func answerSearch(_ result: Result<UInt64, StorageFailure>) {
+        requests.withLock { $0.searches.isEmpty ? nil : $0.searches.removeFirst() }?.completion(result)
     }
 
     func repair(with continuation: LogContinuation, completion: @escaping @Sendable (LogRepair) -> Void) {

@@ -219,9 +219,17 @@ import WireTestSupport
     }
 
     private static func fields(_ subscribe: Subscribe) -> [String: Any] {
-        [
+        let (start, value): (Int, UInt64) =
+            switch subscribe.start {
+            case .now: (0, 0)
+            case .oldest: (1, 0)
+            case .sequence(let sequence): (2, sequence)
+            case .age(let microseconds): (3, microseconds)
+            case .time(let microseconds): (4, microseconds)
+            }
+        return [
             "request": subscribe.request, "subscription": subscribe.subscription, "window": subscribe.window,
-            "credit": subscribe.credit, "start": subscribe.start == .now ? 0 : 1,
+            "credit": subscribe.credit, "start": start, "startValue": value,
             "durableName": subscribe.durableName, "object": subscribe.object, "patterns": subscribe.patterns,
         ]
     }

@@ -44,6 +44,9 @@ struct Sample: Sendable, CustomTestStringConvertible {
                 request: 3, subscription: .max, patterns: [String(repeating: "p", count: 255)],
                 object: String(repeating: "o", count: 255), durableName: String(repeating: "n", count: 64),
                 start: .oldest, window: 9, credit: 0)),
+        Sample(Subscribe(request: 4, subscription: 5, patterns: ["a"], start: .sequence(1 << 53 - 1))),
+        Sample(Subscribe(request: 4, subscription: 5, patterns: ["a"], start: .age(microseconds: 0))),
+        Sample(Subscribe(request: 4, subscription: 5, patterns: ["a"], start: .time(microseconds: 1 << 63 - 1))),
         Sample(Subscribed(request: 3, subscription: 4, sequence: 5, isResumed: true)),
         Sample(
             Subscribed(request: 3, subscription: 4, sequence: 5, generation: 6, isResumed: false, hasSnapshot: true)),
