@@ -1,14 +1,6 @@
 import NotifyWire
 
 extension NotifyClient {
-    /// The position at which a new durable subscription begins. An existing subscription continues at its cursor.
-    public enum Start: Hashable, Sendable {
-        /// With the next message posted.
-        case now
-        /// With the oldest message in the daemon's log.
-        case oldest
-    }
-
     /// The policy of a volatile subscription when its buffer is full.
     public enum FullBufferPolicy: Hashable, Sendable, CaseIterable {
         /// Drops the oldest messages in the buffer. A ``Gap`` takes their place. They are counted in

@@ -6,6 +6,8 @@ struct SubscriptionSpec: Sendable {
     var patterns: [NamePattern]
     var object: String?
     var kind: NotifyClient.SubscriptionKind.Storage
+    /// The position at which a durable subscription begins if it does not exist yet.
+    var start = LogPosition.now
     /// The number of messages after which the subscription ends; nil for no limit.
     var limit: Int?
 
@@ -23,6 +25,7 @@ struct SubscriptionSpec: Sendable {
         self.object = object.flatMap { $0.isEmpty ? nil : $0 }
         self.kind = kind.storage
         self.limit = limit
+        if case .durable(_, let start, _) = kind.storage { self.start = try start.position() }
         try checkBounds()
     }
 
@@ -68,9 +71,9 @@ struct SubscriptionSpec: Sendable {
         var frame = Subscribe(
             request: request, subscription: number, patterns: patterns.map(\.string), object: object ?? "",
             credit: credit)
-        if case .durable(let name, let start, _) = kind {
+        if case .durable(let name, _, _) = kind {
             frame.durableName = name
-            frame.start = start == .now ? .now : .oldest
+            frame.start = start
             frame.window = min(UInt32(window), maximumWindow)
         }
         return frame

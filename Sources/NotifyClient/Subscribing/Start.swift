@@ -1,0 +1,66 @@
+public import FoundationEssentials
+import NotifyWire
+
+extension NotifyClient {
+    /// The position in the daemon's log at which a new durable subscription begins. An existing subscription continues
+    /// at its cursor.
+    public enum Start: Hashable, Sendable {
+        /// With the next message posted.
+        case now
+        /// With the oldest message in the daemon's log.
+        case oldest
+        /// With the first message that has this sequence or a higher one.
+        ///
+        /// At least 1. The daemon refuses a sequence above that of the next message with `invalidArgument`.
+        case sequence(UInt64)
+        /// With the first message posted at most this long ago, by the daemon's wall clock. Not negative.
+        case age(Duration)
+        /// With the first message posted at this time or later, by the daemon's wall clock. A time in the future means
+        /// the same as ``now``.
+        ///
+        /// Messages are found by ``Message/date``. If the clock was set back, several messages can be the first at a
+        /// time, and the subscription begins with any of them.
+        case time(Date)
+    }
+}
+
+extension NotifyClient.Start {
+    /// The position in the protocol. Times before 1970 and those beyond the protocol's range are replaced by the
+    /// nearest valid one.
+    ///
+    /// - Throws: `invalidArgument` if the sequence, age or time is invalid.
+    func position() throws(NotifyError) -> LogPosition {
+        switch self {
+        case .now: return .now
+        case .oldest: return .oldest
+        case .sequence(let sequence):
+            guard (1..<Limits.sequenceEnd).contains(sequence) else {
+                throw NotifyError(
+                    .invalidArgument, "the sequence must be 1 to \(Limits.sequenceEnd - 1), not \(sequence)")
+            }
+            return .sequence(sequence)
+        case .age(let age):
+            guard age >= .zero else { throw NotifyError(.invalidArgument, "the age must not be negative") }
+            return .age(microseconds: age.clampedMicroseconds)
+        case .time(let time):
+            let microseconds = (time.timeIntervalSince1970 * 1_000_000).rounded()
+            guard !microseconds.isNaN else { throw NotifyError(.invalidArgument, "the time must be a number") }
+            return .time(microseconds: UInt64(min(max(0, microseconds), Self.maximumTime)))
+        }
+    }
+
+    /// The largest `Double` that is at most ``LogPosition/maximumMicroseconds``.
+    private static let maximumTime = Double(sign: .plus, exponent: 63, significand: 1).nextDown
+}
+
+extension Duration {
+    /// The microseconds of a duration that is not negative, up to ``LogPosition/maximumMicroseconds``.
+    fileprivate var clampedMicroseconds: UInt64 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000)
+        guard !overflow, product < LogPosition.maximumMicroseconds - 1_000_000 else {
+            return LogPosition.maximumMicroseconds
+        }
+        return product + UInt64(attoseconds / 1_000_000_000_000)
+    }
+}
