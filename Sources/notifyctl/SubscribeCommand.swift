@@ -12,7 +12,8 @@ struct SubscribeCommand: AsyncParsableCommand {
             drops the oldest.
 
             With --durable the daemon keeps the messages that were not printed yet: the next subscribe with the same name \
-            and the same patterns resumes after the last printed one. The subscription is created even with --timeout 0.
+            and the same patterns resumes after the last printed one. The subscription is created even with --timeout 0. A \
+            new one starts at --from: \(PositionArgument.forms).
 
             By default each message is printed as its payload and a newline. The fields of --format are \
             \(FormatTemplate.Field.names).
@@ -37,8 +38,10 @@ struct SubscribeCommand: AsyncParsableCommand {
         completion: DurableCommand.nameCompletion)
     var durable: String?
 
-    @Option(help: ArgumentHelp("Where a new durable subscription starts.", valueName: "start"))
-    var from: DurableStart?
+    @Option(
+        help: ArgumentHelp("Where in the log a new durable subscription starts.", valueName: "start"),
+        completion: PositionArgument.completion, transform: { try PositionArgument.start($0) })
+    var from: NotifyClient.Start?
 
     @Option(help: ArgumentHelp("Only messages with this object.", valueName: "text"))
     var object: String?
@@ -67,7 +70,7 @@ struct SubscribeCommand: AsyncParsableCommand {
     func run() async throws {
         try await SubscribeRunner(
             configuration: connection.configuration(), patterns: patterns, durable: durable,
-            start: (from ?? .now).start, object: object, limit: count, timeoutSeconds: timeout,
+            start: from ?? .now, object: object, limit: count, timeoutSeconds: timeout,
             format: output.messageFormat
         ).run()
     }

@@ -10,9 +10,12 @@ struct DurableCreateCommand: AsyncParsableCommand {
             The daemon then keeps matching messages until 'notifyctl subscribe --durable NAME', or another client with the \
             same patterns, receives them. An existing subscription with these patterns and this object is not changed.
 
+            The start is \(PositionArgument.forms).
+
             EXAMPLES
               notifyctl durable create billing 'orders.>'
               notifyctl durable create audit 'orders.*' 'stock.>' --object shop-1 --from oldest
+              notifyctl durable create noon 'orders.>' --from 'yesterday 12:00'
             """)
 
     @OptionGroup var connection: ConnectionOptions
@@ -26,8 +29,10 @@ struct DurableCreateCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Only messages with this object.", valueName: "text"))
     var object: String?
 
-    @Option(help: ArgumentHelp("Where the subscription starts.", valueName: "start"))
-    var from = DurableStart.now
+    @Option(
+        help: ArgumentHelp("Where in the log the subscription starts.", valueName: "start"),
+        completion: PositionArgument.completion, transform: { try PositionArgument.start($0) })
+    var from = NotifyClient.Start.now
 
     func validate() throws {
         try UserNames.check(patterns)
@@ -38,7 +43,7 @@ struct DurableCreateCommand: AsyncParsableCommand {
         try NotifyClient.validateDurableSubscription(name, to: patterns, object: object)
         let alreadyExists = try await withNotifyClient(configuration: connection.configuration()) { client in
             if try await client.durableSubscriptions().contains(where: isSameSubscription) { return true }
-            try await client.createDurableSubscription(name, to: patterns, object: object, from: from.start)
+            try await client.createDurableSubscription(name, to: patterns, object: object, from: from)
             return false
         }
         var output = StandardOutput()

@@ -1,0 +1,153 @@
+import Foundation
+import NotifyClient
+import Testing
+
+@testable import notifyctl
+
+@Suite struct PositionParserTests {
+    /// Central European time in 2026, with daylight-saving time from 2026-03-29T01:00Z to 2026-10-25T01:00Z.
+    private static let berlin = LocalTimeZone { (1_774_746_000..<1_792_890_000).contains($0) ? 7200 : 3600 }
+    /// West of UTC, by an offset that is no whole number of hours.
+    private static let west = LocalTimeZone { _ in -12_600 }
+    /// A zone whose clock is set from 00:00 to 01:00 at 2026-03-29T00:00 local time.
+    private static let midnight = LocalTimeZone { $0 >= 1_774_735_200 ? 10_800 : 7200 }
+
+    /// Parses at 2026-11-22T11:15:30Z, unless another time is given.
+    private func position(
+        _ text: String, in zone: LocalTimeZone = Self.berlin, at now: String = "2026-11-22T11:15:30Z"
+    ) -> NotifyClient.Start? {
+        guard let now = try? Date(now, strategy: .iso8601) else { return nil }
+        return PositionParser(now: Int(now.timeIntervalSince1970), zone: zone).position(text)
+    }
+
+    private func time(_ text: String) throws -> NotifyClient.Start { .time(try Date(text, strategy: .iso8601)) }
+
+    @Test(
+        arguments: [
+            ("now", .now), ("oldest", .oldest), ("1", .sequence(1)), ("20261122", .sequence(20_261_122)),
+            ("007", .sequence(7)), ("9007199254740991", .sequence(1 << 53 - 1)), ("0s", .age(.zero)),
+            ("90s", .age(.seconds(90))), ("15m", .age(.seconds(900))), ("2h", .age(.seconds(7200))),
+            ("7d", .age(.seconds(604_800))), ("1000000d", .age(.seconds(86_400_000_000))),
+            ("86400000000s", .age(.seconds(86_400_000_000))),
+        ] as [(String, NotifyClient.Start)])
+    func `words, sequences and ages are read`(text: String, expected: NotifyClient.Start) {
+        #expect(position(text) == expected)
+    }
+
+    @Test(arguments: [
+        ("2026-11-22T12:00:00Z", "2026-11-22T12:00:00Z"), ("2026-11-22T12:00Z", "2026-11-22T12:00:00Z"),
+        ("2026-11-22 12:00:30Z", "2026-11-22T12:00:30Z"), ("2026-11-22T12:00:00+02:00", "2026-11-22T10:00:00Z"),
+        ("2026-11-22T12:00:00+0530", "2026-11-22T06:30:00Z"), ("2026-11-22T12:00-08", "2026-11-22T20:00:00Z"),
+        ("2026-11-22T23:30-01:00", "2026-11-23T00:30:00Z"), ("2024-02-29T00:00Z", "2024-02-29T00:00:00Z"),
+        ("2000-02-29T00:00Z", "2000-02-29T00:00:00Z"), ("2100-12-31T23:59:59Z", "2100-12-31T23:59:59Z"),
+        ("1969-12-31T23:59:59Z", "1969-12-31T23:59:59Z"),
+        // In local time.
+        ("2026-11-22 12:00", "2026-11-22T11:00:00Z"), ("2026-11-22T12:00", "2026-11-22T11:00:00Z"),
+        ("2026-11-22 12:00:30", "2026-11-22T11:00:30Z"), ("2026-11-22", "2026-11-21T23:00:00Z"),
+        ("2026-07-01", "2026-06-30T22:00:00Z"), ("2026-07-01 12:00", "2026-07-01T10:00:00Z"),
+        ("12:00", "2026-11-22T11:00:00Z"), ("23:59:59", "2026-11-22T22:59:59Z"), ("today", "2026-11-21T23:00:00Z"),
+        ("today 00:30", "2026-11-21T23:30:00Z"), ("yesterday", "2026-11-20T23:00:00Z"),
+        ("yesterday 12:00", "2026-11-21T11:00:00Z"), ("yesterday 12:00:30", "2026-11-21T11:00:30Z"),
+    ])
+    func `times with an offset and local times are read`(text: String, expected: String) throws {
+        #expect(try position(text) == time(expected))
+    }
+
+    @Test(arguments: [("12:00:00.5", 500_000), ("12:00:00.000001", 1), ("12:00:00.9999999", 999_999)])
+    func `fractions of a second are read to the microsecond`(text: String, microseconds: Int) throws {
+        for text in ["2026-11-22T\(text)Z", "2026-11-22T\(text)+00:00"] {
+            guard case .time(let time)? = position(text) else {
+                Issue.record("\(text) is not read")
+                continue
+            }
+            #expect((time.timeIntervalSince1970 * 1_000_000).rounded() == 1_795_348_800_000_000 + Double(microseconds))
+        }
+        #expect(position(text) != nil)
+    }
+
+    @Test func `a time that notifyctl prints is read`() {
+        let microseconds: UInt64 = 1_795_348_800_123_457
+        guard case .time(let time)? = position(Timestamp.text(microseconds: microseconds)) else {
+            Issue.record("it is not read")
+            return
+        }
+        #expect(UInt64((time.timeIntervalSince1970 * 1_000_000).rounded()) == microseconds)
+    }
+
+    @Test(arguments: [
+        "", " ", "then", "all", "Now", "now ", " now", "0", "-1", "+1", "9007199254740992", "18446744073709551616",
+        "99999999999999999999999", "1.5", "1_000", "١", "s", "h", "-2h", "2H", "2 h", "2w", "2h30m", "1.5h", "1000001d",
+        "86400000001s", "9999999999999s", "99999999999999999999d",
+        "2026-02-29", "2100-02-29", "2026-02-30", "2026-13-01", "2026-00-01", "2026-01-00", "2026-04-31", "0000-01-01",
+        "2026-1-1", "26-01-01", "20260-01-01", "2026-11", "2026-11-", "2026/11/22", "2026-11-22 ", "2026-11-22T",
+        "2026-11-22t12:00", "2026-11-22  12:00", "2026-11-2212:00", "2026-11-22Z", "2026-11-22 12", "2026-11-22 12:0",
+        "2026-11-22 24:00", "2026-11-22 12:60", "2026-11-22 12:00:60", "2026-11-22 12:00:", "2026-11-22 12:00:00.",
+        "2026-11-22 12:00:00.1234567890", "2026-11-22 12:00:00,5", "2026-11-22 12:00 Z", "2026-11-22T12:00z",
+        "2026-11-22T12:00+", "2026-11-22T12:00+1", "2026-11-22T12:00+24:00", "2026-11-22T12:00+01:60",
+        "2026-11-22T12:00+01:", "2026-11-22T12:00+01:0", "2026-11-22T12:00+01:000", "2026-11-22T12:00Z+01:00",
+        "2026-11-22T12:00ZZ", "12:00Z", "12:00+01:00", "12:0", "1:00", "012:00", "24:00", "12:00:60", "12:00 ",
+        "yesterday ", "yesterday12:00", "yesterdayT12:00", "yesterday noon", "yesterday 12:00Z", "yesterday 2026-11-22",
+        "todaytoday", "tomorrow", "yesterday yesterday",
+    ])
+    func `other texts and dates that do not exist are refused`(text: String) {
+        #expect(position(text) == nil)
+    }
+
+    // MARK: Time zones
+
+    @Test(arguments: [
+        // The clock is set forward from 02:00 to 03:00.
+        ("2026-03-29 01:59:59", "2026-03-29T00:59:59Z"), ("2026-03-29 02:00", "2026-03-29T01:00:00Z"),
+        ("2026-03-29 02:30", "2026-03-29T01:30:00Z"), ("2026-03-29 03:00", "2026-03-29T01:00:00Z"),
+        // The clock is set back from 03:00 to 02:00. The first 02:30 counts.
+        ("2026-10-25 01:59:59", "2026-10-24T23:59:59Z"), ("2026-10-25 02:00", "2026-10-25T00:00:00Z"),
+        ("2026-10-25 02:30", "2026-10-25T00:30:00Z"), ("2026-10-25 03:00", "2026-10-25T02:00:00Z"),
+    ])
+    func `local times near a change of the clock are read`(text: String, expected: String) throws {
+        #expect(try position(text) == time(expected))
+    }
+
+    @Test(arguments: [
+        // Local date and time: 2026-03-30 01:30, 2026-10-26 00:30, 2026-11-23 00:10.
+        ("yesterday", "2026-03-29T23:30:00Z", "2026-03-28T23:00:00Z"),
+        ("yesterday 12:00", "2026-03-29T23:30:00Z", "2026-03-29T10:00:00Z"),
+        ("today", "2026-03-29T23:30:00Z", "2026-03-29T22:00:00Z"),
+        ("yesterday", "2026-10-25T23:30:00Z", "2026-10-24T22:00:00Z"),
+        ("yesterday 12:00", "2026-10-25T23:30:00Z", "2026-10-25T11:00:00Z"),
+        ("today", "2026-10-25T23:30:00Z", "2026-10-25T23:00:00Z"),
+        ("12:00", "2026-11-22T23:10:00Z", "2026-11-23T11:00:00Z"),
+    ])
+    func `days are those of the local calendar`(text: String, now: String, expected: String) throws {
+        #expect(try position(text, at: now) == time(expected))
+    }
+
+    @Test func `zones west of UTC are a day behind after midnight`() throws {
+        #expect(try position("yesterday", in: Self.west, at: "2026-11-22T03:00:00Z") == time("2026-11-20T03:30:00Z"))
+        #expect(try position("today", in: Self.west, at: "2026-11-22T03:30:00Z") == time("2026-11-22T03:30:00Z"))
+        #expect(try position("2026-11-22", in: Self.west) == time("2026-11-22T03:30:00Z"))
+    }
+
+    @Test func `a day whose midnight is skipped begins at the change of the clock`() throws {
+        #expect(try position("2026-03-29", in: Self.midnight) == time("2026-03-28T22:00:00Z"))
+    }
+
+    @Test func `every date agrees with Foundation's calendar`() {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = .gmt
+        for day in stride(from: -30_000, to: 60_000, by: 7) {
+            let date = Date(timeIntervalSince1970: Double(day) * 86_400)
+            let parts = calendar.dateComponents([.year, .month, .day], from: date)
+            let found = PositionParser.daysSince1970(
+                year: parts.year ?? 0, month: parts.month ?? 0, day: parts.day ?? 0)
+            #expect(found == day)
+        }
+    }
+
+    @Test func `the system's time zone is that of Foundation`() {
+        for day in stride(from: 0, to: 25_000, by: 3) {
+            let seconds = day * 86_400 + 43_200
+            let expected = TimeZone.current.secondsFromGMT(for: Date(timeIntervalSince1970: Double(seconds)))
+            #expect(LocalTimeZone.system.offset(seconds) == expected)
+        }
+    }
+}
