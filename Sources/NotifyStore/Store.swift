@@ -57,10 +57,11 @@ package final class Store: LogStore {
     /// Every commit survives the end of the process. A batch that asks to be synced or reserves sequences is flushed to
     /// disk before its outcome is reported, together with all commits before it.
     package func commit(_ batch: CommitBatch, completion: @escaping @Sendable (CommitOutcome) -> Void) {
-        let current = current
+        let (current, queue) = (current, queue)
         queue.add {
             completion(current.commit(batch))
             current.log?.checkpointIfDue()
+            if current.beginMaintaining() { queue.add { Self.maintain(current, queue) } }
         }
     }
 
@@ -85,6 +86,33 @@ package final class Store: LogStore {
     package func setRetention(_ policy: RetentionPolicy) {
         let current = current
         queue.add { current.setRetention(policy) }
+    }
+
+    /// Sets what is called with what the store deletes by itself, on the store's queue.
+    package func setDeletionHandler(_ handler: @escaping @Sendable (Deletion) -> Void) {
+        let current = current
+        queue.add { current.deletionHandler = handler }
+    }
+
+    /// Deletes what the retention policy no longer keeps, in slices, until nothing is left to do. Other requests run
+    /// between the slices. Must be called at intervals; commits that close segments also begin it.
+    ///
+    /// - Parameter isRequired: Whether to examine the whole log now, rather than at an interval.
+    package func maintain(isRequired: Bool = false) {
+        let (current, queue) = (current, queue)
+        queue.add {
+            if current.beginMaintaining(isRequired: isRequired) { Self.maintain(current, queue) }
+        }
+    }
+
+    /// Whether retention is at work. Waits for all earlier requests.
+    package func isMaintaining() -> Bool {
+        let current = current
+        return queue.wait { current.isMaintaining }
+    }
+
+    private static func maintain(_ current: CurrentLog, _ queue: SerialQueue) {
+        if current.maintain() { queue.add { maintain(current, queue) } }
     }
 
     package func sequencesUsed(below next: UInt64) {

@@ -20,6 +20,8 @@ package struct StoreOptions: Equatable, Sendable {
     package var segmentBytes = 1 << 20
     /// How long messages are added to a segment after its first one.
     package var segmentAge = Duration.seconds(60)
+    /// The time between two passes over the log that find what the rules no longer keep.
+    package var retentionInterval = Duration.seconds(1)
     /// The clocks by which the age of messages counts.
     package var clock = StoreClock.system
 

@@ -34,6 +34,8 @@ package enum DurableChange: Equatable, Sendable {
     case update(id: DurableID, DurableProgress)
     /// Sets the subscription's owner: the identity of the client that attached last.
     case setOwner(id: DurableID, Identity)
+    /// Forgets the subscription's loss if it ends at or before a sequence.
+    case forgetLoss(id: DurableID, through: UInt64)
     case remove(id: DurableID)
 
     /// The approximate heap memory of the change's contents, in bytes.
@@ -42,7 +44,7 @@ package enum DurableChange: Equatable, Sendable {
         case .create(let record): record.filter.byteCount + record.name.utf8.count
         case .update(_, let progress): progress.acknowledged.count * 16
         case .setOwner(_, let identity): identity.groups.count * MemoryLayout<UInt32>.stride
-        case .remove: 0
+        case .forgetLoss, .remove: 0
         }
     }
 }

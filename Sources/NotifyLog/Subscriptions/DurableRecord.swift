@@ -11,10 +11,12 @@ package struct DurableRecord: Equatable, Sendable {
     /// because an earlier version created the subscription.
     package var startedAfter: UInt64
     package var progress: DurableProgress
+    /// The messages that the subscription has lost, until a client has learned of it.
+    package var loss: Loss?
 
     package init(
         id: DurableID, owner: Identity, name: String, filter: SubscriptionFilter, startedAfter: UInt64,
-        progress: DurableProgress
+        progress: DurableProgress, loss: Loss? = nil
     ) {
         self.id = id
         self.owner = owner
@@ -22,6 +24,7 @@ package struct DurableRecord: Equatable, Sendable {
         self.filter = filter
         self.startedAfter = startedAfter
         self.progress = progress
+        self.loss = loss
     }
 }
 

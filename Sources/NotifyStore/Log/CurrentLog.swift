@@ -16,6 +16,10 @@ final class CurrentLog: @unchecked Sendable {
     private(set) var options: StoreOptions
     /// Nil until the log can be created, and after it is closed.
     var log: Log?
+    /// Called with what the store deletes by itself.
+    var deletionHandler: (@Sendable (Deletion) -> Void)?
+    /// Whether retention is at work: it continues after the requests that are already queued.
+    private(set) var isMaintaining = false
     /// Held until the database is closed.
     private var lock: FileLock?
     /// Nil if shared memory is unavailable.
@@ -136,6 +140,31 @@ final class CurrentLog: @unchecked Sendable {
     func setRetention(_ policy: RetentionPolicy) {
         options.retention = policy
         log?.options.retention = policy
+        log?.retentionChanged()
+    }
+
+    /// Begins the work of retention, unless it is under way.
+    ///
+    /// - Parameter isRequired: Whether to begin even if nothing has made it due.
+    /// - Returns: Whether to call ``maintain()``.
+    func beginMaintaining(isRequired: Bool = false) -> Bool {
+        guard !isMaintaining, let log else { return false }
+        if isRequired { log.isSurveyRequested = true }
+        isMaintaining = log.isSurveyDue
+        return isMaintaining
+    }
+
+    /// Does one slice of the work of retention, and reports what was deleted.
+    ///
+    /// - Returns: Whether work remains.
+    func maintain() -> Bool {
+        isMaintaining = false
+        guard let log else { return false }
+        // After a failure the next pass tries again. Commits fail for the same reason, and report it.
+        isMaintaining = (try? log.maintain()) ?? false
+        let deletion = log.takeDeletion()
+        if !deletion.isEmpty { deletionHandler?(deletion) }
+        return isMaintaining
     }
 
     /// Records that peers may see sequences below `next` from now on. Can be called on any thread.

@@ -63,6 +63,7 @@ extension Log {
         isMarkedInUse = true
         measureDisk()
         for case .remove(let id) in batch.changes { matchCaches[id] = nil }
+        for change in batch.changes { subscriptions.apply(change) }
         statistics.commits += 1
         statistics.syncs += isFlushed ? 1 : 0
         for block in batch.blocks { statistics.logMessages += UInt64(block.entries.count) }

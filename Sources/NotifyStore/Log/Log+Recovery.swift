@@ -41,12 +41,13 @@ extension Log {
         guard next < Limits.sequenceEnd else {
             throw StoreError(.damaged, "the log's next sequence \(next) is out of range")
         }
-        let subscriptions = try readSubscriptions()
+        let records = try readSubscriptions()
+        for record in records { subscriptions.add(record) }
         isMarkedInUse = !wasClean
         measureFiles()
         return RecoveredLog(
             nextSequence: next, persistedThrough: persistedThrough,
-            subscriptions: subscriptions, usage: usage, wasClosedCleanly: wasClean,
+            subscriptions: records, usage: usage, wasClosedCleanly: wasClean,
             nextSubscriptionID: DurableID(nextSubscription))
     }
 

@@ -9,7 +9,14 @@ extension Log {
             segment: openSegment.segment, closed: clock.now, entries: SegmentEncoding.encode(openSegment.entries))
         try row.write(with: statements.insertSegment)
         try saveClock(statements)
+        if var survey = survey.take() {
+            for entry in openSegment.entries { names.number(ofID: entry.name).map { survey.refers(to: $0) } }
+            self.survey = survey
+        }
         openSegment.reset()
+        // A pass examines every segment, so it follows only after the log has grown by a part of its size.
+        closedSinceSurvey += 1
+        if closedSinceSurvey > segmentsSeen / 64 { isSurveyRequested = true }
     }
 
     /// Restores the open segment as it was before the batch. Must be called before the names of the batch are removed.

@@ -16,7 +16,13 @@ extension Log {
             try statements.setOwner.bindText(2, copying: groups(of: owner))
             try statements.setOwner.bind(3, id.rawValue)
             try statements.setOwner.run()
+        case .forgetLoss(let id, let last):
+            try statements.forgetLoss.bind(1, id.rawValue)
+            try statements.forgetLoss.bind(2, last)
+            try statements.forgetLoss.run()
         case .remove(let id):
+            try statements.removeLoss.bind(1, id.rawValue)
+            try statements.removeLoss.run()
             try statements.removeSubscription.bind(1, id.rawValue)
             try statements.removeSubscription.run()
         }
@@ -34,6 +40,7 @@ extension Log {
         try insert.bindText(12, copying: record.filter.object ?? "")
         try insert.bind(13, record.startedAfter)
         try run(insert, with: record.progress)
+        if let loss = record.loss { try statements.addLoss(loss, of: record.id) }
         try statements.raiseNextSubscription.bind(1, UInt64(record.id.rawValue) + 1)
         try statements.raiseNextSubscription.run()
     }
@@ -68,8 +75,8 @@ extension Log {
             connection,
             """
             SELECT id, uid, gid, groups, name, patterns, object, cursor, seen_through, acknowledged, generation,
-                attached, started_after
-            FROM subscriptions WHERE \(condition) ORDER BY id
+                attached, started_after, losses.first, losses.last, losses.count, losses.is_upper_bound
+            FROM subscriptions LEFT JOIN losses ON losses.subscription = subscriptions.id WHERE \(condition) ORDER BY id
             """)
         var records: [DurableRecord] = []
         while try rows.step() {
@@ -97,6 +104,11 @@ extension Log {
             startedAfter: row.integer(12),
             progress: DurableProgress(
                 cursor: row.integer(7), seenThrough: row.integer(8), acknowledged: acknowledged,
-                generation: row.integer32(10), isAttached: row.integer(11) != 0))
+                generation: row.integer32(10), isAttached: row.integer(11) != 0),
+            loss: row.integer(14) == 0
+                ? nil
+                : Loss(
+                    first: row.integer(13), last: row.integer(14), count: row.integer(15),
+                    isUpperBound: row.integer(16) != 0))
     }
 }

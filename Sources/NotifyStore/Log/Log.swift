@@ -28,6 +28,21 @@ final class Log {
     /// The time of the log.
     var clock: LogClock
 
+    var subscriptions = StoredSubscriptions()
+    /// The pass of retention that is under way.
+    var survey: RetentionSurvey?
+    /// `subscriptions.creations` as the pass knows it.
+    var surveyedCreations = 0
+    /// Whether the next pass is due before ``nextSurvey``.
+    var isSurveyRequested = false
+    /// The segments closed since the last pass began, and those that the pass has examined.
+    var closedSinceSurvey = 0
+    var segmentsSeen = 0
+    /// The log's time of the next pass.
+    var nextSurvey = Duration.zero
+    /// What was deleted and not yet reported.
+    var deletion = Deletion()
+
     /// The highest sequence committed.
     var persistedThrough: UInt64 = 0
     var statistics = StoreStatistics()
@@ -99,6 +114,8 @@ final class Statements {
     let reserve, saveClock: PreparedStatement
     let usedPages: PreparedStatement
     let createSubscription, updateSubscription, setOwner, removeSubscription, raiseNextSubscription: PreparedStatement
+    let insertLoss, forgetLoss, removeLoss: PreparedStatement
+    let deleteMessages, deleteSegment, removeName, messageKeys, segmentBelow: PreparedStatement
     let segmentsFrom, scanMessages, readMessages, readMessage: PreparedStatement
 
     init(_ connection: DatabaseConnection) throws(SQLiteFailure) {
@@ -133,6 +150,20 @@ final class Statements {
         setOwner = try prepare("UPDATE subscriptions SET gid = ?, groups = coalesce(?, '') WHERE id = ?")
         removeSubscription = try prepare("DELETE FROM subscriptions WHERE id = ?")
         raiseNextSubscription = try prepare("UPDATE state SET next_subscription = max(next_subscription, ?)")
+        insertLoss = try prepare(
+            """
+            INSERT INTO losses VALUES (?, ?, ?, ?, ?) ON CONFLICT (subscription) DO UPDATE SET
+                first = min(first, excluded.first), last = max(last, excluded.last),
+                count = count + excluded.count, is_upper_bound = max(is_upper_bound, excluded.is_upper_bound)
+            """)
+        forgetLoss = try prepare("DELETE FROM losses WHERE subscription = ? AND last <= ?")
+        removeLoss = try prepare("DELETE FROM losses WHERE subscription = ?")
+        deleteMessages = try prepare("DELETE FROM messages WHERE sequence BETWEEN ? AND ?")
+        deleteSegment = try prepare("DELETE FROM segments WHERE first = ?")
+        removeName = try prepare("DELETE FROM names WHERE id = ?")
+        messageKeys = try prepare("SELECT sequence, name, uid FROM messages WHERE sequence BETWEEN ? AND ?")
+        segmentBelow = try prepare(
+            "SELECT \(SegmentRow.columns) FROM segments WHERE first < ? ORDER BY first DESC LIMIT 1")
         segmentsFrom = try prepare(
             """
             SELECT \(SegmentRow.columns) FROM segments

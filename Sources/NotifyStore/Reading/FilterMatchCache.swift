@@ -25,6 +25,12 @@ struct FilterMatchCache {
 
     var byteCount: Int { entries.capacity * MemoryLayout<UInt64>.stride }
 
+    /// Forgets a name that is removed, because its number may be given to another name.
+    mutating func forget(_ number: NameTable.Number) {
+        let word = number.index >> 5
+        if word < entries.count { entries[word] &= ~(3 << (UInt64(number.index & 31) * 2)) }
+    }
+
     /// Whether the subscription receives the name with this number, which must be in `names`.
     mutating func matches(_ number: NameTable.Number, in names: borrowing NameTable) -> Bool {
         let word = number.index >> 5

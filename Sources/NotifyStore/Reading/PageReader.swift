@@ -65,6 +65,8 @@ struct PageReader {
         defer { segments.reset() }
         try segments.bind(1, scannedThrough + 1)
         while scannedThrough < end, try segments.step() {
+            // The first row may be that of a segment which ends before the position.
+            if segments.integer(1) <= scannedThrough { continue }
             guard segmentsLeft > 0, segmentBytesLeft > 0, matchCache.count < matchLimit else { return false }
             guard let row = SegmentRow(segments) else {
                 throw Self.damaged("has a damaged segment at \(segments.integer(0))")

@@ -59,6 +59,16 @@ struct NameTable: ~Copyable {
         nextID = max(nextID, id)
     }
 
+    /// The ids below a bound whose names fulfil a condition, at most `limit` of them.
+    func ids(below end: UInt32, limit: Int, where condition: (Number) -> Bool) -> [UInt32] {
+        var found: [UInt32] = []
+        for (id, number) in numbers where id < end && condition(Number(rawValue: number)) {
+            found.append(id)
+            if found.count == limit { break }
+        }
+        return found
+    }
+
     mutating func remove(id: UInt32) {
         guard let number = numbers.removeValue(forKey: id) else { return }
         names.remove(entry: number)

@@ -37,7 +37,11 @@ struct OpenSegment {
     func isFull(adding bytes: Int, now: Duration, _ options: borrowing StoreOptions) -> Bool {
         !isEmpty
             && (segment.messages >= options.segmentMessages || segment.bytes + bytes > options.segmentBytes
-                || now - opened >= options.segmentAge)
+                || isOld(now: now, options))
+    }
+
+    func isOld(now: Duration, _ options: borrowing StoreOptions) -> Bool {
+        !isEmpty && now - opened >= options.segmentAge
     }
 
     // MARK: Batches

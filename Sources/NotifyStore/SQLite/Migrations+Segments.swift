@@ -43,6 +43,13 @@ extension Migrations {
                 headers BLOB,
                 payload BLOB
             ) STRICT;
+            CREATE TABLE losses (
+                subscription INTEGER PRIMARY KEY,
+                first INTEGER NOT NULL,
+                last INTEGER NOT NULL,
+                count INTEGER NOT NULL,
+                is_upper_bound INTEGER NOT NULL
+            ) STRICT;
             ALTER TABLE state ADD COLUMN next_name INTEGER NOT NULL DEFAULT 1;
             ALTER TABLE state ADD COLUMN log_time INTEGER NOT NULL DEFAULT 0;
             ALTER TABLE state ADD COLUMN since_boot INTEGER NOT NULL DEFAULT 0;

@@ -14,7 +14,7 @@ enum Schema {
         try database.execute("PRAGMA locking_mode = EXCLUSIVE")
         let isNew = try check(database, path: path)
         do {
-            try setUp(database)
+            try setUp(database, isNew: isNew)
             try Migrations.run(on: database)
         } catch let failure as SQLiteFailure where isNew && failure.isFull {
             throw StoreError(noRoomFor: path, failure)
@@ -22,8 +22,10 @@ enum Schema {
         return database
     }
 
-    private static func setUp(_ database: DatabaseConnection) throws {
+    private static func setUp(_ database: DatabaseConnection, isNew: Bool) throws {
         try database.execute("PRAGMA page_size = \(pageSize)")
+        // Possible before the first table only.
+        if isNew { try database.execute("PRAGMA auto_vacuum = INCREMENTAL") }
         guard try database.text("PRAGMA journal_mode = WAL") == "wal" else {
             throw StoreError(.inputOutput, "SQLite can't keep a write-ahead log here; use a local file system")
         }

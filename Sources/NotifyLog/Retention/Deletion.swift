@@ -1,0 +1,44 @@
+/// Messages that the store deleted by itself, because a rule of the ``RetentionPolicy`` says so.
+package struct Deletion: Equatable, Sendable {
+    /// The number and bytes of the deleted messages of each user.
+    package var usage: [UInt32: StoredUsage] = [:]
+    /// Names that no stored message has any more.
+    package var names: [[UInt8]] = []
+    /// The unread messages that durable subscriptions have lost.
+    package var losses: [DurableID: Loss] = [:]
+
+    package init() {}
+
+    /// Adds a loss of a subscription.
+    package mutating func add(_ loss: Loss, of id: DurableID) {
+        if losses[id]?.add(loss) == nil { losses[id] = loss }
+    }
+
+    package var isEmpty: Bool { usage.isEmpty && names.isEmpty && losses.isEmpty }
+}
+
+/// Messages that a durable subscription lost before it acknowledged them.
+package struct Loss: Equatable, Sendable {
+    /// The lowest and the highest sequence of a lost message.
+    package var first: UInt64
+    package var last: UInt64
+    /// The number of lost messages; with `isUpperBound`, at most this number.
+    package var count: UInt64
+    /// Whether some of the messages may not have been for the subscription, because it has an object filter.
+    package var isUpperBound: Bool
+
+    package init(first: UInt64, last: UInt64, count: UInt64, isUpperBound: Bool) {
+        self.first = first
+        self.last = last
+        self.count = count
+        self.isUpperBound = isUpperBound
+    }
+
+    /// Adds another loss of the same subscription.
+    package mutating func add(_ other: Loss) {
+        first = min(first, other.first)
+        last = max(last, other.last)
+        count += other.count
+        isUpperBound = isUpperBound || other.isUpperBound
+    }
+}

@@ -1,0 +1,167 @@
+import NotifyLog
+import NotifyWire
+
+/// Deletes what the rules no longer keep, in slices between commits.
+extension Log {
+    /// The longest time of one slice, besides the last transaction that it begins.
+    private static let slice = Duration.milliseconds(2)
+    /// The most names or free pages that one transaction removes.
+    private static let namesPerTransaction = 256
+    private static let pagesPerTransaction = 128
+
+    /// Works for one slice.
+    ///
+    /// - Returns: Whether work remains.
+    func maintain() throws -> Bool {
+        guard damage == nil, refusedBatch == nil else { return false }
+        let end = ContinuousClock.now + Self.slice
+        try beginSurvey()
+        repeat {
+            if survey != nil { try continueSurvey() } else if try !returnSpace() { return false }
+        } while ContinuousClock.now < end
+        return true
+    }
+
+    /// Applies a changed policy: begins a new pass with its rules.
+    func retentionChanged() {
+        survey = nil
+        isSurveyRequested = true
+    }
+
+    /// Takes what was deleted since the last call.
+    func takeDeletion() -> Deletion {
+        defer { deletion = Deletion() }
+        return deletion
+    }
+
+    /// Whether a pass over the segments must begin.
+    var isSurveyDue: Bool { isSurveyRequested || nextSurvey <= clock.now }
+
+    /// Begins a pass over the segments, if none is under way and something has changed since the last one.
+    private func beginSurvey() throws {
+        guard survey == nil, isSurveyDue else { return }
+        let now = clock.now
+        isSurveyRequested = false
+        closedSinceSurvey = 0
+        segmentsSeen = 0
+        if openSegment.isOld(now: now, options) {
+            openSegment.begin()
+            do {
+                try inTransaction(.normal) { try closeSegment($0) }
+                openSegment.commit()
+            } catch {
+                rollBackOpenSegment()
+                throw error
+            }
+        }
+        var survey = RetentionSurvey(options.retention, now: now, nextName: names.nextID)
+        for entry in openSegment.entries {
+            if let name = names.number(ofID: entry.name) { survey.add(entry, state(of: name, in: &survey)) }
+        }
+        surveyedCreations = subscriptions.creations
+        self.survey = survey
+    }
+
+    private func state(of name: NameTable.Number, in survey: inout RetentionSurvey) -> RetentionSurvey.NameState {
+        survey.state(of: name) {
+            names.withBytes(of: name) { bytes in
+                .init(
+                    rule: options.retention.rule(for: bytes), readThrough: subscriptions.lowestCursor(for: bytes))
+            }
+        }
+    }
+
+    /// Examines the next segment, and deletes from it. After the oldest one, removes names without messages.
+    private func continueSurvey() throws {
+        // Taken out of the log, so that changing it makes no copy.
+        guard var survey = survey.take() else { return }
+        do {
+            if surveyedCreations != subscriptions.creations {
+                surveyedCreations = subscriptions.creations
+                survey.subscriptionsChanged()
+            }
+            if let row = try nextSegment(below: survey.below) {
+                try examine(row, &survey)
+                survey.below = row.segment.first
+                segmentsSeen += 1
+                self.survey = survey
+            } else if try removeNames(&survey) {
+                self.survey = survey
+            } else {
+                nextSurvey = clock.now + options.retentionInterval
+            }
+        } catch {
+            nextSurvey = clock.now + options.retentionInterval
+            throw error
+        }
+    }
+
+    private func nextSegment(below sequence: UInt64) throws -> SegmentRow? {
+        let rows = try openStatements().segmentBelow
+        defer { rows.reset() }
+        try rows.bind(1, sequence)
+        guard try rows.step() else { return nil }
+        guard let row = SegmentRow(rows) else {
+            throw StorageFailure(
+                kind: .inputOutput, message: "the log is damaged: it has a damaged segment at \(rows.integer(0))")
+        }
+        return row
+    }
+
+    private func examine(_ row: SegmentRow, _ survey: inout RetentionSurvey) throws {
+        let entries = row.withEntries { Array($0) }
+        var kept: [SegmentEntry] = []
+        var deleted: [SegmentEntry] = []
+        var dropped: [SegmentEntry] = []
+        for entry in entries {
+            guard let name = names.number(ofID: entry.name) else { continue }
+            switch survey.judge(entry, state(of: name, in: &survey), in: row) {
+            case .keep:
+                survey.refers(to: name)
+                kept.append(entry)
+            case .delete: deleted.append(entry)
+            case .drop:
+                deleted.append(entry)
+                dropped.append(entry)
+            }
+        }
+        if !deleted.isEmpty { try delete(deleted, dropping: dropped, keeping: kept, from: row) }
+    }
+
+    /// Removes names whose messages have all been deleted. At most ``namesPerTransaction`` at a time.
+    ///
+    /// - Returns: Whether names remain to be removed.
+    private func removeNames(_ survey: inout RetentionSurvey) throws -> Bool {
+        for entry in openSegment.entries {
+            if let name = names.number(ofID: entry.name) { survey.refers(to: name) }
+        }
+        let unused = names.ids(below: survey.nextName, limit: Self.namesPerTransaction) { !survey.isReferred($0) }
+        guard !unused.isEmpty else { return false }
+        try inTransaction(.normal) { statements in
+            for id in unused {
+                try statements.removeName.bind(1, id)
+                try statements.removeName.run()
+            }
+            try connection.execute("UPDATE state SET next_name = \(names.nextID)")
+        }
+        for id in unused {
+            guard let number = names.number(ofID: id) else { continue }
+            deletion.names.append(names.withBytes(of: number) { Array($0) })
+            for subscription in matchCaches.keys { matchCaches[subscription]?.forget(number) }
+            names.remove(id: id)
+        }
+        return unused.count == Self.namesPerTransaction
+    }
+
+    /// Returns free pages to the file system while more than a quarter of the database is free.
+    ///
+    /// - Returns: Whether more pages should be returned.
+    private func returnSpace() throws -> Bool {
+        let free = try connection.integer("PRAGMA freelist_count")
+        guard free * 4 > (try connection.integer("PRAGMA page_count")), free > Int64(Self.pagesPerTransaction) else {
+            return false
+        }
+        try connection.execute("PRAGMA incremental_vacuum(\(Self.pagesPerTransaction))")
+        return true
+    }
+}

@@ -1,0 +1,110 @@
+import NotifyLog
+
+/// One pass over the closed segments, from the newest to the oldest, that finds what the rules no longer keep.
+///
+/// For each rule, the pass adds up what it has seen. What follows once a limit is reached is deleted, so a rule keeps
+/// at most one segment more than its limits. A pure value: ``Log`` reads the segments and deletes.
+struct RetentionSurvey {
+    /// What a rule says about an entry of a segment.
+    enum Verdict: Equatable {
+        case keep
+        /// Read by every subscription that matches, and older than the history that the rule keeps.
+        case delete
+        /// Beyond a hard limit. Subscriptions that have not read it lose it.
+        case drop
+    }
+
+    private struct Totals {
+        var bytes: UInt64 = 0
+        var messages: UInt64 = 0
+        var historyBytes: UInt64 = 0
+    }
+
+    /// The rule of a name, and the sequence up to which its messages are read.
+    struct NameState {
+        var rule: Int
+        var readThrough: UInt64
+    }
+
+    private struct CachedState {
+        var pass: UInt32 = 0
+        var state = NameState(rule: 0, readThrough: 0)
+        /// Whether a segment has a message of the name.
+        var isReferred = false
+    }
+
+    let now: Duration
+    /// The pass continues with the newest segment below this sequence.
+    var below = UInt64(Int64.max)
+    /// The id of the next new name when the pass began. Later names are not examined.
+    let nextName: UInt32
+    private let rules: [RetentionRule]
+    private var totals: [Totals]
+    private var states: [CachedState] = []
+    /// Incremented when the cached states become outdated.
+    private var pass: UInt32 = 1
+
+    init(_ policy: RetentionPolicy, now: Duration, nextName: UInt32) {
+        rules = policy.rules
+        self.now = now
+        self.nextName = nextName
+        totals = Array(repeating: Totals(), count: rules.count)
+    }
+
+    /// Forgets which messages are read. Must be called when a subscription was created.
+    mutating func subscriptionsChanged() {
+        pass += 1
+    }
+
+    /// Returns the state of a name. `find` is called once for each name, and again after `subscriptionsChanged`.
+    mutating func state(of name: NameTable.Number, _ find: () -> NameState) -> NameState {
+        let index = name.index
+        makeRoom(for: index)
+        if states[index].pass != pass {
+            states[index].pass = pass
+            states[index].state = find()
+        }
+        return states[index].state
+    }
+
+    /// Notes that a segment keeps a message of the name.
+    mutating func refers(to name: NameTable.Number) {
+        makeRoom(for: name.index)
+        states[name.index].isReferred = true
+    }
+
+    private mutating func makeRoom(for index: Int) {
+        guard index >= states.count else { return }
+        states.append(contentsOf: repeatElement(CachedState(), count: max(index + 1 - states.count, states.count, 64)))
+    }
+
+    /// Whether the pass has seen a message of the name.
+    func isReferred(_ name: NameTable.Number) -> Bool {
+        name.index < states.count && states[name.index].isReferred
+    }
+
+    /// Adds an entry of the open segment to the totals.
+    mutating func add(_ entry: SegmentEntry, _ state: NameState) {
+        totals[state.rule].bytes += entry.bytes
+        totals[state.rule].messages += UInt64(entry.messages)
+    }
+
+    /// Decides about an entry of a closed segment. Entries must be given from the newest segment to the oldest.
+    mutating func judge(_ entry: SegmentEntry, _ state: NameState, in row: SegmentRow) -> Verdict {
+        let rule = rules[state.rule]
+        let before = totals[state.rule]
+        let age = now - row.closed
+        add(entry, state)
+        if rule.maximumAge.map({ age >= $0 }) ?? false || rule.maximumBytes.map({ before.bytes >= $0 }) ?? false
+            || rule.maximumMessages.map({ before.messages >= $0 }) ?? false
+        {
+            return .drop
+        }
+        guard state.readThrough >= row.segment.last else { return .keep }
+        totals[state.rule].historyBytes += entry.bytes
+        if rule.historyAge.map({ age >= $0 }) ?? false || rule.historyBytes.map({ before.historyBytes >= $0 }) ?? false {
+            return .delete
+        }
+        return .keep
+    }
+}

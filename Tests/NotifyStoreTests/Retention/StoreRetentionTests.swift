@@ -1,0 +1,190 @@
+import NotifyCenter
+import NotifyLog
+import NotifyWire
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import NotifyStore
+
+@Suite(.timeLimit(.minutes(5)))
+struct StoreRetentionTests {
+    let folder: TemporaryFolder
+    let clock = ManualClock()
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    /// Options with four messages in each segment.
+    private func options(_ rules: RetentionRule...) -> StoreOptions {
+        var options = StoreOptions()
+        options.segmentMessages = 4
+        options.clock = clock.storeClock
+        options.retention.configuredRules += rules
+        return options
+    }
+
+    private func rule(
+        _ pattern: String, historyAge: Duration? = nil, historyBytes: UInt64? = nil, maximumAge: Duration? = nil,
+        maximumBytes: UInt64? = nil, maximumMessages: UInt64? = nil
+    ) throws -> RetentionRule {
+        RetentionRule(
+            patterns: [try NamePattern(pattern)], historyAge: historyAge, historyBytes: historyBytes,
+            maximumAge: maximumAge, maximumBytes: maximumBytes, maximumMessages: maximumMessages)
+    }
+
+    private func open(_ options: StoreOptions) throws -> (Store, Deletions) {
+        let store = try Store.open(path: folder.database, options: options)
+        let deletions = Deletions()
+        store.setDeletionHandler { deletions.add($0) }
+        return (store, deletions)
+    }
+
+    private func kept(_ store: Store) async throws -> [UInt64] {
+        try await store.everything(SubscriptionFilter(">")).map(\.sequence)
+    }
+
+    @Test func `read messages are deleted once they are older than the history`() async throws {
+        let (store, deletions) = try open(options(rule("a", historyAge: .seconds(3600))))
+        await store.commit((1...9).map { StoredMessage($0, "a") })
+        clock.advance(by: .seconds(3599))
+        store.maintainToEnd()
+        #expect(try await kept(store) == Array(1...9))
+        clock.advance(by: .seconds(1))
+        store.maintainToEnd()
+        #expect(try await kept(store) == [9], "the open segment was closed during the pass before")
+        #expect(deletions.all.usage == (1...8).map { StoredMessage($0, "a") }.usage)
+        #expect(deletions.all.losses.isEmpty)
+        clock.advance(by: .seconds(3600))
+        store.maintainToEnd()
+        #expect(try await kept(store) == [])
+        #expect(deletions.all.names == [Array("a".utf8)])
+        #expect(await store.commit([StoredMessage(10, "a")]).statistics.logMessages == 1)
+        try store.close(nextSequence: 11)
+        let again = try Store.open(path: folder.database)
+        #expect(again.recovered.usage == [StoredMessage(10, "a")].usage)
+        try again.close(nextSequence: 11)
+        #expect(try folder.rows("SELECT id, name FROM names") == ["2|a"], "ids are never given again")
+    }
+
+    @Test func `what a subscription has not acknowledged stays`() async throws {
+        let (store, deletions) = try open(options(rule(">", historyAge: .zero)))
+        let record = try DurableRecord(id: 1, name: "one", SubscriptionFilter("a"))
+        await store.commit(
+            (1...12).map { StoredMessage($0, $0 % 2 == 0 ? "a" : "b") }, changes: [.create(record)])
+        await store.commit([StoredMessage(13, "b")])
+        store.maintainToEnd()
+        #expect(try await kept(store) == [2, 4, 6, 8, 10, 12, 13], "a subscription holds back only what it matches")
+        await store.commit([], changes: [.update(id: 1, DurableProgress(cursor: 8, seenThrough: 12))])
+        store.maintainToEnd()
+        #expect(try await kept(store) == [10, 12, 13])
+        #expect(try await store.everything(SubscriptionFilter("a"), subscription: 2).map(\.sequence) == [10, 12])
+        await store.commit([], changes: [.remove(id: 1)])
+        store.maintainToEnd()
+        #expect(try await kept(store) == [13])
+        #expect(deletions.all.losses.isEmpty)
+        try store.close(nextSequence: 14)
+    }
+
+    @Test func `a history keeps its bytes and at most one segment more`() async throws {
+        let size = UInt64([StoredMessage(1, "a")].usage.values.reduce(0) { $0 + $1.bytes })
+        let (store, _) = try open(options(rule("a", historyBytes: size * 10), rule("b")))
+        for sequence in 1...100 as ClosedRange<UInt64> {
+            await store.commit([StoredMessage(2 * sequence, "a"), StoredMessage(2 * sequence + 1, "b")])
+        }
+        store.maintainToEnd()
+        let kept = try await store.everything(SubscriptionFilter("a")).map(\.sequence)
+        // Each segment has two messages of each name. The open one does not count as history.
+        #expect(kept == (100 - kept.count + 1...100).map { UInt64($0) * 2 })
+        #expect((10...14).contains(kept.count))
+        #expect(try await store.everything(SubscriptionFilter("b"), subscription: 2).count == 100)
+        try store.close(nextSequence: 300)
+    }
+
+    @Test(arguments: [RetentionRule(maximumAge: .seconds(60)), .init(maximumBytes: 150), .init(maximumMessages: 3)])
+    func `a hard limit drops unread messages, and the subscription learns of it`(limit: RetentionRule) async throws {
+        var limit = limit
+        limit.patterns = [NamePattern("a.>")]
+        var (store, deletions) = try open(options(limit))
+        let filters = try [
+            SubscriptionFilter("a.*"), SubscriptionFilter("a.x", object: "o"), SubscriptionFilter("b"),
+            SubscriptionFilter(">"),
+        ]
+        var records = filters.enumerated().map { index, filter in
+            DurableRecord(id: DurableID(UInt32(index + 1)), name: "\(index)", filter)
+        }
+        records[3].progress.cursor = 2
+        records[3].progress.acknowledged = [SequenceRange(first: 4, last: 5)]
+        await store.commit(
+            (1...6).map { StoredMessage($0, "a.x") } + [StoredMessage(7, "b"), StoredMessage(8, "b")],
+            changes: records.map { .create($0) })
+        await store.commit((9...13).map { StoredMessage($0, "a.y") })
+        clock.advance(by: .seconds(60))
+        store.maintainToEnd()
+        let kept = try await kept(store)
+        #expect(kept.starts(with: [7, 8]))
+        let lost = (1...13).filter { !kept.contains($0) }
+        func loss(_ sequences: [UInt64], isUpperBound: Bool = false) -> Loss? {
+            sequences.isEmpty
+                ? nil
+                : Loss(
+                    first: sequences[0], last: sequences[sequences.count - 1], count: UInt64(sequences.count),
+                    isUpperBound: isUpperBound)
+        }
+        let expected = [
+            loss(lost), loss(lost.filter { $0 <= 6 }, isUpperBound: true), nil, loss(lost.filter { $0 == 3 || $0 > 5 }),
+        ]
+        #expect(lost.starts(with: [1, 2, 3, 4, 5, 6]))
+        #expect((1...4).map { deletions.all.losses[DurableID($0)] } == expected)
+        try store.close(nextSequence: 14)
+
+        (store, deletions) = try open(options())
+        #expect(store.recovered.subscriptions.map(\.loss) == expected)
+        await store.commit([], changes: [.forgetLoss(id: 1, through: lost[lost.count - 1] - 1), .remove(id: 4)])
+        try store.close(nextSequence: 14)
+        (store, deletions) = try open(options())
+        #expect(store.recovered.subscriptions.map(\.loss) == Array(expected.prefix(3)), "the loss reaches further")
+        await store.commit([], changes: [.forgetLoss(id: 1, through: 13)])
+        try store.close(nextSequence: 14)
+        #expect(try folder.rows("SELECT subscription FROM losses") == ["2"])
+    }
+
+    @Test func `the space of deleted messages returns to the file system`() async throws {
+        let (store, _) = try open(options(rule("a", historyAge: .zero)))
+        let payload = [UInt8](repeating: 7, count: 1000)
+        for first in stride(from: UInt64(1), to: 8000, by: 1000) {
+            await store.commit((first..<first + 1000).map { StoredMessage($0, "a", payload: payload) })
+        }
+        store.maintainToEnd()
+        try store.close(nextSequence: 9000)
+        #expect(try folder.rows("SELECT count(*) FROM messages") == ["4"])
+        let pages = try folder.rows("PRAGMA page_count").compactMap(Int.init)
+        #expect(pages[0] < 400, "of more than 2,000")
+        #expect(try folder.rows("PRAGMA integrity_check") == ["ok"])
+    }
+}
+
+/// What a store reports as deleted.
+final class Deletions: Sendable {
+    private let deletion = Mutex(Deletion())
+
+    func add(_ other: Deletion) {
+        deletion.withLock { deletion in
+            for (uid, usage) in other.usage { deletion.usage[uid, default: StoredUsage()] += usage }
+            deletion.names += other.names
+            for (id, loss) in other.losses { deletion.add(loss, of: id) }
+        }
+    }
+
+    var all: Deletion { deletion.withLock { $0 } }
+}
+
+extension Store {
+    /// Runs a pass of retention to its end, and another one if a commit has made it due.
+    func maintainToEnd() {
+        while isMaintaining() {}
+        maintain(isRequired: true)
+        while isMaintaining() {}
+    }
+}

@@ -1,0 +1,40 @@
+import NotifyStore
+import Synchronization
+
+/// The clocks of a machine, which only the test moves.
+final class ManualClock: Sendable {
+    private struct Times {
+        var sinceBoot = Duration.seconds(1000)
+        var wall = Duration.seconds(1_700_000_000)
+        var boot = 1
+    }
+
+    private let times = Mutex(Times())
+
+    func advance(by time: Duration) {
+        times.withLock {
+            $0.sinceBoot += time
+            $0.wall += time
+        }
+    }
+
+    func setWall(aheadBy time: Duration) {
+        times.withLock { $0.wall += time }
+    }
+
+    /// Reboots the machine, which takes some time.
+    func reboot(taking time: Duration) {
+        times.withLock {
+            $0.sinceBoot = .seconds(5)
+            $0.wall += time
+            $0.boot += 1
+        }
+    }
+
+    /// The clocks as a store opened now reads them.
+    var storeClock: StoreClock {
+        StoreClock(
+            sinceBoot: { self.times.withLock(\.sinceBoot) }, wall: { self.times.withLock(\.wall) },
+            bootID: "boot \(times.withLock(\.boot))")
+    }
+}
