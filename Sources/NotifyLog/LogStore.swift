@@ -14,6 +14,8 @@ package protocol LogStore: AnyObject, Sendable {
         atOrAfter microseconds: UInt64, completion: @escaping @Sendable (Result<UInt64, StorageFailure>) -> Void)
     /// Applies another retention policy to the requests that follow.
     func setRetention(_ policy: RetentionPolicy)
+    /// Sets what is called with each deletion that the store makes by itself.
+    func setDeletionHandler(_ handler: @escaping @Sendable (Deletion) -> Void)
     /// Records that sequences below `next` may be visible to peers from now on. If the process crashes, the next start
     /// continues at `next`. If the kernel crashes, this record is lost.
     func sequencesUsed(below next: UInt64)

@@ -15,6 +15,16 @@ final class SerialQueue: Sendable {
         queue.async(execute: body)
     }
 
+    /// Runs `body` at intervals until the returned timer is cancelled.
+    func run(every interval: Duration, _ body: @escaping @Sendable () -> Void) -> any DispatchSourceTimer {
+        let timer = DispatchSource.makeTimerSource(queue: queue)
+        let step = DispatchTimeInterval.microseconds(Int(interval.microseconds))
+        timer.schedule(deadline: .now() + step, repeating: step)
+        timer.setEventHandler(handler: body)
+        timer.resume()
+        return timer
+    }
+
     /// Runs `body` after all closures added before, and waits for it. Must not be called from the queue.
     func wait<Result>(_ body: () throws -> Result) rethrows -> Result {
         dispatchPrecondition(condition: .notOnQueue(queue))

@@ -1,3 +1,4 @@
+import Dispatch
 package import NotifyLog
 import NotifySystem
 
@@ -12,12 +13,19 @@ package final class Store: LogStore {
     private let current: CurrentLog
     private let queue = SerialQueue()
 
-    private init(recovered: RecoveredLog, current: CurrentLog) {
+    /// Unsafe only to the compiler: any thread may cancel a dispatch source.
+    nonisolated(unsafe) private let timer: any DispatchSourceTimer
+
+    private init(recovered: RecoveredLog, current: CurrentLog, interval: Duration) {
         self.recovered = recovered
         self.current = current
+        timer = queue.run(every: interval) { [queue] in
+            if current.beginMaintaining() { Self.maintain(current, queue) }
+        }
     }
 
     deinit {
+        timer.cancel()
         // If `close` was not called, the next start finds an unclean stop. A completion may release the last reference,
         // so this may run on the queue.
         releaseFiles()
@@ -34,7 +42,7 @@ package final class Store: LogStore {
         // SQLite would interpret a path that begins with "file:" as a URI.
         let path = path.hasPrefix("/") ? path : "./" + path
         let (current, recovered) = try CurrentLog.open(path: path, options: options)
-        return Store(recovered: recovered, current: current)
+        return Store(recovered: recovered, current: current, interval: options.retentionInterval)
     }
 
     /// Checks whether ``open(path:options:)`` would find its files usable. Changes nothing, and does not read the log
@@ -95,13 +103,11 @@ package final class Store: LogStore {
     }
 
     /// Deletes what the retention policy no longer keeps, in slices, until nothing is left to do. Other requests run
-    /// between the slices. Must be called at intervals; commits that close segments also begin it.
-    ///
-    /// - Parameter isRequired: Whether to examine the whole log now, rather than at an interval.
-    package func maintain(isRequired: Bool = false) {
+    /// between the slices. This happens by itself at intervals, and after commits that close segments.
+    package func maintain() {
         let (current, queue) = (current, queue)
         queue.add {
-            if current.beginMaintaining(isRequired: isRequired) { Self.maintain(current, queue) }
+            if current.beginMaintaining(isRequired: true) { Self.maintain(current, queue) }
         }
     }
 
@@ -142,6 +148,7 @@ package final class Store: LogStore {
         let current = current
         do {
             defer { releaseFiles() }
+            timer.cancel()
             try queue.wait { try current.finish(nextSequence: nextSequence) }
         } catch {
             throw StoreError(closing: current.path, error)

@@ -127,6 +127,12 @@ struct Ledger {
         if bytes > 0 { change(.nameBytes, by: bytes, uid: uid) }
     }
 
+    /// Records that the log no longer contains a message of the name.
+    mutating func nameRemoved(_ name: [UInt8]) {
+        let (users, bytes) = storedNames.remove(name)
+        for uid in users { change(.nameBytes, by: -bytes, uid: uid) }
+    }
+
     private func exceeded(_ resource: Resource, uid: UInt32) -> WireError {
         WireError(
             .limitReached,

@@ -21,9 +21,7 @@ struct StoredNames {
     /// - Returns: The memory of a new name in bytes; 0 for a known one.
     /// - Throws: `limitReached` if the name is new and the user has reached the limit.
     mutating func note(_ name: UnsafeRawBufferPointer, by uid: UInt32) throws(WireError) -> Int {
-        var hasher = Hasher()
-        hasher.combine(bytes: name)
-        let hash = hasher.finalize()
+        let hash = Self.hash(name)
         if let latest, latest == (uid, hash) { return 0 }
         latest = (uid, hash)
         if hashes[uid]?.contains(hash) ?? false { return 0 }
@@ -35,5 +33,26 @@ struct StoredNames {
         }
         hashes[uid, default: []].insert(hash)
         return name.count + Self.bytesPerName
+    }
+
+    /// Forgets a name that is no longer in the log.
+    ///
+    /// - Returns: The users who had stored messages under the name, and the memory that each of them is no longer
+    ///   charged for.
+    mutating func remove(_ name: [UInt8]) -> (users: [UInt32], bytes: Int) {
+        let hash = name.withUnsafeBytes { Self.hash($0) }
+        let users = hashes.keys.filter { hashes[$0]?.contains(hash) ?? false }
+        for uid in users {
+            hashes[uid]?.remove(hash)
+            if hashes[uid]?.isEmpty ?? false { hashes[uid] = nil }
+        }
+        latest = nil
+        return (users, name.count + Self.bytesPerName)
+    }
+
+    private static func hash(_ name: UnsafeRawBufferPointer) -> Int {
+        var hasher = Hasher()
+        hasher.combine(bytes: name)
+        return hasher.finalize()
     }
 }

@@ -51,8 +51,8 @@ struct StoredUsages {
     }
 
     /// Subtracts messages that were not stored, or that the log no longer contains.
-    mutating func remove(_ messages: UsageSum) {
-        for (uid, usage) in messages.byUser { usages[account(of: uid).index] += -usage }
+    mutating func remove(_ messages: [UInt32: StoredUsage]) {
+        for (uid, usage) in messages { usages[account(of: uid).index] += -usage }
     }
 
     /// Sets the usage of each user to that of `messages`.

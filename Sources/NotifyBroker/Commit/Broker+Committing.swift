@@ -63,7 +63,7 @@ extension Broker {
     /// users, and marks its progress for the next batch.
     private mutating func failed(_ batch: InFlightBatch, _ failure: StorageFailure, now: BrokerTime) {
         storageFailed(failure, now: now)
-        storedUsages.remove(batch.log.usage)
+        storedUsages.remove(batch.log.usage.byUser)
         durables.progressFailed(batch.progressOf)
         let error = failure.wireError
         monitors.committed(through: batch.lastSequence, error: error)

@@ -31,6 +31,6 @@ extension DurableSubscriptions {
     fileprivate func record(of slot: DurableSlot, owner: Identity) -> DurableRecord {
         DurableRecord(
             id: self[slot].id, owner: owner, name: self[slot].name, filter: self[slot].filter,
-            startedAfter: self[slot].startedAfter, progress: self[slot].progress)
+            startedAfter: self[slot].startedAfter, progress: self[slot].progress, loss: self[slot].loss)
     }
 }

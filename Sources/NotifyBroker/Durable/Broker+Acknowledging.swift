@@ -15,6 +15,7 @@ extension Broker {
             return
         }
         chargeDurable(durable)
+        forgetPassedLoss(of: durable)
         commits.progressMade(now: now.monotonic)
         if let reader { readers.wake(reader) }
     }

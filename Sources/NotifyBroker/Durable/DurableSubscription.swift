@@ -31,6 +31,10 @@ struct DurableSubscription {
     /// The log reader, while a client is attached.
     var reader: ReaderID?
 
+    /// The messages that were deleted before they were acknowledged, until a client that knows of it has acknowledged a
+    /// later message.
+    private(set) var loss: Loss?
+
     private(set) var state = State.detached
     private(set) var cursor: Cursor
     private(set) var member: Member?
@@ -46,6 +50,7 @@ struct DurableSubscription {
         startedAfter = record.startedAfter
         self.owner = owner
         cursor = Cursor(record.progress)
+        loss = record.loss
     }
 
     /// The progress to persist.
@@ -176,6 +181,19 @@ struct DurableSubscription {
     /// Records that every matching message up to `sequence` was delivered or acknowledged.
     mutating func passed(through sequence: UInt64) {
         cursor.passed(through: sequence)
+    }
+
+    // MARK: Losses
+
+    mutating func lost(_ messages: Loss) {
+        if loss?.add(messages) == nil { loss = messages }
+    }
+
+    /// Takes the loss if every message up to its end is acknowledged or lost. Must be called after an acknowledgement.
+    mutating func takePassedLoss() -> Loss? {
+        guard let loss, cursor.position >= loss.last else { return nil }
+        self.loss = nil
+        return loss
     }
 
     // MARK: Flow control

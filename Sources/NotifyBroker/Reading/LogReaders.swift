@@ -110,6 +110,10 @@ struct LogReaders {
         ring.append(block)
     }
 
+    mutating func evictRing(through sequence: UInt64) {
+        ring.evict(through: sequence)
+    }
+
     mutating func limitRing(toBytes capacity: Int) {
         ring.limit(toBytes: capacity)
     }

@@ -32,11 +32,20 @@ struct TailRing {
         shrink()
     }
 
+    /// Evicts the blocks that contain messages up to `sequence`. Must be called when these messages were deleted, so
+    /// that no reader delivers them any more.
+    mutating func evict(through sequence: UInt64) {
+        while let first = blocks.first?.entries.first, first.sequence <= sequence { evictOldest() }
+    }
+
     private mutating func shrink() {
-        while bytes > capacityBytes, let oldest = blocks.popFirst() {
-            bytes -= Self.charge(oldest)
-            floor = oldest.entries.last?.sequence ?? floor
-        }
+        while bytes > capacityBytes, !blocks.isEmpty { evictOldest() }
+    }
+
+    private mutating func evictOldest() {
+        let oldest = blocks.removeFirst()
+        bytes -= Self.charge(oldest)
+        floor = oldest.entries.last?.sequence ?? floor
     }
 
     /// The blocks with messages above `position`, each with the index of the first entry above `position`.

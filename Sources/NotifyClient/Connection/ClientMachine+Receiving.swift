@@ -90,7 +90,8 @@ extension ClientMachine {
     private mutating func gapReceived(_ gap: Gap, _ effects: inout Effects) {
         let range = gap.range
         let notice = NotifyClient.Gap(
-            reason: .connectionTooSlow, missed: gap.dropped,
+            reason: gap.reason == .deleted ? .deleted : .connectionTooSlow, missed: gap.dropped,
+            isUpperBound: gap.isUpperBound,
             sequences: range.first <= range.last ? range.first...range.last : nil)
         for buffer in router.dropped(from: gap.subscription, through: range.last) {
             effects.deliveries.append((buffer, .gap(notice)))

@@ -12,14 +12,18 @@ extension NotifyClient {
             /// While the client was disconnected, the durable subscription was removed and created again, or its cursor
             /// was reset.
             case recreated
+            /// The daemon deleted messages before the durable subscription had acknowledged them, because of its
+            /// retention rules.
+            case deleted
         }
 
         /// The reason for the missed messages.
         public let reason: Reason
         /// The number of missed messages; `nil` if it is unknown.
         public let missed: UInt64?
-        /// Whether ``missed`` is only an upper bound. If so, it counts all messages posted while the client was
-        /// disconnected, including those that do not match the subscription.
+        /// Whether ``missed`` is only an upper bound. If so, it also counts messages that do not match the
+        /// subscription: all messages posted while the client was disconnected, or deleted messages with another
+        /// object.
         public let isUpperBound: Bool
         /// A range of sequences that includes all missed messages; `nil` if it is unknown. It may include other
         /// messages.
@@ -77,6 +81,7 @@ extension NotifyClient.Gap: CustomStringConvertible {
         case .connectionTooSlow: "dropped \(count)\(place): the connection was too slow"
         case .consumerTooSlow: "dropped \(count)\(place): the consumer was too slow"
         case .reconnected: "may have missed \(count)\(place) while disconnected"
+        case .deleted: "lost \(count)\(place) before acknowledging them: the daemon's retention rules deleted them"
         case .recreated:
             "may have missed \(count)\(place): the durable subscription was removed and created again, or its cursor was reset"
         }

@@ -61,6 +61,10 @@ final class BrokerDriver: BrokerHost {
     func start() -> EventLoopFuture<Void> {
         let readiness = eventLoop.makePromise(of: Void.self)
         self.readiness = readiness
+        let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
+        store.setDeletionHandler { [eventLoop] deletion in
+            eventLoop.execute { loopBound.value.deleted(deletion) }
+        }
         scheduleTick()
         return readiness.futureResult
     }
@@ -225,6 +229,11 @@ final class BrokerDriver: BrokerHost {
 
     private func sequenceFound(_ result: Result<UInt64, StorageFailure>) {
         core.broker.sequenceFound(result, now: now)
+        scheduleTick()
+    }
+
+    private func deleted(_ deletion: Deletion) {
+        core.broker.deleted(deletion)
         scheduleTick()
     }
 

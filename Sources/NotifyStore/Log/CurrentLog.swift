@@ -198,6 +198,7 @@ final class CurrentLog: @unchecked Sendable {
 
     func close() {
         isClosed = true
+        deletionHandler = nil
         log?.close()
         log = nil
         lock = nil

@@ -1,9 +1,19 @@
 package import NIOCore
 
-/// A notice that the daemon dropped messages of the connection's volatile subscriptions, sent in their place.
+/// A notice that a subscription missed messages, sent in their place.
 package struct Gap: ControlFrame {
+    package enum Reason: UInt8, Sendable {
+        /// The connection was too slow, so messages of its volatile subscriptions were dropped.
+        case tooSlow = 0
+        /// Messages that a durable subscription had not acknowledged were deleted, because of the retention policy.
+        case deleted = 1
+    }
+
     package static let kind = FrameKind.gap
 
+    package var reason: Reason
+    /// Whether `dropped` also counts messages that were possibly not for the subscription.
+    package var isUpperBound: Bool
     /// The subscription concerned; 0 for all volatile subscriptions of the connection that match the dropped messages.
     package var subscription: UInt32
     /// The number of messages dropped.
@@ -11,7 +21,12 @@ package struct Gap: ControlFrame {
     /// The sequences of the first and the last dropped message.
     package var range: SequenceRange
 
-    package init(subscription: UInt32 = 0, dropped: UInt64, range: SequenceRange) {
+    package init(
+        reason: Reason = .tooSlow, isUpperBound: Bool = false, subscription: UInt32 = 0, dropped: UInt64,
+        range: SequenceRange
+    ) {
+        self.reason = reason
+        self.isUpperBound = isUpperBound
         self.subscription = subscription
         self.dropped = dropped
         self.range = range
@@ -19,14 +34,22 @@ package struct Gap: ControlFrame {
 
     package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
         subscription = try body.integer()
-        try body.skip(4)
+        guard let reason = Reason(rawValue: try body.integer()) else {
+            throw WireError(.malformedFrame, "unknown reason of a gap")
+        }
+        self.reason = reason
+        let flags: UInt8 = try body.integer()
+        isUpperBound = flags & 1 != 0
+        try body.skip(2)
         dropped = try body.integer()
         range = SequenceRange(first: try body.integer(), last: try body.integer())
     }
 
     package func writeBody(to buffer: inout ByteBuffer) {
         buffer.writeLE(subscription)
-        buffer.writeLE(UInt32(0))
+        buffer.writeLE(reason.rawValue)
+        buffer.writeLE(UInt8(isUpperBound ? 1 : 0))
+        buffer.writeLE(UInt16(0))
         buffer.writeLE(dropped)
         buffer.writeLE(range.first)
         buffer.writeLE(range.last)

@@ -160,9 +160,28 @@ final class FakeStore {
         case .setOwner(let id, let owner):
             if subscriptions[id]?.owner.uid != owner.uid { violations.append("\(id) changes its user") }
             subscriptions[id]?.owner = owner
+        case .forgetLoss(let id, let last):
+            if let loss = subscriptions[id]?.loss, loss.last <= last { subscriptions[id]?.loss = nil }
         case .remove(let id):
             subscriptions[id] = nil
         }
+    }
+
+    /// Deletes the messages in a range that a subscription has not acknowledged, as retention does.
+    func drop(_ range: ClosedRange<UInt64>, of name: String) -> Deletion {
+        var deletion = Deletion()
+        let gone = messages.filter { range.contains($0.sequence) }
+        messages.removeAll { range.contains($0.sequence) }
+        for message in gone {
+            deletion.usage[message.uid, default: StoredUsage()] += StoredUsage(messages: 1, bytes: message.frame.count)
+        }
+        guard let record = subscription(named: name), let first = gone.first, let last = gone.last else {
+            return deletion
+        }
+        let loss = Loss(first: first.sequence, last: last.sequence, count: UInt64(gone.count), isUpperBound: false)
+        if subscriptions[record.id]?.loss?.add(loss) == nil { subscriptions[record.id]?.loss = loss }
+        deletion.losses[record.id] = loss
+        return deletion
     }
 
     private func check(_ progress: DurableProgress) {

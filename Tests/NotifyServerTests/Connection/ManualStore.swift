@@ -37,6 +37,9 @@ final class ManualStore: LogStore {
         requests.withLock { $0.searches.isEmpty ? nil : $0.searches.removeFirst() }?.completion(result)
     }
 
+    /// The store deletes nothing by itself.
+    func setDeletionHandler(_ handler: @escaping @Sendable (Deletion) -> Void) {}
+
     func repair(with continuation: LogContinuation, completion: @escaping @Sendable (LogRepair) -> Void) {
         requests.withLock { $0.repairs.append((continuation, completion)) }
     }

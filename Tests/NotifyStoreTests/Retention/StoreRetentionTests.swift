@@ -184,7 +184,7 @@ extension Store {
     /// Runs a pass of retention to its end, and another one if a commit has made it due.
     func maintainToEnd() {
         while isMaintaining() {}
-        maintain(isRequired: true)
+        maintain()
         while isMaintaining() {}
     }
 }

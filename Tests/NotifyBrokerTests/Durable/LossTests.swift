@@ -1,0 +1,102 @@
+import NotifyLog
+import NotifyWire
+import Testing
+import WireTestSupport
+
+@testable import NotifyBroker
+
+/// Messages that the store deletes before a durable subscription has acknowledged them.
+struct LossTests {
+    /// A host with a detached durable subscription "inbox", and the sequences of six messages that it has not read.
+    private func host() -> (TestHost, sequences: [UInt64]) {
+        let host = TestHost()
+        let client = host.connect()
+        client.subscribe(1, ["a"], durable: "inbox")
+        host.run()
+        host.closed(client)
+        let poster = host.connect()
+        for _ in 0..<6 { poster.post("a", .stored) }
+        host.run()
+        return (host, host.store.messages.map(\.sequence))
+    }
+
+    private func attach(_ host: TestHost) -> (client: Client, gaps: [Gap], messages: [UInt64]) {
+        let client = host.connect()
+        client.subscribe(1, ["a"], durable: "inbox")
+        host.run()
+        let received = client.take()
+        let gaps = received.compactMap { if case .gap(let gap) = $0 { gap } else { nil } }
+        let messages = received.compactMap { if case .message(let message) = $0 { message.sequence } else { nil } }
+        return (client, gaps, messages)
+    }
+
+    private func gap(_ sequences: ArraySlice<UInt64>) -> Gap {
+        Gap(
+            reason: .deleted, subscription: 1, dropped: UInt64(sequences.count),
+            range: SequenceRange(first: sequences[sequences.startIndex], last: sequences[sequences.endIndex - 1]))
+    }
+
+    @Test func `each attachment learns of a loss until a later message is acknowledged`() {
+        var (host, sequences) = host()
+        host.core.broker.deleted(host.store.drop(sequences[0]...sequences[3], of: "inbox"))
+        for restarts in [false, true] {
+            if restarts { host = TestHost(store: host.store) }
+            let (client, gaps, messages) = attach(host)
+            #expect(gaps == [gap(sequences[..<4])])
+            #expect(messages == Array(sequences[4...]))
+            host.closed(client)
+            host.run()
+        }
+        let client = attach(host).client
+        client.acknowledge(1, sequences[4]...sequences[4])
+        host.advance(.seconds(1))
+        host.run()
+        #expect(host.store.subscription(named: "inbox")?.loss == nil)
+        host.closed(client)
+        #expect(attach(host).gaps == [])
+        host = TestHost(store: host.store)
+        #expect(attach(host).gaps == [])
+    }
+
+    @Test func `an attached client learns at once of messages that it will not get`() {
+        let (host, sequences) = host()
+        let client = host.connect()
+        client.subscribe(1, ["a"], durable: "inbox", credit: 2)
+        host.run()
+        _ = client.take()
+        host.core.broker.deleted(host.store.drop(sequences[1]...sequences[4], of: "inbox"))
+        host.run()
+        #expect(client.take() == [.gap(gap(sequences[1..<5]))])
+        client.acknowledge(1, sequences[0]...sequences[1])
+        host.advance(.seconds(1))
+        host.run()
+        #expect(host.store.subscription(named: "inbox")?.loss != nil, "nothing after the loss is acknowledged")
+    }
+
+    @Test func `messages that were delivered and then acknowledged are not lost`() {
+        let (host, sequences) = host()
+        let client = attach(host).client
+        host.core.broker.deleted(host.store.drop(sequences[0]...sequences[5], of: "inbox"))
+        host.run()
+        #expect(client.take().isEmpty)
+        client.acknowledge(1, sequences[0]...sequences[5])
+        host.advance(.seconds(1))
+        host.run()
+        #expect(host.store.subscription(named: "inbox")?.loss == nil)
+    }
+
+    @Test func `deleted messages and names are no longer charged`() throws {
+        let (host, sequences) = host()
+        let nameBytes = host.amount(of: .nameBytes, 1000)
+        #expect(nameBytes > 0)
+        var deletion = host.store.drop(sequences[0]...sequences[5], of: "inbox")
+        deletion.names = [Array("a".utf8), Array("never stored".utf8)]
+        host.core.broker.deleted(deletion)
+        #expect(host.core.broker.storedUsages.usage(of: 1000) == StoredUsage())
+        #expect(host.amount(of: .nameBytes, 1000) == 0)
+        let poster = host.connect()
+        poster.post("a", .stored)
+        host.run()
+        #expect(host.amount(of: .nameBytes, 1000) == nameBytes)
+    }
+}
