@@ -6,13 +6,14 @@ import Testing
 
 struct ChecksumTests {
     /// The test vectors of RFC 3720, appendix B.4.
-    @Test(arguments: [
-        ([UInt8](repeating: 0, count: 32), 0x8A91_36AA),
-        ([UInt8](repeating: 0xFF, count: 32), 0x62A8_AB43),
-        (Array(0..<32), 0x46DD_794E),
-        (Array((0..<32).reversed()), 0x113F_DB5C),
-        (Array("123456789".utf8), 0xE306_9283),
-    ] as [([UInt8], UInt32)])
+    @Test(
+        arguments: [
+            ([UInt8](repeating: 0, count: 32), 0x8A91_36AA),
+            ([UInt8](repeating: 0xFF, count: 32), 0x62A8_AB43),
+            (Array(0..<32), 0x46DD_794E),
+            (Array((0..<32).reversed()), 0x113F_DB5C),
+            (Array("123456789".utf8), 0xE306_9283),
+        ] as [([UInt8], UInt32)])
     func `known checksums are computed`(bytes: [UInt8], expected: UInt32) {
         #expect(bytes.withUnsafeBytes { Checksum.of($0) } == expected)
         #expect(bytes.withUnsafeBytes { notifyd_crc32c_portable(0, $0.baseAddress, $0.count) } == expected)

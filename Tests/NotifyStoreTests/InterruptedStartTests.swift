@@ -62,7 +62,8 @@ struct InterruptedStartTests {
         _ = try await interruptEach(.death) { _ in
         } then: { folder, _ in
             let size = try Data(contentsOf: URL(fileURLWithPath: folder.database)).count
-            guard size > 0, exists(folder.database + "-journal"), try isOfFirstWrite(folder.database + "-journal") else {
+            guard size > 0, exists(folder.database + "-journal"), try isOfFirstWrite(folder.database + "-journal")
+            else {
                 return
             }
             try Data(count: size).write(to: URL(fileURLWithPath: folder.database))

@@ -80,7 +80,8 @@ extension Log {
         for subscription in behind {
             let progress = subscription.progress
             let lost = sequences.filter { sequence in
-                sequence > progress.cursor && !progress.acknowledged.contains { $0.first <= sequence && sequence <= $0.last }
+                let isAcknowledged = progress.acknowledged.contains { ($0.first...$0.last).contains(sequence) }
+                return sequence > progress.cursor && !isAcknowledged
             }
             guard let first = lost.first, let last = lost.last else { continue }
             let loss = Loss(

@@ -102,7 +102,8 @@ struct RetentionSurvey {
         }
         guard state.readThrough >= row.segment.last else { return .keep }
         totals[state.rule].historyBytes += entry.bytes
-        if rule.historyAge.map({ age >= $0 }) ?? false || rule.historyBytes.map({ before.historyBytes >= $0 }) ?? false {
+        if rule.historyAge.map({ age >= $0 }) ?? false || rule.historyBytes.map({ before.historyBytes >= $0 }) ?? false
+        {
             return .delete
         }
         return .keep

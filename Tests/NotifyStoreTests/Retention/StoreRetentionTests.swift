@@ -29,9 +29,13 @@ struct StoreRetentionTests {
         _ pattern: String, historyAge: Duration? = nil, historyBytes: UInt64? = nil, maximumAge: Duration? = nil,
         maximumBytes: UInt64? = nil, maximumMessages: UInt64? = nil
     ) throws -> RetentionRule {
-        RetentionRule(
-            patterns: [try NamePattern(pattern)], historyAge: historyAge, historyBytes: historyBytes,
-            maximumAge: maximumAge, maximumBytes: maximumBytes, maximumMessages: maximumMessages)
+        var rule = RetentionRule(patterns: [try NamePattern(pattern)])
+        rule.historyAge = historyAge
+        rule.historyBytes = historyBytes
+        rule.maximumAge = maximumAge
+        rule.maximumBytes = maximumBytes
+        rule.maximumMessages = maximumMessages
+        return rule
     }
 
     private func open(_ options: StoreOptions) throws -> (Store, Deletions) {
@@ -102,10 +106,12 @@ struct StoreRetentionTests {
         try store.close(nextSequence: 300)
     }
 
-    @Test(arguments: [RetentionRule(maximumAge: .seconds(60)), .init(maximumBytes: 150), .init(maximumMessages: 3)])
-    func `a hard limit drops unread messages, and the subscription learns of it`(limit: RetentionRule) async throws {
-        var limit = limit
-        limit.patterns = [NamePattern("a.>")]
+    @Test(arguments: [(60, nil, nil), (nil, 150, nil), (nil, nil, 3)] as [(Int?, UInt64?, UInt64?)])
+    func `a hard limit drops unread messages, and the subscription learns of it`(
+        age: Int?, bytes: UInt64?, messages: UInt64?
+    ) async throws {
+        let limit = try rule(
+            "a.>", maximumAge: age.map { .seconds($0) }, maximumBytes: bytes, maximumMessages: messages)
         var (store, deletions) = try open(options(limit))
         let filters = try [
             SubscriptionFilter("a.*"), SubscriptionFilter("a.x", object: "o"), SubscriptionFilter("b"),
