@@ -15,6 +15,10 @@ struct BrokerStatistics {
     var gaps: UInt64 = 0
     /// Requests that were refused because the policy forbids them.
     var forbidden: UInt64 = 0
+    /// Messages that the store deleted by itself.
+    var deleted: UInt64 = 0
+    /// Damaged messages that readers skipped. A message counts each time that it is read.
+    var damaged: UInt64 = 0
     var store = StoreStatistics()
 }
 
@@ -41,6 +45,8 @@ extension Broker {
         case .droppedByClients: statistics.droppedByClients
         case .gaps: statistics.gaps
         case .forbidden: statistics.forbidden
+        case .deletedMessages: statistics.deleted
+        case .damagedMessages: statistics.damaged
         case .logMessages: statistics.store.logMessages
         case .logBytes: statistics.store.logBytes
         case .walBytes: statistics.store.walBytes

@@ -154,7 +154,7 @@ extension Broker {
                 request: attachment.request, subscription: attachment.number,
                 sequence: durables[slot].cursor.position, generation: durables[slot].generation,
                 isResumed: attachment.isResumed))
-        if let loss = durables[slot].loss { sendGap(loss, to: slot) }
+        if let loss = durables[slot].loss { sendGap(loss, .deleted, to: slot) }
         if logs(.debug) {
             logSubscription(
                 attachment.number, durables[slot].filter, durableName: durables[slot].name,

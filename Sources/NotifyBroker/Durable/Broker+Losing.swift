@@ -6,6 +6,7 @@ extension Broker {
     /// Must be called when the store has deleted messages by itself.
     package mutating func deleted(_ deletion: Deletion) {
         storedUsages.remove(deletion.usage)
+        statistics.deleted += deletion.usage.values.reduce(0) { $0 + UInt64($1.messages) }
         for name in deletion.names { ledger.nameRemoved(name) }
         for (id, loss) in deletion.losses.sorted(by: { $0.key < $1.key }) {
             guard let slot = durables.slot(of: id) else { continue }
@@ -13,7 +14,9 @@ extension Broker {
             readers.evictRing(through: loss.last)
             actions.append(.warn(lossText(loss, of: slot)))
             // A reader past the loss has delivered the messages.
-            if let reader = durables[slot].reader, readers[reader].position < loss.last { sendGap(loss, to: slot) }
+            if let reader = durables[slot].reader, readers[reader].position < loss.last {
+                sendGap(loss, .deleted, to: slot)
+            }
         }
     }
 
@@ -23,13 +26,13 @@ extension Broker {
             + "the retention rules deleted them"
     }
 
-    /// Tells the attached client what the subscription has lost.
-    mutating func sendGap(_ loss: Loss, to slot: DurableSlot) {
+    /// Tells the attached client what the subscription does not get.
+    mutating func sendGap(_ loss: Loss, _ reason: Gap.Reason, to slot: DurableSlot) {
         guard let attachment = durables[slot].member?.attachment else { return }
         answer(
             attachment.connection.slot,
             Gap(
-                reason: .deleted, isUpperBound: loss.isUpperBound, subscription: attachment.number,
+                reason: reason, isUpperBound: loss.isUpperBound, subscription: attachment.number,
                 dropped: loss.count, range: SequenceRange(first: loss.first, last: loss.last)))
     }
 

@@ -1,5 +1,6 @@
 import NotifyCenter
 import NotifyLog
+import NotifyWire
 
 /// Access to the consumers of log readers. Only this extension depends on the kind of a consumer.
 extension Broker {
@@ -43,6 +44,19 @@ extension Broker {
     mutating func consumerPassed(through sequence: UInt64, _ reader: ReaderID) {
         switch readers[reader].consumer {
         case .durable(let slot): durables[slot].passed(through: sequence)
+        }
+    }
+
+    /// Tells the consumer about damaged messages that it does not get, some of which may not be for it.
+    mutating func reportDamage(_ sequences: [UInt64], to reader: ReaderID) {
+        guard let first = sequences.first, let last = sequences.last else { return }
+        statistics.damaged += UInt64(sequences.count)
+        actions.append(
+            .warn("the log is damaged: \(sequences.count) messages from \(first) to \(last) were not delivered"))
+        switch readers[reader].consumer {
+        case .durable(let slot):
+            let loss = Loss(first: first, last: last, count: UInt64(sequences.count), isUpperBound: true)
+            sendGap(loss, .damaged, to: slot)
         }
     }
 

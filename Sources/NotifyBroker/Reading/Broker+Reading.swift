@@ -185,6 +185,7 @@ extension Broker {
                 }
                 closeRuns()
             }
+            if !content.damaged.isEmpty { reportDamage(content.damaged, to: reader) }
             pass(reader, through: content.scannedThrough)
             if readers[reader].position == commits.persistedThrough {
                 becomeLive(reader)

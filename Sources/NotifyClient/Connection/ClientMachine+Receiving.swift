@@ -89,8 +89,14 @@ extension ClientMachine {
 
     private mutating func gapReceived(_ gap: Gap, _ effects: inout Effects) {
         let range = gap.range
+        let reason: NotifyClient.Gap.Reason =
+            switch gap.reason {
+            case .tooSlow: .connectionTooSlow
+            case .deleted: .deleted
+            case .damaged: .damaged
+            }
         let notice = NotifyClient.Gap(
-            reason: gap.reason == .deleted ? .deleted : .connectionTooSlow, missed: gap.dropped,
+            reason: reason, missed: gap.dropped,
             isUpperBound: gap.isUpperBound,
             sequences: range.first <= range.last ? range.first...range.last : nil)
         for buffer in router.dropped(from: gap.subscription, through: range.last) {

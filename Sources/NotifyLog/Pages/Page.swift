@@ -41,9 +41,14 @@ package struct Page: Sendable {
         /// the highest committed sequence, which shows the reader that it has caught up.
         package var scannedThrough: UInt64
 
-        package init(block: LogBlock, scannedThrough: UInt64) {
+        /// The sequences of damaged messages, which were skipped. Some of them may not match: a damaged message does not
+        /// tell its name.
+        package var damaged: [UInt64]
+
+        package init(block: LogBlock, scannedThrough: UInt64, damaged: [UInt64] = []) {
             self.block = block
             self.scannedThrough = scannedThrough
+            self.damaged = damaged
         }
     }
 

@@ -140,9 +140,8 @@ extension Log {
         while try rows.step() {
             persistedThrough = rows.integer(0)
             let name = rows.integer32(1)
-            guard let number = names.number(ofID: name) else {
-                throw StoreError(.damaged, "message \(persistedThrough) of the log refers to a name it does not have")
-            }
+            // A damaged message, which the page that reads it reports. The segment does not count it.
+            guard let number = names.number(ofID: name) else { continue }
             let nameBytes = names.withBytes(of: number) { $0.count }
             openSegment.insert(
                 persistedThrough, name, number: number, uid: rows.integer32(2), time: rows.integer(3),

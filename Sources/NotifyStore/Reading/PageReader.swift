@@ -14,6 +14,7 @@ struct PageReader {
     private var matchCache: FilterMatchCache
 
     private var block = LogBlock()
+    private var damaged: [UInt64] = []
     /// Every sequence up to this one was read or skipped.
     private var scannedThrough: UInt64
     private var rowsLeft: Int
@@ -47,7 +48,7 @@ struct PageReader {
         try readToEnd()
         log.readWork.namesMatched += UInt64(matchCache.count - matched)
         log.pageCapacity = min(max(4096, block.frames.readableBytes), log.options.pageBytes)
-        return (Page.Content(block: block, scannedThrough: scannedThrough), matchCache)
+        return (Page.Content(block: block, scannedThrough: scannedThrough, damaged: damaged), matchCache)
     }
 
     private mutating func readToEnd() throws {
@@ -151,10 +152,16 @@ struct PageReader {
             }
             countRow()
             let sequence = rows.integer(0)
-            if try isMatching(rows.integer32(1)), object.map({ rows.bytes(2).elementsEqual($0) }) ?? true {
-                guard try takeMessage(sequence) else { return false }
+            if let name = log.names.number(ofID: rows.integer32(1)) {
+                if matchCache.matches(name, in: log.names),
+                    object.map({ rows.bytes(2).elementsEqual($0) }) ?? true
+                {
+                    guard try takeMessage(sequence) else { return false }
+                } else {
+                    scannedThrough = sequence
+                }
             } else {
-                scannedThrough = sequence
+                skipDamaged(sequence)
             }
         }
         return false
@@ -171,29 +178,45 @@ struct PageReader {
     /// Appends the row's message to the page; returns false if it does not fit.
     private mutating func take(_ row: PreparedStatement) throws -> Bool {
         let sequence = row.integer(0)
-        let name = try number(ofID: row.integer32(1))
+        guard let name = log.names.number(ofID: row.integer32(1)) else { return skipDamaged(sequence) }
         let stamp = Stamp(
             sequence: sequence, timeMicroseconds: row.integer(3), uid: row.integer32(4), gid: row.integer32(5),
             pid: row.integer32(6))
         let (object, id, headers, payload) = (row.bytes(2), row.bytes(7), row.bytes(8), row.bytes(9))
         guard object.count <= Limits.objectBytes, id.count <= Limits.messageIDBytes,
             headers.count <= Limits.headerBytes, payload.count <= Limits.maximumPayloadBytes
-        else { throw Self.damaged("has a message \(sequence) over the size limits") }
-        let isTaken = log.names.withBytes(of: name) { name in
+        else { return skipDamaged(sequence) }
+        let checksum = row.integer32(10)
+        return log.names.withBytes(of: name) { name in
             append(
-                stamp, MessageParts(name: name, object: object, messageID: id, headers: headers, payload: payload))
+                stamp, MessageParts(name: name, object: object, messageID: id, headers: headers, payload: payload),
+                checksum)
         }
-        if isTaken { scannedThrough = sequence }
-        return isTaken
     }
 
-    private mutating func append(_ stamp: Stamp, _ parts: MessageParts) -> Bool {
+    private mutating func append(_ stamp: Stamp, _ parts: MessageParts, _ checksum: UInt32) -> Bool {
         let offset = block.frames.writerIndex
         let length = FrameHeader.size + Delivery.fixedSize + parts.byteCount
         guard block.entries.isEmpty || offset + length <= log.options.pageBytes else { return false }
         Delivery.append(stamp, parts, to: &block.frames)
+        let isSound = block.frames.withUnsafeReadableBytes { bytes in
+            Checksum.of(bytes.slice(offset + FrameHeader.size, offset + length)) == checksum
+        }
+        guard isSound else {
+            block.frames.moveWriterIndex(to: offset)
+            return skipDamaged(stamp.sequence)
+        }
         block.entries.append(
             LogBlock.Entry(sequence: stamp.sequence, offset: UInt32(offset), length: UInt32(length)))
+        scannedThrough = stamp.sequence
+        return true
+    }
+
+    /// Skips a message that is not as it was stored. Returns true, because the page continues after it.
+    @discardableResult
+    private mutating func skipDamaged(_ sequence: UInt64) -> Bool {
+        damaged.append(sequence)
+        scannedThrough = sequence
         return true
     }
 

@@ -15,6 +15,8 @@ package enum Statistic: String, CaseIterable, Sendable {
     case droppedByClients = "dropped_by_clients"
     case gaps
     case forbidden
+    case deletedMessages = "deleted_messages"
+    case damagedMessages = "damaged_messages"
     case logMessages = "log_messages"
     case logBytes = "log_bytes"
     case walBytes = "wal_bytes"
@@ -26,7 +28,7 @@ package enum Statistic: String, CaseIterable, Sendable {
     package var isTotal: Bool {
         switch self {
         case .messagesIn, .delivered, .stored, .commits, .syncs, .pagesRead, .redelivered, .dropped, .droppedByClients,
-            .gaps, .forbidden:
+            .gaps, .forbidden, .deletedMessages, .damagedMessages:
             true
         case .uptimeSeconds, .connections, .subscriptions, .durableSubscriptions, .logMessages, .logBytes, .walBytes,
             .memoryBytes, .memoryLimitBytes:
@@ -52,6 +54,8 @@ package enum Statistic: String, CaseIterable, Sendable {
         case .droppedByClients: "Messages dropped by clients because their program was too slow."
         case .gaps: "Times that messages were dropped from a connection."
         case .forbidden: "Requests that the policy refused."
+        case .deletedMessages: "Messages deleted because of the retention rules."
+        case .damagedMessages: "Damaged messages of the log that were not delivered."
         case .logMessages: "Messages in the log."
         case .logBytes: "Size of the database file."
         case .walBytes: "Size of the database's write-ahead log."

@@ -7,6 +7,8 @@ package struct Gap: ControlFrame {
         case tooSlow = 0
         /// Messages that a durable subscription had not acknowledged were deleted, because of the retention policy.
         case deleted = 1
+        /// Stored messages of a durable subscription are damaged.
+        case damaged = 2
     }
 
     package static let kind = FrameKind.gap

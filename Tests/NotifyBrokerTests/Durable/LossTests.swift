@@ -85,6 +85,21 @@ struct LossTests {
         #expect(host.store.subscription(named: "inbox")?.loss == nil)
     }
 
+    @Test func `damaged messages are skipped with a gap`() {
+        var (host, sequences) = host()
+        host = TestHost(store: host.store)
+        host.store.damaged = [sequences[1], sequences[3]]
+        let (client, gaps, messages) = attach(host)
+        #expect(messages == [0, 2, 4, 5].map { sequences[$0] })
+        let range = SequenceRange(first: sequences[1], last: sequences[3])
+        #expect(gaps == [Gap(reason: .damaged, isUpperBound: true, subscription: 1, dropped: 2, range: range)])
+        #expect(host.counter("damaged_messages") == 2)
+        client.acknowledge(1, sequences[0]...sequences[5])
+        host.advance(.seconds(1))
+        host.run()
+        #expect(host.store.subscription(named: "inbox")?.progress.cursor == sequences[5])
+    }
+
     @Test func `deleted messages and names are no longer charged`() throws {
         let (host, sequences) = host()
         let nameBytes = host.amount(of: .nameBytes, 1000)
@@ -93,6 +108,7 @@ struct LossTests {
         deletion.names = [Array("a".utf8), Array("never stored".utf8)]
         host.core.broker.deleted(deletion)
         #expect(host.core.broker.storedUsages.usage(of: 1000) == StoredUsage())
+        #expect(host.counter("deleted_messages") == 6)
         #expect(host.amount(of: .nameBytes, 1000) == 0)
         let poster = host.connect()
         poster.post("a", .stored)

@@ -42,6 +42,8 @@ final class FakeStore {
     private(set) var syncedThrough: UInt64 = 0
     /// The initial cursor of each subscription.
     private(set) var firstCursors: [DurableID: UInt64] = [:]
+    /// The sequences of damaged messages, which pages skip.
+    var damaged: Set<UInt64> = []
     var pageRows = 1000
     var pageBytes = 256 << 10
 
@@ -204,6 +206,10 @@ final class FakeStore {
             else { return content }
             rows += 1
             content.scannedThrough = message.sequence
+            if damaged.contains(message.sequence) {
+                content.damaged.append(message.sequence)
+                continue
+            }
             guard message.matches(request.filter, request.access) else { continue }
             content.block.entries.append(
                 LogBlock.Entry(
