@@ -183,6 +183,14 @@ final class Deletions: Sendable {
         }
     }
 
+    /// Takes what was reported since the last call.
+    func take() -> Deletion {
+        deletion.withLock { deletion in
+            defer { deletion = Deletion() }
+            return deletion
+        }
+    }
+
     var all: Deletion { deletion.withLock { $0 } }
 }
 
