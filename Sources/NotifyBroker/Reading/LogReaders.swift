@@ -16,7 +16,7 @@ struct LogReaders {
     }
 
     /// Ring entries examined per tick: the budget that all readers share, and the range of each reader's share.
-    private static let ringEntriesPerTick = 16_384
+    private static let ringEntriesPerTick = 8_192
     private static let ringEntriesPerReader = 16...4096
 
     private var table = SlotTable<ReaderID, LogReader>()
