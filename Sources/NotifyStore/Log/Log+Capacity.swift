@@ -10,9 +10,7 @@ extension Log {
     func checkCapacity(_ statements: Statements, isProbe: Bool) throws {
         try checkFreeSpace(isProbe: isProbe)
         guard let maximumBytes = options.retention.maximumBytes else { return }
-        defer { statements.usedPages.reset() }
-        guard try statements.usedPages.step() else { return }
-        usedBytes = statements.usedPages.integer(0) * UInt64(Schema.pageSize)
+        usedBytes = try (statements.pageCount.number() - statements.freePages.number()) * UInt64(Schema.pageSize)
         let walBytes = UInt64(checkpoints.walPages) * UInt64(Schema.pageSize)
         let room = isProbe ? Self.spareRoom(maximumBytes) : 0
         guard usedBytes + walBytes + room <= maximumBytes else {

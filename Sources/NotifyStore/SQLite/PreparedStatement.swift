@@ -40,6 +40,12 @@ final class PreparedStatement {
         }
     }
 
+    /// Runs a statement that returns one number.
+    func number() throws(SQLiteFailure) -> UInt64 {
+        defer { reset() }
+        return try step() ? integer(0) : 0
+    }
+
     func reset() {
         sqlite3_reset(handle)
     }
