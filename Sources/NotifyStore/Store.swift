@@ -69,7 +69,9 @@ package final class Store: LogStore {
         queue.add {
             completion(current.commit(batch))
             current.log?.checkpointIfDue()
-            if current.beginMaintaining() { queue.add { Self.maintain(current, queue) } }
+            if current.log?.isSurveyRequested ?? false, current.beginMaintaining() {
+                queue.add { Self.maintain(current, queue) }
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-/// Messages that the store deleted by itself, because a rule of the ``RetentionPolicy`` says so.
+/// Messages that the store deleted by itself, as the ``RetentionPolicy`` requires.
 package struct Deletion: Equatable, Sendable {
     /// The number and bytes of the deleted messages of each user.
     package var usage: [UInt32: StoredUsage] = [:]
@@ -7,7 +7,16 @@ package struct Deletion: Equatable, Sendable {
     /// The unread messages that durable subscriptions have lost.
     package var losses: [DurableID: Loss] = [:]
 
-    package init() {}
+    package init(usage: [UInt32: StoredUsage] = [:]) {
+        self.usage = usage
+    }
+
+    /// Adds a later deletion.
+    package mutating func add(_ other: Deletion) {
+        usage.merge(other.usage) { $0 + $1 }
+        names += other.names
+        for (id, loss) in other.losses { add(loss, of: id) }
+    }
 
     /// Adds a loss of a subscription.
     package mutating func add(_ loss: Loss, of id: DurableID) {

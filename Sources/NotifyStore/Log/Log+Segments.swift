@@ -10,7 +10,7 @@ extension Log {
         try row.write(with: statements.insertSegment)
         try saveClock(statements)
         if var survey = survey.take() {
-            for entry in openSegment.entries { names.number(ofID: entry.name).map { survey.refers(to: $0) } }
+            referToOpenNames(&survey)
             self.survey = survey
         }
         openSegment.reset()
@@ -19,9 +19,16 @@ extension Log {
         if closedSinceSurvey > segmentsSeen / 64 { isSurveyRequested = true }
     }
 
-    /// Restores the open segment as it was before the batch. Must be called before the names of the batch are removed.
+    /// Restores the open segment as it was before the batch.
     func rollBackOpenSegment() {
         openSegment.rollBack(names)
+    }
+
+    /// Notes that the open segment has messages of its names.
+    func referToOpenNames(_ survey: inout RetentionSurvey) {
+        for entry in openSegment.entries {
+            if let name = names.number(ofID: entry.name) { survey.refers(to: name) }
+        }
     }
 
     /// Saves the time of the log, from which the next start continues.

@@ -31,6 +31,14 @@ struct SegmentEntry: Equatable {
     var messages: UInt32
     var bytes: UInt64
 
+    /// Identifies an entry within its segment.
+    struct Key: Hashable {
+        var name: UInt32
+        var uid: UInt32
+    }
+
+    var key: Key { Key(name: name, uid: uid) }
+
     var usage: StoredUsage { StoredUsage(messages: Int(messages), bytes: Int(bytes)) }
 }
 

@@ -11,49 +11,44 @@ extension Log {
     func delete(
         _ deleted: [SegmentEntry], dropping dropped: [SegmentEntry], keeping kept: [SegmentEntry], from row: SegmentRow
     ) throws {
-        var losses: [DurableID: Loss] = [:]
+        var result = Deletion(usage: deleted.usage)
         try inTransaction(.normal) { statements in
-            for entry in dropped { try addLosses(of: entry, in: row, to: &losses, statements) }
-            try deleteMessages(of: deleted, from: row, isWhole: kept.isEmpty, statements)
+            let unread = unreadEntries(of: dropped, in: row)
+            let isWhole = kept.isEmpty
+            if !isWhole || !unread.isEmpty {
+                let sequences = try sequences(of: deleted, in: row, statements)
+                for (entry, behind) in unread { addLosses(of: sequences[entry.key] ?? [], to: behind, &result) }
+                if !isWhole {
+                    for sequence in sequences.values.joined() { try delete(sequence...sequence, statements) }
+                }
+            }
+            if isWhole { try delete(row.segment.first...row.segment.last, statements) }
             try replace(row, with: kept, statements)
-            for (id, loss) in losses { try statements.addLoss(loss, of: id) }
+            for (id, loss) in result.losses { try statements.addLoss(loss, of: id) }
         }
-        for (uid, usage) in deleted.usage { deletion.usage[uid, default: StoredUsage()] += usage }
-        for (id, loss) in losses { deletion.add(loss, of: id) }
+        deletion.add(result)
         statistics.logMessages -= deleted.reduce(0) { $0 + UInt64($1.messages) }
     }
 
-    private func deleteMessages(
-        of entries: [SegmentEntry], from row: SegmentRow, isWhole: Bool, _ statements: Statements
-    ) throws {
-        if isWhole {
-            try statements.deleteMessages.bind(1, row.segment.first)
-            try statements.deleteMessages.bind(2, row.segment.last)
-            return try statements.deleteMessages.run()
-        }
-        let keys = Set(entries.map { EntryKey(name: $0.name, uid: $0.uid) })
-        let rows = statements.messageKeys
-        try rows.bind(1, row.segment.first)
-        try rows.bind(2, row.segment.last)
-        var gone: [UInt64] = []
-        do {
-            defer { rows.reset() }
-            while try rows.step() {
-                if keys.contains(EntryKey(name: rows.integer32(1), uid: rows.integer32(2))) {
-                    gone.append(rows.integer(0))
-                }
-            }
-        }
-        for sequence in gone {
-            try statements.deleteMessages.bind(1, sequence)
-            try statements.deleteMessages.bind(2, sequence)
-            try statements.deleteMessages.run()
-        }
+    private func delete(_ sequences: ClosedRange<UInt64>, _ statements: Statements) throws {
+        try statements.deleteMessages.bind(1, sequences.lowerBound)
+        try statements.deleteMessages.bind(2, sequences.upperBound)
+        try statements.deleteMessages.run()
     }
 
-    private struct EntryKey: Hashable {
-        var name: UInt32
-        var uid: UInt32
+    /// The sequences of the messages of each entry, ascending. Reads the segment's messages once for all entries.
+    private func sequences(
+        of entries: [SegmentEntry], in row: SegmentRow, _ statements: Statements
+    ) throws -> [SegmentEntry.Key: [UInt64]] {
+        var sequences: [SegmentEntry.Key: [UInt64]] = Dictionary(entries.map { ($0.key, []) }) { first, _ in first }
+        let rows = statements.messageKeys
+        defer { rows.reset() }
+        try rows.bind(1, row.segment.first)
+        try rows.bind(2, row.segment.last)
+        while try rows.step() {
+            sequences[SegmentEntry.Key(name: rows.integer32(1), uid: rows.integer32(2))]?.append(rows.integer(0))
+        }
+        return sequences
     }
 
     /// Replaces the row of a segment by one without the deleted entries. The bounds stay, because reads skip the
@@ -69,14 +64,21 @@ extension Log {
         try row.write(with: statements.insertSegment)
     }
 
-    /// Adds the messages of an entry that subscriptions lose, because they have not acknowledged them.
+    /// The entries that some subscriptions have not read, with these subscriptions.
+    private func unreadEntries(
+        of entries: [SegmentEntry], in row: SegmentRow
+    ) -> [(SegmentEntry, behind: [StoredSubscriptions.Subscription])] {
+        entries.compactMap { entry in
+            guard let name = names.number(ofID: entry.name) else { return nil }
+            let behind = names.withBytes(of: name) { subscriptions.behind(row.segment.last, for: $0) }
+            return behind.isEmpty ? nil : (entry, behind)
+        }
+    }
+
+    /// Adds to the losses those messages that the subscriptions have not acknowledged.
     private func addLosses(
-        of entry: SegmentEntry, in row: SegmentRow, to losses: inout [DurableID: Loss], _ statements: Statements
-    ) throws {
-        guard let name = names.number(ofID: entry.name) else { return }
-        let behind = names.withBytes(of: name) { subscriptions.behind(row.segment.last, for: $0) }
-        guard !behind.isEmpty else { return }
-        let sequences = try sequences(of: entry, in: row, statements)
+        of sequences: [UInt64], to behind: [StoredSubscriptions.Subscription], _ result: inout Deletion
+    ) {
         for subscription in behind {
             let progress = subscription.progress
             let lost = sequences.filter { sequence in
@@ -84,22 +86,10 @@ extension Log {
                 return sequence > progress.cursor && !isAcknowledged
             }
             guard let first = lost.first, let last = lost.last else { continue }
-            let loss = Loss(
-                first: first, last: last, count: UInt64(lost.count), isUpperBound: subscription.hasObject)
-            if losses[subscription.id]?.add(loss) == nil { losses[subscription.id] = loss }
+            result.add(
+                Loss(first: first, last: last, count: UInt64(lost.count), isUpperBound: subscription.hasObject),
+                of: subscription.id)
         }
-    }
-
-    private func sequences(of entry: SegmentEntry, in row: SegmentRow, _ statements: Statements) throws -> [UInt64] {
-        let rows = statements.messageKeys
-        defer { rows.reset() }
-        try rows.bind(1, row.segment.first)
-        try rows.bind(2, row.segment.last)
-        var sequences: [UInt64] = []
-        while try rows.step() {
-            if rows.integer32(1) == entry.name, rows.integer32(2) == entry.uid { sequences.append(rows.integer(0)) }
-        }
-        return sequences
     }
 }
 

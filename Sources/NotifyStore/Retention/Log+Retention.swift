@@ -132,9 +132,7 @@ extension Log {
     ///
     /// - Returns: Whether names remain to be removed.
     private func removeNames(_ survey: inout RetentionSurvey) throws -> Bool {
-        for entry in openSegment.entries {
-            if let name = names.number(ofID: entry.name) { survey.refers(to: name) }
-        }
+        referToOpenNames(&survey)
         let unused = names.ids(below: survey.nextName, limit: Self.namesPerTransaction) { !survey.isReferred($0) }
         guard !unused.isEmpty else { return false }
         try inTransaction(.normal) { statements in

@@ -7,7 +7,6 @@ import NotifyWire
 struct StoredSubscriptions: ~Copyable {
     struct Subscription {
         let id: DurableID
-        let uid: UInt32
         let hasObject: Bool
         var progress: DurableProgress
         fileprivate let registration: UInt64
@@ -19,12 +18,9 @@ struct StoredSubscriptions: ~Copyable {
     private var nextSlot: Int32 = 0
     /// Changes when a subscription is created, because messages that were read may then be unread.
     private(set) var creations = 0
-    /// Changes with every committed change.
-    private(set) var changes = 0
 
     /// Applies a committed change.
     mutating func apply(_ change: DurableChange) {
-        changes += 1
         switch change {
         case .create(let record): add(record)
         case .update(let id, let progress):
@@ -42,7 +38,7 @@ struct StoredSubscriptions: ~Copyable {
         let registration = center.add(patterns: record.filter.patterns, slot: slot)
         slots[record.id] = slot
         subscriptions[slot] = Subscription(
-            id: record.id, uid: record.owner.uid, hasObject: record.filter.object != nil, progress: record.progress,
+            id: record.id, hasObject: record.filter.object != nil, progress: record.progress,
             registration: registration)
     }
 

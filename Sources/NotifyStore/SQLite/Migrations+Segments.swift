@@ -93,7 +93,7 @@ extension Migrations {
         // The log's time begins as the wall-clock time.
         let now = Duration.seconds(try database.integer("SELECT CAST(strftime('%s', 'now') AS INTEGER)"))
         var segment = Segment()
-        var entries: [EntryKey: SegmentEntry] = [:]
+        var entries: [SegmentEntry.Key: SegmentEntry] = [:]
         var frame = ByteBuffer()
         while try rows.step() {
             let stamp = Stamp(
@@ -114,15 +114,10 @@ extension Migrations {
                 entries = [:]
             }
             segment.add(stamp.sequence, time: stamp.timeMicroseconds, bytes: bytes)
-            let key = EntryKey(name: rows.integer32(1), uid: stamp.uid)
+            let key = SegmentEntry.Key(name: rows.integer32(1), uid: stamp.uid)
             entries[key, default: SegmentEntry(name: key.name, uid: key.uid, messages: 0, bytes: 0)].messages += 1
             entries[key]?.bytes += UInt64(bytes)
         }
-    }
-
-    private struct EntryKey: Hashable {
-        var name: UInt32
-        var uid: UInt32
     }
 
     private static func close(

@@ -176,11 +176,7 @@ final class Deletions: Sendable {
     private let deletion = Mutex(Deletion())
 
     func add(_ other: Deletion) {
-        deletion.withLock { deletion in
-            for (uid, usage) in other.usage { deletion.usage[uid, default: StoredUsage()] += usage }
-            deletion.names += other.names
-            for (id, loss) in other.losses { deletion.add(loss, of: id) }
-        }
+        deletion.withLock { $0.add(other) }
     }
 
     /// Takes what was reported since the last call.
