@@ -11,6 +11,8 @@ package import NotifyWire
 package struct Broker: ~Copyable {
     private(set) var configuration: BrokerConfiguration
     let daemon: DaemonInfo
+    /// The epoch of the log, which changes when a backup replaces it.
+    let epoch: UInt64
 
     var access: AccessControl
     var ledger: Ledger
@@ -58,6 +60,7 @@ package struct Broker: ~Copyable {
     ) {
         self.configuration = configuration
         self.daemon = daemon
+        epoch = recovered.epoch
         access = AccessControl(policy: policy, limits: configuration.userLimits)
         ledger = Ledger(configuration)
         subscriptions = Subscriptions(

@@ -14,10 +14,12 @@ package struct RecoveredLog: Sendable {
     package var wasClosedCleanly: Bool
     /// The next id for a durable subscription. This id and higher ones were never assigned.
     package var nextSubscriptionID: DurableID
+    /// A random number that changes when a backup replaces the log; 0 if there is no log yet.
+    package var epoch: UInt64
 
     package init(
         nextSequence: UInt64, usableBelow: UInt64? = nil, persistedThrough: UInt64, subscriptions: [DurableRecord],
-        usage: [UInt32: StoredUsage] = [:], wasClosedCleanly: Bool, nextSubscriptionID: DurableID
+        usage: [UInt32: StoredUsage] = [:], wasClosedCleanly: Bool, nextSubscriptionID: DurableID, epoch: UInt64 = 0
     ) {
         self.nextSequence = nextSequence
         self.usableBelow = usableBelow ?? nextSequence
@@ -26,5 +28,6 @@ package struct RecoveredLog: Sendable {
         self.usage = usage
         self.wasClosedCleanly = wasClosedCleanly
         self.nextSubscriptionID = nextSubscriptionID
+        self.epoch = epoch
     }
 }

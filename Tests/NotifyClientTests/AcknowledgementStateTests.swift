@@ -171,6 +171,17 @@ import Testing
         #expect(state.delivered(1) == .new)
     }
 
+    @Test func `another epoch of the log forgets everything, an unknown one nothing`() {
+        var state = AcknowledgementState(window: 8)
+        #expect(state.attached(cursor: 0, generation: 1, logEpoch: 5, isResumed: false) == false)
+        #expect(state.delivered(1) == .new)
+        #expect(state.attached(cursor: 0, generation: 1, logEpoch: 0, isResumed: true) == false)
+        #expect(state.attached(cursor: 0, generation: 1, logEpoch: 5, isResumed: true) == false)
+        #expect(state.delivered(1) == .duplicate)
+        #expect(state.attached(cursor: 0, generation: 1, logEpoch: 6, isResumed: true) == true)
+        #expect(state.delivered(1) == .new)
+    }
+
     @Test func `messages that the cursor has passed are complete`() {
         var state = reattached(attached([1, 2, 3]), cursor: 2)
         #expect(state.unacknowledgedCount == 1)

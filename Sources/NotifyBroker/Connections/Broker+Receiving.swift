@@ -193,7 +193,8 @@ extension Broker {
             pid: connections[slot].pid, maximumPayloadBytes: UInt32(configuration.maximumPayloadBytes),
             postWindow: UInt32(configuration.postWindow), maximumWindow: Limits.maximumWindow,
             maximumSubscriptions: UInt32(configuration.subscriptionsPerConnection), daemonInstance: daemon.instance,
-            clientInstance: connections[slot].instance, daemonVersion: daemon.version)
+            clientInstance: connections[slot].instance, daemonVersion: daemon.version,
+            epoch: epoch)
     }
 
     // MARK: Closing

@@ -82,9 +82,9 @@ extension ClientMachine {
     private func attach(
         _ ledger: AcknowledgementLedger, to entry: SubscriptionTable.Entry, _ frame: Subscribed
     ) -> Attachment {
-        ledger.update { state in
+        ledger.update { [epoch = daemonInfo.logEpoch] state in
             let isNewGeneration = state.attached(
-                cursor: frame.sequence, generation: frame.generation, isResumed: frame.isResumed)
+                cursor: frame.sequence, generation: frame.generation, logEpoch: epoch, isResumed: frame.isResumed)
             return Attachment(
                 acknowledgements: .init(ledger: ledger, epoch: state.epoch), isNewGeneration: isNewGeneration,
                 needsExtraCredit: entry.creditLeft == 0 && state.deliveredThrough > frame.sequence)

@@ -22,6 +22,8 @@ struct ClientMachine: ~Copyable {
         var maximumPayloadBytes = Limits.defaultPayloadBytes
         var maximumWindow = Limits.maximumWindow
         var daemonVersion = ""
+        /// The epoch of the log; 0 if unknown.
+        var logEpoch: UInt64 = 0
     }
 
     /// The number of bytes waiting to be written at which no further posts are encoded.
@@ -113,7 +115,7 @@ extension ClientMachine {
             daemonInfo = DaemonInfo(
                 maximumPayloadBytes: Int(welcome.maximumPayloadBytes),
                 maximumWindow: max(1, min(welcome.maximumWindow, Limits.maximumWindow)),
-                daemonVersion: welcome.daemonVersion)
+                daemonVersion: welcome.daemonVersion, logEpoch: welcome.epoch)
             posts.window = max(1, Int(welcome.postWindow))
             posts.connected()
             effects.changes.append(.connected(daemonVersion: welcome.daemonVersion))

@@ -42,6 +42,8 @@ struct AcknowledgementState {
     private(set) var deliveredThrough: UInt64 = 0
     /// The daemon's generation at the last attachment; nil before the first.
     private var generation: UInt64?
+    /// The epoch of the daemon's log at the last attachment.
+    private var logEpoch: UInt64 = 0
     /// Counts the generations of the cursor that this client has seen. Acknowledgements of messages delivered under an
     /// earlier generation have no effect.
     private(set) var epoch: UInt32 = 0
@@ -66,12 +68,15 @@ extension AcknowledgementState {
     /// - Parameters:
     ///   - cursor: The sequence up to which every message is acknowledged.
     ///   - generation: The generation of the daemon's cursor.
+    ///   - logEpoch: The epoch of the daemon's log; 0 if unknown.
     ///   - isResumed: Whether the durable subscription already existed.
-    /// - Returns: Whether the generation is new, because the subscription was removed and created again or its cursor
-    ///   was reset. The state of the earlier generation is then discarded.
-    mutating func attached(cursor: UInt64, generation: UInt64, isResumed: Bool) -> Bool {
-        let isNewGeneration = self.generation.map { $0 != generation || !isResumed } ?? false
+    /// - Returns: Whether the generation is new, because the subscription was removed and created again, its cursor was
+    ///   reset, or a backup replaced the log. The state of the earlier generation is then discarded.
+    mutating func attached(cursor: UInt64, generation: UInt64, logEpoch: UInt64 = 0, isResumed: Bool) -> Bool {
+        let isNewLog = logEpoch != 0 && self.logEpoch != 0 && logEpoch != self.logEpoch
+        let isNewGeneration = self.generation.map { $0 != generation || isNewLog || !isResumed } ?? false
         self.generation = generation
+        if logEpoch != 0 { self.logEpoch = logEpoch }
         connectionLost()
         if isNewGeneration {
             epoch &+= 1

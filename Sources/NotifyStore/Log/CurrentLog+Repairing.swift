@@ -39,7 +39,7 @@ extension CurrentLog {
         if !isLockInPlace { try takeLock() }
         try clearWAL(of: old)
         let new = DatabaseFile(path: path + ".new")
-        try Log.create(new, options, continuation)
+        try Log.create(new, options, continuation, epoch: old.epoch)
         try new.move(to: path)
         old.close()
         log = nil
@@ -71,7 +71,7 @@ extension CurrentLog {
 extension Log {
     /// Creates the database of a log that continues another one. On failure, all files of the new database are removed.
     fileprivate static func create(
-        _ file: DatabaseFile, _ options: StoreOptions, _ continuation: LogContinuation
+        _ file: DatabaseFile, _ options: StoreOptions, _ continuation: LogContinuation, epoch: UInt64
     ) throws {
         try file.create()
         do {
@@ -80,7 +80,7 @@ extension Log {
                 for record in continuation.subscriptions { try log.apply(.create(record), statements) }
                 try log.connection.execute(
                     """
-                    UPDATE state SET clean = 0, reserved_through = \(continuation.reservedBelow),
+                    UPDATE state SET clean = 0, epoch = \(Int64(bitPattern: epoch)), reserved_through = \(continuation.reservedBelow),
                         next_sequence = \(continuation.reservedBelow),
                         next_subscription = \(continuation.nextSubscriptionID)
                     """)

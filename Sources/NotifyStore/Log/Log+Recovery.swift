@@ -15,7 +15,7 @@ extension Log {
             connection,
             """
             SELECT reserved_through, next_sequence, next_subscription, clean, next_name, log_time, since_boot,
-                wall_time, boot_id
+                wall_time, boot_id, epoch
             FROM state
             """)
         guard try state.step() else { throw StoreError(.damaged, "the row of the log's state is missing") }
@@ -31,6 +31,7 @@ extension Log {
                 sinceBoot: .microseconds(Int64(bitPattern: state.integer(6))),
                 wall: .microseconds(Int64(bitPattern: state.integer(7))), bootID: state.text(8)))
         names.skipIDs(below: state.integer32(4))
+        epoch = state.integer(9)
         state.reset()
 
         try readNames()
@@ -48,7 +49,7 @@ extension Log {
         return RecoveredLog(
             nextSequence: next, persistedThrough: persistedThrough,
             subscriptions: records, usage: usage, wasClosedCleanly: wasClean,
-            nextSubscriptionID: DurableID(nextSubscription))
+            nextSubscriptionID: DurableID(nextSubscription), epoch: epoch)
     }
 
     /// Marks the log as in use, so that the next start detects a crash. On a full disk the first commit does this:

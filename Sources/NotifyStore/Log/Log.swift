@@ -25,6 +25,8 @@ final class Log {
     /// not stop cleanly.
     var isMarkedInUse = true
 
+    /// A random number that changes when a backup replaces the log.
+    var epoch: UInt64 = 0
     /// The time of the log.
     var clock: LogClock
 

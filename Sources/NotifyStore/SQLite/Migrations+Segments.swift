@@ -3,7 +3,7 @@ import NotifyWire
 
 extension Migrations {
     /// Gives each segment its own bounds, its size and its entries for each name and user, from which the usage of
-    /// users follows. Adds checksums to messages, names and segments, the next id of a name, and the log's time.
+    /// users follows. Adds checksums to messages, names and segments, the next id of a name, the log's time and its epoch.
     ///
     /// Messages stored before count as stored at the time of the migration.
     @Sendable
@@ -55,6 +55,8 @@ extension Migrations {
             ALTER TABLE state ADD COLUMN since_boot INTEGER NOT NULL DEFAULT 0;
             ALTER TABLE state ADD COLUMN wall_time INTEGER NOT NULL DEFAULT 0;
             ALTER TABLE state ADD COLUMN boot_id TEXT NOT NULL DEFAULT '';
+            ALTER TABLE state ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;
+            UPDATE state SET epoch = random();
             """)
         try copyNames(database)
         try copyMessages(database)

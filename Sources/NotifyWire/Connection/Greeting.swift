@@ -97,11 +97,13 @@ package struct Welcome: ControlFrame {
     package var clientInstance: InstanceID
     /// The daemon's release, for display only.
     package var daemonVersion: String
+    /// The epoch of the log, which changes when a backup replaces it; 0 if unknown.
+    package var epoch: UInt64
 
     package init(
         version: UInt16, uid: UInt32, gid: UInt32, pid: UInt32, maximumPayloadBytes: UInt32, postWindow: UInt32,
         maximumWindow: UInt32, maximumSubscriptions: UInt32, daemonInstance: InstanceID,
-        clientInstance: InstanceID, daemonVersion: String
+        clientInstance: InstanceID, daemonVersion: String, epoch: UInt64 = 0
     ) {
         self.version = version
         self.uid = uid
@@ -114,6 +116,7 @@ package struct Welcome: ControlFrame {
         self.daemonInstance = daemonInstance
         self.clientInstance = clientInstance
         self.daemonVersion = daemonVersion
+        self.epoch = epoch
     }
 
     package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
@@ -130,6 +133,8 @@ package struct Welcome: ControlFrame {
         clientInstance = InstanceID(high: try body.integer(), low: try body.integer())
         let length: UInt8 = try body.integer()
         daemonVersion = try body.string(Int(length))
+        // Earlier daemons do not send it.
+        epoch = body.remaining == 0 ? 0 : try body.integer()
         _ = body.rest()
     }
 
@@ -143,5 +148,6 @@ package struct Welcome: ControlFrame {
             buffer.writeLE(half)
         }
         buffer.writeCounted(daemonVersion)
+        buffer.writeLE(epoch)
     }
 }

@@ -66,7 +66,7 @@ def decode(kind, flags, body):
     if kind == "welcome":
         f = fields("version uid gid pid maximumPayload postWindow maximumWindow maximumSubscriptions", "<H2x7I", body)
         return f | {"daemonInstance": body[32:48].hex(), "clientInstance": body[48:64].hex(),
-                    "daemonVersion": counted_texts(body, 64, 1)[0]}
+                    "daemonVersion": counted_texts(body, 64, 1)[0], "epoch": struct.unpack("<Q", body[-8:])[0]}
     if kind == "deliver":
         m = client.decode_deliver(body)
         f = {name: getattr(m, name) for name in "sequence time uid gid pid name object".split()}

@@ -37,6 +37,16 @@ import WireTestSupport
         #expect(welcome.encoded.count - FrameHeader.size <= Limits.greetingBytes)
     }
 
+    @Test func `a welcome without an epoch is read`() throws {
+        let body: [UInt8] = [1] + Array(repeating: 0, count: 64)
+        let welcome = try body.withUnsafeBytes { bytes in
+            var reader = FieldReader(bytes)
+            return try Welcome(flags: 0, reading: &reader)
+        }
+        #expect(welcome.version == 1)
+        #expect(welcome.epoch == 0)
+    }
+
     @Test func `random instances differ`() {
         #expect(Set((0..<100).map { _ in InstanceID.random() }).count == 100)
     }

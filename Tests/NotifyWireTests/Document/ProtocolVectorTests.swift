@@ -207,7 +207,7 @@ import WireTestSupport
             "maximumPayload": welcome.maximumPayloadBytes, "postWindow": welcome.postWindow,
             "maximumWindow": welcome.maximumWindow, "maximumSubscriptions": welcome.maximumSubscriptions,
             "daemonInstance": hex(welcome.daemonInstance), "clientInstance": hex(welcome.clientInstance),
-            "daemonVersion": welcome.daemonVersion,
+            "daemonVersion": welcome.daemonVersion, "epoch": welcome.epoch,
         ]
     }
 

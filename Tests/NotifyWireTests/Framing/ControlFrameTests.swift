@@ -123,11 +123,11 @@ struct Sample: Sendable, CustomTestStringConvertible {
     }
 
     /// The header states the length of the truncated body. Error frames are excluded: the message at the end of an
-    /// error frame may have any length.
+    /// error frame may have any length. The epoch at the end of a welcome may be missing.
     @Test(arguments: Sample.all.filter { $0.kind != .error })
     func `a body truncated at any byte is malformed`(_ sample: Sample) throws {
         let body = Array(sample.bytes[8...])
-        for count in 0..<body.count {
+        for count in 0..<body.count where sample.kind != .welcome || count != body.count - 8 {
             let cut = rawFrame(sample.kind.rawValue, flags: sample.bytes[5], Array(body[..<count]))
             #expect(throws: WireError.truncated, "cut at \(count)") { try sample.recode(cut) }
         }
