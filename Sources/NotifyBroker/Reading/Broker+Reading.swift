@@ -58,21 +58,26 @@ extension Broker {
 
     /// Lets every ready reader continue, from the tail ring or by requesting a page.
     mutating func continueReaders(now: BrokerTime) {
-        let (ready, ringEntries) = readers.takeReady()
-        let workEnd = subscriptions.work + FairScheduler.unitsPerTurn
-        for reader in ready {
-            continueReading(reader, ringEntries: ringEntries, workEnd: workEnd)
+        let ready = readers.takeReady()
+        var budget = RingBudget(
+            readers: ready.count, isBusy: scheduler.hasQueuedConnections, work: subscriptions.work)
+        for (index, reader) in ready.enumerated() {
+            guard budget.beginReader(work: subscriptions.work) else {
+                readers.postpone(ready[index...])
+                actions.append(.scheduleTick)
+                break
+            }
+            continueReading(reader, within: &budget)
         }
         requestPage(now: now)
         closeRuns()
     }
 
-    /// - Parameter workEnd: The value of `subscriptions.work` at which this turn's budget for resolving names ends.
-    private mutating func continueReading(_ reader: ReaderID, ringEntries: Int, workEnd: Int) {
+    private mutating func continueReading(_ reader: ReaderID, within budget: inout RingBudget) {
         guard room(for: reader) > 0, hasRoomOrBlocks(reader) else { return }
         switch readers.source(for: reader, persistedThrough: commits.persistedThrough) {
         case .end: becomeLive(reader)
-        case .ring: readRing(reader, entries: ringEntries, workEnd: workEnd)
+        case .ring: readRing(reader, within: &budget)
         case .page: readers.queueForPage(reader)
         }
     }
@@ -109,19 +114,17 @@ extension Broker {
         readers.caughtUp(reader, through: commits.persistedThrough)
     }
 
-    private mutating func readRing(_ reader: ReaderID, entries: Int, workEnd: Int) {
-        var entriesLeft = entries
+    private mutating func readRing(_ reader: ReaderID, within budget: inout RingBudget) {
         var bytesLeft = configuration.durableOutboxBytes
         let registration = readers[reader].interest.registration
         for (block, first) in readers.ring.blocks(after: readers[reader].position) {
             let source = egress.addSource(block.frames)
             for entry in block.entries[first...] {
-                guard entriesLeft > 0, bytesLeft > 0, room(for: reader) > 0, subscriptions.work < workEnd else {
+                guard bytesLeft > 0, room(for: reader) > 0, budget.takeEntry(work: subscriptions.work) else {
                     readers.wake(reader)
                     actions.append(.scheduleTick)
                     return
                 }
-                entriesLeft -= 1
                 if resolution(of: entry, in: block).reaches(durable: registration) {
                     bytesLeft -= Int(entry.length)
                     take(entry, for: reader, source)

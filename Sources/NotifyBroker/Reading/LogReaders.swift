@@ -15,15 +15,13 @@ struct LogReaders {
         case end
     }
 
-    /// Ring entries examined per tick: the budget that all readers share, and the range of each reader's share.
-    private static let ringEntriesPerTick = 8_192
-    private static let ringEntriesPerReader = 16...4096
-
     private var table = SlotTable<ReaderID, LogReader>()
     private(set) var ring: TailRing
     private var pages = PageQueue()
     /// Readers that may have messages to read.
     private var ready: Set<ReaderID> = []
+    /// The first slot whose reader may continue first in the next tick.
+    private var firstSlot: Int32 = 0
     /// Readers for which reading a page failed. They retry when storage works again.
     private var retrying: Set<ReaderID> = []
     /// The live readers, in ascending order of slot. Kept sorted, because every commit iterates over them.
@@ -65,14 +63,21 @@ struct LogReaders {
         ready.insert(id)
     }
 
-    /// Takes the ready readers, in order of slot, and the number of ring entries that each may examine.
-    mutating func takeReady() -> (readers: [ReaderID], ringEntries: Int) {
-        guard !ready.isEmpty else { return ([], 0) }
-        let readers = ready.filter { self[$0].canRead }.sorted { $0.slot < $1.slot }
+    /// Takes the ready readers, in order of slot, beginning with the first of those that were postponed last.
+    mutating func takeReady() -> [ReaderID] {
+        guard !ready.isEmpty else { return [] }
+        var readers = ready.filter { self[$0].canRead }.sorted { $0.slot < $1.slot }
         ready = []
-        let share = Self.ringEntriesPerTick / max(1, readers.count)
-        let range = Self.ringEntriesPerReader
-        return (readers, min(max(share, range.lowerBound), range.upperBound))
+        readers.rotate(toStartAt: readers.partitioningIndex { $0.slot >= firstSlot })
+        return readers
+    }
+
+    /// Makes readers ready again for which this tick had no budget left. The first of them continues first in the next
+    /// tick, so that all readers take turns.
+    mutating func postpone(_ readers: ArraySlice<ReaderID>) {
+        guard let first = readers.first else { return }
+        firstSlot = first.slot
+        ready.formUnion(readers)
     }
 
     func source(for id: ReaderID, persistedThrough: UInt64) -> Source {

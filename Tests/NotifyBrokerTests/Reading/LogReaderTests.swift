@@ -72,11 +72,21 @@ struct LogReadersTests {
     @Test func `a reader is ready when opened and once per wake-up`() {
         var readers = readers()
         let id = open(&readers)
-        #expect(readers.takeReady().readers == [id])
-        #expect(readers.takeReady().readers == [])
+        #expect(readers.takeReady() == [id])
+        #expect(readers.takeReady() == [])
         readers.wake(id)
         readers.wake(id)
-        #expect(readers.takeReady().readers == [id])
+        #expect(readers.takeReady() == [id])
+    }
+
+    @Test func `postponed readers continue first, so that all take turns`() {
+        var readers = readers()
+        let ids = (0..<4).map { _ in open(&readers) }
+        let ready = readers.takeReady()
+        #expect(ready == ids)
+        readers.wake(ids[0])
+        readers.postpone(ready[2...])
+        #expect(readers.takeReady() == [ids[2], ids[3], ids[0]])
     }
 
     @Test func `a reader in a reused slot is a different reader`() {
@@ -109,9 +119,9 @@ struct LogReadersTests {
         let id = open(&readers)
         _ = readers.takeReady()
         readers.pageFailed(id)
-        #expect(readers.takeReady().readers == [])
+        #expect(readers.takeReady() == [])
         readers.retryPages()
-        #expect(readers.takeReady().readers == [id])
+        #expect(readers.takeReady() == [id])
     }
 
     @Test(arguments: [

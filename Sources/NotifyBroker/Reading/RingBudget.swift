@@ -1,0 +1,45 @@
+/// How much of the tail ring all readers together may read in one tick.
+///
+/// While they read, connections wait, and the socket buffer of a connection holds the posts of about 3 ms only.
+struct RingBudget {
+    /// About 2 ms of work, because an entry takes 200 to 300 ns.
+    private static let entriesPerTick = 8_192
+    /// The entries of a tick while connections are queued.
+    private static let entriesPerBusyTick = 2_048
+    /// The range of each reader's share of the entries.
+    private static let entriesPerReader = 16...4096
+    /// The work of resolving the names of entries, in units of the ``FairScheduler``.
+    private static let resolvingPerTick = 1 << 15
+
+    private var entries: Int
+    private let entriesPerReader: Int
+    private let workEnd: Int
+    /// The entries that the current reader may still read.
+    private var readerEntries = 0
+
+    /// - Parameters:
+    ///   - readers: The number of readers that share the budget.
+    ///   - isBusy: Whether connections are queued.
+    ///   - work: The work of `Subscriptions` so far.
+    init(readers: Int, isBusy: Bool, work: Int) {
+        entries = isBusy ? Self.entriesPerBusyTick : Self.entriesPerTick
+        let range = Self.entriesPerReader
+        entriesPerReader = min(max(entries / max(1, readers), range.lowerBound), range.upperBound)
+        workEnd = work + Self.resolvingPerTick
+    }
+
+    /// Begins with the next reader. Returns false if the budget of the tick is used up.
+    mutating func beginReader(work: Int) -> Bool {
+        readerEntries = min(entriesPerReader, entries)
+        return readerEntries > 0 && work < workEnd
+    }
+
+    /// Takes an entry from the budget. Returns false if the current reader may not read another one.
+    @inline(__always)
+    mutating func takeEntry(work: Int) -> Bool {
+        guard readerEntries > 0, work < workEnd else { return false }
+        readerEntries -= 1
+        entries -= 1
+        return true
+    }
+}
