@@ -1,3 +1,4 @@
+import Foundation
 import NotifyLog
 import NotifyStore
 import TestSupport
@@ -16,8 +17,8 @@ struct StoreCapacityTests {
     /// More free space than any disk has.
     private static let tooMuch: UInt64 = 1 << 60
 
-    private func message(_ sequence: UInt64) -> StoredMessage {
-        StoredMessage(sequence, payload: Array(repeating: 1, count: 20_000))
+    private func message(_ sequence: UInt64, bytes: Int = 20_000) -> StoredMessage {
+        StoredMessage(sequence, payload: Array(repeating: 1, count: bytes))
     }
 
     @Test func `too little free disk space refuses messages only, until there is enough`() async throws {
@@ -97,5 +98,17 @@ struct StoreCapacityTests {
         // 102 messages of 5 pages each would take exactly 2 MiB.
         #expect((90...102).contains(sequence))
         try store.close(nextSequence: sequence)
+    }
+
+    @Test(arguments: [0, 100, 1_500, 2_100, 4_000, 5_000, 70_000])
+    func `messages of any size fill the log up to its limit and no further`(_ bytes: Int) async throws {
+        var options = StoreOptions()
+        options.retention.maximumBytes = 2 << 20
+        let store = try Store.open(path: folder.database, options: options)
+        var sequence: UInt64 = 1
+        while await store.commit((0..<20).map { message(sequence + $0, bytes: bytes) }).failure == nil { sequence += 20 }
+        try store.close(nextSequence: sequence)
+        let size = try FileManager.default.attributesOfItem(atPath: folder.database)[.size] as? Int ?? 0
+        #expect((1 << 20...2 << 20).contains(size))
     }
 }

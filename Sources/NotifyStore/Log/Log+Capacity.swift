@@ -1,3 +1,4 @@
+import NIOCore
 import NotifyLog
 
 /// The limits of the log's size and of the free space on its disk.
@@ -5,17 +6,30 @@ extension Log {
     /// Refuses a batch that has made the log larger than its limit, or any batch while the disk has too little free
     /// space.
     ///
-    /// - Parameter isProbe: Whether to require spare room (1/16 of each limit, at most 1 MiB), so that a probe does not
-    ///   succeed if the log would refuse the next batch.
-    func checkCapacity(_ statements: Statements, isProbe: Bool) throws {
-        try checkFreeSpace(isProbe: isProbe)
+    /// A probe requires spare room (1/16 of each limit, at most 1 MiB), so that it does not succeed if the log would
+    /// refuse the next batch.
+    func checkCapacity(_ batch: CommitBatch, _ statements: Statements) throws {
+        try checkFreeSpace(isProbe: batch.isProbe)
         guard let maximumBytes = options.retention.maximumBytes else { return }
-        usedBytes = try (statements.pageCount.number() - statements.freePages.number()) * UInt64(Schema.pageSize)
         let walBytes = UInt64(checkpoints.walPages) * UInt64(Schema.pageSize)
-        let room = isProbe ? Self.spareRoom(maximumBytes) : 0
-        guard usedBytes + walBytes + room <= maximumBytes else {
+        let needed = walBytes + (batch.isProbe ? Self.spareRoom(maximumBytes) : 0)
+        if let bound = usedBytesBound {
+            usedBytesBound = bound + Self.maximumGrowth(batch)
+            if bound + Self.maximumGrowth(batch) + needed <= maximumBytes { return }
+        }
+        usedBytes = try (statements.pageCount.number() - statements.freePages.number()) * UInt64(Schema.pageSize)
+        usedBytesBound = usedBytes
+        guard usedBytes + needed <= maximumBytes else {
             throw StorageFailure(kind: .full, message: "the log has reached its limit of \(maximumBytes) bytes")
         }
+    }
+
+    /// The most bytes by which a batch can make the database larger: SQLite fills its pages by half at least, and a row
+    /// has its own columns besides the message.
+    private static func maximumGrowth(_ batch: CommitBatch) -> UInt64 {
+        let pages = 4 * Schema.pageSize
+        return UInt64(
+            batch.blocks.reduce(pages) { $0 + 2 * $1.frames.readableBytes + 512 * $1.entries.count })
     }
 
     private func checkFreeSpace(isProbe: Bool) throws(StorageFailure) {

@@ -53,8 +53,11 @@ final class Log {
     var readWork = ReadWork()
     var synchronous: Synchronous?
     var checkpoints: Checkpoints
-    /// The bytes in used pages of the database, as of the last check of the log's limit.
+    /// The bytes in used pages of the database, as last measured.
     var usedBytes: UInt64 = 0
+    /// A bound of the bytes in used pages. The pages are counted only when the bound exceeds the log's limit, because
+    /// that takes longer than storing a message. Nil until they are counted for the first time.
+    var usedBytesBound: UInt64?
     /// The initial capacity of a page's buffer in bytes: the size of the last page.
     var pageCapacity = 4096
 

@@ -34,12 +34,16 @@ struct OpenSegment {
     var isEmpty: Bool { segment.messages == 0 }
 
     /// Whether the segment must be closed before a message is added at the log's time `now`.
+    ///
+    /// Inlined, as is ``isOld(now:_:)``: a caller outside of this file would copy the whole segment first.
+    @inline(__always)
     func isFull(adding bytes: Int, now: Duration, _ options: borrowing StoreOptions) -> Bool {
         !isEmpty
             && (segment.messages >= options.segmentMessages || segment.bytes + bytes > options.segmentBytes
                 || isOld(now: now, options))
     }
 
+    @inline(__always)
     func isOld(now: Duration, _ options: borrowing StoreOptions) -> Bool {
         !isEmpty && now - opened >= options.segmentAge
     }
