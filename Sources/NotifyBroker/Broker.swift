@@ -62,7 +62,7 @@ package struct Broker: ~Copyable {
         self.daemon = daemon
         epoch = recovered.epoch
         access = AccessControl(policy: policy, limits: configuration.userLimits)
-        ledger = Ledger(configuration)
+        ledger = Ledger(configuration, names: recovered.names)
         subscriptions = Subscriptions(
             maximumOverlap: configuration.patternOverlapPerUser, maximumCacheBytes: configuration.cacheBytes)
         commits = CommitPipeline(configuration, recovered: recovered)

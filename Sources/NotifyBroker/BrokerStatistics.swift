@@ -19,6 +19,8 @@ struct BrokerStatistics {
     var deleted: UInt64 = 0
     /// Damaged messages that readers skipped. A message counts each time that it is read.
     var damaged: UInt64 = 0
+    /// The reason why retention fails; nil while it works.
+    var retentionFailure: StorageFailure?
     var store = StoreStatistics()
 }
 

@@ -10,8 +10,12 @@ package struct RecoveredLog: Sendable {
     package var subscriptions: [DurableRecord]
     /// The number and bytes of each user's messages in the log.
     package var usage: [UInt32: StoredUsage]
+    /// The names of each user's messages in the log.
+    package var names: [UInt32: StoredNameSet]
     /// Whether the last run closed the database cleanly.
     package var wasClosedCleanly: Bool
+    /// A problem of the log that does not keep it from being used; nil if there is none.
+    package var problem: String?
     /// The next id for a durable subscription. This id and higher ones were never assigned.
     package var nextSubscriptionID: DurableID
     /// A random number that changes when a backup replaces the log; 0 if there is no log yet.
@@ -19,13 +23,15 @@ package struct RecoveredLog: Sendable {
 
     package init(
         nextSequence: UInt64, usableBelow: UInt64? = nil, persistedThrough: UInt64, subscriptions: [DurableRecord],
-        usage: [UInt32: StoredUsage] = [:], wasClosedCleanly: Bool, nextSubscriptionID: DurableID, epoch: UInt64 = 0
+        usage: [UInt32: StoredUsage] = [:], names: [UInt32: StoredNameSet] = [:], wasClosedCleanly: Bool,
+        nextSubscriptionID: DurableID, epoch: UInt64 = 0
     ) {
         self.nextSequence = nextSequence
         self.usableBelow = usableBelow ?? nextSequence
         self.persistedThrough = persistedThrough
         self.subscriptions = subscriptions
         self.usage = usage
+        self.names = names
         self.wasClosedCleanly = wasClosedCleanly
         self.nextSubscriptionID = nextSubscriptionID
         self.epoch = epoch

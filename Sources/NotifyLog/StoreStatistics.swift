@@ -12,6 +12,11 @@ package struct StoreStatistics: Equatable, Sendable {
 
     /// The limit of ``logBytes``; nil if there is none.
     package var logByteLimit: UInt64?
+    /// The bytes that the durable subscriptions of a user hold back, as of the last pass of retention. Only of users
+    /// that have reached half of ``backlogLimit``.
+    package var backlogs: [UInt32: UInt64] = [:]
+    /// The limit of what the subscriptions of a user hold back; nil if there is none.
+    package var backlogLimit: UInt64?
     /// The file system of the database, measured at most once per second; nil if it can't be read.
     package var disk: Disk?
 

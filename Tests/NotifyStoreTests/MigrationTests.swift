@@ -57,6 +57,8 @@ struct MigrationTests {
             #expect(try await store.everything(SubscriptionFilter("état"), subscription: 2) == [messages[1]])
             try store.close(nextSequence: 9000)
             #expect(try folder.rows("PRAGMA user_version") == ["4"], "round \(round)")
+            #expect(try folder.rows("PRAGMA auto_vacuum") == ["2"])
+            #expect(recovered.problem == nil)
         }
     }
 

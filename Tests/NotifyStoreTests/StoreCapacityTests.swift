@@ -74,7 +74,7 @@ struct StoreCapacityTests {
         try store.close(nextSequence: 2)
     }
 
-    @Test func `the write-ahead log counts towards the limit until it is checkpointed`() async throws {
+    @Test func `the write-ahead log is checkpointed before a message is refused`() async throws {
         let store = try Store.open(path: folder.database)
         for sequence in 1...100 as ClosedRange<UInt64> {
             #expect(await store.commit([message(sequence)]).failure == nil)
@@ -83,16 +83,18 @@ struct StoreCapacityTests {
         var policy = RetentionPolicy()
         policy.maximumBytes = 3 << 20
         store.setRetention(policy)
-        #expect(await store.commit([message(101)]).failure?.kind == .full)
-        #expect(await store.commit(CommitBatch(id: 2, isProbe: true)).failure == nil)
         #expect(await store.commit([message(101)]).failure == nil)
+        #expect(try await store.everything(SubscriptionFilter(">")).count == 101)
         try store.close(nextSequence: 102)
     }
 
     @Test func `the write-ahead log is checkpointed early enough to leave the room to messages`() async throws {
         var options = StoreOptions()
         options.retention.maximumBytes = 2 << 20
+        options.retention.maximumBacklog = .unlimited
         let store = try Store.open(path: folder.database, options: options)
+        // Without a subscription, older messages would give way.
+        try await store.commit([], changes: [.create(DurableRecord(id: 1, name: "one", SubscriptionFilter(">")))])
         var sequence: UInt64 = 1
         while await store.commit([message(sequence)]).failure == nil, sequence < 1000 { sequence += 1 }
         // 102 messages of 5 pages each would take exactly 2 MiB.
@@ -104,11 +106,46 @@ struct StoreCapacityTests {
     func `messages of any size fill the log up to its limit and no further`(_ bytes: Int) async throws {
         var options = StoreOptions()
         options.retention.maximumBytes = 2 << 20
+        options.retention.maximumBacklog = .unlimited
         let store = try Store.open(path: folder.database, options: options)
+        try await store.commit([], changes: [.create(DurableRecord(id: 1, name: "one", SubscriptionFilter(">")))])
         var sequence: UInt64 = 1
-        while await store.commit((0..<20).map { message(sequence + $0, bytes: bytes) }).failure == nil { sequence += 20 }
+        while await store.commit((0..<20).map { message(sequence + $0, bytes: bytes) }).failure == nil {
+            sequence += 20
+        }
         try store.close(nextSequence: sequence)
         let size = try FileManager.default.attributesOfItem(atPath: folder.database)[.size] as? Int ?? 0
         #expect((1 << 20...2 << 20).contains(size))
+    }
+
+    @Test func `read messages give way before a message is refused`() async throws {
+        var options = StoreOptions()
+        options.retention.maximumBytes = 4 << 20
+        options.retention.maximumBacklog = .unlimited
+        options.segmentBytes = 100_000
+        let store = try Store.open(path: folder.database, options: options)
+        let deletions = Deletions()
+        store.setDeletionHandler { deletions.add($0) }
+        for sequence in 1...1000 as ClosedRange<UInt64> {
+            try #require(await store.commit([message(sequence)]).failure == nil)
+        }
+        let kept = try await store.everything(SubscriptionFilter(">")).map(\.sequence)
+        #expect(kept == Array(1001 - UInt64(kept.count)...1000), "the oldest messages give way")
+        #expect(kept.count > 100, "of about 200 that have room")
+        #expect(deletions.all.losses.isEmpty)
+        #expect(deletions.all.usage.values.reduce(0) { $0 + $1.messages } == 1000 - kept.count)
+
+        // Unread messages do not give way.
+        try await store.commit([], changes: [.create(DurableRecord(id: 1, name: "one", SubscriptionFilter(">")))])
+        var sequence: UInt64 = 1001
+        while await store.commit([message(sequence)]).failure == nil, sequence < 2000 { sequence += 1 }
+        #expect(sequence < 1210)
+        #expect(try await store.everything(SubscriptionFilter(">")).map(\.sequence).contains(kept[kept.count - 1]))
+        #expect(await store.commit(CommitBatch(id: 3, isProbe: true)).failure?.kind == .full)
+        await store.commit([], changes: [.update(id: 1, DurableProgress(cursor: 2000, seenThrough: 2000))])
+        #expect(await store.commit(CommitBatch(id: 4, isProbe: true)).failure == nil)
+        #expect(await store.commit([message(sequence)]).failure == nil)
+        try store.close(nextSequence: 2001)
+        #expect(try folder.rows("PRAGMA integrity_check") == ["ok"])
     }
 }

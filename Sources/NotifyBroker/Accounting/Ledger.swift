@@ -1,3 +1,4 @@
+import NotifyLog
 import NotifyWire
 
 /// Each user's usage of every limited resource. The broker records allocations and releases here.
@@ -51,10 +52,12 @@ struct Ledger {
     /// The memory charged to all users.
     private(set) var totalBytes = 0
 
-    init(_ configuration: BrokerConfiguration) {
+    /// - Parameter names: The names of each user's messages in the log.
+    init(_ configuration: BrokerConfiguration, names: [UInt32: StoredNameSet] = [:]) {
         limits = Self.limits(configuration)
         memoryLimit = configuration.memoryBytes
-        storedNames = StoredNames(limit: configuration.namesPerUser)
+        storedNames = StoredNames(names, limit: configuration.namesPerUser)
+        for (uid, names) in names { change(.nameBytes, by: names.bytes, uid: uid) }
     }
 
     /// Replaces the limits. A user that exceeds a lower limit keeps its resources.
@@ -129,8 +132,7 @@ struct Ledger {
 
     /// Records that the log no longer contains a message of the name.
     mutating func nameRemoved(_ name: [UInt8]) {
-        let (users, bytes) = storedNames.remove(name)
-        for uid in users { change(.nameBytes, by: -bytes, uid: uid) }
+        for (uid, bytes) in storedNames.remove(name) { change(.nameBytes, by: -bytes, uid: uid) }
     }
 
     private func exceeded(_ resource: Resource, uid: UInt32) -> WireError {

@@ -55,6 +55,7 @@ extension Broker {
                     removeDurable(slot)
                 }
                 if connections.contains(connection) { answer(connection.slot, Removed(request: request)) }
+            case .expired(let id): expired(id)
             }
         }
     }
@@ -78,13 +79,17 @@ extension Broker {
                 guard connections.contains(connection) else { continue }
                 refuse(connection.slot, request: detached.request, error, subscription: detached.subscription)
             case .removed(let id, let connection, let request):
-                if let slot = durables.slot(of: id) {
-                    durables[slot].removalFailed()
-                    durables.noteProgress(slot)
-                }
+                removalFailed(id)
                 if connections.contains(connection) { refuse(connection.slot, request: request, error) }
+            case .expired(let id): removalFailed(id)
             }
         }
+    }
+
+    private mutating func removalFailed(_ id: DurableID) {
+        guard let slot = durables.slot(of: id) else { return }
+        durables[slot].removalFailed()
+        durables.noteProgress(slot)
     }
 
     // MARK: Health

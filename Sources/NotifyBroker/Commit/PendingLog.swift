@@ -26,6 +26,8 @@ struct PendingLog {
         /// The batch contains the progress at the time of the detach.
         case detached(connection: ConnectionID, Detached)
         case removed(DurableID, connection: ConnectionID, request: UInt64)
+        /// The removal of a subscription that was not attached for too long.
+        case expired(DurableID)
     }
 
     /// Complete parts.

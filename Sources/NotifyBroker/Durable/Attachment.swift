@@ -53,6 +53,11 @@ struct Member {
         acknowledgedCount += UInt64(count)
     }
 
+    /// Notes that delivered messages need no acknowledgement any more.
+    mutating func released(_ count: Int) {
+        unacknowledged -= count
+    }
+
     mutating func creditAdded(_ messages: UInt32) {
         guard credit != Subscribe.unlimitedCredit else { return }
         let (sum, overflow) = credit.addingReportingOverflow(messages)

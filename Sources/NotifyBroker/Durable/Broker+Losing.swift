@@ -3,27 +3,59 @@ import NotifyWire
 
 /// Messages that the store deleted by itself, and durable subscriptions that had not acknowledged them.
 extension Broker {
-    /// Must be called when the store has deleted messages by itself.
-    package mutating func deleted(_ deletion: Deletion) {
+    /// Must be called when the store has deleted messages by itself, or retention has found something else.
+    package mutating func deleted(_ deletion: Deletion, now: BrokerTime) {
         storedUsages.remove(deletion.usage)
         statistics.deleted += deletion.usage.values.reduce(0) { $0 + UInt64($1.messages) }
         for name in deletion.names { ledger.nameRemoved(name) }
         for (id, loss) in deletion.losses.sorted(by: { $0.key < $1.key }) {
             guard let slot = durables.slot(of: id) else { continue }
             durables[slot].lost(loss)
-            readers.evictRing(through: loss.last)
-            actions.append(.warn(lossText(loss, of: slot)))
+            let isReleased = deletion.released[id] != nil
+            if !isReleased { readers.evictRing(through: loss.last) }
+            actions.append(.warn(lossText(loss, of: slot, isReleased: isReleased)))
             // A reader past the loss has delivered the messages.
             if let reader = durables[slot].reader, readers[reader].position < loss.last {
                 sendGap(loss, .deleted, to: slot)
             }
         }
+        for (id, sequence) in deletion.released { release(id, through: sequence) }
+        for id in deletion.expired.sorted() { expire(id) }
+        if let health = deletion.health {
+            statistics.retentionFailure = if case .failed(let failure) = health { failure } else { nil }
+            warnings.schedule(now: now.monotonic)
+        }
     }
 
-    private func lossText(_ loss: Loss, of slot: DurableSlot) -> String {
+    /// Moves the cursor past messages that the subscription no longer holds back. The store has done so already.
+    private mutating func release(_ id: DurableID, through sequence: UInt64) {
+        guard let slot = durables.slot(of: id) else { return }
+        durables[slot].released(through: sequence)
+        chargeDurable(slot)
+        if let reader = durables[slot].reader { readers.wake(reader) }
+    }
+
+    /// Removes a subscription that was not attached for too long, unless a client attaches to it now.
+    private mutating func expire(_ id: DurableID) {
+        guard let slot = durables.slot(of: id), (try? durables[slot].removalRequested()) != nil else { return }
+        commits.append(.remove(id: id), then: .expired(id))
+    }
+
+    /// Completes the committed removal of an expired subscription.
+    mutating func expired(_ id: DurableID) {
+        guard let slot = durables.slot(of: id) else { return }
+        actions.append(
+            .warn(
+                "durable subscription '\(durables[slot].name)' of user \(durables[slot].uid) was removed: no client "
+                    + "has used it for the time set by log.expire_subscriptions"))
+        removeDurable(slot)
+    }
+
+    private func lossText(_ loss: Loss, of slot: DurableSlot, isReleased: Bool) -> String {
         "durable subscription '\(durables[slot].name)' of user \(durables[slot].uid) lost "
             + "\(loss.isUpperBound ? "at most " : "")\(loss.count) messages (\(loss.first) to \(loss.last)): "
-            + "the retention rules deleted them"
+            + (isReleased
+                ? "the unread messages of its user exceed log.max_backlog" : "the retention rules deleted them")
     }
 
     /// Tells the attached client what the subscription does not get.
@@ -36,9 +68,9 @@ extension Broker {
                 dropped: loss.count, range: SequenceRange(first: loss.first, last: loss.last)))
     }
 
-    /// Forgets a loss that the client knows of. Must be called after an acknowledgement.
-    mutating func forgetPassedLoss(of slot: DurableSlot) {
-        guard let loss = durables[slot].takePassedLoss() else { return }
+    /// Forgets a loss that the client knows of. Must be called after an acknowledgement, with its highest sequence.
+    mutating func forgetPassedLoss(of slot: DurableSlot, acknowledged sequence: UInt64) {
+        guard let loss = durables[slot].takePassedLoss(acknowledged: sequence) else { return }
         commits.append(.forgetLoss(id: durables[slot].id, through: loss.last))
     }
 }

@@ -42,8 +42,10 @@ struct Cursor {
     /// Records the delivery of a matching message to a member, unless the message is skipped.
     ///
     /// - Parameter sequence: The message's sequence, which must be higher than all earlier ones.
-    /// - Returns: False if the message was acknowledged in an earlier attachment and is skipped.
+    /// - Returns: False if the message was acknowledged in an earlier attachment or released, and is skipped.
     mutating func take(_ sequence: UInt64, member: MemberID) -> Bool {
+        // A message that was released while the reader was at an earlier one.
+        guard sequence > position else { return false }
         passedThrough = sequence
         if !acknowledgedBefore.isEmpty, acknowledgedBefore.contains(sequence) {
             if inFlight.isEmpty {
@@ -76,6 +78,18 @@ struct Cursor {
         }
         inFlight.removeAcknowledged()
         position = max(position, inFlight.oldest.map { $0 - 1 } ?? passedThrough)
+        return count
+    }
+
+    /// Skips the messages up to a sequence, as if all of them were acknowledged.
+    ///
+    /// - Returns: The number of skipped messages that were delivered in this attachment and not acknowledged.
+    mutating func released(through sequence: UInt64) -> Int {
+        guard sequence > position else { return 0 }
+        let count = inFlight.remove(through: sequence)
+        inFlight.removeAcknowledged()
+        passedThrough = max(passedThrough, sequence)
+        position = max(sequence, inFlight.oldest.map { $0 - 1 } ?? passedThrough)
         return count
     }
 

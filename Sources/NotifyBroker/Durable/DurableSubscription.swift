@@ -189,9 +189,15 @@ struct DurableSubscription {
         if loss?.add(messages) == nil { loss = messages }
     }
 
-    /// Takes the loss if every message up to its end is acknowledged or lost. Must be called after an acknowledgement.
-    mutating func takePassedLoss() -> Loss? {
-        guard let loss, cursor.position >= loss.last else { return nil }
+    /// Skips the messages up to a sequence, as if all of them were acknowledged.
+    mutating func released(through sequence: UInt64) {
+        member?.released(cursor.released(through: sequence))
+    }
+
+    /// Takes the loss if every message up to its end is acknowledged or lost, and the acknowledgement up to `sequence`
+    /// shows that the client has passed it.
+    mutating func takePassedLoss(acknowledged sequence: UInt64) -> Loss? {
+        guard let loss, cursor.position >= loss.last, sequence >= loss.last else { return nil }
         self.loss = nil
         return loss
     }

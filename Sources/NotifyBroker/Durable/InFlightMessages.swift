@@ -41,6 +41,18 @@ struct InFlightMessages {
         return count
     }
 
+    /// Removes the messages up to a sequence.
+    ///
+    /// - Returns: The number of removed messages that were not acknowledged.
+    mutating func remove(through sequence: UInt64) -> Int {
+        var count = 0
+        while let oldest = messages.first, oldest.sequence <= sequence {
+            messages.removeFirst()
+            count += oldest.isAcknowledged ? 0 : 1
+        }
+        return count
+    }
+
     /// Removes acknowledged messages from the front.
     mutating func removeAcknowledged() {
         while let oldest = messages.first, oldest.isAcknowledged {

@@ -23,7 +23,10 @@ extension Broker {
             warnings.note(.init(name: durable.name, behind: sequencesBehind(of: durable)), uid: durable.uid)
         }
         let count = max(users.count, slots.count)
-        if warnings.isLastCheck(of: count) { checkLags(now: now) }
+        if warnings.isLastCheck(of: count) {
+            checkLags(now: now)
+            checkBacklogs(now: now)
+        }
         checkStorage(now: now)
         warnings.checked(of: count, now: now.monotonic)
     }
@@ -68,7 +71,38 @@ extension Broker {
         }
     }
 
+    /// Warns if the durable subscriptions of a user hold back 80% of the limit.
+    private mutating func checkBacklogs(now: BrokerTime) {
+        guard let limit = statistics.store.backlogLimit, limit > 0 else { return }
+        for (uid, bytes) in statistics.store.backlogs.sorted(by: { $0.key < $1.key }) {
+            let share = Double(bytes) / Double(limit)
+            guard
+                warnings.update(.backlog(uid: uid), begins: share >= 0.8, holds: share >= 0.7, now: now.monotonic)
+            else { continue }
+            post(
+                Warning(
+                    name: "notifyd.storage.backlog", object: "\(uid)",
+                    figures: [("used", .number(bytes)), ("limit", .number(limit)), ("uid", .number(UInt64(uid)))],
+                    text: "80% of a limit: the durable subscriptions of user \(uid) have not acknowledged \(bytes) of "
+                        + "\(limit) bytes (log.max_backlog); above it, the one furthest behind loses messages"),
+                now: now)
+        }
+    }
+
+    private mutating func checkRetention(now: BrokerTime) {
+        let failure = statistics.retentionFailure
+        guard warnings.update(.retention, begins: failure != nil, holds: failure != nil, now: now.monotonic),
+            let failure
+        else { return }
+        post(
+            Warning(
+                name: "notifyd.storage.retention", figures: [("reason", .text(failure.message))],
+                text: "messages that the retention rules no longer keep are not deleted: \(failure.message)"),
+            now: now)
+    }
+
     private mutating func checkStorage(now: BrokerTime) {
+        checkRetention(now: now)
         let store = statistics.store
         if let disk = store.disk,
             warnings.update(.disk, begins: disk.isNearlyFull, holds: disk.isNearlyFull, now: now.monotonic)

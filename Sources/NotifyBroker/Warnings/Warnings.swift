@@ -8,6 +8,9 @@ struct Warning: Equatable {
         case disk
         case log
         case failure
+        case retention
+        /// The messages that the durable subscriptions of a user hold back.
+        case backlog(uid: UInt32)
         /// The durable subscription of a user that is furthest behind.
         case behind(uid: UInt32)
     }

@@ -1,4 +1,4 @@
-/// Messages that the store deleted by itself, as the ``RetentionPolicy`` requires.
+/// Messages that the store deleted by itself, as the ``RetentionPolicy`` requires, and what else retention found.
 package struct Deletion: Equatable, Sendable {
     /// The number and bytes of the deleted messages of each user.
     package var usage: [UInt32: StoredUsage] = [:]
@@ -6,6 +6,13 @@ package struct Deletion: Equatable, Sendable {
     package var names: [[UInt8]] = []
     /// The unread messages that durable subscriptions have lost.
     package var losses: [DurableID: Loss] = [:]
+    /// Durable subscriptions that no longer hold back messages, up to a sequence, because the backlog of their user was
+    /// too large. The messages may still be stored. The losses contain those that were not acknowledged.
+    package var released: [DurableID: UInt64] = [:]
+    /// Durable subscriptions that were not attached for so long that they must be removed.
+    package var expired: Set<DurableID> = []
+    /// Whether retention has begun to fail, or works again; nil if that has not changed.
+    package var health: RetentionHealth?
 
     package init(usage: [UInt32: StoredUsage] = [:]) {
         self.usage = usage
@@ -16,6 +23,9 @@ package struct Deletion: Equatable, Sendable {
         usage.merge(other.usage) { $0 + $1 }
         names += other.names
         for (id, loss) in other.losses { add(loss, of: id) }
+        released.merge(other.released) { max($0, $1) }
+        expired.formUnion(other.expired)
+        health = other.health ?? health
     }
 
     /// Adds a loss of a subscription.
@@ -23,7 +33,15 @@ package struct Deletion: Equatable, Sendable {
         if losses[id]?.add(loss) == nil { losses[id] = loss }
     }
 
-    package var isEmpty: Bool { usage.isEmpty && names.isEmpty && losses.isEmpty }
+    package var isEmpty: Bool {
+        usage.isEmpty && names.isEmpty && losses.isEmpty && released.isEmpty && expired.isEmpty && health == nil
+    }
+}
+
+/// Whether what the rules no longer keep can be found and deleted.
+package enum RetentionHealth: Equatable, Sendable {
+    case works
+    case failed(StorageFailure)
 }
 
 /// Messages that a durable subscription lost before it acknowledged them.

@@ -233,7 +233,7 @@ final class BrokerDriver: BrokerHost {
     }
 
     private func deleted(_ deletion: Deletion) {
-        core.broker.deleted(deletion)
+        core.broker.deleted(deletion, now: now)
         scheduleTick()
     }
 

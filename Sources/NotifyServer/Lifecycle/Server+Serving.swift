@@ -1,3 +1,4 @@
+import Glibc
 import NotifyLog
 import Logging
 import NIOCore
@@ -9,6 +10,9 @@ import NotifyWire
 import ServiceLifecycle
 
 extension Server {
+    /// How much of a log of an earlier version a slow disk migrates and rewrites in a second.
+    private static let migratedBytesPerSecond = 8 << 20
+
     /// Serves connections until a graceful shutdown is complete.
     ///
     /// - Throws: ``ServerError`` with `socketLost` if the socket can never accept again. The open connections are
@@ -28,10 +32,14 @@ extension Server {
         try await group.shutdownGracefully()
     }
 
-    /// Opens the store. Recovery of a long log takes time, so systemd's start timeout is extended first.
+    /// Opens the store. Recovering a long log, or migrating one of an earlier version, takes time that depends on its
+    /// size, so systemd's start timeout is extended first.
     private func openStore() throws -> Store {
-        notifier.extendTimeout(by: .seconds(300))
+        var status = stat()
+        let logBytes = stat(configuration.databasePath, &status) == 0 ? Int(status.st_size) : 0
+        notifier.extendTimeout(by: .seconds(300 + logBytes / Self.migratedBytesPerSecond))
         let store = try Store.open(path: configuration.databasePath, options: configuration.store)
+        if let problem = store.recovered.problem { logger.warning("\(problem)") }
         if !store.recovered.wasClosedCleanly {
             logger.notice("the last shutdown was not clean: stored messages are intact, redeliveries are flagged")
         }

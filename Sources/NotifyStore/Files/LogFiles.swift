@@ -47,8 +47,10 @@ struct LogFiles {
     private let database: Identity
     private let wal: Identity
     private let pageSize: UInt64
-    /// The size of the database at the last check. A smaller size is damage, because an intact database never shrinks.
+    /// The size of the database at the last check. A smaller size is damage, unless free pages were removed.
     private var minimumDatabaseBytes: UInt64
+    /// The size to which a checkpoint may shrink the database, after free pages were removed.
+    private var shrunkDatabaseBytes: UInt64?
     private var truncation: Damage?
 
     var walPath: String { path + "-wal" }
@@ -72,15 +74,21 @@ struct LogFiles {
                 database: Self.size(.database, at: path, is: database),
                 wal: Self.size(.writeAheadLog, at: walPath, is: wal))
             if let truncation { throw truncation }
-            if sizes.database < minimumDatabaseBytes {
+            if sizes.database < min(minimumDatabaseBytes, shrunkDatabaseBytes ?? .max) {
                 throw noteTruncation(.database, path, from: minimumDatabaseBytes, to: sizes.database)
             }
             minimumDatabaseBytes = sizes.database
+            if let shrunk = shrunkDatabaseBytes, sizes.database <= shrunk { shrunkDatabaseBytes = nil }
             try checkWAL(size: sizes.wal, pages: walPages)
             return .success(sizes)
         } catch {
             return .failure(error)
         }
+    }
+
+    /// Notes that free pages were removed: the database has `bytes` from the next checkpoint on, if nothing is added.
+    mutating func databaseShrinks(to bytes: UInt64) {
+        shrunkDatabaseBytes = min(bytes, shrunkDatabaseBytes ?? .max)
     }
 
     /// Checks the size of the write-ahead log. Also called before a commit: writing after the end of a truncated file

@@ -75,7 +75,7 @@ extension Log {
     ) throws {
         try file.create()
         do {
-            let log = try Log(connection: Schema.open(file.path), path: file.path, options: options)
+            let log = try Log(connection: Schema.open(file.path).connection, path: file.path, options: options)
             try log.inTransaction(.full) { statements in
                 for record in continuation.subscriptions { try log.apply(.create(record), statements) }
                 try log.connection.execute(

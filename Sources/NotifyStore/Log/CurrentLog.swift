@@ -123,7 +123,9 @@ final class CurrentLog: @unchecked Sendable {
 
     func commit(_ batch: CommitBatch) -> CommitOutcome {
         do throws(StorageFailure) {
-            return try openLog().commit(batch)
+            let outcome = try openLog().commit(batch)
+            reportDeletion()
+            return outcome
         } catch {
             return CommitOutcome(batchID: batch.id, result: .failure(error), statistics: StoreStatistics())
         }
@@ -160,11 +162,19 @@ final class CurrentLog: @unchecked Sendable {
     func maintain() -> Bool {
         isMaintaining = false
         guard let log else { return false }
-        // After a failure the next pass tries again. Commits fail for the same reason, and report it.
-        isMaintaining = (try? log.maintain()) ?? false
-        let deletion = log.takeDeletion()
-        if !deletion.isEmpty { deletionHandler?(deletion) }
+        do {
+            isMaintaining = try log.maintain()
+        } catch {
+            // The next pass tries again.
+            log.retentionFailed(error)
+        }
+        reportDeletion()
         return isMaintaining
+    }
+
+    private func reportDeletion() {
+        guard let deletion = log?.takeDeletion(), !deletion.isEmpty else { return }
+        deletionHandler?(deletion)
     }
 
     /// Records that peers may see sequences below `next` from now on. Can be called on any thread.

@@ -12,7 +12,12 @@ extension Log {
         do {
             try checkDamage()
             try undoRefusedBatch()
-            try write(batch)
+            do {
+                try write(batch)
+            } catch {
+                guard failure(error).kind == .full, makeRoom(for: batch) else { throw error }
+                try write(batch)
+            }
         } catch {
             result = .failure(failure(error))
         }
@@ -63,7 +68,7 @@ extension Log {
         isMarkedInUse = true
         measureDisk()
         for case .remove(let id) in batch.changes { matchCaches[id] = nil }
-        for change in batch.changes { subscriptions.apply(change) }
+        for change in batch.changes { subscriptions.apply(change, at: clock.now) }
         statistics.commits += 1
         statistics.syncs += isFlushed ? 1 : 0
         for block in batch.blocks { statistics.logMessages += UInt64(block.entries.count) }

@@ -35,20 +35,20 @@ extension Log {
         state.reset()
 
         try readNames()
-        var usage = try readSegments()
+        var contents = try readSegments()
         try readOpenSegment()
-        usage.merge(openSegment.entries.usage) { $0 + $1 }
+        contents.add(openSegment.entries, names)
         let next = max(mark, persistedThrough + 1)
         guard next < Limits.sequenceEnd else {
             throw StoreError(.damaged, "the log's next sequence \(next) is out of range")
         }
         let records = try readSubscriptions()
-        for record in records { subscriptions.add(record) }
+        try track(records)
         isMarkedInUse = !wasClean
         measureFiles()
         return RecoveredLog(
             nextSequence: next, persistedThrough: persistedThrough,
-            subscriptions: records, usage: usage, wasClosedCleanly: wasClean,
+            subscriptions: records, usage: contents.usage, names: contents.names, wasClosedCleanly: wasClean,
             nextSubscriptionID: DurableID(nextSubscription), epoch: epoch)
     }
 
@@ -112,19 +112,19 @@ extension Log {
 
     /// Reads the totals of the closed segments.
     ///
-    /// - Returns: The usage of each user.
-    private func readSegments() throws -> [UInt32: StoredUsage] {
+    /// - Returns: What the segments contain of each user.
+    private func readSegments() throws -> SegmentContents {
         let rows = try PreparedStatement(connection, "SELECT \(SegmentRow.columns) FROM segments ORDER BY first")
-        var usage: [UInt32: StoredUsage] = [:]
+        var contents = SegmentContents()
         while try rows.step() {
             guard let row = SegmentRow(rows), row.segment.first > persistedThrough else {
                 throw StoreError(.damaged, "the log's segment at \(rows.integer(0)) is damaged")
             }
             persistedThrough = row.segment.last
             statistics.logMessages += UInt64(row.segment.messages)
-            row.withEntries { usage.merge($0.usage) { $0 + $1 } }
+            row.withEntries { contents.add($0, names) }
         }
-        return usage
+        return contents
     }
 
     /// Reads the messages after the closed segments, at most one segment. Their age counts from now on.

@@ -9,8 +9,8 @@ extension Log {
         case .create(let record):
             try create(record, statements)
         case .update(let id, let progress):
-            try statements.updateSubscription.bind(6, id.rawValue)
-            try run(statements.updateSubscription, with: progress)
+            let used = subscriptions.lastUse(of: id, afterUpdateTo: progress, at: clock.now)
+            try update(id, subscriptions.raised(progress, of: id), used: used, statements)
         case .setOwner(let id, let owner):
             try statements.setOwner.bind(1, owner.gid)
             try statements.setOwner.bindText(2, copying: groups(of: owner))
@@ -28,6 +28,23 @@ extension Log {
         }
     }
 
+    /// Writes the progress of a subscription, and the log's time of its last use.
+    func update(_ id: DurableID, _ progress: DurableProgress, used: Duration, _ statements: Statements) throws {
+        try statements.updateSubscription.bind(6, id.rawValue)
+        try statements.updateSubscription.bind(7, used.microseconds)
+        try run(statements.updateSubscription, with: progress)
+    }
+
+    /// Adds the subscriptions to those by which retention decides.
+    func track(_ records: [DurableRecord]) throws {
+        for record in records { subscriptions.add(record, at: clock.now) }
+        let rows = try PreparedStatement(connection, "SELECT id, used FROM subscriptions")
+        while try rows.step() {
+            subscriptions.setLastUse(
+                of: DurableID(rows.integer32(0)), .microseconds(Int64(bitPattern: rows.integer(1))))
+        }
+    }
+
     private func create(_ record: DurableRecord, _ statements: Statements) throws {
         let insert = statements.createSubscription
         try insert.bind(6, record.id.rawValue)
@@ -39,6 +56,7 @@ extension Log {
         try insert.bindText(11, copying: record.filter.patterns.map(\.description).joined(separator: " "))
         try insert.bindText(12, copying: record.filter.object ?? "")
         try insert.bind(13, record.startedAfter)
+        try insert.bind(14, clock.now.microseconds)
         try run(insert, with: record.progress)
         if let loss = record.loss { try statements.addLoss(loss, of: record.id) }
         try statements.raiseNextSubscription.bind(1, UInt64(record.id.rawValue) + 1)

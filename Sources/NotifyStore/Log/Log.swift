@@ -6,7 +6,7 @@ final class Log {
     let connection: DatabaseConnection
     let path: String
     var options: StoreOptions {
-        didSet { statistics.logByteLimit = options.retention.maximumBytes }
+        didSet { noteLimits() }
     }
     /// Nil once the log is closed: SQLite closes the files only after every statement is finalized.
     var statements: Statements?
@@ -44,6 +44,8 @@ final class Log {
     var nextSurvey = Duration.zero
     /// What was deleted and not yet reported.
     var deletion = Deletion()
+    /// The reason why the last pass failed; nil if it did not.
+    var retentionFailure: StorageFailure?
 
     /// The highest sequence committed.
     var persistedThrough: UInt64 = 0
@@ -66,10 +68,15 @@ final class Log {
         self.connection = connection
         self.path = path
         self.options = options
-        statistics.logByteLimit = options.retention.maximumBytes
         files = try LogFiles(path: path, pageSize: UInt64(connection.integer("PRAGMA page_size")))
         checkpoints = Checkpoints(connection: connection)
         statements = try Statements(connection)
+        noteLimits()
+    }
+
+    private func noteLimits() {
+        statistics.logByteLimit = options.retention.maximumBytes
+        statistics.backlogLimit = options.retention.backlogBytes
     }
 
     deinit {
@@ -120,7 +127,7 @@ final class Statements {
     let pageCount, freePages: PreparedStatement
     let createSubscription, updateSubscription, setOwner, removeSubscription, raiseNextSubscription: PreparedStatement
     let insertLoss, forgetLoss, removeLoss: PreparedStatement
-    let deleteMessages, deleteSegment, removeName, messageKeys, segmentBelow: PreparedStatement
+    let deleteMessages, deleteSegment, removeName, messageKeys, segmentBelow, segmentAbove: PreparedStatement
     let segmentsFrom, scanMessages, readMessages, readMessage: PreparedStatement
 
     init(_ connection: DatabaseConnection) throws(SQLiteFailure) {
@@ -144,14 +151,15 @@ final class Statements {
             """
             INSERT INTO subscriptions (
                 cursor, seen_through, acknowledged, generation, attached, id, uid, gid, groups, name, patterns, object,
-                started_after)
-            VALUES (?, ?, coalesce(?, x''), ?, ?, ?, ?, ?, coalesce(?, ''), ?, ?, ?, ?)
+                started_after, used)
+            VALUES (?, ?, coalesce(?, x''), ?, ?, ?, ?, ?, coalesce(?, ''), ?, ?, ?, ?, ?)
             """)
         updateSubscription = try prepare(
             """
             UPDATE subscriptions
-            SET cursor = ?, seen_through = ?, acknowledged = coalesce(?, x''), generation = ?, attached = ?
-            WHERE id = ?
+            SET cursor = ?, seen_through = ?, acknowledged = coalesce(?, x''), generation = ?, attached = ?,
+                used = ?7
+            WHERE id = ?6
             """)
         setOwner = try prepare("UPDATE subscriptions SET gid = ?, groups = coalesce(?, '') WHERE id = ?")
         removeSubscription = try prepare("DELETE FROM subscriptions WHERE id = ?")
@@ -170,6 +178,7 @@ final class Statements {
         messageKeys = try prepare("SELECT sequence, name, uid FROM messages WHERE sequence BETWEEN ? AND ?")
         segmentBelow = try prepare(
             "SELECT \(SegmentRow.columns) FROM segments WHERE first < ? ORDER BY first DESC LIMIT 1")
+        segmentAbove = try prepare("SELECT \(SegmentRow.columns) FROM segments WHERE first > ? ORDER BY first LIMIT 1")
         segmentsFrom = try prepare(
             """
             SELECT \(SegmentRow.columns) FROM segments

@@ -20,10 +20,11 @@ extension Log {
         do {
             let database = try Schema.open(path)
             try file.restrictToOwner()
-            let log = try Log(connection: database, path: path, options: options)
+            let log = try Log(connection: database.connection, path: path, options: options)
             // The log also works without shared memory.
             let mark = try? SequenceMark(logID: log.readID(), databasePath: path)
-            let recovered = try log.recover(usedBelow: mark?.value ?? 0)
+            var recovered = try log.recover(usedBelow: mark?.value ?? 0)
+            recovered.problem = database.rewriteProblem
             return OpenedLog(log: log, recovered: recovered, mark: mark)
         } catch {
             throw StoreError(opening: path, error)

@@ -37,7 +37,7 @@ extension Log {
     }
 
     /// The sequences of the messages of each entry, ascending. Reads the segment's messages once for all entries.
-    private func sequences(
+    func sequences(
         of entries: [SegmentEntry], in row: SegmentRow, _ statements: Statements
     ) throws -> [SegmentEntry.Key: [UInt64]] {
         var sequences: [SegmentEntry.Key: [UInt64]] = Dictionary(entries.map { ($0.key, []) }) { first, _ in first }
@@ -65,7 +65,7 @@ extension Log {
     }
 
     /// The entries that some subscriptions have not read, with these subscriptions.
-    private func unreadEntries(
+    func unreadEntries(
         of entries: [SegmentEntry], in row: SegmentRow
     ) -> [(SegmentEntry, behind: [StoredSubscriptions.Subscription])] {
         entries.compactMap { entry in
@@ -76,7 +76,7 @@ extension Log {
     }
 
     /// Adds to the losses those messages that the subscriptions have not acknowledged.
-    private func addLosses(
+    func addLosses(
         of sequences: [UInt64], to behind: [StoredSubscriptions.Subscription], _ result: inout Deletion
     ) {
         for subscription in behind {

@@ -8,6 +8,8 @@ extension Log {
     /// The most names or free pages that one transaction removes.
     private static let namesPerTransaction = 256
     private static let pagesPerTransaction = 128
+    /// The most expired subscriptions that one pass reports.
+    private static let expiriesPerPass = 256
 
     /// Works for one slice.
     ///
@@ -55,23 +57,24 @@ extension Log {
             }
         }
         var survey = RetentionSurvey(options.retention, now: now, nextName: names.nextID)
+        let last = openSegment.segment.last
         for entry in openSegment.entries {
-            if let name = names.number(ofID: entry.name) { survey.add(entry, state(of: name, in: &survey)) }
+            if let name = names.number(ofID: entry.name) {
+                survey.add(entry, state(of: name, in: &survey), through: last)
+            }
         }
         surveyedCreations = subscriptions.creations
         self.survey = survey
     }
 
-    private func state(of name: NameTable.Number, in survey: inout RetentionSurvey) -> RetentionSurvey.NameState {
+    func state(of name: NameTable.Number, in survey: inout RetentionSurvey) -> RetentionSurvey.NameState {
         survey.state(of: name) {
-            names.withBytes(of: name) { bytes in
-                .init(
-                    rule: options.retention.rule(for: bytes), readThrough: subscriptions.lowestCursor(for: bytes))
-            }
+            names.withBytes(of: name) { (options.retention.rule(for: $0), subscriptions.claims(on: $0)) }
         }
     }
 
-    /// Examines the next segment, and deletes from it. After the oldest one, removes names without messages.
+    /// Examines the next segment, and deletes from it. After the oldest one, reduces the backlogs that exceed the limit,
+    /// and removes names without messages.
     private func continueSurvey() throws {
         // Taken out of the log, so that changing it makes no copy.
         guard var survey = survey.take() else { return }
@@ -85,10 +88,12 @@ extension Log {
                 survey.below = row.segment.first
                 segmentsSeen += 1
                 self.survey = survey
+            } else if try releaseBacklog(&survey) {
+                self.survey = survey
             } else if try removeNames(&survey) {
                 self.survey = survey
             } else {
-                nextSurvey = clock.now + options.retentionInterval
+                ended(survey)
             }
         } catch {
             nextSurvey = clock.now + options.retentionInterval
@@ -96,11 +101,33 @@ extension Log {
         }
     }
 
+    private func ended(_ survey: RetentionSurvey) {
+        nextSurvey = clock.now + options.retentionInterval
+        let limit = options.retention.backlogBytes ?? .max
+        statistics.backlogs = survey.backlogs.filter { $0.value >= limit / 2 }
+        if let expiry = options.retention.subscriptionExpiry {
+            deletion.expired = subscriptions.unused(since: clock.now - expiry, limit: Self.expiriesPerPass)
+        }
+        if retentionFailure != nil { deletion.health = .works }
+        retentionFailure = nil
+    }
+
+    /// Notes a failure, which is reported with the deletions if it differs from the last one.
+    func retentionFailed(_ error: any Error) {
+        let failure = failure(error)
+        guard failure != retentionFailure else { return }
+        retentionFailure = failure
+        deletion.health = .failed(failure)
+    }
+
     private func nextSegment(below sequence: UInt64) throws -> SegmentRow? {
         let rows = try openStatements().segmentBelow
         defer { rows.reset() }
         try rows.bind(1, sequence)
-        guard try rows.step() else { return nil }
+        return try rows.step() ? segment(in: rows) : nil
+    }
+
+    func segment(in rows: PreparedStatement) throws(StorageFailure) -> SegmentRow {
         guard let row = SegmentRow(rows) else {
             throw StorageFailure(
                 kind: .inputOutput, message: "the log is damaged: it has a damaged segment at \(rows.integer(0))")
@@ -159,7 +186,13 @@ extension Log {
         guard free * 4 > (try connection.integer("PRAGMA page_count")), free > Int64(Self.pagesPerTransaction) else {
             return false
         }
-        try connection.execute("PRAGMA incremental_vacuum(\(Self.pagesPerTransaction))")
+        try removeFreePages(limit: Self.pagesPerTransaction)
         return true
+    }
+
+    /// Removes free pages from the database. A limit of 0 removes all.
+    func removeFreePages(limit: Int) throws {
+        try connection.execute("PRAGMA incremental_vacuum(\(limit))")
+        files.databaseShrinks(to: UInt64(try connection.integer("PRAGMA page_count")) * UInt64(Schema.pageSize))
     }
 }

@@ -20,15 +20,24 @@ struct RetentionSurvey {
         var historyBytes: UInt64 = 0
     }
 
+    /// The sequence up to which all subscriptions of a user that match a name have read its messages.
+    struct Claim: Hashable {
+        var uid: UInt32
+        var cursor: UInt64
+    }
+
     /// The rule of a name, and the sequence up to which its messages are read.
     struct NameState {
-        var rule: Int
-        var readThrough: UInt64
+        fileprivate(set) var rule: Int
+        /// `UInt64.max` if no subscription matches.
+        fileprivate(set) var readThrough: UInt64
+        /// The index in `claimLists`.
+        fileprivate var claims: Int
     }
 
     private struct CachedState {
         var pass: UInt32 = 0
-        var state = NameState(rule: 0, readThrough: 0)
+        var state = NameState(rule: 0, readThrough: 0, claims: 0)
         /// Whether a segment has a message of the name.
         var isReferred = false
     }
@@ -43,28 +52,54 @@ struct RetentionSurvey {
     private var states: [CachedState] = []
     /// Incremented when the cached states become outdated.
     private var pass: UInt32 = 1
+    /// The different lists of claims. Most names share one with others.
+    private var claimLists: [[Claim]] = [[]]
+    private var claimNumbers: [[Claim]: Int] = [[]: 0]
+
+    /// The most bytes that the subscriptions of a user may hold back; nil for no limit.
+    private let backlogLimit: UInt64?
+    /// The bytes that the subscriptions of each user hold back, of the segments seen so far.
+    private(set) var backlogs: [UInt32: UInt64] = [:]
+    /// The users whose subscriptions hold back too much, and the sequence up to which they must hold back nothing.
+    private(set) var releases: [UInt32: UInt64] = [:]
+    /// The first sequence of the latest segment that was released.
+    var releasedFrom: UInt64?
 
     init(_ policy: RetentionPolicy, now: Duration, nextName: UInt32) {
         rules = policy.rules
+        backlogLimit = policy.backlogBytes
         self.now = now
         self.nextName = nextName
         totals = Array(repeating: Totals(), count: rules.count)
     }
 
-    /// Forgets which messages are read. Must be called when a subscription was created.
+    /// Forgets which messages are read. Must be called when messages that were read may be unread.
     mutating func subscriptionsChanged() {
         pass += 1
+        claimLists = [[]]
+        claimNumbers = [[]: 0]
+        // The next pass decides with the changed subscriptions.
+        releases = [:]
     }
 
     /// Returns the state of a name. `find` is called once for each name, and again after `subscriptionsChanged`.
-    mutating func state(of name: NameTable.Number, _ find: () -> NameState) -> NameState {
+    mutating func state(of name: NameTable.Number, _ find: () -> (rule: Int, claims: [Claim])) -> NameState {
         let index = name.index
         makeRoom(for: index)
         if states[index].pass != pass {
             states[index].pass = pass
-            states[index].state = find()
+            let (rule, claims) = find()
+            states[index].state = NameState(
+                rule: rule, readThrough: claims.reduce(.max) { min($0, $1.cursor) }, claims: number(of: claims))
         }
         return states[index].state
+    }
+
+    private mutating func number(of claims: [Claim]) -> Int {
+        if let number = claimNumbers[claims] { return number }
+        claimLists.append(claims)
+        claimNumbers[claims] = claimLists.count - 1
+        return claimLists.count - 1
     }
 
     /// Notes that a segment keeps a message of the name.
@@ -83,8 +118,26 @@ struct RetentionSurvey {
         name.index < states.count && states[name.index].isReferred
     }
 
-    /// Adds an entry of the open segment to the totals.
-    mutating func add(_ entry: SegmentEntry, _ state: NameState) {
+    /// Adds an entry of the open segment, which ends with a sequence.
+    mutating func add(_ entry: SegmentEntry, _ state: NameState, through last: UInt64) {
+        add(entry, state)
+        _ = hold(entry, state, through: last)
+    }
+
+    /// Adds an entry to the backlogs of the users that have not read it.
+    ///
+    /// - Returns: The users whose backlog exceeds the limit.
+    private mutating func hold(_ entry: SegmentEntry, _ state: NameState, through last: UInt64) -> [UInt32] {
+        guard let backlogLimit else { return [] }
+        var exceeding: [UInt32] = []
+        for claim in claimLists[state.claims] where claim.cursor < last {
+            backlogs[claim.uid, default: 0] += entry.bytes
+            if backlogs[claim.uid] ?? 0 > backlogLimit { exceeding.append(claim.uid) }
+        }
+        return exceeding
+    }
+
+    private mutating func add(_ entry: SegmentEntry, _ state: NameState) {
         totals[state.rule].bytes += entry.bytes
         totals[state.rule].messages += UInt64(entry.messages)
     }
@@ -100,7 +153,12 @@ struct RetentionSurvey {
         {
             return .drop
         }
-        guard state.readThrough >= row.segment.last else { return .keep }
+        guard state.readThrough >= row.segment.last else {
+            for uid in hold(entry, state, through: row.segment.last) where releases[uid] == nil {
+                releases[uid] = row.segment.last
+            }
+            return .keep
+        }
         totals[state.rule].historyBytes += entry.bytes
         if rule.historyAge.map({ age >= $0 }) ?? false || rule.historyBytes.map({ before.historyBytes >= $0 }) ?? false
         {

@@ -7,8 +7,12 @@ import NotifyWire
 struct StoredSubscriptions: ~Copyable {
     struct Subscription {
         let id: DurableID
+        let uid: UInt32
         let hasObject: Bool
         var progress: DurableProgress
+        /// The log's time at which a client was attached last. While one is attached, this is the time at which it
+        /// attached, or earlier.
+        var used: Duration
         fileprivate let registration: UInt64
     }
 
@@ -16,21 +20,27 @@ struct StoredSubscriptions: ~Copyable {
     private var subscriptions: [Int32: Subscription] = [:]
     private var slots: [DurableID: Int32] = [:]
     private var nextSlot: Int32 = 0
-    /// Changes when a subscription is created, because messages that were read may then be unread.
+    /// Changes when a subscription is created or its cursor is moved back: messages that were read may then be unread.
     private(set) var creations = 0
 
     /// Applies a committed change.
-    mutating func apply(_ change: DurableChange) {
+    mutating func apply(_ change: DurableChange, at now: Duration) {
         switch change {
-        case .create(let record): add(record)
+        case .create(let record): add(record, at: now)
         case .update(let id, let progress):
-            if let slot = slots[id] { subscriptions[slot]?.progress = progress }
+            guard let slot = slots[id], let cursor = subscriptions[slot]?.progress.cursor else { return }
+            let used = lastUse(of: id, afterUpdateTo: progress, at: now)
+            let raised = raised(progress, of: id)
+            if raised.cursor < cursor { creations += 1 }
+            subscriptions[slot]?.progress = raised
+            subscriptions[slot]?.used = used
         case .setOwner, .forgetLoss: break
         case .remove(let id): remove(id)
         }
     }
 
-    mutating func add(_ record: DurableRecord) {
+    /// - Parameter now: The log's time.
+    mutating func add(_ record: DurableRecord, at now: Duration) {
         remove(record.id)
         let slot = nextSlot
         nextSlot += 1
@@ -38,8 +48,8 @@ struct StoredSubscriptions: ~Copyable {
         let registration = center.add(patterns: record.filter.patterns, slot: slot)
         slots[record.id] = slot
         subscriptions[slot] = Subscription(
-            id: record.id, hasObject: record.filter.object != nil, progress: record.progress,
-            registration: registration)
+            id: record.id, uid: record.owner.uid, hasObject: record.filter.object != nil, progress: record.progress,
+            used: now, registration: registration)
     }
 
     private mutating func remove(_ id: DurableID) {
@@ -49,16 +59,73 @@ struct StoredSubscriptions: ~Copyable {
         _ = center.remove(gone.registration)
     }
 
-    /// The lowest cursor of a subscription that matches the name; `UInt64.max` if none matches. Every message of the
-    /// name up to this sequence is read.
-    mutating func lowestCursor(for name: UnsafeRawBufferPointer) -> UInt64 {
-        center.resolve(name: name, object: nil).registrations
-            .reduce(.max) { min($0, subscriptions[$1.slot]?.progress.cursor ?? .max) }
+    // MARK: Progress
+
+    /// The progress to store when the broker reports `progress`. The broker may not know yet that messages were
+    /// released: the cursor stays behind them unless it was reset.
+    func raised(_ progress: DurableProgress, of id: DurableID) -> DurableProgress {
+        guard let stored = slots[id].flatMap({ subscriptions[$0]?.progress }),
+            stored.generation == progress.generation, stored.cursor > progress.cursor
+        else { return progress }
+        return progress.raised(to: stored.cursor)
+    }
+
+    /// Moves the cursor of a subscription past messages that it no longer holds back.
+    mutating func release(_ id: DurableID, through sequence: UInt64) {
+        guard let slot = slots[id], let progress = subscriptions[slot]?.progress else { return }
+        subscriptions[slot]?.progress = progress.raised(to: sequence)
+    }
+
+    /// The log's time of the last use after an update at `now`.
+    func lastUse(of id: DurableID, afterUpdateTo progress: DurableProgress, at now: Duration) -> Duration {
+        guard let stored = slots[id].flatMap({ subscriptions[$0] }) else { return now }
+        return stored.progress.isAttached || progress.isAttached ? now : stored.used
+    }
+
+    mutating func setLastUse(of id: DurableID, _ time: Duration) {
+        if let slot = slots[id] { subscriptions[slot]?.used = time }
+    }
+
+    /// The subscriptions without a client that were not used after a time, at most `limit` of them.
+    func unused(since time: Duration, limit: Int) -> Set<DurableID> {
+        Set(subscriptions.values.lazy.filter { !$0.progress.isAttached && $0.used <= time }.map(\.id).prefix(limit))
+    }
+
+    // MARK: Names
+
+    /// For each user with subscriptions that match the name, their lowest cursor, in the order of the users.
+    mutating func claims(on name: UnsafeRawBufferPointer) -> [RetentionSurvey.Claim] {
+        var claims: [RetentionSurvey.Claim] = []
+        for registration in center.resolve(name: name, object: nil).registrations {
+            guard let subscription = subscriptions[registration.slot] else { continue }
+            claims.append(.init(uid: subscription.uid, cursor: subscription.progress.cursor))
+        }
+        guard claims.count > 1 else { return claims }
+        return Dictionary(claims.map { ($0.uid, $0.cursor) }) { min($0, $1) }
+            .sorted { $0.key < $1.key }.map { .init(uid: $0.key, cursor: $0.value) }
+    }
+
+    /// The lowest cursor of the subscriptions of some users.
+    func lowestCursor(of uids: some Collection<UInt32>) -> UInt64? {
+        subscriptions.values.lazy.filter { uids.contains($0.uid) }.map(\.progress.cursor).min()
     }
 
     /// The subscriptions that match the name and have not read all of its messages up to `sequence`.
     mutating func behind(_ sequence: UInt64, for name: UnsafeRawBufferPointer) -> [Subscription] {
         center.resolve(name: name, object: nil).registrations
             .compactMap { subscriptions[$0.slot] }.filter { $0.progress.cursor < sequence }
+    }
+}
+
+extension DurableProgress {
+    /// The progress with a cursor that is at least `sequence`.
+    func raised(to sequence: UInt64) -> DurableProgress {
+        guard sequence > cursor else { return self }
+        var raised = self
+        raised.cursor = sequence
+        raised.acknowledged = acknowledged.compactMap { range in
+            range.last > sequence ? SequenceRange(first: max(range.first, sequence + 1), last: range.last) : nil
+        }
+        return raised
     }
 }

@@ -3,7 +3,8 @@ import NotifyWire
 
 extension Migrations {
     /// Gives each segment its own bounds, its size and its entries for each name and user, from which the usage of
-    /// users follows. Adds checksums to messages, names and segments, the next id of a name, the log's time and its epoch.
+    /// users follows. Adds checksums to messages, names and segments, the next id of a name, the log's time and its epoch,
+    /// and the log's time at which each subscription was attached last.
     ///
     /// Messages stored before count as stored at the time of the migration.
     @Sendable
@@ -50,6 +51,8 @@ extension Migrations {
                 count INTEGER NOT NULL,
                 is_upper_bound INTEGER NOT NULL
             ) STRICT;
+            ALTER TABLE subscriptions ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
+            UPDATE subscriptions SET used = CAST(strftime('%s', 'now') AS INTEGER) * 1000000;
             ALTER TABLE state ADD COLUMN next_name INTEGER NOT NULL DEFAULT 1;
             ALTER TABLE state ADD COLUMN log_time INTEGER NOT NULL DEFAULT 0;
             ALTER TABLE state ADD COLUMN since_boot INTEGER NOT NULL DEFAULT 0;

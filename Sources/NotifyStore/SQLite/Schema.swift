@@ -1,3 +1,12 @@
+import NotifySystem
+
+/// A log's database that is ready to use.
+struct OpenedDatabase {
+    let connection: DatabaseConnection
+    /// Why a database of an earlier version could not be rewritten; nil if there is no need.
+    let rewriteProblem: String?
+}
+
 /// Distinguishes a log from other databases, and migrates an older log to the current version.
 enum Schema {
     /// "ntfd", in the database's header.
@@ -8,7 +17,7 @@ enum Schema {
     /// Opens the connection, refuses databases of other programs, and migrates an older log to this version.
     ///
     /// - Throws: `noRoomForNew` if there is no log yet and the disk is full.
-    static func open(_ path: String) throws -> DatabaseConnection {
+    static func open(_ path: String) throws -> OpenedDatabase {
         let database = try DatabaseConnection(path: path)
         // Set before the first read, so that the index of the write-ahead log is in memory and not in a shared file.
         try database.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -19,8 +28,36 @@ enum Schema {
         } catch let failure as SQLiteFailure where isNew && failure.isFull {
             throw StoreError(noRoomFor: path, failure)
         }
-        return database
+        return OpenedDatabase(connection: database, rewriteProblem: rewrite(database, path))
     }
+
+    /// Rewrites a database of an earlier version so that the space of deleted messages can return to the file system.
+    ///
+    /// - Returns: Why that is not done yet; nil if the database needs no rewriting.
+    private static func rewrite(_ database: DatabaseConnection, _ path: String) -> String? {
+        do {
+            guard try database.integer("PRAGMA auto_vacuum") != incrementalVacuum else { return nil }
+            let bytes = try database.integer("PRAGMA page_count") * Int64(pageSize)
+            let consequence =
+                "until a start has rewritten the database '\(path)' of an earlier version, the space of deleted messages "
+                + "does not return to the file system"
+            // A temporary copy and the write-ahead log.
+            guard let disk = DiskSpace(at: path), disk.freeBytes >= 2 * UInt64(bytes) else {
+                return "\(consequence); that needs \((2 * bytes) >> 20) MiB of free disk space"
+            }
+            do {
+                try database.execute("PRAGMA auto_vacuum = INCREMENTAL; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")
+                return nil
+            } catch {
+                return "\(consequence); rewriting failed: \(error)"
+            }
+        } catch {
+            return "the database '\(path)' was not examined: \(error)"
+        }
+    }
+
+    /// `PRAGMA auto_vacuum` of a log.
+    private static let incrementalVacuum: Int64 = 2
 
     private static func setUp(_ database: DatabaseConnection, isNew: Bool) throws {
         try database.execute("PRAGMA page_size = \(pageSize)")

@@ -38,7 +38,7 @@ struct LossTests {
 
     @Test func `each attachment learns of a loss until a later message is acknowledged`() {
         var (host, sequences) = host()
-        host.core.broker.deleted(host.store.drop(sequences[0]...sequences[3], of: "inbox"))
+        host.core.broker.deleted(host.store.drop(sequences[0]...sequences[3], of: "inbox"), now: host.now)
         for restarts in [false, true] {
             if restarts { host = TestHost(store: host.store) }
             let (client, gaps, messages) = attach(host)
@@ -64,7 +64,7 @@ struct LossTests {
         client.subscribe(1, ["a"], durable: "inbox", credit: 2)
         host.run()
         _ = client.take()
-        host.core.broker.deleted(host.store.drop(sequences[1]...sequences[4], of: "inbox"))
+        host.core.broker.deleted(host.store.drop(sequences[1]...sequences[4], of: "inbox"), now: host.now)
         host.run()
         #expect(client.take() == [.gap(gap(sequences[1..<5]))])
         client.acknowledge(1, sequences[0]...sequences[1])
@@ -76,7 +76,7 @@ struct LossTests {
     @Test func `messages that were delivered and then acknowledged are not lost`() {
         let (host, sequences) = host()
         let client = attach(host).client
-        host.core.broker.deleted(host.store.drop(sequences[0]...sequences[5], of: "inbox"))
+        host.core.broker.deleted(host.store.drop(sequences[0]...sequences[5], of: "inbox"), now: host.now)
         host.run()
         #expect(client.take().isEmpty)
         client.acknowledge(1, sequences[0]...sequences[5])
@@ -106,7 +106,7 @@ struct LossTests {
         #expect(nameBytes > 0)
         var deletion = host.store.drop(sequences[0]...sequences[5], of: "inbox")
         deletion.names = [Array("a".utf8), Array("never stored".utf8)]
-        host.core.broker.deleted(deletion)
+        host.core.broker.deleted(deletion, now: host.now)
         #expect(host.core.broker.storedUsages.usage(of: 1000) == StoredUsage())
         #expect(host.counter("deleted_messages") == 6)
         #expect(host.amount(of: .nameBytes, 1000) == 0)
@@ -114,5 +114,59 @@ struct LossTests {
         poster.post("a", .stored)
         host.run()
         #expect(host.amount(of: .nameBytes, 1000) == nameBytes)
+    }
+
+    @Test func `released messages are skipped, and later ones are delivered`() {
+        let (host, sequences) = host()
+        let client = host.connect()
+        client.subscribe(1, ["a"], durable: "inbox", credit: 2)
+        host.run()
+        _ = client.take()
+        var deletion = Deletion()
+        let loss = Loss(first: sequences[0], last: sequences[3], count: 4, isUpperBound: false)
+        guard let id = host.store.subscription(named: "inbox")?.id else {
+            Issue.record("no subscription")
+            return
+        }
+        deletion.losses[id] = loss
+        deletion.released[id] = sequences[3]
+        host.core.broker.deleted(deletion, now: host.now)
+        host.run()
+        #expect(host.warnings.last?.hasSuffix("the unread messages of its user exceed log.max_backlog") == true)
+        #expect(client.take() == [.gap(gap(sequences[..<4]))])
+        client.acknowledge(1, sequences[0]...sequences[1])
+        client.send(Credit(subscription: 1, messages: 2))
+        host.run()
+        #expect(client.takeMessages().map(\.sequence) == Array(sequences[4...]))
+        #expect(client.take().isEmpty)
+        host.closed(client)
+        let (again, gaps, messages) = attach(host)
+        #expect(gaps == [gap(sequences[..<4])], "nothing after the loss was acknowledged")
+        #expect(messages == Array(sequences[4...]))
+        again.acknowledge(1, sequences[4]...sequences[4])
+        host.closed(again)
+        #expect(attach(host).gaps == [])
+    }
+
+    @Test func `an expired subscription is removed unless a client is attached`() {
+        let (host, _) = host()
+        var deletion = Deletion()
+        guard let id = host.store.subscription(named: "inbox")?.id else {
+            Issue.record("no subscription")
+            return
+        }
+        deletion.expired = [id, DurableID(99)]
+        let client = attach(host).client
+        host.core.broker.deleted(deletion, now: host.now)
+        host.run()
+        #expect(host.store.subscription(named: "inbox") != nil)
+        host.closed(client)
+        host.run()
+        host.core.broker.deleted(deletion, now: host.now)
+        host.core.broker.deleted(deletion, now: host.now)
+        host.run()
+        #expect(host.store.subscription(named: "inbox") == nil)
+        #expect(host.counter("durable_subscriptions") == 0)
+        #expect(host.warnings.filter { $0.contains("log.expire_subscriptions") }.count == 1)
     }
 }

@@ -214,4 +214,28 @@ struct WarningsTests {
         }
         #expect(Set(objects).count == 601 && objects.count == 601 && checks == 3)
     }
+
+    @Test func `a large backlog of a user causes a warning`() {
+        let host = TestHost()
+        let root = operatorClient(host)
+        host.store.statistics.backlogLimit = 1000
+        host.store.statistics.backlogs = [7: 799, 8: 800]
+        root.post("a", .stored)
+        host.run()
+        let warnings = check(host, root)
+        #expect(warnings.map(\.name) == ["notifyd.storage.backlog"])
+        #expect(warnings.map(\.text) == [#"{"used":800,"limit":1000,"uid":8}"#])
+    }
+
+    @Test func `a failure of retention causes a warning, and refuses no post`() {
+        let host = TestHost()
+        let root = operatorClient(host)
+        var deletion = Deletion()
+        deletion.health = .failed(StorageFailure(kind: .inputOutput, message: "a broken disk"))
+        host.core.broker.deleted(deletion, now: host.now)
+        let warnings = check(host, root)
+        #expect(warnings.map(\.name) == ["notifyd.storage.retention"])
+        #expect(warnings.map(\.text) == [#"{"reason":"a broken disk"}"#])
+        #expect(host.healthChanges.isEmpty)
+    }
 }

@@ -30,6 +30,8 @@ struct RetentionModelTests {
         try await model.maintain(checkingEverything: true)
         #expect(model.deletedUnread > 50, "the hard limits had an effect")
         #expect(model.deletedRead > 500)
+        #expect(model.released > 50, "the limit of backlogs had an effect")
+        #expect(model.expired > 5)
         try model.store.close(nextSequence: model.next)
     }
 
@@ -42,6 +44,8 @@ struct RetentionModelTests {
         }
 
         struct Subscription {
+            var uid: UInt32
+            var created: Duration
             var patterns: [NamePattern]
             var cursor: UInt64
             var acknowledged: Set<UInt64> = []
@@ -73,6 +77,9 @@ struct RetentionModelTests {
         var nextID: UInt32 = 1
         var deletedUnread = 0
         var deletedRead = 0
+        var released = 0
+        var expired = 0
+        var expiring: Set<DurableID> = []
 
         init(seed: UInt64) throws {
             folder = try TemporaryFolder()
@@ -138,8 +145,11 @@ struct RetentionModelTests {
             nextID += 1
             let pattern = Self.patterns.randomElement(using: &generator) ?? ">"
             let cursor = Bool.random(using: &generator) ? next : 0
-            subscriptions[id] = Subscription(patterns: [try NamePattern(pattern)], cursor: cursor)
-            let record = try DurableRecord(id: id, name: "s\(id)", SubscriptionFilter(pattern), cursor: cursor)
+            let uid = UInt32.random(in: 1...2, using: &generator)
+            subscriptions[id] = Subscription(
+                uid: uid, created: now, patterns: [try NamePattern(pattern)], cursor: cursor)
+            let record = try DurableRecord(
+                id: id, uid: uid, name: "s\(id)", SubscriptionFilter(pattern), cursor: cursor)
             try await store.commit([], changes: [.create(record)]).result.get()
         }
 
@@ -170,6 +180,8 @@ struct RetentionModelTests {
             }
             rules.shuffle(using: &generator)
             options.retention.configuredRules = rules
+            options.retention.maximumBacklog = generator.chance(50) ? .unlimited : .bytes(15_000)
+            options.retention.subscriptionExpiry = generator.chance(50) ? nil : .seconds(400)
             store.setRetention(options.retention)
         }
 
@@ -195,25 +207,51 @@ struct RetentionModelTests {
         /// Takes over what the store has deleted since the last call.
         private mutating func collect() throws {
             while store.isMaintaining() {}
-            for (id, loss) in deletions.take().losses {
+            let deletion = deletions.take()
+            for (id, loss) in deletion.losses {
                 if subscriptions[id]?.loss?.add(loss) == nil { subscriptions[id]?.loss = loss }
             }
+            for (id, sequence) in deletion.released {
+                guard let subscription = subscriptions[id] else { continue }
+                let lost = messages.filter { subscription.wants($0) && $0.sequence <= sequence }
+                released += lost.count
+                subscriptions[id]?.cursor = max(subscription.cursor, sequence)
+                subscriptions[id]?.acknowledged = subscription.acknowledged.filter { $0 > sequence }
+                if !lost.isEmpty { try check(subscription.loss, covers: lost) }
+            }
+            expiring.formUnion(deletion.expired)
+        }
+
+        private func check(_ loss: Loss?, covers lost: [Message]) throws {
+            let loss = try #require(loss, "\(lost.count) messages were lost")
+            #expect(loss.first <= lost[0].sequence && loss.last >= lost[lost.count - 1].sequence)
+            #expect(loss.count >= lost.count)
+        }
+
+        /// Removes the subscriptions that the store reports as expired.
+        private mutating func expire() async throws {
+            for id in expiring.sorted() {
+                guard let subscription = subscriptions.removeValue(forKey: id) else { continue }
+                #expect(now - subscription.created >= .seconds(399))
+                expired += 1
+                try await store.commit([], changes: [.remove(id: id)]).result.get()
+            }
+            expiring = []
         }
 
         mutating func maintain(checkingEverything: Bool) async throws {
             store.maintainToEnd()
             try collect()
+            try await expire()
             let stored = Set(
                 try await store.everything(SubscriptionFilter(">"), subscription: 1 << 20).map(\.sequence))
             let gone = messages.filter { !stored.contains($0.sequence) }
             #expect(stored.isSubset(of: messages.map(\.sequence)))
             messages.removeAll { !stored.contains($0.sequence) }
-            for (id, subscription) in subscriptions {
+            for subscription in subscriptions.values {
                 let lost = gone.filter { subscription.wants($0) }
                 deletedUnread += lost.count
-                guard let first = lost.first, let last = lost.last else { continue }
-                let loss = try #require(subscription.loss, "subscription \(id) lost \(lost.count) messages")
-                #expect(loss.first <= first.sequence && loss.last >= last.sequence && loss.count >= lost.count)
+                if !lost.isEmpty { try check(subscription.loss, covers: lost) }
             }
             deletedRead += gone.count
             if checkingEverything { try checkRules() }
@@ -221,6 +259,15 @@ struct RetentionModelTests {
 
         /// Checks that no rule keeps more than its limits and a segment.
         private func checkRules() throws {
+            for uid in [1, 2] as [UInt32] {
+                guard let limit = options.retention.backlogBytes else { break }
+                let mine = subscriptions.values.filter { $0.uid == uid }
+                let held = messages.filter { message in mine.contains { $0.wants(message) } }
+                #expect(held.reduce(0) { $0 + $1.bytes } <= Int(limit) + 2 * (options.segmentBytes + 300))
+            }
+            if options.retention.subscriptionExpiry != nil {
+                #expect(subscriptions.values.allSatisfy { now - $0.created <= .seconds(402) })
+            }
             for index in options.retention.rules.indices {
                 let rule = options.retention.rules[index]
                 let mine = messages.filter { message in

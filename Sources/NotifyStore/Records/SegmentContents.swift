@@ -1,0 +1,27 @@
+import NotifyLog
+
+/// What segments contain of each user: the number and bytes of messages, and the distinct names.
+struct SegmentContents {
+    private(set) var usage: [UInt32: StoredUsage] = [:]
+    private(set) var names: [UInt32: StoredNameSet] = [:]
+    /// For each number of a name, the user of the latest entry. Most names have the messages of one user, so that this
+    /// saves most lookups.
+    private var latestUsers: [UInt32?] = []
+
+    mutating func add(_ entries: some Sequence<SegmentEntry>, _ table: borrowing NameTable) {
+        for entry in entries {
+            usage[entry.uid, default: StoredUsage()] += entry.usage
+            guard let name = table.number(ofID: entry.name) else { continue }
+            if name.index >= latestUsers.count {
+                latestUsers.append(
+                    contentsOf: repeatElement(nil, count: max(name.index + 1 - latestUsers.count, latestUsers.count)))
+            }
+            guard latestUsers[name.index] != entry.uid else { continue }
+            latestUsers[name.index] = entry.uid
+            table.withBytes(of: name) { bytes in
+                _ = names[entry.uid, default: StoredNameSet()].insert(
+                    hash: StoredNameSet.hash(bytes), length: bytes.count)
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import NotifyLog
+import NotifyWire
+
+/// Reducing what the durable subscriptions of a user hold back to the limit.
+extension Log {
+    /// Makes the subscriptions of the users with too large a backlog give up the next segment, from the oldest one that
+    /// they have not read. So the one that is furthest behind loses its oldest messages first. The messages stay as
+    /// history, or because other subscriptions hold them back.
+    ///
+    /// - Returns: Whether segments remain.
+    func releaseBacklog(_ survey: inout RetentionSurvey) throws -> Bool {
+        guard let end = survey.releases.values.max(), let row = try nextRelease(survey), row.segment.first <= end else {
+            return false
+        }
+        survey.releasedFrom = row.segment.first
+        let releases = survey.releases
+        let entries = row.withEntries { Array($0) }
+        let unread = unreadEntries(of: entries, in: row).compactMap { entry, behind in
+            let behind = behind.filter { releases[$0.uid] ?? 0 >= row.segment.last }
+            return behind.isEmpty ? nil : (entry: entry, behind: behind)
+        }
+        if !unread.isEmpty { try release(unread, in: row) }
+        return true
+    }
+
+    private func nextRelease(_ survey: RetentionSurvey) throws -> SegmentRow? {
+        guard let start = survey.releasedFrom ?? subscriptions.lowestCursor(of: survey.releases.keys) else {
+            return nil
+        }
+        let rows = try openStatements().segmentsFrom
+        defer { rows.reset() }
+        try rows.bind(1, start)
+        while try rows.step() {
+            let row = try segment(in: rows)
+            if survey.releasedFrom.map({ row.segment.first > $0 }) ?? true { return row }
+        }
+        return nil
+    }
+
+    /// Moves the cursors of subscriptions to the end of a segment, and adds the messages that they had not acknowledged
+    /// to their losses.
+    private func release(
+        _ unread: [(entry: SegmentEntry, behind: [StoredSubscriptions.Subscription])], in row: SegmentRow
+    ) throws {
+        var result = Deletion()
+        let released = Dictionary(unread.flatMap(\.behind).map { ($0.id, $0) }) { first, _ in first }
+        try inTransaction(.normal) { statements in
+            let sequences = try sequences(of: unread.map(\.entry), in: row, statements)
+            for (entry, behind) in unread { addLosses(of: sequences[entry.key] ?? [], to: behind, &result) }
+            for subscription in released.values {
+                let progress = subscription.progress.raised(to: row.segment.last)
+                try update(subscription.id, progress, used: subscription.used, statements)
+            }
+            for (id, loss) in result.losses { try statements.addLoss(loss, of: id) }
+        }
+        for id in released.keys {
+            subscriptions.release(id, through: row.segment.last)
+            result.released[id] = row.segment.last
+        }
+        deletion.add(result)
+    }
+}
