@@ -29,6 +29,7 @@ package struct Broker: ~Copyable {
     var monitors = Monitors()
     var traces = Traces()
     var timeSearches = TimeSearches()
+    var histories = Histories()
     var warnings = Warnings()
 
     /// Whether caches are reduced because users hold much of the memory.

@@ -1,14 +1,16 @@
 import NotifyClient
 
-/// Prints the messages of a subscription, and acknowledges those that were written.
+/// Prints messages, and acknowledges those that were written.
 struct MessagePrinter {
     let format: MessageFormat
 
-    /// Prints messages until the end of the subscription or the cancellation of the task. Throws if a write fails or is
+    /// Prints messages until their end or the cancellation of the task. Throws if a write fails or is
     /// interrupted.
-    func print(_ subscription: NotifyClient.Subscription, until interruption: Interruption) async throws {
+    func print<Batches: AsyncSequence>(
+        _ batches: Batches, until interruption: Interruption
+    ) async throws where Batches.Element == NotifyClient.Subscription.Batch {
         var output = StandardOutput()
-        for try await batch in subscription.batches {
+        for try await batch in batches {
             for gap in batch.gaps { StandardError.write("\(gap)") }
             var rest = batch.messages[...]
             while !rest.isEmpty { rest = try await printSome(of: rest, to: &output, until: interruption) }

@@ -80,7 +80,7 @@ struct SubscribeRunner: Sendable {
                 to: patterns, as: kind, object: object, limit: isCreationOnly ? 0 : limit)
             opening.finish()
             do {
-                try await MessagePrinter(format: format).print(subscription, until: interruption)
+                try await MessagePrinter(format: format).print(subscription.batches, until: interruption)
             } catch {
                 // Sends the acknowledgements of printed messages before another client can attach.
                 try await subscription.leave()

@@ -15,6 +15,9 @@ package enum Received: Equatable, Sendable {
     case postEntry(PostEntry)
     case traceEntry(TraceEntry)
     case listEnd(ListEnd)
+    /// The messages of the page follow, as messages of no subscription.
+    case logPage(LogPage)
+    case found(Found)
     case statistics(StatisticsReport)
     case message(ReceivedMessage)
     case snapshot(Snapshot)
@@ -38,6 +41,8 @@ package enum Received: Equatable, Sendable {
         case .nameEntry: self = .nameEntry(try NameEntry(frame))
         case .postEntry: self = .postEntry(try PostEntry(frame))
         case .traceEntry: self = .traceEntry(try TraceEntry(frame))
+        case .logPage: self = .logPage(try LogPage(frame))
+        case .found: self = .found(try Found(frame))
         case .listEnd: self = .listEnd(try ListEnd(frame))
         case .statisticsReport: self = .statistics(try StatisticsReport(frame))
         case .snapshot: self = .snapshot(try Snapshot(frame))

@@ -38,6 +38,7 @@ extension Broker {
             readers.committed(part.block)
         }
         commits.persisted(batch)
+        if batch.messageCount > 0 { histories.committed() }
         monitors.committed(through: batch.lastSequence)
         for waiter in batch.log.waiters where waiter.wantsReceipt && connections.contains(waiter.connection) {
             connections[waiter.connection.slot].receiptResolved()

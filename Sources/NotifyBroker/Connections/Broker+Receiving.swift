@@ -225,6 +225,7 @@ extension Broker {
         endMonitor(of: slot)
         traces.remove(connections[slot].id)
         endTimeSearch(of: slot)
+        endHistories(of: slot)
         let uid = connections[slot].uid
         ledger.change(.receivedBytes, by: connections[slot].charge(receivedBytes: 0), uid: uid)
         egress.discard(slot)

@@ -23,6 +23,8 @@ extension Broker {
                 let frame = try Dropped(frame)
                 if logs(.trace) { log(.received(kind, subscription: frame.subscription), on: slot) }
                 try droppedByClient(frame, slot)
+            case .endRead:
+                endRead(try EndRead(frame), slot)
             default:
                 guard frame.body.count >= MemoryLayout<UInt64>.size else { throw WireError.truncated }
                 request = Post.request(of: frame)
@@ -58,6 +60,8 @@ extension Broker {
         case .reload: try reload(Reload(frame), slot)
         case .policyQuery: try answer(PolicyQuery(frame), slot)
         case .trace: try trace(TraceRequest(frame), slot)
+        case .readLog: try readLog(ReadLog(frame), slot)
+        case .find: try find(Find(frame), slot, now: now)
         case .monitor: try monitor(MonitorRequest(frame), slot, now: now)
         default:
             throw WireError(.unknownFrame, "frame kind \(kind.rawValue) is not a request")

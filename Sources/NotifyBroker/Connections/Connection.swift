@@ -20,7 +20,7 @@ struct Connection {
         static let backlog = Pauses(rawValue: 4)
         /// The user posts faster than its limit.
         static let rateExceeded = Pauses(rawValue: 8)
-        /// A request waits for the store to read from the log: a trace, or a subscription that begins at a time.
+        /// A request waits for the store to read from the log: a trace, or the beginning of a time.
         static let awaitingPage = Pauses(rawValue: 16)
     }
 
@@ -67,6 +67,8 @@ struct Connection {
     var registration: UInt64?
     /// The requests to create or attach a durable subscription. Each waits for a commit.
     var unansweredAttaches: Set<UInt64> = []
+    /// The number of requests for stored messages that are not answered yet.
+    var historyReads = 0
     /// The number of posts whose receipt waits for a commit.
     private(set) var postsAwaitingReceipts = 0
     /// The account of the user's stored messages; nil before the connection's first post to be stored.

@@ -30,7 +30,7 @@ extension Broker {
         }
         let existing = durables.slot(of: DurableKey(uid: connections[slot].uid, name: subscribe.durableName))
         if existing == nil, let time = subscribe.start.pastTime(at: now) {
-            return try findStart(of: subscribe, at: time, slot)
+            return try search(.subscribe(subscribe), at: time, slot)
         }
         let attachment = attachment(for: subscribe, slot, isResumed: existing != nil)
         let durable: DurableSlot
@@ -92,8 +92,8 @@ extension Broker {
         }
     }
 
-    /// The cursor of a subscription that is created at `start`.
-    private func firstCursor(at start: LogPosition) throws(WireError) -> UInt64 {
+    /// The cursor of a subscription that is created at `start`, which is no past time.
+    func firstCursor(at start: LogPosition) throws(WireError) -> UInt64 {
         switch start {
         case .oldest: return 0
         case .sequence(let first):

@@ -111,6 +111,13 @@ struct Egress {
         touch(slot)
     }
 
+    /// Appends an answer that announces the messages of a block, and the messages.
+    mutating func append(_ header: some ControlFrame, _ block: LogBlock, to slot: ConnectionSlot) {
+        append(header, to: slot)
+        guard !block.entries.isEmpty else { return }
+        outboxes[slot.index].append(block, in: addSource(block.frames))
+    }
+
     // MARK: Volatile messages
 
     /// Encodes a volatile message and returns its position.

@@ -93,7 +93,7 @@ struct Outbox {
         }
     }
 
-    private mutating func begin(_ span: OutboxSpan) {
+    mutating func begin(_ span: OutboxSpan) {
         if last.end > last.start { spans.append(last) }
         last = span
     }

@@ -50,14 +50,20 @@ extension Broker {
     /// Tells the consumer about damaged messages that it does not get, some of which may not be for it.
     mutating func reportDamage(_ sequences: [UInt64], to reader: ReaderID) {
         guard let first = sequences.first, let last = sequences.last else { return }
-        statistics.damaged += UInt64(sequences.count)
-        actions.append(
-            .warn("the log is damaged: \(sequences.count) messages from \(first) to \(last) were not delivered"))
+        noteDamage(sequences)
         switch readers[reader].consumer {
         case .durable(let slot):
             let loss = Loss(first: first, last: last, count: UInt64(sequences.count), isUpperBound: true)
             sendGap(loss, .damaged, to: slot)
         }
+    }
+
+    /// Counts and logs damaged messages that a client does not get.
+    mutating func noteDamage(_ sequences: [UInt64]) {
+        guard let first = sequences.first, let last = sequences.last else { return }
+        statistics.damaged += UInt64(sequences.count)
+        actions.append(
+            .warn("the log is damaged: \(sequences.count) messages from \(first) to \(last) were not delivered"))
     }
 
     /// The reader of a durable registration; nil if there is none.

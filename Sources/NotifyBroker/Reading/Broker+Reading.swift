@@ -104,6 +104,7 @@ extension Broker {
 
     /// Wakes the connection's readers. Must be called when the connection's outbox has room again.
     mutating func wakeReaders(of slot: ConnectionSlot) {
+        histories.wake(connections[slot].id)
         for case .durable(let durable) in connections[slot].subscriptions.values {
             if let reader = durables[durable].reader { readers.wake(reader) }
         }
@@ -150,10 +151,12 @@ extension Broker {
     // MARK: Pages
 
     private mutating func requestPage(now: BrokerTime) {
-        if requestTracedMessage(now: now) { return }
+        if requestHistoryPage(now: now) { return }
+        if requestTracedMessage(now: now) { return histories.othersServed() }
         requestReadersPage(now: now)
         traces.readerServed()
-        _ = requestTracedMessage(now: now)
+        histories.othersServed()
+        _ = requestTracedMessage(now: now) || requestHistoryPage(now: now)
     }
 
     private mutating func requestReadersPage(now: BrokerTime) {
@@ -174,6 +177,7 @@ extension Broker {
     package mutating func pageRead(_ page: Page, now: BrokerTime) {
         statistics.store = page.statistics
         if page.reader == .trace { return tracedMessageRead(page, now: now) }
+        if page.reader == .history { return historyPageRead(page, now: now) }
         let reader = page.reader
         guard readers.pageArrived(reader, rights: access.policy.generation) else { return }
         switch page.result {

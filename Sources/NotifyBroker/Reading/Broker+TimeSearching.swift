@@ -1,12 +1,12 @@
 package import NotifyLog
 import NotifyWire
 
-/// Finding the sequence at which a time begins, for subscriptions that begin at a time.
+/// Finding the sequence at which a time begins.
 extension Broker {
     /// Makes the request wait until the store has found its start. Nothing is created before. Later requests of the
     /// connection wait until this one is answered.
-    mutating func findStart(of subscribe: Subscribe, at time: UInt64, _ slot: ConnectionSlot) throws(WireError) {
-        let search = TimeSearch(connection: connections[slot].id, subscribe: subscribe, time: time)
+    mutating func search(_ purpose: TimeSearch.Purpose, at time: UInt64, _ slot: ConnectionSlot) throws(WireError) {
+        let search = TimeSearch(connection: connections[slot].id, purpose: purpose, time: time)
         let uid = connections[slot].uid
         try ledger.checkRoom(for: search.byteCount, uid: uid)
         ledger.change(.pendingBytes, by: search.byteCount, uid: uid)
@@ -34,14 +34,21 @@ extension Broker {
         let (pendingBytes, spent) = (commits.pending.bytes, scheduler.spent)
         uncharge(search)
         do throws(WireError) {
-            var request = search.subscribe
-            switch result {
-            case .failure(let failure): throw failure.wireError
-            case .success(let sequence): request.start = .sequence(sequence)
+            let sequence: UInt64
+            switch (result, search.purpose) {
+            case (.failure(let failure), .subscribe): throw failure.wireError
+            case (.failure(let failure), .find): throw failure.readError
+            case (.success(let found), _): sequence = found
             }
-            try subscribe(request, slot, now: now)
+            switch search.purpose {
+            case .subscribe(var request):
+                request.start = .sequence(sequence)
+                try subscribe(request, slot, now: now)
+            case .find(let request):
+                answerFound(first: sequence, request: request, slot)
+            }
         } catch {
-            reject(slot, request: search.subscribe.request, error, now: now)
+            reject(slot, request: search.request, error, now: now)
         }
         if commits.pending.bytes != pendingBytes { chargePending(since: pendingBytes, to: slot) }
         scheduler.charge(scheduler.spent - spent, to: connections[slot].uid)
@@ -58,8 +65,8 @@ extension Broker {
         for search in timeSearches.removeAll() {
             uncharge(search)
             refuse(
-                search.connection.slot, request: search.subscribe.request,
-                WireError(.closing, "not subscribed: the daemon is shutting down"))
+                search.connection.slot, request: search.request,
+                WireError(.closing, "not searched: the daemon is shutting down"))
         }
     }
 

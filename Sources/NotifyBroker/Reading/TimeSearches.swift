@@ -3,14 +3,29 @@ import NotifyWire
 
 /// A request that continues when the store has found the first message of a time.
 struct TimeSearch {
+    enum Purpose {
+        /// To create a subscription that begins at the time.
+        case subscribe(Subscribe)
+        /// To report the sequence.
+        case find(request: UInt64)
+    }
+
     let connection: ConnectionID
-    let subscribe: Subscribe
+    let purpose: Purpose
     /// In microseconds since 1970.
     let time: UInt64
 
+    var request: UInt64 {
+        switch purpose {
+        case .subscribe(let subscribe): subscribe.request
+        case .find(let request): request
+        }
+    }
+
     /// The memory of the request, in bytes.
     var byteCount: Int {
-        subscribe.patterns.reduce(256 + subscribe.object.utf8.count) { $0 + 32 + $1.utf8.count }
+        guard case .subscribe(let subscribe) = purpose else { return 256 }
+        return subscribe.patterns.reduce(256 + subscribe.object.utf8.count) { $0 + 32 + $1.utf8.count }
     }
 }
 

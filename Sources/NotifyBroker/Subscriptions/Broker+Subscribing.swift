@@ -18,7 +18,7 @@ extension Broker {
                     + "(limits.per_connection.subscriptions)")
         }
         scheduler.spend(FairScheduler.Cost.subscribe + subscribe.patterns.count * FairScheduler.Cost.pattern)
-        let filter = try filter(of: subscribe, from: slot)
+        let filter = try filter(patterns: subscribe.patterns, object: subscribe.object, from: slot)
         let work = subscriptions.work
         defer { scheduler.spend(subscriptions.work - work) }
         if subscribe.durableName.isEmpty {
@@ -54,13 +54,13 @@ extension Broker {
     }
 
     /// Creates the filter of a request. Its patterns are sorted and unique, so that filters can be compared.
-    private mutating func filter(
-        of subscribe: Subscribe, from slot: ConnectionSlot
+    mutating func filter(
+        patterns: [String], object: String, from slot: ConnectionSlot
     ) throws(WireError) -> SubscriptionFilter {
-        guard (1...Limits.patternsPerSubscription).contains(subscribe.patterns.count) else {
+        guard (1...Limits.patternsPerSubscription).contains(patterns.count) else {
             throw WireError(.invalidPattern, "a subscription has 1 to \(Limits.patternsPerSubscription) patterns")
         }
-        let patterns = NamePattern.sortedUniquely(try subscribe.patterns.map(Self.pattern))
+        let patterns = NamePattern.sortedUniquely(try patterns.map(Self.pattern))
         for pattern in patterns {
             let decision = access.policy.subscribeDecision(pattern, access.identity(connections[slot].identity))
             if case .allowed = decision { continue }
@@ -68,7 +68,7 @@ extension Broker {
             scheduler.spend(access.policy.walkCost)
             try access.check(decision, pattern, connections[slot].identity)
         }
-        return SubscriptionFilter(patterns: patterns, object: subscribe.object.isEmpty ? nil : subscribe.object)
+        return SubscriptionFilter(patterns: patterns, object: object.isEmpty ? nil : object)
     }
 
     private static func pattern(_ text: String) throws(WireError) -> NamePattern {

@@ -4,6 +4,8 @@ import NotifyWire
 /// A request other than a post or subscription, with the slot for its answer.
 enum Call: Sendable {
     case list(ListQuery, ReplySlot<[ListedEntry]>, entries: [ListedEntry])
+    case log(ReadLog, ReplySlot<ReceivedLogPage>, page: ReceivedLogPage?)
+    case find(LogPosition, ReplySlot<Found>)
     case remove(name: String, uid: UInt32, ReplySlot<Void>)
     case ping(ReplySlot<Void>)
     case statistics(ReplySlot<NotifyClient.Statistics>)
@@ -14,6 +16,10 @@ enum Call: Sendable {
     func write(request: UInt64, to buffer: inout ByteBuffer) {
         switch self {
         case .list(let query, _, _): query.write(request: request, to: &buffer)
+        case .log(var read, _, _):
+            read.request = request
+            read.write(to: &buffer)
+        case .find(let position, _): Find(request: request, position: position).write(to: &buffer)
         case .remove(let name, let uid, _):
             NotifyWire.Remove(request: request, uid: uid, durableName: name).write(to: &buffer)
         case .ping: NotifyWire.Ping(request: request).write(to: &buffer)
@@ -27,6 +33,8 @@ enum Call: Sendable {
     func fail(_ error: NotifyError) {
         switch self {
         case .list(_, let slot, _): slot.answer(.failure(error))
+        case .log(_, let slot, _): slot.answer(.failure(error))
+        case .find(_, let slot): slot.answer(.failure(error))
         case .remove(_, _, let slot), .ping(let slot): slot.answer(.failure(error))
         case .statistics(let slot): slot.answer(.failure(error))
         case .limits(let slot): slot.answer(.failure(error))
@@ -46,6 +54,8 @@ enum Call: Sendable {
     func isAnswered(by slot: AnyObject) -> Bool {
         switch self {
         case .list(_, let mine, _): mine === slot
+        case .log(_, let mine, _): mine === slot
+        case .find(_, let mine): mine === slot
         case .remove(_, _, let mine), .ping(let mine): mine === slot
         case .statistics(let mine): mine === slot
         case .limits(let mine): mine === slot

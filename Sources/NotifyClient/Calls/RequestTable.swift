@@ -46,6 +46,11 @@ struct RequestTable<Entry> {
         return entries[Int(request - base)]
     }
 
+    /// The first request whose entry satisfies the predicate; nil if there is none.
+    func firstRequest(where predicate: (Entry) -> Bool) -> UInt64? {
+        entries.firstIndex { $0.map(predicate) ?? false }.map { base + UInt64($0) }
+    }
+
     /// Changes the entry of a request in place, if there is one.
     mutating func update(_ request: UInt64, _ body: (inout Entry) -> Void) {
         guard var entry = self[request] else { return }

@@ -26,7 +26,9 @@ extension ClientMachine {
     mutating func cancelCall(_ slot: AnyObject) -> NotifyError {
         let waiting = waitingCalls.count
         waitingCalls.removeAll { $0.call.isAnswered(by: slot) }
-        return waitingCalls.count < waiting ? .cancelled : .cancelledInFlight
+        if waitingCalls.count < waiting { return .cancelled }
+        endRead(answering: slot)
+        return .cancelledInFlight
     }
 
     // MARK: Answers

@@ -29,6 +29,7 @@ extension ClientMachine {
     }
 
     private mutating func takeStaged(from bytes: UnsafeRawBufferPointer, _ effects: inout Effects) {
+        if let (request, batch) = router.takeStagedPage(from: bytes) { pageReceived(request, batch, &effects) }
         router.takeStaged(from: bytes) { effects.deliveries.append(($0, $1)) }
     }
 
@@ -70,6 +71,8 @@ extension ClientMachine {
         case .nameEntry: entryReceived(.name(try NameEntry(frame)))
         case .postEntry: entryReceived(.post(try PostEntry(frame)))
         case .traceEntry: entryReceived(.trace(try TraceEntry(frame)))
+        case .logPage: try pageBegan(LogPage(frame), &effects)
+        case .found: try foundReceived(Found(frame), &effects)
         case .listEnd: try listEnded(ListEnd(frame), &effects)
         case .statisticsReport: try statisticsReceived(StatisticsReport(frame), &effects)
         case .reloaded: try reloaded(Reloaded(frame), &effects)
@@ -82,7 +85,7 @@ extension ClientMachine {
             break  // Handled by `frameReceived`.
         case .snapshot: router.begin(try Snapshot(frame))
         case .hello, .post, .subscribe, .detach, .remove, .acknowledge, .credit, .ping, .list, .statistics, .limits,
-            .dropped, .reload, .policyQuery, .monitor, .trace:
+            .dropped, .reload, .policyQuery, .monitor, .trace, .readLog, .find, .endRead:
             throw WireError(.malformedFrame, "a frame of kind \(kind) is only valid from a client")
         }
     }

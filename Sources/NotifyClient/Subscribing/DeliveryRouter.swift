@@ -51,7 +51,7 @@ struct DeliveryRouter: ~Copyable {
 
     /// The deliveries that follow a run or snapshot header.
     private struct Announced {
-        enum Kind { case run, redelivery, snapshot, lastSnapshot }
+        enum Kind { case run, redelivery, snapshot, lastSnapshot, page }
 
         var kind = Kind.run
         /// Nil if the subscription is unknown. Its deliveries are then discarded.
@@ -77,6 +77,7 @@ struct DeliveryRouter: ~Copyable {
     private var announced = Announced()
     /// The range of the read that holds the staged messages.
     private var region: Range<Int>?
+    private var pages = StagedPages()
 
     // MARK: - Subscriptions
 
@@ -134,6 +135,18 @@ extension DeliveryRouter {
         endSnapshotIfComplete()
     }
 
+    /// Begins a page of the log: the next `count` deliveries are the answer to a request. Staged messages must have been
+    /// taken before.
+    mutating func begin(_ page: LogPage) {
+        announced = Announced(kind: .page, remaining: page.count)
+        pages.begin(page.request)
+    }
+
+    /// Takes the messages of a read that answer a request.
+    mutating func takeStagedPage(from read: UnsafeRawBufferPointer) -> (request: UInt64, batch: MessageBatch)? {
+        pages.take(from: read)
+    }
+
     /// Routes a delivery.
     ///
     /// - Parameters:
@@ -147,6 +160,10 @@ extension DeliveryRouter {
         let sequence = delivery.stamp.sequence
         guard announced.remaining == 0 else {
             announced.remaining -= 1
+            if announced.kind == .page {
+                pages.append(entry)
+                return nil
+            }
             guard let slot = announced.slot else { return nil }
             switch announced.kind {
             case .run, .redelivery:
@@ -156,6 +173,7 @@ extension DeliveryRouter {
                 stageSnapshot(entry, slot: slot)
                 endSnapshotIfComplete()
                 return nil
+            case .page: return nil
             }
         }
         sharedThrough = max(sharedThrough, sequence)

@@ -14,6 +14,9 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case statistics = 0x0A
     case dropped = 0x0B
     case limits = 0x0C
+    case readLog = 0x10
+    case find = 0x11
+    case endRead = 0x12
     case reload = 0x20
     case policyQuery = 0x21
     case monitor = 0x22
@@ -33,6 +36,8 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case redelivery = 0x52
     case gap = 0x53
     case snapshot = 0x54
+    case logPage = 0x55
+    case found = 0x56
     case clientEntry = 0x58
     case nameEntry = 0x59
     case postEntry = 0x5A

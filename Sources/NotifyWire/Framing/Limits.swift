@@ -17,6 +17,10 @@ package enum Limits {
     package static let subscriptionNameBytes = 64
     package static let patternsPerSubscription = 64
     package static let acknowledgedRangesPerFrame = 1024
+    /// Unanswered requests of a connection to read the log.
+    package static let logReadsPerConnection = 8
+    /// Messages in a page of the log.
+    package static let messagesPerLogPage: UInt32 = 4096
     /// The default window: durable messages in flight to one subscription.
     package static let defaultWindow: UInt32 = 256
     package static let maximumWindow: UInt32 = 16_384

@@ -147,6 +147,8 @@ extension Received {
         case .postEntry(let frame): frame.request
         case .traceEntry(let frame): frame.request
         case .listEnd(let frame): frame.request
+        case .logPage(let frame): frame.request
+        case .found(let frame): frame.request
         case .statistics(let frame): frame.request
         case .error(let frame): frame.request
         case .reloaded(let frame): frame.request

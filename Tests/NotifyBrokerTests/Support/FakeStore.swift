@@ -200,7 +200,8 @@ final class FakeStore {
         statistics.pagesRead += 1
         var content = Page.Content(block: LogBlock(), scannedThrough: request.after)
         var rows = 0
-        for message in messages[messages.firstIndex(after: request.after)...] {
+        for message in messages[messages.firstIndex(after: request.after)...]
+        where message.sequence <= request.through {
             guard rows < pageRows, content.block.entries.count < request.maximumMessages,
                 content.block.frames.writerIndex < pageBytes
             else { return content }
@@ -217,7 +218,7 @@ final class FakeStore {
                     length: UInt32(message.frame.count)))
             content.block.frames.writeBytes(message.frame)
         }
-        content.scannedThrough = persistedThrough
+        content.scannedThrough = min(persistedThrough, request.through)
         return content
     }
 }

@@ -138,6 +138,31 @@ import WireTestSupport
         case .trace:
             let trace = try TraceRequest(frame)
             return (["request": trace.request, "sequence": trace.sequence], trace.encoded)
+        case .readLog:
+            let read = try ReadLog(frame)
+            return (
+                [
+                    "request": read.request, "first": read.first, "last": read.last,
+                    "maximumMessages": read.maximumMessages, "waiting": read.isWaiting, "object": read.object,
+                    "patterns": read.patterns,
+                ], read.encoded
+            )
+        case .endRead: return (["request": try EndRead(frame).request], try EndRead(frame).encoded)
+        case .logPage:
+            let page = try LogPage(frame)
+            return (
+                [
+                    "request": page.request, "count": page.count, "end": page.isEnd, "through": page.through,
+                    "damaged": page.damaged, "firstDamaged": page.damagedRange.first,
+                    "lastDamaged": page.damagedRange.last,
+                ], page.encoded
+            )
+        case .find:
+            let find = try Find(frame)
+            return (["request": find.request, "position": "\(find.position)"], find.encoded)
+        case .found:
+            let found = try Found(frame)
+            return (["request": found.request, "sequence": found.sequence, "last": found.last], found.encoded)
         case .traceEntry: return (try fields(TraceEntry(frame)), try TraceEntry(frame).encoded)
         case .statisticsReport:
             let report = try StatisticsReport(frame)

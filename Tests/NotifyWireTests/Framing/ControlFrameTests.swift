@@ -88,6 +88,19 @@ struct Sample: Sendable, CustomTestStringConvertible {
                 request: 19, state: .inFlight, mayHaveBeenSeen: true, uid: 20, pid: 21, client: 22, durableName: "mail")
         ),
         Sample(TraceEntry(request: 19, state: .forbidden, uid: 20, durableName: "")),
+        Sample(ReadLog(request: 20, patterns: [">"])),
+        Sample(
+            ReadLog(
+                request: 20, first: 21, last: 22, maximumMessages: 23, isWaiting: true, object: "ø",
+                patterns: ["a", "b.>"])),
+        Sample(EndRead(request: 20)),
+        Sample(
+            LogPage(
+                request: 20, count: 2, isEnd: true, through: 30, damaged: 3,
+                damagedRange: SequenceRange(first: 24, last: .max))),
+        Sample(LogPage(request: 20, count: 0, isEnd: false, through: 0)),
+        Sample(Find(request: 20, position: .age(microseconds: 7))),
+        Sample(Found(request: 20, sequence: 21, last: .max)),
         Sample(ListEnd(request: 17)),
         Sample(StatisticsRequest(request: 21)),
         Sample(LimitsRequest(request: 21)),

@@ -1,0 +1,14 @@
+import NIOCore
+import NotifyLog
+
+extension Outbox {
+    /// Appends all deliver frames of a block, which is the source. They must arrive.
+    mutating func append(_ block: LogBlock, in source: UInt32) {
+        let bytes = block.frames.readableBytes
+        noteRun(bytes: UInt32(clamping: bytes))
+        begin(
+            OutboxSpan(
+                source: source, start: 0, end: bytes, droppable: 0, durable: UInt32(block.entries.count), first: 0,
+                last: 0))
+    }
+}

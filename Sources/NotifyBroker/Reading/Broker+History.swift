@@ -1,0 +1,141 @@
+import NIOCore
+import NotifyLog
+import NotifyWire
+
+/// Stored messages for clients that request them without a subscription, a page at a time.
+extension Broker {
+    /// Makes the request wait for its page.
+    ///
+    /// - Throws: `limitReached` if too many requests of the connection are unanswered, and errors of the filter.
+    mutating func readLog(_ read: ReadLog, _ slot: ConnectionSlot) throws(WireError) {
+        guard connections[slot].historyReads < Limits.logReadsPerConnection else {
+            throw WireError(
+                .limitReached,
+                "\(Limits.logReadsPerConnection) requests of this connection to read the log are unanswered")
+        }
+        scheduler.spend(FairScheduler.Cost.trace + read.patterns.count * FairScheduler.Cost.pattern)
+        let filter = try filter(patterns: read.patterns, object: read.object, from: slot)
+        let history = HistoryRead(
+            connection: connections[slot].id, request: read.request, filter: filter, after: read.first - 1,
+            last: read.last, maximumMessages: Int(min(read.maximumMessages, Limits.messagesPerLogPage)),
+            isWaiting: read.isWaiting)
+        let uid = connections[slot].uid
+        try ledger.checkRoom(for: history.byteCount, uid: uid)
+        ledger.change(.pendingBytes, by: history.byteCount, uid: uid)
+        connections[slot].historyReads += 1
+        histories.append(history)
+        actions.append(.scheduleTick)
+    }
+
+    /// Requests the page of the next history from the store.
+    ///
+    /// - Returns: Whether a page was requested. False if no history waits, another page is being read, or it is the
+    ///   turn of a reader or a trace.
+    mutating func requestHistoryPage(now: BrokerTime) -> Bool {
+        let isOthersTurn = histories.yieldsToOthers && (readers.hasQueuedPages || !traces.isEmpty)
+        guard !histories.isEmpty, readers.pageStarted == nil, !isOthersTurn else { return false }
+        while var read = histories.next() {
+            let slot = read.connection.slot
+            guard hasRoom(slot) else {
+                connections[slot].hasBlockedReaders = true
+                histories.waitForRoom(read)
+                continue
+            }
+            read.rights = access.policy.generation
+            histories.begin(read)
+            readers.otherPageRequested(now: now.monotonic)
+            actions.append(
+                .readPage(
+                    PageRequest(
+                        reader: .history, filter: read.filter,
+                        access: access.readAccess(of: connections[slot].identity), after: read.after,
+                        through: read.last, maximumMessages: read.maximumMessages)))
+            return true
+        }
+        return false
+    }
+
+    /// Answers a history with its page, or makes it wait for the next commit.
+    mutating func historyPageRead(_ page: Page, now: BrokerTime) {
+        readers.otherPageArrived()
+        guard var read = histories.finish() else { return actions.append(.scheduleTick) }
+        defer { actions.append(.scheduleTick) }
+        let slot = read.connection.slot
+        switch page.result {
+        case .failure(let failure):
+            storageFailed(failure, now: now)
+            end(read)
+            refuse(slot, request: read.request, failure.readError)
+        // The page was read under earlier rights.
+        case .success where read.rights != access.policy.generation:
+            histories.append(read)
+        case .success(let content):
+            scheduler.charge(
+                FairScheduler.Cost.trace + content.block.frames.readableBytes >> FairScheduler.Cost.bytesShift,
+                to: connections[slot].uid)
+            let isEnd = content.scannedThrough >= min(read.last, commits.persistedThrough)
+            let isEmpty = content.block.entries.isEmpty && content.damaged.isEmpty
+            if read.isWaiting, isEmpty, isEnd, content.scannedThrough < read.last {
+                read.after = max(read.after, content.scannedThrough)
+                return histories.waitForCommit(read)
+            }
+            end(read)
+            send(content, of: read, isEnd: isEnd)
+        }
+    }
+
+    private mutating func send(_ content: Page.Content, of read: HistoryRead, isEnd: Bool) {
+        let slot = read.connection.slot
+        guard !connections[slot].session.isClosing else { return }
+        var page = LogPage(
+            request: read.request, count: UInt32(content.block.entries.count), isEnd: isEnd,
+            through: max(read.after, content.scannedThrough))
+        if let first = content.damaged.first, let last = content.damaged.last {
+            noteDamage(content.damaged)
+            page.damaged = UInt64(content.damaged.count)
+            page.damagedRange = SequenceRange(first: first, last: last)
+        }
+        egress.append(page, content.block, to: slot)
+    }
+
+    /// Answers a waiting request of the connection with an empty page.
+    mutating func endRead(_ ended: EndRead, _ slot: ConnectionSlot) {
+        guard let read = histories.end(connections[slot].id, request: ended.request) else { return }
+        end(read)
+        answer(slot, LogPage(request: read.request, count: 0, isEnd: true, through: read.after))
+    }
+
+    private mutating func end(_ read: HistoryRead) {
+        let slot = read.connection.slot
+        connections[slot].historyReads -= 1
+        ledger.change(.pendingBytes, by: -read.byteCount, uid: connections[slot].uid)
+    }
+
+    /// Drops the requests of a connection that ends.
+    mutating func endHistories(of slot: ConnectionSlot) {
+        guard connections[slot].historyReads > 0 else { return }
+        connections[slot].historyReads = 0
+        let bytes = histories.remove(connections[slot].id)
+        ledger.change(.pendingBytes, by: -bytes, uid: connections[slot].uid)
+    }
+
+    // MARK: Positions
+
+    /// Answers with the sequence at which a position begins, for a time once the store has found it.
+    mutating func find(_ find: Find, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
+        if let time = find.position.pastTime(at: now) {
+            try search(.find(request: find.request), at: time, slot)
+        } else {
+            try answerFound(first: firstCursor(at: find.position) + 1, request: find.request, slot)
+        }
+    }
+
+    mutating func answerFound(first: UInt64, request: UInt64, _ slot: ConnectionSlot) {
+        answer(slot, Found(request: request, sequence: first, last: commits.persistedThrough))
+    }
+}
+
+extension StorageFailure {
+    /// The error of a request that only reads.
+    var readError: WireError { WireError(.storageFailed, "the log can't be read: \(message)") }
+}

@@ -1,0 +1,114 @@
+import DequeModule
+import NotifyLog
+
+/// A request for stored messages that is not answered yet.
+struct HistoryRead {
+    let connection: ConnectionID
+    let request: UInt64
+    let filter: SubscriptionFilter
+    /// The sequence after which to read.
+    var after: UInt64
+    /// The last sequence to read.
+    let last: UInt64
+    let maximumMessages: Int
+    /// Whether to wait at the end of the log for a message.
+    let isWaiting: Bool
+    /// The generation of the policy under which the page was requested.
+    var rights: UInt32 = 0
+
+    /// The memory of the request, in bytes.
+    var byteCount: Int { 256 + filter.byteCount }
+}
+
+/// The requests for stored messages: those that wait for a page, for the next commit, or for room in an outbox.
+///
+/// One page is read at a time. Page requests of log readers and traces that are waiting take turns with these.
+struct Histories {
+    private var queue: Deque<HistoryRead> = []
+    /// Requests at the end of the log.
+    private var atEnd: [HistoryRead] = []
+    /// Requests whose connection has no room for a page.
+    private var blocked: [HistoryRead] = []
+    /// The request whose page is being read; nil if there is none, or if it has ended.
+    private var current: HistoryRead?
+    /// Whether others that wait for a page take precedence over the next request.
+    private(set) var yieldsToOthers = false
+
+    var isEmpty: Bool { queue.isEmpty }
+
+    mutating func append(_ read: HistoryRead) {
+        queue.append(read)
+    }
+
+    /// Takes the next request that waits for a page.
+    mutating func next() -> HistoryRead? { queue.popFirst() }
+
+    /// Notes that the page of a request is being read.
+    mutating func begin(_ read: HistoryRead) {
+        current = read
+        yieldsToOthers = true
+    }
+
+    /// Ends reading, and returns the request whose page was read; nil if it has ended.
+    mutating func finish() -> HistoryRead? { current.take() }
+
+    /// Gives precedence to the next request, because the others have had their turn.
+    mutating func othersServed() {
+        yieldsToOthers = false
+    }
+
+    // MARK: Waiting
+
+    /// Makes a request wait for the next commit.
+    mutating func waitForCommit(_ read: HistoryRead) {
+        atEnd.append(read)
+    }
+
+    /// Makes a request wait until its connection has room.
+    mutating func waitForRoom(_ read: HistoryRead) {
+        blocked.append(read)
+    }
+
+    /// Must be called when messages were committed.
+    mutating func committed() {
+        queue.append(contentsOf: atEnd)
+        atEnd.removeAll(keepingCapacity: true)
+    }
+
+    /// Must be called when a connection has room again.
+    mutating func wake(_ connection: ConnectionID) {
+        guard !blocked.isEmpty else { return }
+        let ready = blocked.filter { $0.connection == connection }
+        blocked.removeAll { $0.connection == connection }
+        queue.append(contentsOf: ready)
+    }
+
+    // MARK: Ending
+
+    /// Removes and returns a request that may wait at the end of the log; nil if there is no such request.
+    mutating func end(_ connection: ConnectionID, request: UInt64) -> HistoryRead? {
+        func isEnded(_ read: HistoryRead) -> Bool {
+            read.isWaiting && read.connection == connection && read.request == request
+        }
+        if let read = current, isEnded(read) { return current.take() }
+        if let index = atEnd.firstIndex(where: isEnded) { return atEnd.remove(at: index) }
+        if let index = blocked.firstIndex(where: isEnded) { return blocked.remove(at: index) }
+        return queue.firstIndex(where: isEnded).map { queue.remove(at: $0) }
+    }
+
+    /// Removes the requests of a connection that ends, and returns their memory in bytes.
+    mutating func remove(_ connection: ConnectionID) -> Int {
+        let all = [atEnd, blocked, Array(queue), [current].compactMap { $0 }].joined()
+        let bytes = all.lazy.filter { $0.connection == connection }.reduce(0) { $0 + $1.byteCount }
+        atEnd.removeAll { $0.connection == connection }
+        blocked.removeAll { $0.connection == connection }
+        queue.removeAll { $0.connection == connection }
+        if current?.connection == connection { current = nil }
+        return bytes
+    }
+}
+
+extension ReaderID {
+    /// Marks the page of a history. No log reader has this id.
+    static let history = ReaderID(slot: -2, generation: 0)
+}

@@ -1,0 +1,66 @@
+import NotifyWire
+
+/// The parameters of a request for stored messages, checked against the protocol's rules.
+struct LogQuery: Sendable {
+    let patterns: [String]
+    let object: String
+    let start: LogPosition
+    /// The position of the end; nil for the end of the log.
+    let end: LogPosition?
+    let limit: Int?
+    let follows: Bool
+
+    init(
+        patterns: [String], object: String?, from start: NotifyClient.Start, to end: NotifyClient.Start?, limit: Int?,
+        follows: Bool
+    ) throws(NotifyError) {
+        let spec = try SubscriptionSpec(patterns: patterns, object: object, kind: .volatile(), limit: limit)
+        self.patterns = spec.patterns.map(\.string)
+        self.object = spec.object ?? ""
+        self.start = try start.position()
+        if let end { self.end = try end.position() } else { self.end = nil }
+        self.limit = limit
+        self.follows = follows
+    }
+}
+
+/// The part of the log that is still to be read.
+struct LogCursor: Sendable {
+    private let query: LogQuery
+    private var first: UInt64 = 1
+    private var last: UInt64 = .max
+    private var left: Int
+    private(set) var isAtEnd = false
+
+    /// - Parameters:
+    ///   - start: The answer for the position of the start.
+    ///   - end: The answer for the position of the end, if it is a time or an age.
+    init(_ query: LogQuery, from start: Found, to end: Found?) {
+        self.query = query
+        left = query.limit ?? .max
+        first = start.sequence
+        switch query.end {
+        case nil: last = query.follows ? .max : start.last
+        case .now: last = start.last
+        case .oldest: last = 0
+        case .sequence(let sequence): last = query.follows ? sequence : min(sequence, start.last)
+        case .age, .time: last = (end?.sequence ?? 1) - 1
+        }
+        isAtEnd = first > last || left == 0
+    }
+
+    /// The request for the next page.
+    var request: ReadLog {
+        ReadLog(
+            request: 0, first: first, last: last,
+            maximumMessages: UInt32(clamping: min(left, Int(Limits.messagesPerLogPage))), isWaiting: query.follows,
+            object: query.object, patterns: query.patterns)
+    }
+
+    /// Continues after a page.
+    mutating func received(_ page: LogPage) {
+        left -= min(left, Int(page.count))
+        first = max(first, page.through < .max ? page.through + 1 : .max)
+        isAtEnd = left == 0 || first > last || (page.isEnd && !query.follows)
+    }
+}

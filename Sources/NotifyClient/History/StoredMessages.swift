@@ -1,0 +1,98 @@
+import NotifyWire
+import ServiceLifecycle
+
+extension NotifyClient {
+    /// Messages of the daemon's log, as an asynchronous sequence. It needs no subscription, and leaves none.
+    ///
+    /// The messages arrive in pages: the next page is requested once the messages before it were read, so at most one
+    /// page is held in memory. If the connection is lost, the sequence continues at its position on the next one.
+    public struct StoredMessages: AsyncSequence, Sendable {
+        let client: NotifyClient
+        let query: LogQuery
+
+        /// Makes an iterator, which begins at the start.
+        public func makeAsyncIterator() -> Iterator { Iterator(batches: batches.makeAsyncIterator()) }
+
+        /// Messages and gaps in batches, for consumers that process many messages at once.
+        public var batches: Batches { Batches(client: client, query: query) }
+
+        /// Reads messages, and gaps in the place of damaged messages.
+        public struct Iterator: AsyncIteratorProtocol {
+            var batches: Batches.Iterator
+            private var gaps: ArraySlice<Gap> = []
+            private var messages: Slice<Subscription.MessageSlice>?
+
+            init(batches: Batches.Iterator) {
+                self.batches = batches
+            }
+
+            /// The next message or gap; `nil` at the end and in a cancelled task.
+            public mutating func next(
+                isolation actor: isolated (any Actor)?
+            ) async throws(NotifyError) -> Subscription.Event? {
+                while true {
+                    if let gap = gaps.popFirst() { return .gap(gap) }
+                    if let message = messages?.popFirst() { return .message(message) }
+                    guard let batch = try await batches.next(isolation: actor) else { return nil }
+                    gaps = batch.gaps[...]
+                    messages = batch.messages[...]
+                }
+            }
+
+            /// The next message or gap; `nil` at the end and in a cancelled task.
+            public mutating nonisolated(nonsending) func next() async throws(NotifyError) -> Subscription.Event? {
+                try await next(isolation: #isolation)
+            }
+        }
+    }
+}
+
+extension NotifyClient.StoredMessages {
+    /// The stored messages in batches.
+    public struct Batches: AsyncSequence, Sendable {
+        let client: NotifyClient
+        let query: LogQuery
+
+        /// Makes an iterator, which begins at the start.
+        public func makeAsyncIterator() -> Iterator { Iterator(client: client, query: query) }
+
+        /// Reads the batches.
+        public struct Iterator: AsyncIteratorProtocol {
+            private let client: NotifyClient
+            private let query: LogQuery
+            private var cursor: LogCursor?
+            private var contents: ArraySlice<NotifyClient.Subscription.Batch> = []
+
+            init(client: NotifyClient, query: LogQuery) {
+                self.client = client
+                self.query = query
+            }
+
+            /// The next batch; `nil` at the end and in a cancelled task.
+            public mutating func next(
+                isolation actor: isolated (any Actor)?
+            ) async throws(NotifyError) -> NotifyClient.Subscription.Batch? {
+                do {
+                    var cursor: LogCursor
+                    if let mine = self.cursor { cursor = mine } else { cursor = try await client.begin(query) }
+                    defer { self.cursor = cursor }
+                    while contents.isEmpty, !cursor.isAtEnd {
+                        let page = try await client.page(cursor.request)
+                        cursor.received(page.header)
+                        contents = page.contents[...]
+                    }
+                    return contents.popFirst()
+                } catch  where error.code == .cancelled || Task.isCancelled || Task.isShuttingDownGracefully {
+                    return nil
+                }
+            }
+
+            /// The next batch; `nil` at the end and in a cancelled task.
+            public mutating nonisolated(nonsending) func next()
+                async throws(NotifyError) -> NotifyClient.Subscription.Batch?
+            {
+                try await next(isolation: #isolation)
+            }
+        }
+    }
+}

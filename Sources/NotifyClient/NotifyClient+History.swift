@@ -1,0 +1,80 @@
+import NotifyWire
+
+extension NotifyClient {
+    /// Reads messages of the daemon's log, oldest first.
+    ///
+    /// Only stored messages are read: those that a durable subscription matched, or that were posted to be stored.
+    /// Messages whose name this user may not receive are left out.
+    ///
+    /// ```swift
+    /// for try await case .message(let message) in try client.log("orders.>", from: .age(.seconds(3600))) {
+    ///     print(message.date, message.name)
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - patterns: The patterns of names to match, 1 to 64.
+    ///   - start: The position of the first message.
+    ///   - end: The end: the last sequence, or the time before which messages were posted. `nil` for the end of the log,
+    ///     as of the beginning of the sequence.
+    ///   - object: The object to match; `nil` for messages with any object or none.
+    ///   - limit: The number of messages after which the sequence ends; `nil` for no limit.
+    ///   - follows: Whether to continue, after the stored messages, with each message as it is stored.
+    /// - Throws: ``NotifyError`` for invalid arguments. The sequence throws `forbidden` if this user may not receive a
+    ///   pattern, and other errors of the daemon.
+    public func log(
+        _ patterns: [String], from start: Start = .oldest, to end: Start? = nil, object: String? = nil,
+        limit: Int? = nil, follows: Bool = false
+    ) throws(NotifyError) -> StoredMessages {
+        StoredMessages(
+            client: self,
+            query: try LogQuery(
+                patterns: patterns, object: object, from: start, to: end, limit: limit, follows: follows))
+    }
+
+    /// Reads messages as the overload with an array of patterns does.
+    public func log(
+        _ patterns: String..., from start: Start = .oldest, to end: Start? = nil, object: String? = nil,
+        limit: Int? = nil, follows: Bool = false
+    ) throws(NotifyError) -> StoredMessages {
+        try log(patterns, from: start, to: end, object: object, limit: limit, follows: follows)
+    }
+
+    nonisolated(nonsending) func begin(_ query: LogQuery) async throws(NotifyError) -> LogCursor {
+        let start = try await retrying { .find(query.start, $0) }
+        switch query.end {
+        case .age(let microseconds):
+            return LogCursor(query, from: start, to: try await find(.age(microseconds: microseconds)))
+        case .time(let microseconds):
+            return LogCursor(query, from: start, to: try await find(.time(microseconds: microseconds)))
+        default: return LogCursor(query, from: start, to: nil)
+        }
+    }
+
+    private nonisolated(nonsending) func find(_ position: LogPosition) async throws(NotifyError) -> Found {
+        try await retrying { .find(position, $0) }
+    }
+
+    nonisolated(nonsending) func page(_ request: ReadLog) async throws(NotifyError) -> ReceivedLogPage {
+        try await retrying { .log(request, $0, page: nil) }
+    }
+
+    /// Makes a call that changes nothing, and repeats it on the next connection if the connection is lost.
+    private nonisolated(nonsending) func retrying<Answer>(
+        _ call: (ReplySlot<Answer>) -> Call
+    ) async throws(NotifyError) -> Answer {
+        while true {
+            let slot = ReplySlot<Answer>()
+            core.call(call(slot))
+            do throws(NotifyError) {
+                return try await slot.wait { [core] in
+                    core.cancelCall(slot)
+                } onGracefulShutdown: { [core] in
+                    core.cancelCall(slot)
+                }
+            } catch {
+                guard error.code == .connectionLost, !Task.isCancelled else { throw error }
+            }
+        }
+    }
+}

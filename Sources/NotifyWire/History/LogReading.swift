@@ -1,0 +1,139 @@
+package import NIOCore
+
+/// Requests stored messages in a range of the log, as one page.
+///
+/// The answer is a `LogPage` and the messages that it announces. The client requests the next page where this one ends,
+/// so it receives no more than it has room for.
+package struct ReadLog: ControlFrame {
+    package static let kind = FrameKind.readLog
+    private static let waitingFlag: UInt8 = 1
+
+    package var request: UInt64
+    /// The first sequence of the range, at least 1.
+    package var first: UInt64
+    /// The last sequence of the range.
+    package var last: UInt64
+    /// The maximum number of messages in the page, at least 1.
+    package var maximumMessages: UInt32
+    /// Whether to wait at the end of the log for a message in the range.
+    package var isWaiting: Bool
+    /// Limits the messages to those with this object; empty for all.
+    package var object: String
+    package var patterns: [String]
+
+    package init(
+        request: UInt64, first: UInt64 = 1, last: UInt64 = .max, maximumMessages: UInt32 = Limits.messagesPerLogPage,
+        isWaiting: Bool = false, object: String = "", patterns: [String]
+    ) {
+        self.request = request
+        self.first = first
+        self.last = last
+        self.maximumMessages = maximumMessages
+        self.isWaiting = isWaiting
+        self.object = object
+        self.patterns = patterns
+    }
+
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
+        request = try body.integer()
+        first = try body.integer()
+        last = try body.integer()
+        maximumMessages = try body.integer()
+        let options: UInt8 = try body.integer()
+        let objectLength: UInt8 = try body.integer()
+        let patternCount: UInt8 = try body.integer()
+        try body.skip(1)
+        object = try body.string(Int(objectLength))
+        patterns = []
+        for _ in 0..<patternCount {
+            let length: UInt8 = try body.integer()
+            patterns.append(try body.string(Int(length)))
+        }
+        guard options & ~Self.waitingFlag == 0 else { throw .unknownFlags }
+        isWaiting = options & Self.waitingFlag != 0
+        guard first > 0, maximumMessages > 0 else {
+            throw WireError(.invalidArgument, "a range of the log begins at 1, and a page has at least 1 message")
+        }
+    }
+
+    package func writeBody(to buffer: inout ByteBuffer) {
+        for field in [request, first, last] { buffer.writeLE(field) }
+        buffer.writeLE(maximumMessages)
+        buffer.writeInteger(isWaiting ? Self.waitingFlag : 0)
+        buffer.writeInteger(UInt8(object.utf8.count))
+        buffer.writeInteger(UInt8(patterns.count))
+        buffer.writeInteger(UInt8(0))
+        buffer.writeString(object)
+        for pattern in patterns { buffer.writeCounted(pattern) }
+    }
+}
+
+/// The answer to a request for stored messages: the next `count` deliver frames of the connection are the page.
+package struct LogPage: ControlFrame {
+    package static let kind = FrameKind.logPage
+    private static let endFlag: UInt8 = 1
+
+    package var request: UInt64
+    /// The number of messages that follow.
+    package var count: UInt32
+    /// Whether the page reaches the end of the range, or the end of the log.
+    package var isEnd: Bool
+    /// Every matching message in the range up to this sequence is in this page or an earlier one.
+    package var through: UInt64
+    /// The number of damaged messages, which are left out. Some of them may not match.
+    package var damaged: UInt64
+    /// The sequences of the first and the last damaged message; 0 if there are none.
+    package var damagedRange: SequenceRange
+
+    package init(
+        request: UInt64, count: UInt32, isEnd: Bool, through: UInt64, damaged: UInt64 = 0,
+        damagedRange: SequenceRange = SequenceRange(first: 0, last: 0)
+    ) {
+        self.request = request
+        self.count = count
+        self.isEnd = isEnd
+        self.through = through
+        self.damaged = damaged
+        self.damagedRange = damagedRange
+    }
+
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
+        request = try body.integer()
+        count = try body.integer()
+        let options: UInt8 = try body.integer()
+        isEnd = options & Self.endFlag != 0
+        try body.skip(3)
+        through = try body.integer()
+        damaged = try body.integer()
+        damagedRange = SequenceRange(first: try body.integer(), last: try body.integer())
+    }
+
+    package func writeBody(to buffer: inout ByteBuffer) {
+        buffer.writeLE(request)
+        buffer.writeLE(count)
+        buffer.writeInteger(isEnd ? Self.endFlag : 0)
+        buffer.writeRepeatingByte(0, count: 3)
+        for field in [through, damaged, damagedRange.first, damagedRange.last] { buffer.writeLE(field) }
+    }
+}
+
+/// Answers a waiting `ReadLog` of this connection now, with an empty page. Has no answer itself, and no effect if the
+/// request does not wait.
+package struct EndRead: ControlFrame {
+    package static let kind = FrameKind.endRead
+
+    /// The number of the request to end.
+    package var request: UInt64
+
+    package init(request: UInt64) {
+        self.request = request
+    }
+
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
+        request = try body.integer()
+    }
+
+    package func writeBody(to buffer: inout ByteBuffer) {
+        buffer.writeLE(request)
+    }
+}

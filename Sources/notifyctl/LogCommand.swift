@@ -1,0 +1,80 @@
+import ArgumentParser
+import NotifyClient
+
+struct LogCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "log",
+        abstract: "Print stored messages.",
+        discussion: """
+            Prints the messages of the daemon's log, oldest first, without a subscription: those that a durable subscription \
+            matched, or that were posted with --durability stored, until the retention rules delete them. Messages that you \
+            may not receive are left out. Damaged messages are reported on standard error.
+
+            --from and --to are \(PositionArgument.forms). A sequence is included; --to a time prints what was posted \
+            before it.
+
+            By default each message is printed as its time, sequence, name and payload. The fields of --format are \
+            \(FormatTemplate.Field.names).
+
+            EXAMPLES
+              notifyctl log
+              notifyctl log 'orders.>' --from 'yesterday 12:00' --to 'yesterday 13:00'
+              notifyctl log 'orders.*' --object shop-1 --from 2h --limit 10 --json
+              notifyctl log --from now --follow
+            """)
+
+    /// How a message is printed if no option selects another format.
+    private static let defaultFormat = "{time} {sequence} {name} {payload}"
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Argument(help: "Patterns of names; every name by default. A message that matches several is printed once.")
+    var patterns: [String] = [">"]
+
+    @Option(
+        help: ArgumentHelp("Where to begin.", valueName: "start"), completion: PositionArgument.completion,
+        transform: { try PositionArgument.start($0) })
+    var from = NotifyClient.Start.oldest
+
+    @Option(
+        help: ArgumentHelp("Where to end; at the end of the log by default.", valueName: "end"),
+        completion: PositionArgument.completion, transform: { try PositionArgument.start($0) })
+    var to: NotifyClient.Start?
+
+    @Option(help: ArgumentHelp("Only messages with this object.", valueName: "text"))
+    var object: String?
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("Exit after this number of messages.", valueName: "number"))
+    var limit: Int?
+
+    @Flag(name: .shortAndLong, help: "After the stored messages, print each message as it is stored.")
+    var follow = false
+
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        try UserNames.check(patterns)
+        if let limit, limit < 1 { throw ValidationError("--limit must be at least 1") }
+    }
+
+    func run() async throws {
+        let format = try messageFormat
+        var configuration = connection.configuration()
+        configuration.onConnectionChange = ConnectionReporter().handler
+        try await Interruption.run { [configuration, patterns, from, to, object, limit, follow] interruption in
+            try await withNotifyClient(configuration: configuration) { client in
+                let messages = try client.log(
+                    patterns, from: from, to: to, object: object, limit: limit, follows: follow)
+                try await MessagePrinter(format: format).print(messages.batches, until: interruption)
+            }
+        }
+    }
+
+    private var messageFormat: MessageFormat {
+        get throws {
+            var format = output.messageFormat
+            if case .payload = format.content { format.content = .template(try FormatTemplate(Self.defaultFormat)) }
+            return format
+        }
+    }
+}

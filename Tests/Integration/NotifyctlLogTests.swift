@@ -1,0 +1,113 @@
+import Foundation
+import NotifyWire
+import TestSupport
+import Testing
+import WireTestSupport
+
+extension IntegrationTests {
+    /// `notifyctl log`.
+    @Suite struct NotifyctlLogTests {
+        private let daemon: Daemon
+        private let poster: RawClient
+        private let notifyctl: Notifyctl
+
+        init() async throws {
+            daemon = try await Daemon.start(environment: ["NOTIFYD_SOCKET_MODE": "0666"])
+            chmod(daemon.folder.path, 0o755)
+            poster = try RawClient(daemon)
+            notifyctl = Notifyctl(daemon)
+        }
+
+        /// Stores messages with the texts 1, 2, …, and returns their sequences.
+        private func store(_ count: Int, _ name: String = "a") throws -> [UInt64] {
+            try (1...count).map { try poster.post(name, "\($0)", durability: .stored).sequence }
+        }
+
+        /// The payloads that `notifyctl log` prints.
+        private func log(_ arguments: String...) async throws -> [String] {
+            let process = try notifyctl.start(["log", "--format", "{text}"] + arguments)
+            #expect(try await process.waitForExit() == .status(0))
+            let output = try await process.standardOutput.wait("the end") { $0.isAtEnd ? $0.text : nil }
+            return output.split(separator: "\n").map(String.init)
+        }
+
+        @Test func `log prints stored messages with time and sequence`() async throws {
+            let sequences = try store(2, "orders.created")
+            try poster.post("orders.created", "volatile", durability: .volatile)
+            let result = try await notifyctl.run("log")
+            #expect(result.status == .status(0) && result.errors == "")
+            #expect(result.lines.count == 2)
+            for (line, (number, sequence)) in zip(result.lines, zip(1..., sequences)) {
+                let fields = line.split(separator: " ")
+                #expect(fields.dropFirst() == ["\(sequence)", "orders.created", "\(number)"])
+                #expect(fields.first?.contains("T") == true)
+            }
+            let object = try #require(try await notifyctl.run("log", "--json", "--limit", "1").objects.first)
+            #expect(object["payload"] as? String == "1" && object["sequence"] as? UInt64 == sequences[0])
+        }
+
+        @Test func `log prints the messages between two positions, up to a limit`() async throws {
+            let sequences = try store(6)
+            try poster.post("b", "other", durability: .stored)
+            try poster.post("a", "object", object: "o", durability: .stored)
+            #expect(try await log("a", "--from", "\(sequences[1])", "--to", "\(sequences[3])") == ["2", "3", "4"])
+            #expect(try await log("a", "--from", "\(sequences[1])", "--limit", "2") == ["2", "3"])
+            #expect(try await log("b", "c") == ["other"])
+            #expect(try await log("--object", "o") == ["object"])
+            #expect(try await log("--from", "1h", "--to", "1h") == [])
+            #expect(try await log("--from", "1h", "--limit", "1") == ["1"])
+            #expect(try await log("--from", "now") == [])
+        }
+
+        @Test func `log pages through more messages than a page holds`() async throws {
+            let count = 10_000
+            let requests = try (0..<count).map { try poster.send(post: "a", "\($0)", durability: .stored) }
+            _ = try poster.receipt(of: requests[count - 1])
+            #expect(try await log("a") == (0..<count).map(String.init))
+        }
+
+        @Test func `following prints each message once while others are posted`() async throws {
+            let count = 2000
+            for index in 0..<count / 2 { try poster.send(post: "a", "\(index)", durability: .stored) }
+            let process = try notifyctl.start([
+                "log", "a", "--follow", "--limit", "\(count)", "--format", "{text}",
+            ])
+            for index in count / 2..<count { try poster.send(post: "a", "\(index)", durability: .stored) }
+            #expect(try await process.waitForExit() == .status(0))
+            let output = try await process.standardOutput.wait("the end") { $0.isAtEnd ? $0.text : nil }
+            #expect(output.split(separator: "\n").map(String.init) == (0..<count).map(String.init))
+        }
+
+        @Test func `a signal ends following`() async throws {
+            let process = try notifyctl.start(["log", "--follow", "--format", "{text}"])
+            try poster.post("a", "first", durability: .stored)
+            _ = try await process.waitForLines(1)
+            process.send(SIGINT)
+            #expect(try await process.waitForExit() == .status(0))
+        }
+
+        @Test(arguments: [
+            ["--from", "tomorrowish"], ["--to", "0"], ["--limit", "0"], ["a..b"], ["--from", "999999"],
+        ])
+        func `log refuses invalid arguments`(_ arguments: [String]) async throws {
+            let process = try notifyctl.start(["log"] + arguments)
+            let status = try await process.waitForExit()
+            #expect(status == .status(64) || status == .status(77) || status == .status(1))
+            #expect(try await process.standardError.wait("the end") { $0.isAtEnd ? $0.text : nil } != "")
+        }
+
+        @Test(.enabled(if: Requirements.canSwitchUser))
+        func `a user sees nothing of a name that it may not receive`() async throws {
+            try poster.post("user.1111.x", "hers", durability: .stored)
+            try poster.post("user.2222.x", "not hers", durability: .stored)
+            try poster.post("open", "all", durability: .stored)
+            let client = try await OtherUser(1111).connect(to: daemon).client
+            let request = client.newRequest()
+            try client.send(ReadLog(request: request, patterns: [">"]))
+            let page = try client.wait("a page") { if case .logPage(let page) = $0 { page } else { nil } }
+            #expect(page.count == 2)
+            #expect(try client.message().text == "hers")
+            #expect(try client.message().text == "all")
+        }
+    }
+}

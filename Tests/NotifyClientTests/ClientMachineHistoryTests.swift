@@ -1,0 +1,117 @@
+import NIOCore
+import NotifyWire
+import Testing
+
+@testable import NotifyClient
+
+/// Pages of the log in the client's machine.
+struct ClientMachineHistoryTests {
+    /// Requests a page, and returns its number and the slot for the answer.
+    private func request(
+        _ harness: MachineHarness, isWaiting: Bool = false
+    ) throws -> (request: UInt64, slot: ReplySlot<ReceivedLogPage>) {
+        let slot = ReplySlot<ReceivedLogPage>()
+        harness.process { [now = harness.now] in
+            $0.call(.log(ReadLog(request: 0, isWaiting: isWaiting, patterns: ["a"]), slot, page: nil), now: now, &$1)
+        }
+        let frames = try harness.read()
+        try #require(frames.map(\.kind) == [.readLog])
+        let read: ReadLog = try frames[0].read()
+        return (read.request, slot)
+    }
+
+    private func sequences(_ page: ReceivedLogPage) -> [UInt64] {
+        page.contents.flatMap { $0.messages.map(\.sequence) }
+    }
+
+    @Test func `a page may arrive in several reads, between other frames`() async throws {
+        let harness = try MachineHarness.ready()
+        let (number, slot) = try request(harness)
+        harness.receive { buffer in
+            LogPage(request: number, count: 3, isEnd: false, through: 9).write(to: &buffer)
+            buffer.writeDelivery(3)
+        }
+        harness.receive { $0.writeDelivery(5) }
+        harness.receive { buffer in
+            buffer.writeDelivery(9)
+            LogPage(request: 99, count: 0, isEnd: true, through: 0).write(to: &buffer)
+        }
+        let page = try await slot.wait()
+        #expect(sequences(page) == [3, 5, 9])
+        #expect(page.header.through == 9 && page.gap == nil)
+    }
+
+    @Test func `a page without messages is answered at once`() async throws {
+        let harness = try MachineHarness.ready()
+        let (number, slot) = try request(harness)
+        harness.receive { buffer in
+            LogPage(
+                request: number, count: 0, isEnd: true, through: 7, damaged: 2,
+                damagedRange: SequenceRange(first: 3, last: 6)
+            ).write(to: &buffer)
+        }
+        let page = try await slot.wait()
+        #expect(page.contents.flatMap(\.gaps).map(\.sequences) == [3...6])
+        #expect(sequences(page).isEmpty)
+    }
+
+    @Test(arguments: [false, true]) func `a cancelled request is ended if it waits`(_ isWaiting: Bool) async throws {
+        let harness = try MachineHarness.ready()
+        let (number, slot) = try request(harness, isWaiting: isWaiting)
+        let error = harness.process { machine, _ in machine.cancelCall(slot) }
+        #expect(error.code == NotifyError.cancelledInFlight.code)
+        let frames = try harness.read()
+        #expect(frames.map(\.kind) == (isWaiting ? [.endRead] : []))
+        if isWaiting {
+            let end: EndRead = try frames[0].read()
+            #expect(end.request == number)
+        }
+        harness.receive { LogPage(request: number, count: 0, isEnd: true, through: 0).write(to: &$0) }
+        #expect(harness.channel != .close)
+    }
+
+    @Test func `a page that the connection's loss cuts short is lost`() async throws {
+        let harness = try MachineHarness.ready()
+        let (number, slot) = try request(harness)
+        harness.receive { buffer in
+            LogPage(request: number, count: 2, isEnd: true, through: 9).write(to: &buffer)
+            buffer.writeDelivery(3)
+        }
+        harness.disconnect()
+        await #expect(throws: NotifyError.self) { try await slot.wait() }
+    }
+
+    @Test func `a page that no request asked for violates the protocol`() throws {
+        let harness = try MachineHarness.ready()
+        harness.receive { LogPage(request: 9, count: 1, isEnd: true, through: 9).write(to: &$0) }
+        #expect(harness.channel == .close)
+    }
+
+    @Test func `the next page begins after the previous one, within the limit`() throws {
+        let query = try LogQuery(
+            patterns: ["a"], object: nil, from: .oldest, to: .sequence(50), limit: 5, follows: false)
+        var cursor = LogCursor(query, from: Found(request: 1, sequence: 1, last: 20), to: nil)
+        #expect(cursor.request.first == 1 && cursor.request.last == 20 && cursor.request.maximumMessages == 5)
+        cursor.received(LogPage(request: 1, count: 2, isEnd: false, through: 7))
+        #expect(cursor.request.first == 8 && cursor.request.maximumMessages == 3 && !cursor.isAtEnd)
+        var limited = cursor
+        limited.received(LogPage(request: 1, count: 3, isEnd: false, through: 9))
+        #expect(limited.isAtEnd)
+        cursor.received(LogPage(request: 1, count: 0, isEnd: true, through: 20))
+        #expect(cursor.isAtEnd)
+    }
+
+    @Test func `following ends only at a given end`() throws {
+        let start = Found(request: 1, sequence: 21, last: 20)
+        let endless = try LogQuery(patterns: ["a"], object: nil, from: .now, to: nil, limit: nil, follows: true)
+        var cursor = LogCursor(endless, from: start, to: nil)
+        cursor.received(LogPage(request: 1, count: 1, isEnd: true, through: 30))
+        #expect(!cursor.isAtEnd && cursor.request.first == 31 && cursor.request.isWaiting)
+        let bounded = try LogQuery(
+            patterns: ["a"], object: nil, from: .now, to: .sequence(30), limit: nil, follows: true)
+        cursor = LogCursor(bounded, from: start, to: nil)
+        #expect(cursor.request.last == 30)
+        cursor.received(LogPage(request: 1, count: 1, isEnd: true, through: 30))
+        #expect(cursor.isAtEnd)
+    }
+}
