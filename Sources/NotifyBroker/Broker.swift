@@ -24,6 +24,7 @@ package struct Broker: ~Copyable {
     var commits: CommitPipeline
     var readers: LogReaders
     var durables: DurableSubscriptions
+    var backlogs = Backlogs()
     var storedUsages: StoredUsages
     var nameCounts = NameCounts()
     var monitors = Monitors()
@@ -96,7 +97,7 @@ package struct Broker: ~Copyable {
     var workDeadline: Duration? {
         let deadline = Duration?.earlier(
             .earlier(commits.nextDeadline(pageStarted: readStarted), connections.nextDeadline),
-            rates.nextDeadline)
+            .earlier(rates.nextDeadline, backlogs.deadline))
         return recordsPosts ? .earlier(deadline, .earlier(monitors.deadline, nameCounts.deadline)) : deadline
     }
 
@@ -105,7 +106,7 @@ package struct Broker: ~Copyable {
     private var readStarted: Duration? { .earlier(readers.pageStarted, timeSearches.started) }
 
     /// Handles passed deadlines: fails connections without a hello, closes connections whose final error is unread,
-    /// resumes connections that exceeded a rate limit, reports a store that does not respond, stops recording posts for
+    /// resumes connections that exceeded a rate limit and lists that wait for the store, reports a store that does not respond, stops recording posts for
     /// clients that no longer request them, and checks the conditions for warnings.
     package mutating func deadlinePassed(now: BrokerTime) {
         for slot in connections.takeExpired(now: now.monotonic) {
@@ -120,6 +121,7 @@ package struct Broker: ~Copyable {
         for id in rates.takeReady(now: now.monotonic) where connections.contains(id) {
             resume(id.slot, .rateExceeded)
         }
+        expireBacklogs(now: now.monotonic)
         if recordsPosts { expireMonitoring(now: now.monotonic) }
         if commits.checkResponseDeadline(pageStarted: readStarted, now: now.monotonic) { reportHealth() }
         if let deadline = warnings.deadline, deadline <= now.monotonic {

@@ -5,10 +5,13 @@ extension NotifyClient {
     /// Lists the durable subscriptions of this user. If this user may manage everything, the list contains the
     /// subscriptions of all users.
     ///
+    /// The daemon counts the pending messages in its log: the counts are at most 5 seconds old. If counting takes longer
+    /// than 100 milliseconds, it answers without them.
+    ///
     /// - Throws: ``NotifyError``.
     public nonisolated(nonsending) func durableSubscriptions() async throws(NotifyError) -> [DurableSubscription] {
-        try await list(.subject(.durables)).compactMap { entry in
-            if case .subscription(let entry) = entry { DurableSubscription(entry) } else { nil }
+        try await list(.subject(.backlogs)).compactMap { entry in
+            if case .durable(let entry) = entry { DurableSubscription(entry) } else { nil }
         }
     }
 

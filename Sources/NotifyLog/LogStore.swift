@@ -12,6 +12,12 @@ package protocol LogStore: AnyObject, Sendable {
     /// wall clock was set back, several messages follow an earlier one; any of them may be reported.
     func findSequence(
         atOrAfter microseconds: UInt64, completion: @escaping @Sendable (Result<UInt64, StorageFailure>) -> Void)
+    /// Counts the messages that each durable subscription has not acknowledged, as committed. Other requests run in
+    /// between.
+    ///
+    /// Reports what it found, without the subscriptions for which counting would take too much memory; nothing if
+    /// reading failed.
+    func measureBacklogs(completion: @escaping @Sendable ([DurableID: Backlog]) -> Void)
     /// Applies another retention policy to the requests that follow.
     func setRetention(_ policy: RetentionPolicy)
     /// Sets what is called with each deletion that the store makes by itself.

@@ -92,6 +92,18 @@ package final class Store: LogStore {
         }
     }
 
+    /// Counts the unacknowledged messages of each durable subscription, in slices between other requests.
+    package func measureBacklogs(completion: @escaping @Sendable ([DurableID: Backlog]) -> Void) {
+        let (current, queue) = (current, queue)
+        queue.add {
+            if current.beginMeasuring(completion) { Self.measure(current, queue) }
+        }
+    }
+
+    private static func measure(_ current: CurrentLog, _ queue: SerialQueue) {
+        if current.measure() { queue.add { measure(current, queue) } }
+    }
+
     /// Applies another retention policy, also to a log that is opened or created later.
     package func setRetention(_ policy: RetentionPolicy) {
         let current = current

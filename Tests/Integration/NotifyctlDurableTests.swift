@@ -65,6 +65,36 @@ extension IntegrationTests {
             #expect(try await notifyctl.run("durable", "create", "d", "a..b").status == .status(64))
         }
 
+        /// Lists the durable subscriptions once the daemon has counted their messages.
+        private func counted() async throws -> [[String: Any]] {
+            while true {
+                let result = try await notifyctl.run("durable", "list", "--json")
+                try #require(result.status == .status(0), "\(result.errors)")
+                let objects = try result.objects
+                if objects.allSatisfy({ $0["pending_messages"] is Int }) { return objects }
+            }
+        }
+
+        @Test(.timeLimit(.minutes(1))) func `list shows who is behind and by how much`() async throws {
+            for (name, pattern) in [("all", ">"), ("some", "a.*")] {
+                #expect(try await notifyctl.run("durable", "create", name, pattern).status == .status(0))
+            }
+            for name in ["a.b", "a.c", "d"] { try poster.post(name, "12345", durability: .stored) }
+            let result = try await notifyctl.run("subscribe", "a.*", "--durable", "some", "-c", "1")
+            #expect(result.status == .status(0))
+            let listed = try await counted()
+            let (all, some) = (try #require(listed.first), try #require(listed.last))
+            #expect(all["name"] as? String == "all" && some["name"] as? String == "some")
+            #expect(all["pending_messages"] as? Int == 3 && some["pending_messages"] as? Int == 1)
+            #expect(all["pending_bytes"] as? Int == 3 * 49 + 7 && some["pending_bytes"] as? Int == 52)
+            #expect((all["oldest_pending_seconds"] as? Int).map { $0 < 60 } == true)
+            #expect(all["in_flight"] as? Int == 0 && all["lost_messages"] as? Int == 0)
+            let table = try await notifyctl.run("durable", "list")
+            #expect(table.lines.first?.hasPrefix("DURABLE  USER") == true)
+            #expect(table.lines.count == 3)
+            #expect(table.lines.last?.hasPrefix("some") == true && table.lines.last?.hasSuffix("a.*") == true)
+        }
+
         @Test(arguments: ["0", "0.000001"])
         func `subscribe with a zero timeout creates the durable subscription`(timeout: String) async throws {
             let result = try await notifyctl.run("subscribe", "a", "--durable", "mine", "--timeout", timeout)

@@ -374,13 +374,16 @@ import Testing
                 let list: ListRequest = try await connection.expect()
                 for name in ["a", "b"] {
                     connection.send(
-                        SubscriptionEntry(
-                            request: list.request, uid: 7, pid: name == "a" ? 0 : 8, cursor: 9, durableName: name,
-                            patterns: ["x.>"]))
+                        DurableEntry(
+                            request: list.request, uid: 7, pid: name == "a" ? 0 : 8, cursor: 9,
+                            pending: name == "a" ? nil : .init(messages: 2, bytes: 3, oldestMicroseconds: 4_000_000),
+                            durableName: name, patterns: ["x.>"]))
                 }
                 connection.send(ListEnd(request: list.request))
                 let all = try await listed
                 #expect(all.map(\.name) == ["a", "b"] && all.map(\.holderPID) == [nil, 8])
+                #expect(all.map(\.pending?.count.messages) == [nil, 2])
+                #expect(all.last?.pending?.oldest?.timeIntervalSince1970 == 4)
 
                 let removed = Task { try await client.removeDurableSubscription("a") }
                 let remove: Remove = try await connection.expect()

@@ -14,6 +14,7 @@ package enum Received: Equatable, Sendable {
     case nameEntry(NameEntry)
     case postEntry(PostEntry)
     case traceEntry(TraceEntry)
+    case durableEntry(DurableEntry)
     case listEnd(ListEnd)
     /// The messages of the page follow, as messages of no subscription.
     case logPage(LogPage)
@@ -43,6 +44,7 @@ package enum Received: Equatable, Sendable {
         case .traceEntry: self = .traceEntry(try TraceEntry(frame))
         case .logPage: self = .logPage(try LogPage(frame))
         case .found: self = .found(try Found(frame))
+        case .durableEntry: self = .durableEntry(try DurableEntry(frame))
         case .listEnd: self = .listEnd(try ListEnd(frame))
         case .statisticsReport: self = .statistics(try StatisticsReport(frame))
         case .snapshot: self = .snapshot(try Snapshot(frame))

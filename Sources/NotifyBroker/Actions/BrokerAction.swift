@@ -8,6 +8,9 @@ package enum BrokerAction: Sendable {
     /// Find the first stored message posted at this time or later, in microseconds since 1970, and report it with
     /// `sequenceFound`. The next search is requested only after the report.
     case findSequence(atOrAfter: UInt64)
+    /// Count the unacknowledged messages of each durable subscription, and report them with `backlogsMeasured`. The next
+    /// count is requested only after the report.
+    case measureBacklogs
     /// Close the connection now. The broker has released it already.
     case close(ConnectionID)
     /// Pause reading from the connection until `resumeReading`.

@@ -34,6 +34,9 @@ extension Broker {
             listing.durables = durables(of: uid)
             listing.slots = 0..<connections.slotEnd
         case .clients: listing.slots = 0..<connections.slotEnd
+        case .backlogs:
+            listing.durables = durables(of: uid)
+            prepareBacklogs(for: slot, now: now)
         case .names:
             nameCounts.requested(now: now.monotonic)
             listing.names = nameCounts.entries.indices
@@ -66,7 +69,10 @@ extension Broker {
             guard let durable = durables.slot(of: id) else { return }
             guard let message = listing.traced else {
                 scheduler.spend(FairScheduler.Cost.listEntry)
-                return answer(slot, entry(durable, request: listing.request))
+                guard listing.subject == .backlogs else {
+                    return answer(slot, entry(durable, request: listing.request))
+                }
+                return answer(slot, durableEntry(durable, request: listing.request))
             }
             scheduler.spend(FairScheduler.Cost.tracePattern * (1 + durables[durable].filter.patterns.count))
             if let entry = traceEntry(durable, message, request: listing.request) { answer(slot, entry) }

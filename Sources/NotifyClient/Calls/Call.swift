@@ -87,6 +87,7 @@ enum ListedEntry: Sendable {
     case name(NameEntry)
     case post(PostEntry)
     case trace(TraceEntry)
+    case durable(DurableEntry)
 
     var request: UInt64 {
         switch self {
@@ -95,6 +96,7 @@ enum ListedEntry: Sendable {
         case .name(let entry): entry.request
         case .post(let entry): entry.request
         case .trace(let entry): entry.request
+        case .durable(let entry): entry.request
         }
     }
 }

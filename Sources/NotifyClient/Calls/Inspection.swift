@@ -1,35 +1,6 @@
 import NotifyWire
 
 extension NotifyClient {
-    /// A durable subscription, as listed by the daemon.
-    public struct DurableSubscription: Hashable, Sendable {
-        /// The name, unique per user.
-        public let name: String
-        /// The uid of the owner.
-        public let uid: UInt32
-        /// The patterns of names that it matches.
-        public let patterns: [String]
-        /// The object that it matches; `nil` if it matches messages with any object or none.
-        public let object: String?
-        /// The sequence up to which every message is acknowledged.
-        public let cursor: UInt64
-        /// The number of sequences from the subscription's position in the log to the log's end; see
-        /// ``SubscriptionStatus/Durable/behind``.
-        public let behind: UInt64
-        /// The pid of the attached client; `nil` if none is attached.
-        public let holderPID: UInt32?
-
-        init(_ entry: SubscriptionEntry) {
-            name = entry.durableName
-            uid = entry.uid
-            patterns = entry.patterns
-            object = entry.object.isEmpty ? nil : entry.object
-            cursor = entry.cursor
-            behind = entry.behind
-            holderPID = entry.pid == 0 ? nil : entry.pid
-        }
-    }
-
     /// The use of a limited resource.
     public struct ResourceUse: Hashable, Sendable {
         /// The name of a resource of the whole daemon, such as `memory_bytes`, or of a user, such as

@@ -73,6 +73,7 @@ extension ClientMachine {
         case .traceEntry: entryReceived(.trace(try TraceEntry(frame)))
         case .logPage: try pageBegan(LogPage(frame), &effects)
         case .found: try foundReceived(Found(frame), &effects)
+        case .durableEntry: entryReceived(.durable(try DurableEntry(frame)))
         case .listEnd: try listEnded(ListEnd(frame), &effects)
         case .statisticsReport: try statisticsReceived(StatisticsReport(frame), &effects)
         case .reloaded: try reloaded(Reloaded(frame), &effects)

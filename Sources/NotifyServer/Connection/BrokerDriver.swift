@@ -232,6 +232,11 @@ final class BrokerDriver: BrokerHost {
         scheduleTick()
     }
 
+    private func backlogsMeasured(_ backlogs: [DurableID: Backlog]) {
+        core.broker.backlogsMeasured(backlogs, now: now)
+        scheduleTick()
+    }
+
     private func deleted(_ deletion: Deletion) {
         core.broker.deleted(deletion, now: now)
         scheduleTick()
@@ -309,6 +314,11 @@ final class BrokerDriver: BrokerHost {
             let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
             store.findSequence(atOrAfter: microseconds) { [eventLoop] result in
                 eventLoop.execute { loopBound.value.sequenceFound(result) }
+            }
+        case .measureBacklogs:
+            let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
+            store.measureBacklogs { [eventLoop] backlogs in
+                eventLoop.execute { loopBound.value.backlogsMeasured(backlogs) }
             }
         case .close(let id): sink(id)?.close()
         case .pauseReading(let id): sink(id)?.setReading(false)

@@ -20,6 +20,8 @@ final class CurrentLog: @unchecked Sendable {
     var deletionHandler: (@Sendable (Deletion) -> Void)?
     /// Whether retention is at work: it continues after the requests that are already queued.
     private(set) var isMaintaining = false
+    /// The requests for backlogs that are not answered yet.
+    private var backlogCompletions: [@Sendable ([DurableID: Backlog]) -> Void] = []
     /// Held until the database is closed.
     private var lock: FileLock?
     /// Nil if shared memory is unavailable.
@@ -175,6 +177,30 @@ final class CurrentLog: @unchecked Sendable {
     private func reportDeletion() {
         guard let deletion = log?.takeDeletion(), !deletion.isEmpty else { return }
         deletionHandler?(deletion)
+    }
+
+    /// Requests the backlogs of all subscriptions.
+    ///
+    /// - Returns: Whether to call ``measure()``; false if it is being called already.
+    func beginMeasuring(_ completion: @escaping @Sendable ([DurableID: Backlog]) -> Void) -> Bool {
+        backlogCompletions.append(completion)
+        return backlogCompletions.count == 1
+    }
+
+    /// Does one slice of the work of measuring backlogs, and reports them at the end.
+    ///
+    /// - Returns: Whether work remains.
+    func measure() -> Bool {
+        let backlogs: [DurableID: Backlog]
+        do {
+            guard let found = try log?.continueBacklogs() ?? (log == nil ? [:] : nil) else { return true }
+            backlogs = found
+        } catch {
+            backlogs = [:]
+        }
+        for completion in backlogCompletions { completion(backlogs) }
+        backlogCompletions = []
+        return false
     }
 
     /// Records that peers may see sequences below `next` from now on. Can be called on any thread.

@@ -37,6 +37,8 @@ final class Log {
     var surveyedCreations = 0
     /// Whether the next pass is due before ``nextSurvey``.
     var isSurveyRequested = false
+    /// The count of unacknowledged messages that is under way.
+    var backlogSurvey: BacklogSurvey?
     /// The segments closed since the last pass began, and those that the pass has examined.
     var closedSinceSurvey = 0
     var segmentsSeen = 0

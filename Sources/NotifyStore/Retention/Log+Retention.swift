@@ -120,7 +120,7 @@ extension Log {
         deletion.health = .failed(failure)
     }
 
-    private func nextSegment(below sequence: UInt64) throws -> SegmentRow? {
+    func nextSegment(below sequence: UInt64) throws -> SegmentRow? {
         let rows = try openStatements().segmentBelow
         defer { rows.reset() }
         try rows.bind(1, sequence)

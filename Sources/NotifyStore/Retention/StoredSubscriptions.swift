@@ -110,6 +110,14 @@ struct StoredSubscriptions: ~Copyable {
         subscriptions.values.lazy.filter { uids.contains($0.uid) }.map(\.progress.cursor).min()
     }
 
+    /// Every subscription with its slot.
+    var all: [(slot: Int32, Subscription)] { subscriptions.map { ($0.key, $0.value) } }
+
+    /// The slots of the subscriptions that match the name, in an order that depends on the set of them only.
+    mutating func slots(for name: UnsafeRawBufferPointer) -> [Int32] {
+        center.resolve(name: name, object: nil).registrations.map(\.slot)
+    }
+
     /// The subscriptions that match the name and have not read all of its messages up to `sequence`.
     mutating func behind(_ sequence: UInt64, for name: UnsafeRawBufferPointer) -> [Subscription] {
         center.resolve(name: name, object: nil).registrations

@@ -42,6 +42,7 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case nameEntry = 0x59
     case postEntry = 0x5A
     case traceEntry = 0x5B
+    case durableEntry = 0x5C
     case error = 0x60
     case closing = 0x61
     case reloaded = 0x70

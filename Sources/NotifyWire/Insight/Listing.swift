@@ -10,6 +10,8 @@ package enum ListSubject: UInt8, CaseIterable, Sendable {
     case clients = 2
     /// Names of recent posts, each as a `NameEntry`.
     case names = 3
+    /// Durable subscriptions with their unacknowledged messages, each as a `DurableEntry`.
+    case backlogs = 4
 }
 
 /// Requests a list: of names that the client may receive, or of the subscriptions or clients of the client's user or,

@@ -14,5 +14,6 @@ struct DurableCommand: ParsableCommand {
         subcommands: [DurableListCommand.self, DurableCreateCommand.self, DurableRemoveCommand.self])
 
     /// Completes the names of the daemon's durable subscriptions.
-    static let nameCompletion = CompletionKind.shellCommand("notifyctl durable list 2>/dev/null | cut -d ' ' -f 1")
+    static let nameCompletion = CompletionKind.shellCommand(
+        "notifyctl durable list 2>/dev/null | tail -n +2 | cut -d ' ' -f 1")
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import FoundationEssentials
 import NotifyClient
 
 struct DurableListCommand: AsyncParsableCommand {
@@ -6,53 +7,80 @@ struct DurableListCommand: AsyncParsableCommand {
         commandName: "list",
         abstract: "List the durable subscriptions of this user or, with the right to manage, of every user.",
         discussion: """
-            Prints one line for each: its name, the uid of its owner, its cursor (the sequence up to which all messages are \
-            acknowledged), the process attached to it, its object and its patterns; '-' means none.
+            Prints one line for each: its name, its user, its cursor (the sequence up to which all messages are \
+            acknowledged), the process attached to it, the messages that are delivered to this process but not \
+            acknowledged, the messages that are still to be acknowledged with their bytes and the age of the oldest, the \
+            messages that it has lost, its object and its patterns. '-' means none, or not known yet. '<=' marks the most \
+            messages that there can be.
+
+            PENDING, BYTES and OLDEST are at most 5 seconds old. The daemon counts them in its log; while that takes \
+            longer than a moment, they are not known.
 
             EXAMPLES
               notifyctl durable list
+              notifyctl durable list --watch
               notifyctl durable list --json
             """)
 
     @OptionGroup var connection: ConnectionOptions
-
-    @Flag(help: "Print one JSON object for each subscription.")
-    var json = false
+    @OptionGroup var options: ListOptions
 
     func run() async throws {
-        let all = try await withNotifyClient(configuration: connection.configuration()) { client in
-            try await client.durableSubscriptions()
-        }
-        var output = StandardOutput()
-        for subscription in all {
-            output.gather { $0.append(contentsOf: json ? Self.json(subscription) : Self.text(subscription)) }
-            output.append("\n")
-        }
-        try output.flush()
+        let printer = ListPrinter<NotifyClient.DurableSubscription>(
+            options: options, fetch: { try await $0.durableSubscriptions() },
+            table: { look, _ in Self.table(look.items, now: Date()) }, json: { Self.write($0, now: Date(), to: &$1) })
+        try await printer.run(configuration: connection.configuration())
     }
 
-    static func text(_ subscription: NotifyClient.DurableSubscription) -> [UInt8] {
-        let holder = subscription.holderPID.map(String.init) ?? "-"
-        let line =
-            "\(subscription.name) uid=\(subscription.uid) cursor=\(subscription.cursor) holder=\(holder) "
-            + "object=\(subscription.object ?? "-") patterns=\(subscription.patterns.joined(separator: ","))"
-        return Array(line.utf8)
+    static func table(_ subscriptions: [NotifyClient.DurableSubscription], now: Date) -> Table {
+        var table = Table([
+            .text("DURABLE"), .text("USER"), .number("CURSOR"), .number("PID"), .number("IN-FLIGHT"),
+            .number("PENDING"), .number("BYTES"), .number("OLDEST"), .number("LOST"), .text("OBJECT"),
+            .text("PATTERNS"),
+        ])
+        let users = UserNames.names(of: subscriptions.map(\.uid))
+        for subscription in subscriptions {
+            let pending = subscription.pending
+            table.append([
+                subscription.name, users[subscription.uid] ?? "\(subscription.uid)", "\(subscription.cursor)",
+                subscription.holderPID.map { "\($0)" } ?? Table.none, "\(subscription.inFlight)",
+                pending.map { text($0.count) } ?? Table.none, pending.map { Quantities.bytes($0.bytes) } ?? Table.none,
+                age(of: subscription, now: now).map { Quantities.duration(seconds: $0) } ?? Table.none,
+                text(subscription.lost), subscription.object ?? Table.none,
+                subscription.patterns.joined(separator: " "),
+            ])
+        }
+        return table
     }
 
-    static func json(_ subscription: NotifyClient.DurableSubscription) -> [UInt8] {
-        var json = JSONWriter()
+    private static func text(_ count: NotifyClient.DurableSubscription.Count) -> String {
+        count.isUpperBound ? "<=\(count.messages)" : "\(count.messages)"
+    }
+
+    /// The age of the oldest pending message in seconds; nil if there is none or it is not known.
+    private static func age(of subscription: NotifyClient.DurableSubscription, now: Date) -> UInt64? {
+        subscription.pending?.oldest.map { UInt64(max(0, now.timeIntervalSince($0))) }
+    }
+
+    static func write(_ subscription: NotifyClient.DurableSubscription, now: Date, to json: inout JSONWriter) {
         json.object { json in
             json.member("name", subscription.name)
             json.member("uid", subscription.uid)
+            json.member("user", UserNames.name(of: subscription.uid))
             json.member("cursor", subscription.cursor)
-            json.key("holder")
-            if let holder = subscription.holderPID { json.number(holder) } else { json.null() }
+            json.optionalMember("holder", subscription.holderPID)
+            json.member("in_flight", subscription.inFlight)
+            json.optionalMember("pending_messages", subscription.pending?.count.messages)
+            json.member("pending_is_upper_bound", subscription.pending?.count.isUpperBound ?? false)
+            json.optionalMember("pending_bytes", subscription.pending?.bytes)
+            json.optionalMember("oldest_pending_seconds", age(of: subscription, now: now))
+            json.member("lost_messages", subscription.lost.messages)
+            json.member("lost_is_upper_bound", subscription.lost.isUpperBound)
             json.member("object", subscription.object)
             json.key("patterns")
             json.array { json in
                 for pattern in subscription.patterns { json.string(pattern) }
             }
         }
-        return json.bytes
     }
 }

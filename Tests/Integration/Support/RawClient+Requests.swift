@@ -144,6 +144,7 @@ extension Received {
         case .subscriptionEntry(let frame): frame.request
         case .clientEntry(let frame): frame.request
         case .nameEntry(let frame): frame.request
+        case .durableEntry(let frame): frame.request
         case .postEntry(let frame): frame.request
         case .traceEntry(let frame): frame.request
         case .listEnd(let frame): frame.request

@@ -385,6 +385,7 @@ final class Simulation {
         switch outcome {
         case .committed(let outcome): "commit \(outcome.batchID)"
         case .page(let page): "page of \(page.reader)"
+        case .measured: "measured"
         case .found(let result): "found \(result)"
         }
     }

@@ -19,12 +19,14 @@ final class FakeStore {
         case commit(CommitBatch)
         case page(PageRequest)
         case find(atOrAfter: UInt64)
+        case measure
     }
 
     enum Outcome {
         case committed(CommitOutcome)
         case page(Page)
         case found(Result<UInt64, StorageFailure>)
+        case measured([DurableID: Backlog])
     }
 
     /// The messages on disk.
@@ -100,9 +102,25 @@ final class FakeStore {
         case .find(let time):
             let found = messages.first { $0.time >= time }?.sequence ?? persistedThrough + 1
             return .found(failure.map { .failure($0) } ?? .success(found))
+        case .measure:
+            return .measured(failure == nil ? subscriptions.mapValues(backlog) : [:])
         case nil:
             return nil
         }
+    }
+
+    private func backlog(of record: DurableRecord) -> Backlog {
+        let access = ReadAccess(policy: AccessPolicy(), identity: record.owner)
+        let pending = messages.filter { message in
+            let isAcknowledged = record.progress.acknowledged.contains {
+                ($0.first...$0.last).contains(message.sequence)
+            }
+            return message.sequence > record.progress.cursor && !isAcknowledged
+                && message.matches(record.filter, access)
+        }
+        return Backlog(
+            messages: UInt64(pending.count), bytes: pending.reduce(0) { $0 + UInt64($1.frame.count) },
+            oldestMicroseconds: pending.first?.time)
     }
 
     private func commit(_ batch: CommitBatch) {

@@ -37,6 +37,9 @@ final class ManualStore: LogStore {
         requests.withLock { $0.searches.isEmpty ? nil : $0.searches.removeFirst() }?.completion(result)
     }
 
+    /// The store knows no backlogs.
+    func measureBacklogs(completion: @escaping @Sendable ([DurableID: Backlog]) -> Void) { completion([:]) }
+
     /// The store deletes nothing by itself.
     func setDeletionHandler(_ handler: @escaping @Sendable (Deletion) -> Void) {}
 

@@ -129,6 +129,7 @@ import WireTestSupport
                 decision.encoded
             )
         case .subscriptionEntry: return (try fields(SubscriptionEntry(frame)), try SubscriptionEntry(frame).encoded)
+        case .durableEntry: return (try fields(DurableEntry(frame)), try DurableEntry(frame).encoded)
         case .clientEntry: return (try fields(ClientEntry(frame)), try ClientEntry(frame).encoded)
         case .nameEntry: return (try fields(NameEntry(frame)), try NameEntry(frame).encoded)
         case .monitor:
@@ -273,6 +274,17 @@ import WireTestSupport
             "cursor": entry.cursor, "behind": entry.behind, "acknowledged": entry.acknowledged,
             "unacknowledged": entry.unacknowledged, "durableName": entry.durableName, "object": entry.object,
             "patterns": entry.patterns,
+        ]
+    }
+
+    private static func fields(_ entry: DurableEntry) -> [String: Any] {
+        [
+            "request": entry.request, "uid": entry.uid, "pid": entry.pid, "client": entry.client,
+            "cursor": entry.cursor, "behind": entry.behind, "lost": entry.lost, "lostBound": entry.isLostUpperBound,
+            "inFlight": entry.inFlight, "pending": entry.pending?.messages ?? 0,
+            "pendingBytes": entry.pending?.bytes ?? 0, "oldest": entry.pending?.oldestMicroseconds ?? 0,
+            "pendingKnown": entry.pending != nil, "pendingBound": entry.pending?.isUpperBound ?? false,
+            "durableName": entry.durableName, "object": entry.object, "patterns": entry.patterns,
         ]
     }
 

@@ -70,6 +70,13 @@ struct Sample: Sendable, CustomTestStringConvertible {
                 request: 17, uid: 18, pid: 19, client: 20, cursor: 21, behind: 22, acknowledged: 23,
                 unacknowledged: 24, durableName: "mail", object: "ø", patterns: ["a", ">"])),
         Sample(SubscriptionEntry(request: 17, uid: 18, patterns: [])),
+        Sample(ListRequest(request: 17, subject: .backlogs)),
+        Sample(
+            DurableEntry(
+                request: 17, uid: 18, pid: 19, client: 20, cursor: 21, behind: 22, lost: 23, isLostUpperBound: true,
+                inFlight: 24, pending: .init(messages: 25, bytes: 26, oldestMicroseconds: 27, isUpperBound: true),
+                durableName: "mail", object: "ø", patterns: ["a", ">"])),
+        Sample(DurableEntry(request: 17, uid: 18, durableName: "mail", patterns: ["a"])),
         Sample(
             ClientEntry(
                 request: 17, client: 1, connectedMicroseconds: 2, uid: 3, gid: 4, pid: 5, subscriptions: 6, posts: 7,

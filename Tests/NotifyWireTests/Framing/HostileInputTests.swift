@@ -41,6 +41,7 @@ import WireTestSupport
         case .nameEntry: _ = try NameEntry(frame)
         case .postEntry: _ = try PostEntry(frame)
         case .traceEntry: _ = try TraceEntry(frame)
+        case .durableEntry: _ = try DurableEntry(frame)
         case .monitor: _ = try MonitorRequest(frame)
         case .trace: _ = try TraceRequest(frame)
         case .readLog: _ = try ReadLog(frame)

@@ -1,0 +1,58 @@
+import NotifyCenter
+package import NotifyLog
+import NotifyWire
+
+/// Lists of durable subscriptions with their unacknowledged messages.
+extension Broker {
+    /// Makes a list wait for a moment until the store has counted the messages, unless it has just done so.
+    mutating func prepareBacklogs(for slot: ConnectionSlot, now: BrokerTime) {
+        let decision = backlogs.requested(by: connections[slot].id, now: now.monotonic)
+        if decision.waits {
+            scheduler.spend(FairScheduler.Cost.search)
+            pause(slot, .awaitingPage)
+        }
+        if decision.asks { actions.append(.measureBacklogs) }
+    }
+
+    /// Must be called when the store has answered `measureBacklogs`.
+    package mutating func backlogsMeasured(_ found: [DurableID: Backlog], now: BrokerTime) {
+        continueLists(of: backlogs.measured(found, now: now.monotonic))
+    }
+
+    /// Continues the lists that have waited too long. Their entries do not contain what is not known.
+    mutating func expireBacklogs(now: Duration) {
+        continueLists(of: backlogs.takeExpired(now: now))
+    }
+
+    private mutating func continueLists(of waiting: [ConnectionID]) {
+        for id in waiting where connections.contains(id) {
+            resume(id.slot, .awaitingPage)
+            if connections[id.slot].listing != nil { endTurn(of: id.slot, hasMore: true) }
+        }
+    }
+
+    func durableEntry(_ slot: DurableSlot, request: UInt64) -> DurableEntry {
+        let durable = durables[slot]
+        let attachment = durable.member?.attachment
+        return DurableEntry(
+            request: request, uid: durable.uid, pid: attachment?.pid ?? 0,
+            client: attachment.map { connections[$0.connection.slot].number } ?? 0, cursor: durable.cursor.position,
+            behind: sequencesBehind(of: durable), lost: durable.loss?.count ?? 0,
+            isLostUpperBound: durable.loss?.isUpperBound ?? false,
+            inFlight: UInt32(durable.member?.unacknowledged ?? 0), pending: pending(of: durable),
+            durableName: durable.name, object: durable.filter.object ?? "",
+            patterns: durable.filter.patterns.map(\.description))
+    }
+
+    /// The messages that the subscription has not acknowledged; nil if not known.
+    private func pending(of durable: DurableSubscription) -> DurableEntry.Pending? {
+        if durable.cursor.inFlight.isEmpty, sequencesBehind(of: durable) == 0 {
+            return DurableEntry.Pending(messages: 0, bytes: 0, oldestMicroseconds: 0)
+        }
+        return backlogs[durable.id].map {
+            DurableEntry.Pending(
+                messages: $0.messages, bytes: $0.bytes, oldestMicroseconds: $0.oldestMicroseconds ?? 0,
+                isUpperBound: $0.isUpperBound)
+        }
+    }
+}

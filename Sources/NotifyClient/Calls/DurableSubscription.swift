@@ -1,0 +1,65 @@
+public import FoundationEssentials
+import NotifyWire
+
+extension NotifyClient {
+    /// A durable subscription, as listed by the daemon.
+    public struct DurableSubscription: Hashable, Sendable {
+        /// A number of messages that is exact or an upper bound.
+        public struct Count: Hashable, Sendable {
+            /// The number of messages, or the most that there can be.
+            public let messages: UInt64
+            /// Whether there may be fewer, for example because the subscription selects an object.
+            public let isUpperBound: Bool
+        }
+
+        /// The stored messages that a subscription has not acknowledged.
+        public struct Pending: Hashable, Sendable {
+            /// The number of messages.
+            public let count: Count
+            /// The bytes that the messages take in the daemon's log.
+            public let bytes: UInt64
+            /// When the oldest of them was posted, at most a minute too early; `nil` if there are none.
+            public let oldest: Date?
+        }
+
+        /// The name, unique per user.
+        public let name: String
+        /// The uid of the owner.
+        public let uid: UInt32
+        /// The patterns of names that it matches.
+        public let patterns: [String]
+        /// The object that it matches; `nil` if it matches messages with any object or none.
+        public let object: String?
+        /// The sequence up to which every message is acknowledged.
+        public let cursor: UInt64
+        /// The number of sequences from the subscription's position in the log to the log's end; see
+        /// ``SubscriptionStatus/Durable/behind``.
+        public let behind: UInt64
+        /// The pid of the attached client; `nil` if none is attached.
+        public let holderPID: UInt32?
+        /// Messages delivered to the attached client and not acknowledged.
+        public let inFlight: UInt32
+        /// The messages that are not acknowledged, delivered or not; `nil` if the daemon has not counted them yet.
+        public let pending: Pending?
+        /// Messages that were deleted before they were acknowledged, until a later one is acknowledged.
+        public let lost: Count
+
+        init(_ entry: DurableEntry) {
+            name = entry.durableName
+            uid = entry.uid
+            patterns = entry.patterns
+            object = entry.object.isEmpty ? nil : entry.object
+            cursor = entry.cursor
+            behind = entry.behind
+            holderPID = entry.pid == 0 ? nil : entry.pid
+            inFlight = entry.inFlight
+            lost = Count(messages: entry.lost, isUpperBound: entry.isLostUpperBound)
+            pending = entry.pending.map { pending in
+                Pending(
+                    count: Count(messages: pending.messages, isUpperBound: pending.isUpperBound), bytes: pending.bytes,
+                    oldest: pending.oldestMicroseconds == 0
+                        ? nil : Date(timeIntervalSince1970: Double(pending.oldestMicroseconds) / 1_000_000))
+            }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+/// The stored messages that a durable subscription has not acknowledged.
+package struct Backlog: Equatable, Sendable {
+    package var messages: UInt64
+    /// The bytes of the messages, as in `StoredUsage`.
+    package var bytes: UInt64
+    /// The time of the oldest message, in microseconds since 1970; nil if there is none. At most the duration of a
+    /// segment too early.
+    package var oldestMicroseconds: UInt64?
+    /// Whether some of the messages may not be for the subscription, or may be acknowledged.
+    package var isUpperBound: Bool
+
+    package init(
+        messages: UInt64 = 0, bytes: UInt64 = 0, oldestMicroseconds: UInt64? = nil, isUpperBound: Bool = false
+    ) {
+        self.messages = messages
+        self.bytes = bytes
+        self.oldestMicroseconds = oldestMicroseconds
+        self.isUpperBound = isUpperBound
+    }
+}

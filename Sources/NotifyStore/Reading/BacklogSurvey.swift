@@ -1,0 +1,187 @@
+import NotifyLog
+import NotifyWire
+
+/// A count of the messages that durable subscriptions have not acknowledged, from the newest segment to the oldest.
+///
+/// Names that the same subscriptions match are counted together, as a group. A subscription is finished at the segment
+/// that contains its cursor: its backlog is the sum of its groups so far. So the work grows with the segments above the
+/// lowest cursor, and not with the product of segments and subscriptions. A pure value: ``Log`` reads the segments.
+struct BacklogSurvey {
+    /// The most subscriptions that all groups contain together.
+    private static let maximumMemberships = 4 << 20
+    /// The most segments whose messages are read, because cursors are within them.
+    private static let maximumScans = 128
+
+    private struct Member {
+        let id: DurableID
+        let hasObject: Bool
+        let progress: DurableProgress
+        var groups: [Int32] = []
+    }
+
+    private struct Totals {
+        var messages: UInt64 = 0
+        var bytes: UInt64 = 0
+        var oldest = UInt64.max
+        /// The scanned messages of the current segment, from the newest, each with the totals through it.
+        var scanned: [(sequence: UInt64, messages: UInt64, bytes: UInt64, time: UInt64)] = []
+    }
+
+    /// A segment that is being counted.
+    struct Current {
+        var segment: Segment
+        var entries: [SegmentEntry]
+        /// Messages below this are still to be scanned.
+        var scannedDownTo: UInt64
+        var isScanned = false
+        /// Whether the entries are in the totals.
+        var isAdded = false
+    }
+
+    /// In descending order of cursor. Those before `next` are finished.
+    private var members: [Member]
+    private var next = 0
+    private var indices: [Int32: Int32] = [:]
+    private var groups: [Totals] = []
+    private var memberships = 0
+    private var groupsByMembers: [[Int32]: Int32] = [:]
+    /// The group of each number of a name; -1 if not known yet.
+    private var groupsByName: [Int32] = []
+    private var scannedGroups: Set<Int32> = []
+    private var scans = 0
+    private(set) var backlogs: [DurableID: Backlog] = [:]
+    /// The survey continues with the newest segment below this sequence.
+    var below: UInt64
+    var current: Current?
+
+    init(_ subscriptions: [(slot: Int32, StoredSubscriptions.Subscription)], below: UInt64) {
+        self.below = below
+        let sorted = subscriptions.sorted { $0.1.progress.cursor > $1.1.progress.cursor }
+        members = sorted.map { Member(id: $0.1.id, hasObject: $0.1.hasObject, progress: $0.1.progress) }
+        for (index, subscription) in sorted.enumerated() { indices[subscription.slot] = Int32(index) }
+        backlogs.reserveCapacity(members.count)
+    }
+
+    /// Whether every subscription is finished, or too much memory would be needed.
+    var isFinished: Bool { next == members.count || memberships > Self.maximumMemberships }
+
+    /// The highest cursor of a subscription that is not finished; nil if there is none.
+    private var highestCursor: UInt64? { next < members.count ? members[next].progress.cursor : nil }
+
+    // MARK: Groups
+
+    /// The group of a name. `slots` is called once for each name.
+    mutating func group(of name: NameTable.Number, _ slots: () -> [Int32]) -> Int32 {
+        if name.index >= groupsByName.count {
+            groupsByName.append(contentsOf: repeatElement(-1, count: max(name.index + 1 - groupsByName.count, 64)))
+        }
+        if groupsByName[name.index] >= 0 { return groupsByName[name.index] }
+        let matching = slots().compactMap { indices[$0] }
+        let group = groupsByMembers[matching] ?? Int32(groups.count)
+        groupsByName[name.index] = group
+        if Int(group) == groups.count {
+            groups.append(Totals())
+            groupsByMembers[matching] = group
+            memberships += matching.count
+            for member in matching { members[Int(member)].groups.append(group) }
+        }
+        return group
+    }
+
+    // MARK: Segments
+
+    /// What to do next with the current segment.
+    enum Step {
+        /// Scan messages below `scannedDownTo`.
+        case scan
+        /// Add the entries.
+        case add
+    }
+
+    /// Decides the next step. Subscriptions with a cursor at or above the end of the segment must be finished before.
+    func step(_ current: Current) -> Step {
+        guard let cursor = highestCursor, cursor >= current.segment.first, !current.isScanned,
+            scans < Self.maximumScans
+        else { return .add }
+        return .scan
+    }
+
+    /// Adds a scanned message. Must be called in descending order of sequences.
+    mutating func scanned(_ sequence: UInt64, _ group: Int32, bytes: UInt64, time: UInt64) {
+        let before = groups[Int(group)].scanned.last
+        groups[Int(group)].scanned.append(
+            (sequence, (before?.messages ?? 0) + 1, (before?.bytes ?? 0) + bytes, min(before?.time ?? .max, time)))
+        scannedGroups.insert(group)
+    }
+
+    mutating func scanEnded() { scans += 1 }
+
+    /// Adds the messages of an entry of the current segment.
+    mutating func add(_ entry: SegmentEntry, _ group: Int32, of segment: Segment) {
+        groups[Int(group)].messages += UInt64(entry.messages)
+        groups[Int(group)].bytes += entry.bytes
+        groups[Int(group)].oldest = min(groups[Int(group)].oldest, segment.earliest)
+    }
+
+    /// Forgets the scanned messages of the current segment.
+    mutating func segmentEnded() {
+        for group in scannedGroups { groups[Int(group)].scanned = [] }
+        scannedGroups = []
+    }
+
+    // MARK: Subscriptions
+
+    /// Finishes subscriptions with a cursor at or above a sequence, at most `limit` of them.
+    ///
+    /// - Parameter isInexact: Whether the cursors are within a segment that was not scanned, then counted whole.
+    /// - Returns: Whether all of them are finished.
+    mutating func finish(from sequence: UInt64, limit: Int = 256, isInexact: Bool = false) -> Bool {
+        for _ in 0..<limit {
+            guard let cursor = highestCursor, cursor >= sequence else { return true }
+            let backlog = backlog(of: members[next], isInexact: isInexact)
+            backlogs[members[next].id] = backlog
+            members[next].groups = []
+            next += 1
+        }
+        return false
+    }
+
+    private func backlog(of member: Member, isInexact: Bool) -> Backlog {
+        var backlog = Backlog()
+        var oldest = UInt64.max
+        let progress = member.progress
+        for group in member.groups {
+            let totals = groups[Int(group)]
+            let scanned = Self.count(above: progress.cursor, in: totals.scanned)
+            backlog.messages += totals.messages + scanned.messages
+            backlog.bytes += totals.bytes + scanned.bytes
+            oldest = min(oldest, totals.oldest, scanned.time)
+            for range in progress.acknowledged {
+                let acknowledged = Self.count(above: range.first - 1, in: totals.scanned)
+                let above = Self.count(above: range.last, in: totals.scanned)
+                backlog.messages -= acknowledged.messages - above.messages
+                backlog.bytes -= acknowledged.bytes - above.bytes
+            }
+        }
+        let scannedThrough = current.map { $0.isScanned ? $0.segment.last : 0 } ?? 0
+        let isScanned = progress.acknowledged.last.map { $0.last <= scannedThrough } ?? true
+        if backlog.messages > 0 {
+            backlog.oldestMicroseconds = oldest
+            backlog.isUpperBound = isInexact || member.hasObject || !isScanned
+        }
+        return backlog
+    }
+
+    /// The totals of the scanned messages above a sequence.
+    private static func count(
+        above sequence: UInt64, in scanned: [(sequence: UInt64, messages: UInt64, bytes: UInt64, time: UInt64)]
+    ) -> (messages: UInt64, bytes: UInt64, time: UInt64) {
+        var (low, high) = (0, scanned.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if scanned[middle].sequence > sequence { low = middle + 1 } else { high = middle }
+        }
+        guard low > 0 else { return (0, 0, .max) }
+        return (scanned[low - 1].messages, scanned[low - 1].bytes, scanned[low - 1].time)
+    }
+}

@@ -1,0 +1,102 @@
+import NotifyLog
+import NotifyWire
+
+/// Counts the messages that durable subscriptions have not acknowledged, in slices between commits.
+extension Log {
+    private static let slice = Duration.milliseconds(2)
+    /// The most messages that are scanned before the time is read again.
+    private static let rowsPerStep: Int64 = 512
+
+    /// Works for one slice.
+    ///
+    /// - Returns: The backlogs; nil if work remains.
+    func continueBacklogs() throws -> [DurableID: Backlog]? {
+        let end = ContinuousClock.now + Self.slice
+        // Taken out of the log, so that changing it makes no copy.
+        var survey = backlogSurvey.take() ?? beginBacklogs()
+        while !survey.isFinished {
+            guard ContinuousClock.now < end else {
+                backlogSurvey = survey
+                return nil
+            }
+            try continueBacklogs(&survey)
+        }
+        return survey.backlogs
+    }
+
+    private func beginBacklogs() -> BacklogSurvey {
+        var survey = BacklogSurvey(subscriptions.all, below: persistedThrough + 1)
+        if !openSegment.isEmpty {
+            survey.current = .init(
+                segment: openSegment.segment, entries: openSegment.entries, scannedDownTo: persistedThrough + 1)
+        }
+        return survey
+    }
+
+    private func continueBacklogs(_ survey: inout BacklogSurvey) throws {
+        guard var current = survey.current else {
+            if let row = try nextSegment(below: survey.below) {
+                survey.current = .init(
+                    segment: row.segment, entries: row.withEntries { Array($0) }, scannedDownTo: row.segment.last + 1)
+            } else {
+                _ = survey.finish(from: 0)
+            }
+            return
+        }
+        guard survey.finish(from: current.segment.last) else { return }
+        switch survey.step(current) {
+        case .scan:
+            survey.current = nil
+            try scan(&current, &survey)
+            survey.current = current
+        case .add:
+            if !current.isScanned { addEntries(of: current, &survey) }
+            guard survey.finish(from: current.segment.first, isInexact: !current.isScanned) else { return }
+            addEntries(of: current, &survey)
+            survey.segmentEnded()
+            survey.below = current.segment.first
+            survey.current = nil
+        }
+    }
+
+    /// Adds the entries of the current segment, once.
+    private func addEntries(of current: BacklogSurvey.Current, _ survey: inout BacklogSurvey) {
+        guard !(survey.current?.isAdded ?? true) else { return }
+        survey.current?.isAdded = true
+        for entry in current.entries {
+            guard let name = names.number(ofID: entry.name) else { continue }
+            survey.add(entry, group(of: name, &survey), of: current.segment)
+        }
+    }
+
+    private func group(of name: NameTable.Number, _ survey: inout BacklogSurvey) -> Int32 {
+        survey.group(of: name) { names.withBytes(of: name) { subscriptions.slots(for: $0) } }
+    }
+
+    /// Scans some of the messages of a segment, from the newest to the oldest.
+    private func scan(_ current: inout BacklogSurvey.Current, _ survey: inout BacklogSurvey) throws {
+        _ = try openStatements()
+        let rows = try PreparedStatement(
+            connection,
+            """
+            SELECT sequence, name, time, coalesce(length(CAST(object AS BLOB)), 0)
+                + coalesce(length(CAST(id AS BLOB)), 0) + coalesce(length(headers), 0) + coalesce(length(payload), 0)
+            FROM messages WHERE sequence >= ? AND sequence < ? ORDER BY sequence DESC LIMIT ?
+            """)
+        try rows.bind(1, current.segment.first)
+        try rows.bind(2, current.scannedDownTo)
+        try rows.bind(3, Self.rowsPerStep)
+        var count: Int64 = 0
+        while try rows.step() {
+            count += 1
+            current.scannedDownTo = rows.integer(0)
+            guard let name = names.number(ofID: rows.integer32(1)) else { continue }
+            let bytes = StoredUsage.messageOverhead + names.withBytes(of: name) { $0.count } + Int(rows.integer(3))
+            survey.scanned(rows.integer(0), group(of: name, &survey), bytes: UInt64(bytes), time: rows.integer(2))
+        }
+        if count < Self.rowsPerStep {
+            current.isScanned = true
+            survey.scanEnded()
+        }
+    }
+}

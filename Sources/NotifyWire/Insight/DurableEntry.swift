@@ -1,0 +1,126 @@
+package import NIOCore
+
+/// A durable subscription in the answer to a list, with its unacknowledged messages.
+package struct DurableEntry: ControlFrame {
+    package static let kind = FrameKind.durableEntry
+    /// Flag bit 0: the unacknowledged messages are known.
+    package static let pendingFlag: UInt8 = 1
+    /// Flag bit 1: the number of unacknowledged messages is an upper bound.
+    package static let pendingBoundFlag: UInt8 = 2
+    /// Flag bit 2: the number of lost messages is an upper bound.
+    package static let lostBoundFlag: UInt8 = 4
+
+    /// The unacknowledged messages of a subscription.
+    package struct Pending: Equatable, Sendable {
+        package var messages: UInt64
+        package var bytes: UInt64
+        /// The time of the oldest message, in microseconds since 1970; 0 if there is none.
+        package var oldestMicroseconds: UInt64
+        /// Whether there may be fewer messages.
+        package var isUpperBound: Bool
+
+        package init(messages: UInt64, bytes: UInt64, oldestMicroseconds: UInt64, isUpperBound: Bool = false) {
+            self.messages = messages
+            self.bytes = bytes
+            self.oldestMicroseconds = oldestMicroseconds
+            self.isUpperBound = isUpperBound
+        }
+    }
+
+    package var request: UInt64
+    package var uid: UInt32
+    /// The pid of the client; 0 if no client is attached.
+    package var pid: UInt32
+    /// The number of the client, as in `ClientEntry`; 0 if no client is attached.
+    package var client: UInt64
+    /// Every message up to this sequence is acknowledged.
+    package var cursor: UInt64
+    /// The number of sequences from the subscription's position in the log to the log's end.
+    package var behind: UInt64
+    /// The number of messages that were deleted before they were acknowledged.
+    package var lost: UInt64
+    /// Whether fewer messages may be lost.
+    package var isLostUpperBound: Bool
+    /// Messages delivered in this attachment and not acknowledged.
+    package var inFlight: UInt32
+    /// Nil if not known yet.
+    package var pending: Pending?
+    package var durableName: String
+    package var object: String
+    package var patterns: [String]
+
+    package var flags: UInt8 {
+        (pending == nil ? 0 : Self.pendingFlag) | (pending?.isUpperBound ?? false ? Self.pendingBoundFlag : 0)
+            | (isLostUpperBound ? Self.lostBoundFlag : 0)
+    }
+
+    package init(
+        request: UInt64, uid: UInt32, pid: UInt32 = 0, client: UInt64 = 0, cursor: UInt64 = 0, behind: UInt64 = 0,
+        lost: UInt64 = 0, isLostUpperBound: Bool = false, inFlight: UInt32 = 0, pending: Pending? = nil,
+        durableName: String, object: String = "", patterns: [String]
+    ) {
+        self.request = request
+        self.uid = uid
+        self.pid = pid
+        self.client = client
+        self.cursor = cursor
+        self.behind = behind
+        self.lost = lost
+        self.isLostUpperBound = isLostUpperBound
+        self.inFlight = inFlight
+        self.pending = pending
+        self.durableName = durableName
+        self.object = object
+        self.patterns = patterns
+    }
+
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
+        request = try body.integer()
+        uid = try body.integer()
+        pid = try body.integer()
+        client = try body.integer()
+        cursor = try body.integer()
+        behind = try body.integer()
+        lost = try body.integer()
+        let messages: UInt64 = try body.integer()
+        let bytes: UInt64 = try body.integer()
+        let oldest: UInt64 = try body.integer()
+        inFlight = try body.integer()
+        let durableNameLength: UInt8 = try body.integer()
+        let objectLength: UInt8 = try body.integer()
+        let patternCount: UInt8 = try body.integer()
+        try body.skip(1)
+        durableName = try body.string(Int(durableNameLength))
+        object = try body.string(Int(objectLength))
+        patterns = []
+        for _ in 0..<patternCount {
+            let length: UInt8 = try body.integer()
+            patterns.append(try body.string(Int(length)))
+        }
+        isLostUpperBound = flags & Self.lostBoundFlag != 0
+        if flags & Self.pendingFlag != 0 {
+            pending = Pending(
+                messages: messages, bytes: bytes, oldestMicroseconds: oldest,
+                isUpperBound: flags & Self.pendingBoundFlag != 0)
+        }
+    }
+
+    package func writeBody(to buffer: inout ByteBuffer) {
+        buffer.writeLE(request)
+        buffer.writeLE(uid)
+        buffer.writeLE(pid)
+        for field in [
+            client, cursor, behind, lost, pending?.messages ?? 0, pending?.bytes ?? 0, pending?.oldestMicroseconds ?? 0,
+        ] {
+            buffer.writeLE(field)
+        }
+        buffer.writeLE(inFlight)
+        buffer.writeInteger(UInt8(durableName.utf8.count))
+        buffer.writeInteger(UInt8(object.utf8.count))
+        buffer.writeInteger(UInt8(patterns.count))
+        buffer.writeInteger(UInt8(0))
+        buffer.writeString(durableName)
+        buffer.writeString(object)
+        for pattern in patterns { buffer.writeCounted(pattern) }
+    }
+}

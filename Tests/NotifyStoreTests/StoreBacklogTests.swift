@@ -1,0 +1,134 @@
+import NotifyCenter
+import NotifyLog
+import NotifyWire
+import TestSupport
+import Testing
+
+@testable import NotifyStore
+
+/// Counting the messages that subscriptions have not acknowledged.
+@Suite(.timeLimit(.minutes(5)))
+struct StoreBacklogTests {
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func open() throws -> Store {
+        var options = StoreOptions()
+        options.segmentMessages = 4
+        return try Store.open(path: folder.database, options: options)
+    }
+
+    private func backlogs(_ store: Store) async -> [DurableID: Backlog] {
+        await completion { store.measureBacklogs(completion: $0) }
+    }
+
+    private func update(_ id: DurableID, _ cursor: UInt64, acknowledged: [SequenceRange] = []) -> DurableChange {
+        .update(id: id, DurableProgress(cursor: cursor, seenThrough: cursor, acknowledged: acknowledged))
+    }
+
+    @Test func `an empty log has no backlog`() async throws {
+        let store = try open()
+        #expect(await backlogs(store).isEmpty)
+        await store.commit([], changes: [.create(DurableRecord(id: 1, name: "d", try SubscriptionFilter(">")))])
+        #expect(await backlogs(store) == [1: Backlog()])
+    }
+
+    @Test(arguments: 0..<12)
+    func `messages above the cursor are counted in open and closed segments`(cursor: UInt64) async throws {
+        let store = try open()
+        let messages = (1...10).map { StoredMessage($0, $0.isMultiple(of: 2) ? "even" : "odd") }
+        await store.commit(
+            messages,
+            changes: [
+                .create(DurableRecord(id: 1, name: "all", try SubscriptionFilter(">"))),
+                .create(DurableRecord(id: 2, name: "even", try SubscriptionFilter("even"))),
+                .create(DurableRecord(id: 3, name: "none", try SubscriptionFilter("other"))),
+            ])
+        await store.commit([], changes: [1, 2, 3].map { update($0, cursor) })
+        let found = await backlogs(store)
+        let above = messages.filter { $0.sequence > cursor }
+        for (id, pending) in [(DurableID(1), above), (2, above.filter { $0.name == "even" }), (3, [])] {
+            let backlog = try #require(found[id])
+            #expect(backlog.messages == UInt64(pending.count))
+            #expect(backlog.bytes == UInt64(pending.usage[1000]?.bytes ?? 0))
+            #expect((backlog.oldestMicroseconds == nil) == pending.isEmpty)
+            #expect(!backlog.isUpperBound)
+        }
+    }
+
+    @Test func `ranges acknowledged in the segment of the cursor are not counted`() async throws {
+        let store = try open()
+        let record = DurableRecord(id: 1, name: "d", try SubscriptionFilter(">"))
+        await store.commit((1...10).map { StoredMessage($0) }, changes: [.create(record)])
+        await store.commit([], changes: [update(1, 4, acknowledged: [SequenceRange(first: 6, last: 7)])])
+        // The cursor is at the end of a segment, which is not scanned.
+        #expect(await backlogs(store)[1]?.isUpperBound == true)
+        await store.commit([], changes: [update(1, 5, acknowledged: [SequenceRange(first: 7, last: 8)])])
+        #expect(await backlogs(store)[1]?.messages == 3)
+        #expect(await backlogs(store)[1]?.isUpperBound == false)
+    }
+
+    @Test func `an object filter makes the count an upper bound`() async throws {
+        let store = try open()
+        let record = DurableRecord(id: 1, name: "d", try SubscriptionFilter("a", object: "o"))
+        await store.commit([StoredMessage(1, "a", object: "o"), StoredMessage(2, "a")], changes: [.create(record)])
+        #expect(await backlogs(store)[1]?.messages == 2)
+        #expect(await backlogs(store)[1]?.isUpperBound == true)
+    }
+
+    @Test func `random subscriptions have the backlogs of a naive count`() async throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        print("seed \(seed)")
+        var generator = SeededGenerator(seed: seed)
+        let store = try open()
+        let names = ["a.1", "a.2", "b.1", "b.2.x", "c"]
+        let patterns = ["a.*", "b.>", ">", "a.1", "c", "*.1"]
+        var messages: [StoredMessage] = []
+        var records: [DurableID: (cursor: UInt64, pattern: NamePattern)] = [:]
+        for round in 1...40 {
+            var batch: [StoredMessage] = []
+            for _ in 0..<Int.random(in: 0..<15, using: &generator) {
+                let sequence = (batch.last ?? messages.last)?.sequence ?? 0
+                batch.append(
+                    StoredMessage(
+                        sequence + UInt64.random(in: 1...3, using: &generator),
+                        names.randomElement(using: &generator) ?? ""))
+            }
+            messages += batch
+            let id = DurableID(UInt32(round))
+            let pattern = try NamePattern(patterns.randomElement(using: &generator) ?? "")
+            let end = messages.last?.sequence ?? 0
+            let cursor = UInt64.random(in: 0...end, using: &generator)
+            let filter = SubscriptionFilter(patterns: [pattern])
+            records[id] = (cursor, pattern)
+            await store.commit(
+                batch, changes: [.create(DurableRecord(id: id, name: "\(round)", filter, cursor: cursor))])
+            let found = await backlogs(store)
+            #expect(found.count == records.count)
+            for (id, record) in records {
+                let pending = messages.filter { message in
+                    message.sequence > record.cursor
+                        && message.name.withUTF8Bytes { record.pattern.matches(utf8: $0) }
+                }
+                #expect(found[id]?.messages == UInt64(pending.count), "subscription \(id) in round \(round)")
+            }
+        }
+    }
+
+    @Test func `ten thousand subscriptions are counted between commits`() async throws {
+        let store = try open()
+        let changes: [DurableChange] = try (1...10_000).map { number in
+            .create(
+                DurableRecord(
+                    id: DurableID(number), name: "d\(number)", try SubscriptionFilter("user.\(number).>", "all"),
+                    cursor: UInt64(number % 400)))
+        }
+        await store.commit((1...400).map { StoredMessage($0, "all") }, changes: changes)
+        let found = await backlogs(store)
+        #expect(found.count == 10_000)
+        #expect(found.allSatisfy { $0.value.messages == 400 - UInt64($0.key.rawValue % 400) })
+    }
+}
