@@ -102,6 +102,7 @@ extension IntegrationTests {
             try poster.post("user.2222.x", "not hers", durability: .stored)
             try poster.post("open", "all", durability: .stored)
             let client = try await OtherUser(1111).connect(to: daemon).client
+            try client.greet()
             let request = client.newRequest()
             try client.send(ReadLog(request: request, patterns: [">"]))
             let page = try client.wait("a page") { if case .logPage(let page) = $0 { page } else { nil } }

@@ -127,7 +127,7 @@ extension IntegrationTests {
             let held = try #require(objects.first { $0["name"] as? String == "held" })
             #expect(held["patterns"] as? [String] == ["a.>", "b"])
             #expect(held["object"] as? String == "o")
-            #expect(try await notifyctl.run("durable", "list").lines.count == 2)
+            #expect(try await notifyctl.run("durable", "list").lines.count == 3, "a heading and two subscriptions")
 
             let refused = try await notifyctl.run("durable", "remove", "held")
             #expect(refused.status == .status(77))

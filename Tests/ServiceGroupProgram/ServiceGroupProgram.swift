@@ -8,8 +8,8 @@ import UnixSignals
 /// NotifyClient.
 ///
 /// Usage: `ServiceGroupProgram SOCKET HANDLER SHUTDOWN CANCELLATION`, where SHUTDOWN and CANCELLATION are the group's
-/// time limits in milliseconds. Prints each message and then runs the `Handler`. Exits with status 1 if a handler was
-/// cancelled.
+/// time limits in milliseconds. Prints each message and then runs the `Handler`. Prints a line when a graceful shutdown
+/// begins. Exits with status 1 if a handler was cancelled.
 @main
 struct ServiceGroupProgram {
     static func main() async throws {
@@ -54,10 +54,19 @@ struct Consumer: Service {
     let handler: Handler
 
     func run() async throws {
-        try await client.subscribe(to: "a", as: .durable("d"), onGap: { _ in }) { message in
-            let line = Array("\(message.text ?? "")\n".utf8)
-            _ = write(STDOUT_FILENO, line, line.count)
-            try await handler.handle()
+        try await withGracefulShutdownHandler {
+            try await client.subscribe(to: "a", as: .durable("d"), onGap: { _ in }) { message in
+                print(message.text ?? "")
+                try await handler.handle()
+            }
+        } onGracefulShutdown: {
+            print("shutting down")
         }
+    }
+
+    /// Writes a line at once, also to a pipe.
+    private func print(_ text: String) {
+        let line = Array("\(text)\n".utf8)
+        _ = write(STDOUT_FILENO, line, line.count)
     }
 }

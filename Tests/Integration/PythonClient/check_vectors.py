@@ -46,7 +46,15 @@ def encode(kind, f):
         return client.frame(0x23, struct.pack("<QQ", f["request"], f["sequence"]))
     if kind == "list":
         return client.frame(0x09, struct.pack("<QB3x", f["request"], f["subject"]))
-    return client.frame({"reload": 0x20, "ping": 0x08, "statistics": 0x0A, "limits": 0x0C}[kind], struct.pack("<Q", f["request"]))
+    if kind == "readLog":
+        object, patterns = f["object"].encode(), b"".join(client.counted(pattern) for pattern in f["patterns"])
+        return client.frame(0x10, struct.pack(
+            "<3QIBBBx", f["request"], f["first"], f["last"], f["maximumMessages"], f["waiting"], len(object),
+            len(f["patterns"])) + object + patterns)
+    if kind == "find":
+        name, value = f["position"].rstrip(")").split("(")
+        return client.frame(0x11, struct.pack("<QB7xQ", f["request"], {"sequence": 2}[name], int(value)))
+    return client.frame({"endRead": 0x12, "reload": 0x20, "ping": 0x08, "statistics": 0x0A, "limits": 0x0C}[kind], struct.pack("<Q", f["request"]))
 
 
 def counted_texts(body, at, count):
@@ -84,6 +92,15 @@ def decode(kind, flags, body):
         name, object, count = body[52:55]
         f["durableName"], f["object"] = body[56:56 + name].decode(), body[56 + name:56 + name + object].decode()
         return f | {"patterns": counted_texts(body, 56 + name + object, count)}
+    if kind == "durableEntry":
+        f = fields("request uid pid client cursor behind lost pending pendingBytes oldest inFlight", "<QII7QI", body)
+        name, object, count = body[76:79]
+        f["durableName"], f["object"] = body[80:80 + name].decode(), body[80 + name:80 + name + object].decode()
+        return f | {"pendingKnown": bool(flags & 1), "pendingBound": bool(flags & 2), "lostBound": bool(flags & 4),
+                    "patterns": counted_texts(body, 80 + name + object, count)}
+    if kind == "logPage":
+        f = fields("request count end through damaged firstDamaged lastDamaged", "<QIB3x4Q", body)
+        return f | {"end": bool(f["end"])}
     if kind == "nameEntry":
         f = fields("request posts payloadBytes dropped subscribers durables", "<4QII", body)
         return f | {"name": counted_texts(body, 40, 1)[0]}
@@ -116,6 +133,7 @@ def decode(kind, flags, body):
         "run": ("subscription count", "<II"), "redelivery": ("subscription count", "<II"),
         "gap": ("subscription dropped first last", "<I4xQQQ"),
         "closing": ("lastRequest", "<Q"),
+        "found": ("request sequence last", "<QQQ"),
         "clientEntry": (
             "request client connected uid gid pid subscriptions posts refused delivered dropped droppedByClient "
             "waitingBytes", "<3Q4I6Q"),
