@@ -61,19 +61,18 @@ struct OpenSegmentTests {
         options.segmentBytes = 100
         options.segmentAge = .seconds(60)
         var fixture = Fixture()
-        func isFull(_ segment: OpenSegment, adding bytes: Int, now: Double) -> Bool {
-            segment.isFull(adding: bytes, now: .seconds(now), options)
-        }
-        let empty = fixture.segment
-        #expect(!isFull(empty, adding: 1000, now: 99), "a message of any size fits an empty segment")
+        let empty = fixture.segment.isFull(adding: 1000, now: .seconds(99), options)
+        #expect(!empty, "a message of any size fits an empty segment")
         try fixture.insert(1, bytes: 40, now: .seconds(10))
-        let one = fixture.segment
-        #expect(!isFull(one, adding: 60, now: 69.9))
-        #expect(isFull(one, adding: 61, now: 10))
-        #expect(isFull(one, adding: 1, now: 70))
+        let fits = fixture.segment.isFull(adding: 60, now: .seconds(69.9), options)
+        #expect(!fits)
+        let isTooLarge = fixture.segment.isFull(adding: 61, now: .seconds(10), options)
+        #expect(isTooLarge)
+        let isOld = fixture.segment.isFull(adding: 1, now: .seconds(70), options)
+        #expect(isOld)
         try fixture.insert(1, bytes: 10, now: .seconds(69))
-        let two = fixture.segment
-        #expect(isFull(two, adding: 1, now: 69))
+        let hasTwo = fixture.segment.isFull(adding: 1, now: .seconds(69), options)
+        #expect(hasTwo)
     }
 
     @Test(arguments: [false, true])

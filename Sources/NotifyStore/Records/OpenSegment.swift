@@ -1,7 +1,9 @@
 import NotifyLog
 
 /// The segment to which messages are being added, in memory only. After a restart it is read from its messages.
-struct OpenSegment {
+///
+/// Not copyable, because a copy for each message took 400 instructions.
+struct OpenSegment: ~Copyable {
     private(set) var segment = Segment()
     /// In order of first appearance.
     private(set) var entries: [SegmentEntry] = []
@@ -34,16 +36,12 @@ struct OpenSegment {
     var isEmpty: Bool { segment.messages == 0 }
 
     /// Whether the segment must be closed before a message is added at the log's time `now`.
-    ///
-    /// Inlined, as is ``isOld(now:_:)``: a caller outside of this file would copy the whole segment first.
-    @inline(__always)
     func isFull(adding bytes: Int, now: Duration, _ options: borrowing StoreOptions) -> Bool {
         !isEmpty
             && (segment.messages >= options.segmentMessages || segment.bytes + bytes > options.segmentBytes
                 || isOld(now: now, options))
     }
 
-    @inline(__always)
     func isOld(now: Duration, _ options: borrowing StoreOptions) -> Bool {
         !isEmpty && now - opened >= options.segmentAge
     }
