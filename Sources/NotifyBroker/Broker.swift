@@ -75,6 +75,7 @@ package struct Broker: ~Copyable {
         for record in recovered.subscriptions {
             recover(record)
         }
+        if commits.health.isFailing { reportHealth() }
     }
 
     /// Whether a sequence is available for the next post.

@@ -70,6 +70,8 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
         case logFull
         /// The daemon could not write to its log.
         case storageFailed
+        /// The daemon's log is damaged and must be replaced while the daemon is stopped; the message says how.
+        case logDamaged
         /// No message with this sequence is stored, or this user may not read it.
         case unknownMessage
         /// The daemon's configuration has an error, so it was not reloaded.
@@ -192,6 +194,7 @@ extension NotifyError.Code {
         case .logFull: self = .logFull
         case .storageFailed: self = .storageFailed
         case .unknownMessage: self = .unknownMessage
+        case .logDamaged: self = .logDamaged
         case .closing: self = .daemonClosing
         case .tooSlow: self = .tooSlow
         case .configurationInvalid: self = .configurationInvalid

@@ -18,8 +18,10 @@ package struct RecoveredLog: Sendable {
     package var problem: String?
     /// The next id for a durable subscription. This id and higher ones were never assigned.
     package var nextSubscriptionID: DurableID
-    /// A random number that changes when a backup replaces the log; 0 if there is no log yet.
+    /// A random number that changes when a backup replaces the log; 0 if there is no log yet, or if it can't be read.
     package var epoch: UInt64
+    /// The reason why nothing can be stored, if it is known from the start.
+    package var failure: StorageFailure?
 
     package init(
         nextSequence: UInt64, usableBelow: UInt64? = nil, persistedThrough: UInt64, subscriptions: [DurableRecord],

@@ -70,7 +70,7 @@ extension StoreError {
         case SQLITE_NOTADB:
             (.notADatabase, "the file '\(path)' is not a database; it was not changed; choose another path")
         case SQLITE_CORRUPT:
-            (.damaged, "the database '\(path)' is damaged: \(failure); restore it from a copy or use another path")
+            (.damaged, "\(failure)")
         case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_READONLY:
             (.notAccessible, describeAccess(failure, path))
         default:
@@ -125,7 +125,13 @@ extension StoreError {
 
     /// The failure that refuses a request to the log.
     var storageFailure: StorageFailure {
-        StorageFailure(kind: [.full, .noRoomForNew].contains(code) ? .full : .inputOutput, message: message)
+        let kind: StorageFailure.Kind =
+            switch code {
+            case .full, .noRoomForNew: .full
+            case .damaged: .damaged
+            default: .inputOutput
+            }
+        return StorageFailure(kind: kind, message: message)
     }
 
     init(closing path: String, _ error: any Error) {

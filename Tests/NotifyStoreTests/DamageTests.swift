@@ -27,7 +27,92 @@ struct DamageTests {
         try store.close(nextSequence: 6)
     }
 
-    /// Flips bits anywhere in 200 databases. A database that opens delivers only what was posted.
+    @Test(arguments: [
+        "UPDATE segments SET last = last + 1", "UPDATE segments SET entries = x'00'", "UPDATE names SET name = 'x'",
+        "UPDATE state SET next_sequence = 3", "UPDATE state SET boot_id = 'x'", "UPDATE state SET log_id = x'00'",
+        "UPDATE state SET epoch = epoch + 1", "UPDATE subscriptions SET used = used + 1 WHERE id = 1",
+        "DELETE FROM state", "UPDATE subscriptions SET uid = 1 WHERE id = 1",
+        "UPDATE subscriptions SET name = 'x' WHERE id = 1", "UPDATE subscriptions SET patterns = 'x' WHERE id = 1",
+        "UPDATE subscriptions SET gid = 1 WHERE id = 1", "UPDATE subscriptions SET cursor = 1 WHERE id = 1",
+        "UPDATE subscriptions SET attached = 1 - attached WHERE id = 1", "UPDATE losses SET count = 9",
+        "DROP TABLE names",
+    ])
+    func `other damage refuses what must be stored`(damage: String) async throws {
+        let folder = try TemporaryFolder()
+        var options = StoreOptions()
+        options.segmentMessages = 2
+        var lossy = try DurableRecord(id: 1, name: "lossy", SubscriptionFilter("a"))
+        lossy.loss = Loss(first: 1, last: 2, count: 1, isUpperBound: false)
+        let sound = try DurableRecord(id: 2, name: "sound", SubscriptionFilter("b"))
+        var store = try Store.open(path: folder.database, options: options)
+        await store.commit(
+            (1...5).map { StoredMessage($0, "a") }, changes: [.create(lossy), .create(sound)], reserveBelow: 100)
+        let epoch = store.recovered.epoch
+        try store.close(nextSequence: 6)
+        try folder.execute(damage)
+        for round in 0..<2 {
+            store = try Store.open(path: folder.database, options: options)
+            let failure = try #require(store.recovered.failure)
+            #expect(failure.kind == .damaged)
+            #expect(failure.message.contains("stop notifyd"))
+            #expect(store.recovered.nextSequence >= 6)
+            #expect(store.recovered.usableBelow > store.recovered.nextSequence)
+            #expect(store.recovered.subscriptions.contains(sound))
+            #expect(store.recovered.epoch == (damage.contains("state") ? 0 : epoch))
+            if damage.contains("id = 1") || damage.contains("losses") {
+                #expect(!store.recovered.subscriptions.contains { $0.id == 1 })
+            }
+            let next = store.recovered.nextSequence
+            #expect(await store.commit([StoredMessage(next)]).failure == failure, "round \(round)")
+            await #expect(throws: StorageFailure.self) { try await store.page(SubscriptionFilter(">")) }
+            // The sequences that volatile messages use are not used again.
+            store.sequencesUsed(below: next + 10)
+            try store.close(nextSequence: next + 10)
+            store = try Store.open(path: folder.database, options: options)
+            #expect(store.recovered.nextSequence >= next + 10)
+            try store.close(nextSequence: next + 20)
+        }
+    }
+
+    @Test func `a log whose header is damaged is not replaced`() async throws {
+        let folder = try TemporaryFolder()
+        try Store.open(path: folder.database).close(nextSequence: 6)
+        let url = URL(fileURLWithPath: folder.database)
+        for offset in [0, 16] {
+            var data = try Data(contentsOf: url)
+            data[offset] ^= 0x40
+            try data.write(to: url)
+            let store = try Store.open(path: folder.database)
+            #expect(store.recovered.failure?.kind == .damaged, "offset \(offset)")
+            #expect(await store.commit([StoredMessage(1 << 50)]).failure?.kind == .damaged)
+            try store.close(nextSequence: 1 << 50)
+            #expect(try Data(contentsOf: url) == data)
+            data[offset] ^= 0x40
+            try data.write(to: url)
+        }
+    }
+
+    @Test func `damage found while the log is open refuses later commits`() async throws {
+        let folder = try TemporaryFolder()
+        var options = StoreOptions()
+        options.segmentMessages = 2
+        options.retentionInterval = .seconds(1000)
+        let log = try Log.open(at: folder.database, options).log
+        defer { log.close() }
+        _ = log.commit(CommitBatch(id: 1, blocks: [LogBlock((1...5).map { StoredMessage($0) })]))
+        try log.connection.execute("UPDATE segments SET bytes = bytes + 1")
+        let request = PageRequest(
+            reader: ReaderID(slot: 0, generation: 0), filter: try SubscriptionFilter(">"), access: .of(uid: 0),
+            after: 0, through: .max, maximumMessages: .max)
+        guard case .failure(let failure) = log.readPage(request).result else {
+            Issue.record("a damaged segment was read")
+            return
+        }
+        #expect(failure.kind == .damaged)
+        #expect(log.commit(CommitBatch(id: 2, blocks: [LogBlock([StoredMessage(6)])])).failure == failure)
+    }
+
+    /// Flips bits anywhere in 200 databases. A database delivers only what was posted, or stores nothing.
     @Test func `no damage changes a delivered message`() async throws {
         let seed = UInt64.random(in: 0 ... .max)
         print("seed \(seed)")
@@ -46,7 +131,7 @@ struct DamageTests {
         await store.commit(messages)
         try store.close(nextSequence: 101)
         let sound = try Data(contentsOf: URL(fileURLWithPath: original.database))
-        var (opened, damaged) = (0, 0)
+        var (opened, damaged, degraded) = (0, 0, 0)
         for _ in 0..<200 {
             let folder = try TemporaryFolder()
             var data = sound
@@ -57,6 +142,11 @@ struct DamageTests {
             try data.write(to: URL(fileURLWithPath: folder.database))
             guard let store = try? Store.open(path: folder.database, options: options) else { continue }
             opened += 1
+            if let failure = store.recovered.failure {
+                degraded += 1
+                #expect(await store.commit([StoredMessage(store.recovered.nextSequence)]).failure == failure)
+                #expect(store.recovered.nextSequence > 100)
+            }
             for filter in try [SubscriptionFilter(">"), SubscriptionFilter("name.3"), SubscriptionFilter("name.*")] {
                 guard let page = try? await store.page(filter, subscription: 9) else { continue }
                 damaged += page.damaged.count
@@ -68,5 +158,6 @@ struct DamageTests {
         }
         #expect(opened > 20)
         #expect(damaged > 5)
+        #expect(degraded > 5)
     }
 }

@@ -134,7 +134,7 @@ struct StoreFailureTests {
         await #expect(throws: StorageFailure.self) { try await store.everything(filter) }
         let last = try await store.page(filter, after: 5990)
         #expect(last.block.entries.count == 10)
-        #expect(await store.commit([StoredMessage(6001)]).failure == nil)
+        #expect(await store.commit([StoredMessage(6001)]).failure?.kind == .damaged)
         try store.close(nextSequence: 6002)
     }
 }

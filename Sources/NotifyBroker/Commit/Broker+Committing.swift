@@ -110,6 +110,7 @@ extension StorageFailure {
         switch kind {
         case .full: WireError(.logFull, "not stored: \(message)")
         case .inputOutput: WireError(.storageFailed, "not stored: \(message)")
+        case .damaged: WireError(.logDamaged, "not stored: \(message)")
         }
     }
 }

@@ -33,6 +33,7 @@ struct CommitPipeline {
         progressDelay = configuration.acknowledgementDelay
         sequencer = Sequencer(next: recovered.nextSequence, usableBelow: recovered.usableBelow)
         persistedThrough = recovered.persistedThrough
+        _ = health.set(recovered.failure)
     }
 
     // MARK: Pending content
@@ -50,7 +51,8 @@ struct CommitPipeline {
 
     /// Checks whether a message may be stored.
     ///
-    /// - Throws: `storageFailed` or `logFull` while storage fails. `storageFailed` while too many bytes are pending.
+    /// - Throws: `storageFailed`, `logFull` or `logDamaged` while storage fails. `storageFailed` while too many bytes are
+    ///   pending.
     func checkRoom() throws(WireError) {
         if let failure = health.failure { throw failure.wireError }
         guard pending.bytes < pendingLimit * Self.maximumPendingFactor else {

@@ -124,7 +124,8 @@ extension Broker {
 
     /// Checks whether a post can be stored, and counts the post's name toward the limit of names.
     ///
-    /// - Throws: `postWindowExceeded`, `storageFailed`, `logFull`, or `limitReached` (memory, stored bytes or names).
+    /// - Throws: `postWindowExceeded`, `storageFailed`, `logFull`, `logDamaged`, or `limitReached` (memory, stored bytes
+    ///   or names).
     private mutating func checkStorage(of post: Post, from slot: ConnectionSlot) throws(WireError) {
         guard !post.wantsReceipt || connections[slot].postsAwaitingReceipts < configuration.postWindow else {
             throw WireError(

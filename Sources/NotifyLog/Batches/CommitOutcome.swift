@@ -18,6 +18,8 @@ package struct StorageFailure: Error, Equatable, Sendable {
         case full
         /// Reading or writing failed.
         case inputOutput
+        /// The log's content is damaged. It must be replaced while the daemon is stopped.
+        case damaged
     }
 
     package var kind: Kind

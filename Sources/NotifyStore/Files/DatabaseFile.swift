@@ -36,6 +36,14 @@ struct DatabaseFile {
         if exists { try check(isFlushing: false) }
     }
 
+    /// Whether the file's header has the id of logs, even if the rest of the header is damaged.
+    var isLog: Bool {
+        guard let file = try? OwnedDescriptor.open(path, .readOnly, options: [.noFollow, .nonBlocking]),
+            let header = try? readHeader(file.descriptor), header.count == Self.headerSize
+        else { return false }
+        return Self.number(at: Self.applicationIDOffset, in: header) == UInt32(Schema.applicationID)
+    }
+
     /// Whether a file of any type exists at the path.
     var exists: Bool { (try? Stat(FilePath(path), followTargetSymlink: false)) != nil }
 
@@ -100,6 +108,10 @@ struct DatabaseFile {
         }
         // A power loss during SQLite's first write can leave zeros. SQLite rolls the write back from the journal file.
         if header == Array(repeating: 0, count: Self.headerSize) { return }
+        let isDamaged =
+            header.count == Self.headerSize && !header.starts(with: Self.magic)
+            && Self.number(at: Self.applicationIDOffset, in: header) == UInt32(Schema.applicationID)
+        if isDamaged { throw StoreError(.damaged, "the header of the file is not that of a database") }
         guard header.count == Self.headerSize, header.starts(with: Self.magic) else {
             throw StoreError(
                 .notADatabase, "the file '\(path)' is not a database; it was not changed; choose another path")

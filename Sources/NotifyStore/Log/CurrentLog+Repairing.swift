@@ -7,6 +7,7 @@ import SystemPackage
 extension CurrentLog {
     /// Repairs the log if a file is missing. Other damage is reported, and the files are left unchanged.
     func repair(with continuation: LogContinuation) -> LogRepair {
+        if log == nil, let corruption { return .failed(corruption.message) }
         // If there is no log yet, each commit tries to create it.
         guard let log, let damage = log.findDamage() else { return .notNeeded }
         do {
@@ -39,7 +40,7 @@ extension CurrentLog {
         if !isLockInPlace { try takeLock() }
         try clearWAL(of: old)
         let new = DatabaseFile(path: path + ".new")
-        try Log.create(new, options, continuation, epoch: old.epoch)
+        try Log.create(new, options, continuation, epoch: old.state.epoch)
         try new.move(to: path)
         old.close()
         log = nil
@@ -76,14 +77,16 @@ extension Log {
         try file.create()
         do {
             let log = try Log(connection: Schema.open(file.path).connection, path: file.path, options: options)
+            try log.readState()
             try log.inTransaction(.full) { statements in
                 for record in continuation.subscriptions { try log.apply(.create(record), statements) }
-                try log.connection.execute(
-                    """
-                    UPDATE state SET clean = 0, epoch = \(Int64(bitPattern: epoch)), reserved_through = \(continuation.reservedBelow),
-                        next_sequence = \(continuation.reservedBelow),
-                        next_subscription = \(continuation.nextSubscriptionID)
-                    """)
+                try log.changeState(statements) { state in
+                    state.isClean = false
+                    state.epoch = epoch
+                    state.reservedThrough = continuation.reservedBelow
+                    state.nextSequence = continuation.reservedBelow
+                    state.nextSubscription = UInt64(continuation.nextSubscriptionID.rawValue)
+                }
             }
             try log.checkpoints.run(.truncate)
             log.close()

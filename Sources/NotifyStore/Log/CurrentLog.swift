@@ -9,6 +9,8 @@ import Synchronization
 /// `@unchecked Sendable`: after the creation, `Store` uses this object only in closures on its serial queue, which run
 /// one after another. The mark, which any thread may use, has its own lock.
 final class CurrentLog: @unchecked Sendable {
+    /// The damage that keeps the log from being opened.
+    var corruption: StorageFailure?
     /// The number of sequences that may be used before any is reserved on disk.
     private static let usableSequences: UInt64 = 1 << 32
 
@@ -41,9 +43,9 @@ final class CurrentLog: @unchecked Sendable {
 
     /// Opens the log at `path`, or creates it.
     ///
-    /// A full disk does not prevent the start: volatile messages need no disk space, only sequences that are never used
-    /// twice. Sequences can't be reserved on a full disk, so only the mark in shared memory keeps the next start from
-    /// using the same sequences again.
+    /// A full disk or a damaged log does not prevent the start: volatile messages need no disk space, only sequences
+    /// that are never used twice. Sequences can't be reserved on disk then, so only the mark in shared memory keeps the
+    /// next start from using the same sequences again.
     ///
     /// The loss of the mark when the kernel stops is safe: no process that has seen these sequences is left, and none
     /// of the sequences is on disk. Messages are stored, and durable subscriptions attached, only in or after the first
@@ -54,8 +56,11 @@ final class CurrentLog: @unchecked Sendable {
         do throws(StoreError) {
             recovered = try current.open()
         } catch {
-            guard error.code == .noRoomForNew else { throw error }
-            recovered = current.recoverWithoutLog()
+            switch error.code {
+            case .noRoomForNew: recovered = current.recoverWithoutLog()
+            case .damaged: recovered = current.recoverFromDamage(error)
+            default: throw error
+            }
         }
         if current.mark.withLock({ $0 != nil }) {
             recovered.usableBelow = min(recovered.nextSequence + usableSequences, Limits.sequenceEnd)
@@ -73,8 +78,8 @@ final class CurrentLog: @unchecked Sendable {
         }
         let opened = try Log.open(at: path, options)
         var recovered = opened.recovered
-        // The mark of the sequences used while the log could not be created.
-        let earlier = recovered.isNew ? try? SequenceMark(ofMissing: path) : nil
+        // The mark of the sequences used while the log could not be created or opened.
+        let earlier = try? SequenceMark(ofMissing: path)
         guard recovered.isNew || !mustBeNew else {
             throw StoreError(
                 .inUse, "another log has appeared at '\(path)': restart notifyd to use it, or move it away")
@@ -90,7 +95,7 @@ final class CurrentLog: @unchecked Sendable {
         return recovered
     }
 
-    private func recoverWithoutLog() -> RecoveredLog {
+    func recoverWithoutLog() -> RecoveredLog {
         let earlier = try? SequenceMark(ofMissing: path)
         let next = max(1, earlier?.value ?? 0)
         earlier?.set(next)
@@ -196,6 +201,7 @@ final class CurrentLog: @unchecked Sendable {
             guard let found = try log?.continueBacklogs() ?? (log == nil ? [:] : nil) else { return true }
             backlogs = found
         } catch {
+            _ = log?.failure(error)
             backlogs = [:]
         }
         for completion in backlogCompletions { completion(backlogs) }
@@ -213,6 +219,7 @@ final class CurrentLog: @unchecked Sendable {
     private func openLog() throws(StorageFailure) -> Log {
         if let log { return log }
         guard !isClosed else { throw StorageFailure(kind: .inputOutput, message: "the log is closed") }
+        if let corruption { throw corruption }
         do throws(StoreError) {
             _ = try open(mustBeNew: true)
         } catch {

@@ -10,6 +10,7 @@ extension Log {
     func commit(_ batch: CommitBatch) -> CommitOutcome {
         var result: Result<Void, StorageFailure> = .success(())
         do {
+            if let corruption { throw corruption }
             try checkDamage()
             try undoRefusedBatch()
             do {
@@ -27,6 +28,7 @@ extension Log {
     /// Runs `body` in a transaction. On an error, the database is rolled back; the caller restores the state in memory.
     func inTransaction(_ synchronous: Synchronous, _ body: (Statements) throws -> Void) throws {
         let statements = try openStatements()
+        let state = state
         try checkpoints.repairIfNeeded()
         try set(synchronous)
         try statements.begin.run()
@@ -35,6 +37,7 @@ extension Log {
             try statements.commit.run()
         } catch {
             if connection.isInTransaction { try? statements.rollBack.run() }
+            self.state = state
             checkpoints.noteFailure(error)
             throw error
         }
@@ -89,8 +92,10 @@ extension Log {
         // SQLite flushes only if a transaction writes pages, so a batch without changes would leave earlier commits
         // unflushed. This update always writes a page, because it increments the column `flushes`.
         if batch.reserveBelow != nil || (isFlushed && last == persistedThrough) {
-            try statements.reserve.bind(1, batch.reserveBelow ?? 0)
-            try statements.reserve.run()
+            try changeState(statements) { state in
+                state.reservedThrough = max(state.reservedThrough, batch.reserveBelow ?? 0)
+                state.flushes &+= 1
+            }
         }
     }
 

@@ -11,28 +11,13 @@ extension Log {
     ///
     /// - Parameter usedBelow: The lowest sequence not used by any process since boot; 0 if unknown.
     func recover(usedBelow: UInt64) throws -> RecoveredLog {
-        let state = try PreparedStatement(
-            connection,
-            """
-            SELECT reserved_through, next_sequence, next_subscription, clean, next_name, log_time, since_boot,
-                wall_time, boot_id, epoch
-            FROM state
-            """)
-        guard try state.step() else { throw StoreError(.damaged, "the row of the log's state is missing") }
-        let wasClean = state.integer(3) != 0
+        let wasClean = state.isClean
         // `usedBelow` can be higher than the sequence recorded at the clean stop: on a full disk, a later run may have
         // used sequences although it could not mark the log as in use.
-        let mark = wasClean ? max(state.integer(1), usedBelow) : usedBelow > 0 ? usedBelow : state.integer(0)
-        let nextSubscription = state.integer32(2)
-        clock = LogClock(
-            options.clock,
-            continuing: .init(
-                time: .microseconds(Int64(bitPattern: state.integer(5))),
-                sinceBoot: .microseconds(Int64(bitPattern: state.integer(6))),
-                wall: .microseconds(Int64(bitPattern: state.integer(7))), bootID: state.text(8)))
-        names.skipIDs(below: state.integer32(4))
-        epoch = state.integer(9)
-        state.reset()
+        let mark =
+            wasClean ? max(state.nextSequence, usedBelow) : usedBelow > 0 ? usedBelow : state.reservedThrough
+        clock = LogClock(options.clock, continuing: state.clock)
+        names.skipIDs(below: UInt32(clamping: state.nextName))
 
         try readNames()
         var contents = try readSegments()
@@ -49,7 +34,7 @@ extension Log {
         return RecoveredLog(
             nextSequence: next, persistedThrough: persistedThrough,
             subscriptions: records, usage: contents.usage, names: contents.names, wasClosedCleanly: wasClean,
-            nextSubscriptionID: DurableID(nextSubscription), epoch: epoch)
+            nextSubscriptionID: DurableID(UInt32(clamping: state.nextSubscription)), epoch: state.epoch)
     }
 
     /// Marks the log as in use, so that the next start detects a crash. On a full disk the first commit does this:
@@ -63,7 +48,7 @@ extension Log {
     }
 
     func markInUse(_ statements: Statements) throws {
-        try connection.execute("UPDATE state SET clean = 0")
+        try changeState(statements) { $0.isClean = false }
     }
 
     /// Records the exact next sequence for the next start, checkpoints the write-ahead log, and releases the
@@ -78,25 +63,17 @@ extension Log {
         }
         try undoRefusedBatch()
         try inTransaction(.full) { statements in
-            try saveClock(statements)
-            // `reserved_through` may be lower than the next sequence, because a run can use sequences before its first
-            // reservation.
-            try connection.execute(
-                """
-                UPDATE state SET clean = 1, next_sequence = \(nextSequence),
-                    reserved_through = max(reserved_through, \(nextSequence))
-                """)
+            try changeState(statements) { state in
+                state.clock = clock.mark
+                state.isClean = true
+                state.nextSequence = nextSequence
+                // May be lower than the next sequence, because a run can use sequences before its first reservation.
+                state.reservedThrough = max(state.reservedThrough, nextSequence)
+            }
         }
         if damage != nil { return try checkpoints.run(.truncate) }
         // If this fails, the next start recovers from the write-ahead log.
         try? checkpoints.run(.truncate)
-    }
-
-    /// The random id that the log got when it was created.
-    func readID() throws -> [UInt8] {
-        let state = try PreparedStatement(connection, "SELECT log_id FROM state")
-        guard try state.step() else { throw StoreError(.damaged, "the row of the log's state is missing") }
-        return state.blob(0)
     }
 
     private func readNames() throws {

@@ -32,12 +32,7 @@ extension Log {
     }
 
     /// Saves the time of the log, from which the next start continues.
-    func saveClock(_ statements: Statements) throws(SQLiteFailure) {
-        let mark = clock.mark
-        try statements.saveClock.bind(1, mark.time.microseconds)
-        try statements.saveClock.bind(2, mark.sinceBoot.microseconds)
-        try statements.saveClock.bind(3, mark.wall.microseconds)
-        try statements.saveClock.bindText(4, copying: mark.bootID)
-        try statements.saveClock.run()
+    func saveClock(_ statements: Statements) throws {
+        try changeState(statements) { $0.clock = clock.mark }
     }
 }

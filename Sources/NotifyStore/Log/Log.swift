@@ -25,8 +25,11 @@ final class Log {
     /// not stop cleanly.
     var isMarkedInUse = true
 
-    /// A random number that changes when a backup replaces the log.
-    var epoch: UInt64 = 0
+    /// The row of the log's state, as in the database.
+    var state = StateRow()
+    /// The damage of the database's content that a request has found. Nothing is stored from then on.
+    var corruption: StorageFailure?
+
     /// The time of the log.
     var clock: LogClock
 
@@ -106,11 +109,22 @@ final class Log {
 
     /// Converts an error within the log to the error that the caller gets.
     func failure(_ error: any Error) -> StorageFailure {
-        switch error {
-        case let failure as StorageFailure: failure
-        case let failure as SQLiteFailure: failure.storageFailure
-        default: StorageFailure(kind: .inputOutput, message: String(describing: error))
-        }
+        let failure =
+            switch error {
+            case let failure as StorageFailure: failure
+            case let failure as SQLiteFailure: failure.storageFailure
+            case let error as StoreError: error.storageFailure
+            default: StorageFailure(kind: .inputOutput, message: String(describing: error))
+            }
+        return failure.kind == .damaged ? noteCorruption(failure) : failure
+    }
+
+    /// Makes later commits fail, unless the cause is that the files were moved, replaced or truncated.
+    private func noteCorruption(_ failure: StorageFailure) -> StorageFailure {
+        if let damage = findDamage() { return damage.storageFailure }
+        let noted = corruption ?? StorageFailure(damaged: path, failure.message)
+        corruption = noted
+        return noted
     }
 }
 
@@ -125,10 +139,10 @@ package struct ReadWork: Equatable, Sendable {
 final class Statements {
     let begin, commit, rollBack: PreparedStatement
     let insertMessage, insertName, insertSegment: PreparedStatement
-    let reserve, saveClock: PreparedStatement
+    let writeState: PreparedStatement
     let pageCount, freePages: PreparedStatement
-    let createSubscription, updateSubscription, setOwner, removeSubscription, raiseNextSubscription: PreparedStatement
-    let insertLoss, forgetLoss, removeLoss: PreparedStatement
+    let createSubscription, updateSubscription, setOwner, removeSubscription: PreparedStatement
+    let readLoss, insertLoss, forgetLoss, removeLoss: PreparedStatement
     let deleteMessages, deleteSegment, removeName, messageKeys, segmentBelow, segmentAbove: PreparedStatement
     let segmentsFrom, scanMessages, readMessages, readMessage: PreparedStatement
 
@@ -142,36 +156,28 @@ final class Statements {
         insertMessage = try prepare("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
         insertName = try prepare("INSERT INTO names VALUES (?, ?, ?)")
         insertSegment = try prepare("INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
-        reserve = try prepare(
-            "UPDATE state SET reserved_through = max(reserved_through, ?), flushes = flushes + 1")
-        saveClock = try prepare(
-            "UPDATE state SET log_time = ?, since_boot = ?, wall_time = ?, boot_id = coalesce(?, '')")
+        writeState = try prepare(StateRow.update)
         // Not in one statement: a table-valued function takes twenty times as long.
         pageCount = try prepare("PRAGMA page_count")
         freePages = try prepare("PRAGMA freelist_count")
         createSubscription = try prepare(
             """
             INSERT INTO subscriptions (
-                cursor, seen_through, acknowledged, generation, attached, id, uid, gid, groups, name, patterns, object,
-                started_after, used)
-            VALUES (?, ?, coalesce(?, x''), ?, ?, ?, ?, ?, coalesce(?, ''), ?, ?, ?, ?, ?)
+                cursor, seen_through, acknowledged, generation, attached, progress_crc, used, id, uid, gid, groups,
+                name, patterns, object, started_after, crc, owner_crc)
+            VALUES (?, ?, coalesce(?, x''), ?, ?, ?, ?, ?, ?, ?, coalesce(?, ''), ?, ?, ?, ?, ?, ?)
             """)
         updateSubscription = try prepare(
             """
             UPDATE subscriptions
             SET cursor = ?, seen_through = ?, acknowledged = coalesce(?, x''), generation = ?, attached = ?,
-                used = ?7
-            WHERE id = ?6
+                progress_crc = ?, used = ?
+            WHERE id = ?
             """)
-        setOwner = try prepare("UPDATE subscriptions SET gid = ?, groups = coalesce(?, '') WHERE id = ?")
+        setOwner = try prepare("UPDATE subscriptions SET gid = ?, groups = coalesce(?, ''), owner_crc = ? WHERE id = ?")
         removeSubscription = try prepare("DELETE FROM subscriptions WHERE id = ?")
-        raiseNextSubscription = try prepare("UPDATE state SET next_subscription = max(next_subscription, ?)")
-        insertLoss = try prepare(
-            """
-            INSERT INTO losses VALUES (?, ?, ?, ?, ?) ON CONFLICT (subscription) DO UPDATE SET
-                first = min(first, excluded.first), last = max(last, excluded.last),
-                count = count + excluded.count, is_upper_bound = max(is_upper_bound, excluded.is_upper_bound)
-            """)
+        readLoss = try prepare("SELECT first, last, count, is_upper_bound, crc FROM losses WHERE subscription = ?")
+        insertLoss = try prepare("INSERT OR REPLACE INTO losses VALUES (?, ?, ?, ?, ?, ?)")
         forgetLoss = try prepare("DELETE FROM losses WHERE subscription = ? AND last <= ?")
         removeLoss = try prepare("DELETE FROM losses WHERE subscription = ?")
         deleteMessages = try prepare("DELETE FROM messages WHERE sequence BETWEEN ? AND ?")

@@ -1,3 +1,4 @@
+import CSQLite
 import NotifyLog
 
 /// A log and the state recovered when it was opened.
@@ -17,17 +18,26 @@ extension Log {
     static func open(at path: String, _ options: StoreOptions) throws(StoreError) -> OpenedLog {
         let file = DatabaseFile(path: path)
         try file.prepare()
+        let isLog = file.isLog
         do {
             let database = try Schema.open(path)
             try file.restrictToOwner()
             let log = try Log(connection: database.connection, path: path, options: options)
+            try log.readState()
             // The log also works without shared memory.
-            let mark = try? SequenceMark(logID: log.readID(), databasePath: path)
+            let mark = try? SequenceMark(logID: log.state.logID, databasePath: path)
             var recovered = try log.recover(usedBelow: mark?.value ?? 0)
             recovered.problem = database.rewriteProblem
             return OpenedLog(log: log, recovered: recovered, mark: mark)
         } catch {
-            throw StoreError(opening: path, error)
+            let problem = StoreError(opening: path, error)
+            // Statements that can't be prepared mean that a table or column is missing.
+            if isLog, let failure = error as? SQLiteFailure, failure.primaryCode == SQLITE_ERROR {
+                throw StoreError(.damaged, failure.description, cause: error)
+            }
+            // A file that begins as a log does is a damaged log.
+            guard isLog, problem.code == .notADatabase else { throw problem }
+            throw StoreError(.damaged, "it can't be read as a database", cause: error)
         }
     }
 }

@@ -226,6 +226,6 @@ struct PageReader {
     }
 
     private static func damaged(_ what: String) -> StorageFailure {
-        StorageFailure(kind: .inputOutput, message: "the log is damaged: it \(what)")
+        StorageFailure(kind: .damaged, message: "it \(what)")
     }
 }

@@ -16,4 +16,9 @@ struct Checksum {
         add(UInt64(bytes.count))
         value = notifyd_crc32c(value, bytes.baseAddress, bytes.count)
     }
+
+    mutating func add(_ text: String) {
+        var text = text
+        text.withUTF8 { add(UnsafeRawBufferPointer($0)) }
+    }
 }

@@ -95,11 +95,28 @@ extension Log {
 
 extension Statements {
     func addLoss(_ loss: Loss, of id: DurableID) throws {
-        try insertLoss.bind(1, id.rawValue)
-        try insertLoss.bind(2, loss.first)
-        try insertLoss.bind(3, loss.last)
-        try insertLoss.bind(4, loss.count)
-        try insertLoss.bind(5, Int64(loss.isUpperBound ? 1 : 0))
+        let id = UInt64(id.rawValue)
+        var total = loss
+        if let earlier = try readLoss(of: id) { total.add(earlier) }
+        try insertLoss.bind(1, id)
+        try insertLoss.bind(2, total.first)
+        try insertLoss.bind(3, total.last)
+        try insertLoss.bind(4, total.count)
+        try insertLoss.bind(5, Int64(total.isUpperBound ? 1 : 0))
+        try insertLoss.bind(6, SubscriptionChecksums.ofLoss(total, id: id))
         try insertLoss.run()
+    }
+
+    private func readLoss(of id: UInt64) throws -> Loss? {
+        let row = readLoss
+        defer { row.reset() }
+        try row.bind(1, id)
+        guard try row.step() else { return nil }
+        let loss = Loss(
+            first: row.integer(0), last: row.integer(1), count: row.integer(2), isUpperBound: row.integer(3) != 0)
+        guard SubscriptionChecksums.ofLoss(loss, id: id) == row.integer32(4) else {
+            throw StorageFailure(kind: .damaged, message: "the losses of the durable subscription \(id) are damaged")
+        }
+        return loss
     }
 }

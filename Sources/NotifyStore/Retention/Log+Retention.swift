@@ -15,7 +15,7 @@ extension Log {
     ///
     /// - Returns: Whether work remains.
     func maintain() throws -> Bool {
-        guard damage == nil, refusedBatch == nil else { return false }
+        guard damage == nil, corruption == nil, refusedBatch == nil else { return false }
         let end = ContinuousClock.now + Self.slice
         try beginSurvey()
         repeat {
@@ -130,7 +130,7 @@ extension Log {
     func segment(in rows: PreparedStatement) throws(StorageFailure) -> SegmentRow {
         guard let row = SegmentRow(rows) else {
             throw StorageFailure(
-                kind: .inputOutput, message: "the log is damaged: it has a damaged segment at \(rows.integer(0))")
+                kind: .damaged, message: "it has a damaged segment at \(rows.integer(0))")
         }
         return row
     }
@@ -167,7 +167,7 @@ extension Log {
                 try statements.removeName.bind(1, id)
                 try statements.removeName.run()
             }
-            try connection.execute("UPDATE state SET next_name = \(names.nextID)")
+            try changeState(statements) { $0.nextName = UInt64(names.nextID) }
         }
         for id in unused {
             guard let number = names.number(ofID: id) else { continue }

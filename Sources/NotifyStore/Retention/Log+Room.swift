@@ -27,7 +27,8 @@ extension Log {
             return true
         } catch {
             checkpoints.noteFailure(error)
-            // The failure of the batch is reported.
+            // The failure of the batch is reported, and damage is noted for the next one.
+            _ = failure(error)
             return false
         }
     }

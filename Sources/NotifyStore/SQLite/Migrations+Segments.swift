@@ -3,8 +3,8 @@ import NotifyWire
 
 extension Migrations {
     /// Gives each segment its own bounds, its size and its entries for each name and user, from which the usage of
-    /// users follows. Adds checksums to messages, names and segments, the next id of a name, the log's time and its epoch,
-    /// and the log's time at which each subscription was attached last.
+    /// users follows. Adds checksums to all rows, the next id of a name, the log's time and its epoch, and the log's
+    /// time at which each subscription was attached last.
     ///
     /// Messages stored before count as stored at the time of the migration.
     @Sendable
@@ -49,10 +49,14 @@ extension Migrations {
                 first INTEGER NOT NULL,
                 last INTEGER NOT NULL,
                 count INTEGER NOT NULL,
-                is_upper_bound INTEGER NOT NULL
+                is_upper_bound INTEGER NOT NULL,
+                crc INTEGER NOT NULL
             ) STRICT;
             ALTER TABLE subscriptions ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
             UPDATE subscriptions SET used = CAST(strftime('%s', 'now') AS INTEGER) * 1000000;
+            ALTER TABLE subscriptions ADD COLUMN crc INTEGER NOT NULL DEFAULT 0;
+            ALTER TABLE subscriptions ADD COLUMN owner_crc INTEGER NOT NULL DEFAULT 0;
+            ALTER TABLE subscriptions ADD COLUMN progress_crc INTEGER NOT NULL DEFAULT 0;
             ALTER TABLE state ADD COLUMN next_name INTEGER NOT NULL DEFAULT 1;
             ALTER TABLE state ADD COLUMN log_time INTEGER NOT NULL DEFAULT 0;
             ALTER TABLE state ADD COLUMN since_boot INTEGER NOT NULL DEFAULT 0;
@@ -60,10 +64,41 @@ extension Migrations {
             ALTER TABLE state ADD COLUMN boot_id TEXT NOT NULL DEFAULT '';
             ALTER TABLE state ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;
             UPDATE state SET epoch = random();
+            ALTER TABLE state ADD COLUMN crc INTEGER NOT NULL DEFAULT 0;
             """)
         try copyNames(database)
         try copyMessages(database)
         try database.execute("DROP TABLE names_3; DROP TABLE messages_3;")
+        try addSubscriptionChecksums(database)
+        let state = try PreparedStatement(database, "SELECT \(StateRow.columns) FROM state")
+        guard try state.step() else { throw StoreError(.damaged, "the row of the log's state is missing") }
+        let row = StateRow(unchecked: state)
+        state.reset()
+        try row.write(with: PreparedStatement(database, StateRow.update))
+    }
+
+    private static func addSubscriptionChecksums(_ database: DatabaseConnection) throws {
+        let rows = try PreparedStatement(
+            database,
+            """
+            SELECT id, uid, started_after, name, patterns, object, gid, groups, cursor, seen_through, generation,
+                attached, used, acknowledged FROM subscriptions ORDER BY id
+            """)
+        let update = try PreparedStatement(
+            database, "UPDATE subscriptions SET crc = ?, owner_crc = ?, progress_crc = ? WHERE id = ?")
+        while try rows.step() {
+            let id = rows.integer(0)
+            let definition = SubscriptionChecksums.ofDefinition(
+                id: id, uid: rows.integer(1), startedAfter: rows.integer(2), name: rows.text(3),
+                patterns: rows.text(4), object: rows.text(5))
+            let owner = SubscriptionChecksums.ofOwner(id: id, gid: rows.integer(6), groups: rows.text(7))
+            let progress = SubscriptionChecksums.ofProgress(
+                id: id, cursor: rows.integer(8), seenThrough: rows.integer(9), generation: rows.integer(10),
+                isAttached: rows.integer(11), used: rows.integer(12), acknowledged: rows.bytes(13))
+            for (index, value) in [(1, definition), (2, owner), (3, progress)] { try update.bind(Int32(index), value) }
+            try update.bind(4, id)
+            try update.run()
+        }
     }
 
     private static func copyNames(_ database: DatabaseConnection) throws {

@@ -29,8 +29,11 @@ struct SQLiteFailure: Error, CustomStringConvertible {
             || ([SQLITE_IOERR, SQLITE_CANTOPEN].contains(primaryCode) && [ENOSPC, EDQUOT].contains(systemError))
     }
 
+    /// Whether the content of the database is malformed.
+    var isCorruption: Bool { [SQLITE_CORRUPT, SQLITE_NOTADB].contains(primaryCode) }
+
     var storageFailure: StorageFailure {
-        StorageFailure(kind: isFull ? .full : .inputOutput, message: description)
+        StorageFailure(kind: isFull ? .full : isCorruption ? .damaged : .inputOutput, message: description)
     }
 
     var description: String { "\(message) (SQLite \(code))" }

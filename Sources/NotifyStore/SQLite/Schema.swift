@@ -83,8 +83,7 @@ enum Schema {
         guard version > 0 else {
             throw StoreError(
                 .damaged,
-                "the database '\(path)' has the unknown schema version \(version); "
-                    + "restore it from a copy or use another path")
+                "the unknown schema version \(version)")
         }
         guard version <= Self.version else { throw newer(path, version: version) }
         return false

@@ -35,6 +35,7 @@ package enum ErrorCode: UInt16, CaseIterable, Sendable {
     case logFull = 80
     case storageFailed = 81
     case unknownMessage = 82
+    case logDamaged = 83
 
     // The daemon.
     case closing = 100

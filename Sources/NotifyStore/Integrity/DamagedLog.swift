@@ -1,0 +1,87 @@
+import NotifyLog
+import NotifyWire
+
+/// A log whose content is damaged, as far as it can be read. The daemon runs without it: posts and subscriptions that
+/// need the log are refused.
+extension CurrentLog {
+    /// How far sequences continue above the highest one found, if the log's state can't be read. A log reserves fewer
+    /// sequences at a time.
+    static let skippedSequences: UInt64 = 1 << 40
+
+    /// Recovers from a damaged log what the daemon needs without it: a sequence that was never used, and the sound
+    /// subscriptions, whose messages must be refused rather than delivered to nobody.
+    func recoverFromDamage(_ error: StoreError) -> RecoveredLog {
+        let failure = StorageFailure(damaged: path, error.message)
+        corruption = failure
+        var recovered = recoverWithoutLog()
+        if let found = try? DamagedLog(path: path) {
+            recovered.subscriptions = found.subscriptions
+            recovered.nextSubscriptionID = found.nextSubscriptionID
+            recovered.epoch = found.epoch
+            recovered.nextSequence = max(recovered.nextSequence, found.nextSequence)
+        } else {
+            recovered.nextSequence = max(recovered.nextSequence, Self.skippedSequences)
+        }
+        recovered.persistedThrough = recovered.nextSequence - 1
+        recovered.failure = failure
+        return recovered
+    }
+}
+
+/// What can still be read from a damaged log.
+struct DamagedLog {
+    private(set) var subscriptions: [DurableRecord] = []
+    /// This sequence and higher ones were never used.
+    private(set) var nextSequence: UInt64 = 1
+    private(set) var nextSubscriptionID = DurableID(1)
+    /// 0 if it can't be read.
+    private(set) var epoch: UInt64 = 0
+
+    /// Reads the database, and changes neither it nor its write-ahead log.
+    init(path: String) throws {
+        let connection = try DatabaseConnection(path: path)
+        defer {
+            connection.keepFilesOnClose()
+            connection.close()
+        }
+        try connection.execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA query_only = 1")
+        subscriptions = (try? Self.subscriptions(in: connection)) ?? []
+        let queries = [
+            "SELECT max(sequence) FROM messages", "SELECT max(last) FROM segments",
+            "SELECT max(max(cursor, seen_through)) FROM subscriptions",
+        ]
+        let highest = queries.compactMap { try? UInt64(exactly: connection.integer($0)) }
+            .filter { $0 < Limits.sequenceEnd / 2 }.max()
+        let row = try? PreparedStatement(connection, "SELECT \(StateRow.columns) FROM state")
+        if let row, (try? row.step()) ?? false, let state = StateRow(row) {
+            nextSequence = max(state.isClean ? state.nextSequence : state.reservedThrough, (highest ?? 0) + 1)
+            nextSubscriptionID = DurableID(UInt32(clamping: state.nextSubscription))
+            epoch = state.epoch
+        } else {
+            nextSequence = (highest ?? 0) + CurrentLog.skippedSequences
+        }
+        if let last = subscriptions.last?.id, last >= nextSubscriptionID {
+            nextSubscriptionID = DurableID(last.rawValue + 1)
+        }
+    }
+
+    private static func subscriptions(in connection: DatabaseConnection) throws -> [DurableRecord] {
+        let rows = try PreparedStatement(connection, SubscriptionRow.select())
+        var records: [DurableRecord] = []
+        // Ends at the first page that can't be read.
+        while (try? rows.step()) ?? false {
+            if let record = SubscriptionRow.record(in: rows) { records.append(record) }
+        }
+        return records
+    }
+}
+
+extension StorageFailure {
+    /// The failure of every request that needs a damaged log.
+    init(damaged path: String, _ problem: String) {
+        self.init(
+            kind: .damaged,
+            message: "the log '\(path)' is damaged (\(problem)): stop notifyd and restore a copy, or move the database "
+                + "and its write-ahead log away for a new, empty log, then start notifyd")
+    }
+}

@@ -1,0 +1,38 @@
+import NotifyLog
+
+/// The checksums of a durable subscription's row. Each covers the columns that are written together, and the id.
+enum SubscriptionChecksums {
+    static func ofDefinition(
+        id: UInt64, uid: UInt64, startedAfter: UInt64, name: String, patterns: String, object: String
+    ) -> UInt32 {
+        var checksum = Checksum()
+        for number in [id, uid, startedAfter] { checksum.add(number) }
+        for text in [name, patterns, object] { checksum.add(text) }
+        return checksum.value
+    }
+
+    static func ofOwner(id: UInt64, gid: UInt64, groups: String) -> UInt32 {
+        var checksum = Checksum()
+        checksum.add(id)
+        checksum.add(gid)
+        checksum.add(groups)
+        return checksum.value
+    }
+
+    static func ofProgress(
+        id: UInt64, cursor: UInt64, seenThrough: UInt64, generation: UInt64, isAttached: UInt64, used: UInt64,
+        acknowledged: UnsafeRawBufferPointer
+    ) -> UInt32 {
+        var checksum = Checksum()
+        for number in [id, cursor, seenThrough, generation, isAttached, used] { checksum.add(number) }
+        checksum.add(acknowledged)
+        return checksum.value
+    }
+
+    /// The checksum of the row of a subscription's losses.
+    static func ofLoss(_ loss: Loss, id: UInt64) -> UInt32 {
+        var checksum = Checksum()
+        for number in [id, loss.first, loss.last, loss.count, loss.isUpperBound ? 1 : 0] { checksum.add(number) }
+        return checksum.value
+    }
+}
