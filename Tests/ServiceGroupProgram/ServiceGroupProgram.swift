@@ -2,6 +2,7 @@ import Glibc
 import Logging
 import NotifyClient
 import ServiceLifecycle
+import Synchronization
 import UnixSignals
 
 /// Consumes a durable subscription in a service group. The group is configured as in the article "Getting started" of
@@ -24,11 +25,9 @@ struct ServiceGroupProgram {
         )
         configuration.maximumGracefulShutdownDuration = .milliseconds(shutdown)
         configuration.maximumCancellationDuration = .milliseconds(cancellation)
-        do {
-            try await ServiceGroup(configuration: configuration).run()
-        } catch is CancellationError {
-            exit(1)
-        }
+        // The group throws only if the consumer ends before the client does, and after a cancellation either may end first.
+        do { try await ServiceGroup(configuration: configuration).run() } catch is CancellationError {}
+        if Consumer.wasCancelled.load(ordering: .acquiring) { exit(1) }
     }
 }
 
@@ -50,6 +49,9 @@ enum Handler: String {
 }
 
 struct Consumer: Service {
+    /// Whether a handler was cancelled.
+    static let wasCancelled = Atomic(false)
+
     let client: NotifyClient
     let handler: Handler
 
@@ -57,7 +59,12 @@ struct Consumer: Service {
         try await withGracefulShutdownHandler {
             try await client.subscribe(to: "a", as: .durable("d"), onGap: { _ in }) { message in
                 print(message.text ?? "")
-                try await handler.handle()
+                do {
+                    try await handler.handle()
+                } catch {
+                    Self.wasCancelled.store(true, ordering: .releasing)
+                    throw error
+                }
             }
         } onGracefulShutdown: {
             print("shutting down")
