@@ -39,9 +39,9 @@ struct DatabaseFile {
     /// Whether the file's header has the id of logs, even if the rest of the header is damaged.
     var isLog: Bool {
         guard let file = try? OwnedDescriptor.open(path, .readOnly, options: [.noFollow, .nonBlocking]),
-            let header = try? readHeader(file.descriptor), header.count == Self.headerSize
+            let header = try? readHeader(file.descriptor)
         else { return false }
-        return Self.number(at: Self.applicationIDOffset, in: header) == UInt32(Schema.applicationID)
+        return Self.hasLogID(header)
     }
 
     /// Whether a file of any type exists at the path.
@@ -108,10 +108,9 @@ struct DatabaseFile {
         }
         // A power loss during SQLite's first write can leave zeros. SQLite rolls the write back from the journal file.
         if header == Array(repeating: 0, count: Self.headerSize) { return }
-        let isDamaged =
-            header.count == Self.headerSize && !header.starts(with: Self.magic)
-            && Self.number(at: Self.applicationIDOffset, in: header) == UInt32(Schema.applicationID)
-        if isDamaged { throw StoreError(.damaged, "the header of the file is not that of a database") }
+        if Self.hasLogID(header), !header.starts(with: Self.magic) {
+            throw StoreError(.damaged, "the header of the file is not that of a database")
+        }
         guard header.count == Self.headerSize, header.starts(with: Self.magic) else {
             throw StoreError(
                 .notADatabase, "the file '\(path)' is not a database; it was not changed; choose another path")
@@ -122,6 +121,10 @@ struct DatabaseFile {
         guard applicationID == 0 || applicationID == UInt32(Schema.applicationID) else { throw Schema.foreign(path) }
         let version = Int32(bitPattern: Self.number(at: Self.versionOffset, in: header))
         if applicationID != 0, version > Schema.version { throw Schema.newer(path, version: Int64(version)) }
+    }
+
+    private static func hasLogID(_ header: [UInt8]) -> Bool {
+        header.count == headerSize && number(at: applicationIDOffset, in: header) == UInt32(Schema.applicationID)
     }
 
     private static func number(at offset: Int, in header: [UInt8]) -> UInt32 {

@@ -13,9 +13,10 @@ extension Log {
         guard let maximumBytes = options.retention.maximumBytes else { return }
         let walBytes = UInt64(checkpoints.walPages) * UInt64(Schema.pageSize)
         let needed = walBytes + (batch.isProbe ? Self.spareRoom(maximumBytes) : 0)
-        if let bound = usedBytesBound {
-            usedBytesBound = bound + Self.maximumGrowth(batch)
-            if bound + Self.maximumGrowth(batch) + needed <= maximumBytes { return }
+        if let earlier = usedBytesBound {
+            let bound = earlier + Self.maximumGrowth(batch)
+            usedBytesBound = bound
+            if bound + needed <= maximumBytes { return }
         }
         usedBytes = try (statements.pageCount.number() - statements.freePages.number()) * UInt64(Schema.pageSize)
         usedBytesBound = usedBytes

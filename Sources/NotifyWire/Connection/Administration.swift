@@ -27,11 +27,7 @@ package struct Reloaded: ControlFrame {
     package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
         request = try body.integer()
         let count: UInt8 = try body.integer()
-        pendingSettings = []
-        for _ in 0..<count {
-            let length: UInt8 = try body.integer()
-            pendingSettings.append(try body.string(Int(length)))
-        }
+        pendingSettings = try body.countedStrings(count)
     }
 
     package func writeBody(to buffer: inout ByteBuffer) {

@@ -131,8 +131,7 @@ package struct Welcome: ControlFrame {
         maximumSubscriptions = try body.integer()
         daemonInstance = InstanceID(high: try body.integer(), low: try body.integer())
         clientInstance = InstanceID(high: try body.integer(), low: try body.integer())
-        let length: UInt8 = try body.integer()
-        daemonVersion = try body.string(Int(length))
+        daemonVersion = try body.countedString()
         // Earlier daemons do not send it.
         epoch = body.remaining == 0 ? 0 : try body.integer()
         _ = body.rest()

@@ -41,6 +41,19 @@ package struct FieldReader {
         return text
     }
 
+    /// Reads a text after its length in one byte.
+    package mutating func countedString() throws(WireError) -> String {
+        let length: UInt8 = try integer()
+        return try string(Int(length))
+    }
+
+    /// Reads texts, each after its length in one byte.
+    package mutating func countedStrings(_ count: UInt8) throws(WireError) -> [String] {
+        var texts: [String] = []
+        for _ in 0..<count { texts.append(try countedString()) }
+        return texts
+    }
+
     /// Checks that all bytes were read.
     ///
     /// - Throws: `malformedFrame` if bytes remain after the frame's fields.

@@ -44,11 +44,7 @@ package struct ReadLog: ControlFrame {
         let patternCount: UInt8 = try body.integer()
         try body.skip(1)
         object = try body.string(Int(objectLength))
-        patterns = []
-        for _ in 0..<patternCount {
-            let length: UInt8 = try body.integer()
-            patterns.append(try body.string(Int(length)))
-        }
+        patterns = try body.countedStrings(patternCount)
         guard options & ~Self.waitingFlag == 0 else { throw .unknownFlags }
         isWaiting = options & Self.waitingFlag != 0
         guard first > 0, maximumMessages > 0 else {

@@ -86,17 +86,7 @@ package struct DurableEntry: ControlFrame {
         let bytes: UInt64 = try body.integer()
         let oldest: UInt64 = try body.integer()
         inFlight = try body.integer()
-        let durableNameLength: UInt8 = try body.integer()
-        let objectLength: UInt8 = try body.integer()
-        let patternCount: UInt8 = try body.integer()
-        try body.skip(1)
-        durableName = try body.string(Int(durableNameLength))
-        object = try body.string(Int(objectLength))
-        patterns = []
-        for _ in 0..<patternCount {
-            let length: UInt8 = try body.integer()
-            patterns.append(try body.string(Int(length)))
-        }
+        (durableName, object, patterns) = try body.subscriptionTexts()
         isLostUpperBound = flags & Self.lostBoundFlag != 0
         if flags & Self.pendingFlag != 0 {
             pending = Pending(
@@ -115,12 +105,6 @@ package struct DurableEntry: ControlFrame {
             buffer.writeLE(field)
         }
         buffer.writeLE(inFlight)
-        buffer.writeInteger(UInt8(durableName.utf8.count))
-        buffer.writeInteger(UInt8(object.utf8.count))
-        buffer.writeInteger(UInt8(patterns.count))
-        buffer.writeInteger(UInt8(0))
-        buffer.writeString(durableName)
-        buffer.writeString(object)
-        for pattern in patterns { buffer.writeCounted(pattern) }
+        buffer.writeSubscriptionTexts(durableName, object, patterns)
     }
 }

@@ -22,11 +22,7 @@ package struct MonitorRequest: ControlFrame {
     package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
         request = try body.integer()
         let count: UInt8 = try body.integer()
-        patterns = []
-        for _ in 0..<count {
-            let length: UInt8 = try body.integer()
-            patterns.append(try body.string(Int(length)))
-        }
+        patterns = try body.countedStrings(count)
     }
 
     package func writeBody(to buffer: inout ByteBuffer) {

@@ -42,8 +42,7 @@ package struct NameEntry: ControlFrame {
         dropped = try body.integer()
         subscribers = try body.integer()
         durables = try body.integer()
-        let length: UInt8 = try body.integer()
-        name = try body.string(Int(length))
+        name = try body.countedString()
     }
 
     package func writeBody(to buffer: inout ByteBuffer) {

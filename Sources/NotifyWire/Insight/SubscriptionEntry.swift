@@ -51,17 +51,7 @@ package struct SubscriptionEntry: ControlFrame {
         behind = try body.integer()
         acknowledged = try body.integer()
         unacknowledged = try body.integer()
-        let durableNameLength: UInt8 = try body.integer()
-        let objectLength: UInt8 = try body.integer()
-        let patternCount: UInt8 = try body.integer()
-        try body.skip(1)
-        durableName = try body.string(Int(durableNameLength))
-        object = try body.string(Int(objectLength))
-        patterns = []
-        for _ in 0..<patternCount {
-            let length: UInt8 = try body.integer()
-            patterns.append(try body.string(Int(length)))
-        }
+        (durableName, object, patterns) = try body.subscriptionTexts()
     }
 
     package func writeBody(to buffer: inout ByteBuffer) {
@@ -70,14 +60,32 @@ package struct SubscriptionEntry: ControlFrame {
         buffer.writeLE(pid)
         for field in [client, cursor, behind, acknowledged] { buffer.writeLE(field) }
         buffer.writeLE(unacknowledged)
-        buffer.writeInteger(UInt8(durableName.utf8.count))
-        buffer.writeInteger(UInt8(object.utf8.count))
-        buffer.writeInteger(UInt8(patterns.count))
-        buffer.writeInteger(UInt8(0))
-        buffer.writeString(durableName)
-        buffer.writeString(object)
-        for pattern in patterns {
-            buffer.writeCounted(pattern)
-        }
+        buffer.writeSubscriptionTexts(durableName, object, patterns)
+    }
+}
+
+// The last fields of an entry of a list: the lengths of the name and the object, the number of patterns, and the texts.
+
+extension FieldReader {
+    mutating func subscriptionTexts() throws(WireError) -> (durableName: String, object: String, patterns: [String]) {
+        let durableNameLength: UInt8 = try integer()
+        let objectLength: UInt8 = try integer()
+        let patternCount: UInt8 = try integer()
+        try skip(1)
+        return (
+            try string(Int(durableNameLength)), try string(Int(objectLength)), try countedStrings(patternCount)
+        )
+    }
+}
+
+extension ByteBuffer {
+    mutating func writeSubscriptionTexts(_ durableName: String, _ object: String, _ patterns: [String]) {
+        writeInteger(UInt8(durableName.utf8.count))
+        writeInteger(UInt8(object.utf8.count))
+        writeInteger(UInt8(patterns.count))
+        writeInteger(UInt8(0))
+        writeString(durableName)
+        writeString(object)
+        for pattern in patterns { writeCounted(pattern) }
     }
 }

@@ -77,8 +77,7 @@ package struct TraceEntry: ControlFrame {
         }
         self.state = state
         mayHaveBeenSeen = try body.integer() as UInt8 != 0
-        let length: UInt8 = try body.integer()
-        durableName = try body.string(Int(length))
+        durableName = try body.countedString()
     }
 
     package func writeBody(to buffer: inout ByteBuffer) {

@@ -47,11 +47,7 @@ package struct Subscribe: ControlFrame {
         let startValue: UInt64 = try body.integer()
         durableName = try body.string(Int(durableNameLength))
         object = try body.string(Int(objectLength))
-        patterns = []
-        for _ in 0..<patternCount {
-            let length: UInt8 = try body.integer()
-            patterns.append(try body.string(Int(length)))
-        }
+        patterns = try body.countedStrings(patternCount)
         start = try LogPosition(kind: startKind, value: startValue)
     }
 
@@ -171,8 +167,7 @@ package struct Remove: ControlFrame {
     package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
         request = try body.integer()
         uid = try body.integer()
-        let length: UInt8 = try body.integer()
-        durableName = try body.string(Int(length))
+        durableName = try body.countedString()
     }
 
     package func writeBody(to buffer: inout ByteBuffer) {
