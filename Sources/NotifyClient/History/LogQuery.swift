@@ -1,3 +1,4 @@
+import NotifyCenter
 import NotifyWire
 
 /// The parameters of a request for stored messages, checked against the protocol's rules.
