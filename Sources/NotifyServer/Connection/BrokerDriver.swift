@@ -10,10 +10,10 @@ import NotifyWire
 /// Events are passed to the broker as they arrive; the tick runs once per turn of the loop.
 final class BrokerDriver: BrokerHost {
     let core: BrokerCore
-    private let store: any LogStore
-    private let eventLoop: any EventLoop
-    private let notifier: ServiceManagerNotifier
-    private let logger: Logger
+    let store: any LogStore
+    let eventLoop: any EventLoop
+    let notifier: ServiceManagerNotifier
+    let logger: Logger
     private let clock: () -> BrokerTime
     /// The retention policy of the store.
     private var retention: RetentionPolicy
@@ -34,12 +34,12 @@ final class BrokerDriver: BrokerHost {
     /// The metrics that ``updateMetrics()`` reports; nil if no backend collects them.
     var metrics: DaemonMetrics?
     private var timer: (deadline: Duration, task: Scheduled<Void>)?
-    private var readiness: EventLoopPromise<Void>?
+    var readiness: EventLoopPromise<Void>?
     private var drained: EventLoopPromise<Void>?
     private var isDrained = false
-    private var isRepairRequested = false
+    var isRepairRequested = false
     /// The reason why stored posts are refused; nil while storage works.
-    private var problem: String?
+    var problem: String?
 
     init(
         broker: consuming Broker, store: any LogStore, retention: RetentionPolicy, eventLoop: any EventLoop,
@@ -61,10 +61,7 @@ final class BrokerDriver: BrokerHost {
     func start() -> EventLoopFuture<Void> {
         let readiness = eventLoop.makePromise(of: Void.self)
         self.readiness = readiness
-        let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
-        store.setDeletionHandler { [eventLoop] deletion in
-            eventLoop.execute { loopBound.value.deleted(deletion) }
-        }
+        observeDeletions()
         scheduleTick()
         return readiness.futureResult
     }
@@ -99,33 +96,6 @@ final class BrokerDriver: BrokerHost {
         }
         repairStorage()
         scheduleTick()
-    }
-
-    /// Makes the store repair the log if its files were deleted or moved away. A commit in progress is completed first.
-    func repairStorage() {
-        isRepairRequested = core.broker.isCommitting
-        guard !isRepairRequested else { return }
-        let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
-        store.repair(with: core.broker.logContinuation) { [eventLoop] repair in
-            eventLoop.execute { loopBound.value.repaired(repair) }
-        }
-    }
-
-    private func repaired(_ repair: LogRepair) {
-        switch repair {
-        case .notNeeded: break
-        case .reopened(let message): logger.warning("\(message)")
-        case .replaced(let message):
-            core.broker.logReplaced()
-            logger.critical("\(message)")
-        case .failed(let message): logger.error("the log was not repaired: \(message)")
-        }
-        reportProblem()
-    }
-
-    /// Reports the storage problem to the service manager. Does nothing while storage works.
-    func reportProblem() {
-        if let problem { notifier.status("degraded: \(problem)") }
     }
 
     /// Commits pending messages, sends `closing` to every client, and closes the connections. The future succeeds when
@@ -208,40 +178,6 @@ final class BrokerDriver: BrokerHost {
         scheduleTick()
     }
 
-    private func committed(_ outcome: CommitOutcome) {
-        core.broker.committed(outcome, now: now)
-        if let readiness {
-            self.readiness = nil
-            switch outcome.result {
-            case .success: readiness.succeed()
-            case .failure(let failure) where failure.kind == .full: readiness.succeed()
-            case .failure(let failure): readiness.fail(failure)
-            }
-        }
-        if isRepairRequested { repairStorage() }
-        scheduleTick()
-    }
-
-    private func pageRead(_ page: Page) {
-        core.broker.pageRead(page, now: now)
-        scheduleTick()
-    }
-
-    private func sequenceFound(_ result: Result<UInt64, StorageFailure>) {
-        core.broker.sequenceFound(result, now: now)
-        scheduleTick()
-    }
-
-    private func backlogsMeasured(_ backlogs: [DurableID: Backlog]) {
-        core.broker.backlogsMeasured(backlogs, now: now)
-        scheduleTick()
-    }
-
-    private func deleted(_ deletion: Deletion) {
-        core.broker.deleted(deletion, now: now)
-        scheduleTick()
-    }
-
     // MARK: The tick
 
     var now: BrokerTime { clock() }
@@ -300,26 +236,10 @@ final class BrokerDriver: BrokerHost {
 
     func perform(_ action: BrokerAction) {
         switch action {
-        case .commit(let batch):
-            let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
-            store.commit(batch) { [eventLoop] outcome in
-                eventLoop.execute { loopBound.value.committed(outcome) }
-            }
-        case .readPage(let request):
-            let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
-            store.readPage(request) { [eventLoop] page in
-                eventLoop.execute { loopBound.value.pageRead(page) }
-            }
-        case .findSequence(let microseconds):
-            let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
-            store.findSequence(atOrAfter: microseconds) { [eventLoop] result in
-                eventLoop.execute { loopBound.value.sequenceFound(result) }
-            }
-        case .measureBacklogs:
-            let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
-            store.measureBacklogs { [eventLoop] backlogs in
-                eventLoop.execute { loopBound.value.backlogsMeasured(backlogs) }
-            }
+        case .commit(let batch): commit(batch)
+        case .readPage(let request): readPage(request)
+        case .findSequence(let microseconds): findSequence(atOrAfter: microseconds)
+        case .measureBacklogs: measureBacklogs()
         case .close(let id): sink(id)?.close()
         case .pauseReading(let id): sink(id)?.setReading(false)
         case .resumeReading(let id): sink(id)?.setReading(true)
@@ -333,17 +253,6 @@ final class BrokerDriver: BrokerHost {
     }
 
     func sequencesUsed(below next: UInt64) { store.sequencesUsed(below: next) }
-
-    private func reportHealth(_ problem: String?) {
-        self.problem = problem
-        if let problem {
-            logger.error("stored posts are refused: \(problem)")
-            reportProblem()
-        } else {
-            logger.notice("storage works again")
-            notifier.status("running")
-        }
-    }
 
     // MARK: Connections
 

@@ -1,0 +1,89 @@
+import Logging
+import NIOCore
+import NotifyBroker
+import NotifyLog
+
+/// What the broker requests of the store, and the store's answers, each followed by a tick.
+extension BrokerDriver {
+    func observeDeletions() {
+        store.setDeletionHandler(onEventLoop { $0.core.broker.deleted($1, now: $0.now) })
+    }
+
+    func commit(_ batch: CommitBatch) {
+        store.commit(batch, completion: onEventLoop { $0.committed($1) })
+    }
+
+    func readPage(_ request: PageRequest) {
+        store.readPage(request, completion: onEventLoop { $0.core.broker.pageRead($1, now: $0.now) })
+    }
+
+    func findSequence(atOrAfter microseconds: UInt64) {
+        store.findSequence(
+            atOrAfter: microseconds, completion: onEventLoop { $0.core.broker.sequenceFound($1, now: $0.now) })
+    }
+
+    func measureBacklogs() {
+        store.measureBacklogs(completion: onEventLoop { $0.core.broker.backlogsMeasured($1, now: $0.now) })
+    }
+
+    /// Makes the store repair the log if its files were deleted or moved away. A commit in progress is completed first.
+    func repairStorage() {
+        isRepairRequested = core.broker.isCommitting
+        guard !isRepairRequested else { return }
+        store.repair(with: core.broker.logContinuation, completion: onEventLoop { $0.repaired($1) })
+    }
+
+    private func repaired(_ repair: LogRepair) {
+        switch repair {
+        case .notNeeded: break
+        case .reopened(let message): logger.warning("\(message)")
+        case .replaced(let message):
+            core.broker.logReplaced()
+            logger.critical("\(message)")
+        case .failed(let message): logger.error("the log was not repaired: \(message)")
+        }
+        reportProblem()
+    }
+
+    /// Reports the storage problem to the service manager. Does nothing while storage works.
+    func reportProblem() {
+        if let problem { notifier.status("degraded: \(problem)") }
+    }
+
+    private func committed(_ outcome: CommitOutcome) {
+        core.broker.committed(outcome, now: now)
+        if let readiness {
+            self.readiness = nil
+            switch outcome.result {
+            case .success: readiness.succeed()
+            case .failure(let failure) where failure.kind == .full: readiness.succeed()
+            case .failure(let failure): readiness.fail(failure)
+            }
+        }
+        if isRepairRequested { repairStorage() }
+    }
+
+    func reportHealth(_ problem: String?) {
+        self.problem = problem
+        if let problem {
+            logger.error("stored posts are refused: \(problem)")
+            reportProblem()
+        } else {
+            logger.notice("storage works again")
+            notifier.status("running")
+        }
+    }
+
+    /// The store's completion that passes its answer to `handle` on the event loop, and schedules a tick.
+    private func onEventLoop<Answer: Sendable>(
+        _ handle: @escaping @Sendable (BrokerDriver, Answer) -> Void
+    ) -> @Sendable (Answer) -> Void {
+        let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
+        return { [eventLoop] answer in
+            eventLoop.execute {
+                handle(loopBound.value, answer)
+                loopBound.value.scheduleTick()
+            }
+        }
+    }
+}
