@@ -156,6 +156,36 @@ struct StoreRetentionTests {
         #expect(try folder.rows("SELECT subscription FROM losses") == ["2"])
     }
 
+    /// The pages of SQLite's free list do not count. SQLite merges a page with its neighbours once two thirds are free.
+    @Test(arguments: [(100, 100), (50, 3000), (3000, 50)])
+    func `what is kept between deleted messages uses at most three times its pages`(
+        keptBytes: Int, deletedBytes: Int
+    ) async throws {
+        let messages = (1...6000).map { number in
+            let (name, bytes) = number % 2 == 0 ? ("kept", keptBytes) : ("deleted", deletedBytes)
+            return StoredMessage(UInt64(number), name, payload: [UInt8](repeating: 7, count: bytes))
+        }
+        let record = try DurableRecord(id: 1, name: "one", SubscriptionFilter("kept"))
+        func pages(of messages: [StoredMessage], in folder: TemporaryFolder) async throws -> Int {
+            var options = StoreOptions()
+            options.retention.configuredRules.append(try rule(">", historyAge: .zero))
+            let store = try Store.open(path: folder.database, options: options)
+            await store.commit([], changes: [.create(record)])
+            for chunk in stride(from: 0, to: messages.count, by: 500) {
+                await store.commit(Array(messages[chunk..<min(chunk + 500, messages.count)]))
+            }
+            // Closes the open segment, so that the next pass deletes from it.
+            await store.commit([], changes: [])
+            store.maintainToEnd()
+            try store.close(nextSequence: 7000)
+            let pages = try folder.rows("PRAGMA page_count") + folder.rows("PRAGMA freelist_count")
+            return (Int(pages[0]) ?? 0) - (Int(pages[1]) ?? 0)
+        }
+        let used = try await pages(of: messages, in: folder)
+        let least = try await pages(of: messages.filter { $0.name == "kept" }, in: TemporaryFolder())
+        #expect(used <= 3 * least, "\(used) pages in place of \(least)")
+    }
+
     @Test func `the space of deleted messages returns to the file system`() async throws {
         var options = try options(rule(">", historyAge: .zero))
         options.checkpointBytes = 1 << 20
