@@ -41,40 +41,10 @@ extension NotifyClient {
     }
 
     nonisolated(nonsending) func begin(_ query: LogQuery) async throws(NotifyError) -> LogCursor {
-        let start = try await retrying { .find(query.start, $0) }
+        let start = try await core.find(query.start)
         switch query.end {
-        case .age(let microseconds):
-            return LogCursor(query, from: start, to: try await find(.age(microseconds: microseconds)))
-        case .time(let microseconds):
-            return LogCursor(query, from: start, to: try await find(.time(microseconds: microseconds)))
+        case .age, .time: return LogCursor(query, from: start, to: try await core.find(query.end ?? .now))
         default: return LogCursor(query, from: start, to: nil)
-        }
-    }
-
-    private nonisolated(nonsending) func find(_ position: LogPosition) async throws(NotifyError) -> Found {
-        try await retrying { .find(position, $0) }
-    }
-
-    nonisolated(nonsending) func page(_ request: ReadLog) async throws(NotifyError) -> ReceivedLogPage {
-        try await retrying { .log(request, $0, page: nil) }
-    }
-
-    /// Makes a call that changes nothing, and repeats it on the next connection if the connection is lost.
-    private nonisolated(nonsending) func retrying<Answer>(
-        _ call: (ReplySlot<Answer>) -> Call
-    ) async throws(NotifyError) -> Answer {
-        while true {
-            let slot = ReplySlot<Answer>()
-            core.call(call(slot))
-            do throws(NotifyError) {
-                return try await slot.wait { [core] in
-                    core.cancelCall(slot)
-                } onGracefulShutdown: { [core] in
-                    core.cancelCall(slot)
-                }
-            } catch {
-                guard error.code == .connectionLost, !Task.isCancelled else { throw error }
-            }
         }
     }
 }

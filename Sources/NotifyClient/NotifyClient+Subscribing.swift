@@ -1,3 +1,5 @@
+import NotifyWire
+
 extension NotifyClient {
     /// Subscribes, passes the subscription to `body`, and leaves it when `body` returns or throws.
     ///
@@ -61,11 +63,12 @@ extension NotifyClient {
     public nonisolated(nonsending) func subscribe(
         to patterns: [String], as kind: SubscriptionKind = .volatile(), object: String? = nil, limit: Int? = nil
     ) async throws(NotifyError) -> Subscription {
-        let spec = try SubscriptionSpec(patterns: patterns, object: object, kind: kind, limit: limit)
+        var spec = try SubscriptionSpec(patterns: patterns, object: object, kind: kind, limit: limit)
+        if !spec.isDurable, spec.start != .now { spec.snapshotStart = try await core.find(spec.start).sequence }
         let openWaiter = ReplySlot<Void>()
         let (number, buffer) = core.subscribe(spec, openWaiter: openWaiter)
         // If the wait fails, `subscription` is released, which leaves the subscription.
-        let subscription = Subscription(core: core, number: number, buffer: buffer)
+        let subscription = Subscription(core: core, number: number, buffer: buffer, spec: spec)
         try await openWaiter.wait { openWaiter.answer(.failure(.cancelled)) }
         return subscription
     }

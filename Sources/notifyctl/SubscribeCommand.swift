@@ -12,8 +12,10 @@ struct SubscribeCommand: AsyncParsableCommand {
             drops the oldest.
 
             With --durable the daemon keeps the messages that were not printed yet: the next subscribe with the same name \
-            and the same patterns resumes after the last printed one. The subscription is created even with --timeout 0. A \
-            new one starts at --from: \(PositionArgument.forms).
+            and the same patterns resumes after the last printed one. The subscription is created even with --timeout 0.
+
+            --from is \(PositionArgument.forms). A new durable subscription starts there. Without --durable, the \
+            stored messages from there on are printed first, and then each message as it is posted.
 
             By default each message is printed as its payload and a newline. The fields of --format are \
             \(FormatTemplate.Field.names).
@@ -21,6 +23,7 @@ struct SubscribeCommand: AsyncParsableCommand {
             EXAMPLES
               notifyctl subscribe 'orders.>'
               notifyctl subscribe 'orders.*' 'stock.>' --verbose
+              notifyctl subscribe 'orders.>' --from 2h
               notifyctl subscribe 'orders.>' --durable billing --from oldest --json
               notifyctl subscribe 'orders.>' --format '{time} {name} {header:id}\\t{text}'
               notifyctl subscribe files.new --null | xargs -0 -n 1 ls -l
@@ -39,7 +42,8 @@ struct SubscribeCommand: AsyncParsableCommand {
     var durable: String?
 
     @Option(
-        help: ArgumentHelp("Where in the log a new durable subscription starts.", valueName: "start"),
+        help: ArgumentHelp(
+            "Where in the log to start; a durable subscription that exists resumes.", valueName: "start"),
         completion: PositionArgument.completion, transform: { try PositionArgument.start($0) })
     var from: NotifyClient.Start?
 
@@ -58,9 +62,6 @@ struct SubscribeCommand: AsyncParsableCommand {
 
     func validate() throws {
         try UserNames.check(patterns)
-        if from != nil, durable == nil {
-            throw ValidationError("--from requires --durable")
-        }
         if let count, count < 1 { throw ValidationError("--count must be at least 1") }
         if let timeout, !(timeout >= 0 && timeout < 1e9) {
             throw ValidationError("--timeout must be a number of seconds")

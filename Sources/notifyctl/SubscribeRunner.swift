@@ -91,7 +91,7 @@ struct SubscribeRunner: Sendable {
     }
 
     private var kind: NotifyClient.SubscriptionKind {
-        durable.map { .durable($0, from: start) } ?? .volatile(whenFull: .pauseReading)
+        durable.map { .durable($0, from: start) } ?? .volatile(from: start, whenFull: .pauseReading)
     }
 }
 

@@ -220,6 +220,19 @@ extension IntegrationTests {
             #expect(output.text == "new\n")
         }
 
+        @Test(arguments: [["oldest"], ["1h"], ["1"]])
+        func `without a durable subscription, stored messages come before live ones`(_ start: [String]) async throws {
+            for text in ["1", "2"] { try poster.post("a", text, durability: .stored) }
+            try poster.post("a", "not stored", durability: .volatile)
+            try poster.post("a", "other", object: "o", durability: .stored)
+            let process = try subscribe("a", "-c", "4", "--from", start[0])
+            _ = try await process.waitForLines(3)
+            try poster.post("a", "live", durability: .volatile)
+            #expect(try await process.waitForExit() == .status(0))
+            let output = try await process.standardOutput.wait("the end") { $0.isAtEnd ? $0 : nil }
+            #expect(output.text == "1\n2\nother\nlive\n")
+        }
+
         // MARK: Errors
 
         @Test func `each error has its exit status and one line`() async throws {
@@ -230,7 +243,7 @@ extension IntegrationTests {
             let cases: [(arguments: [String], status: Int32, part: String)] = [
                 ([], 64, ""), (["a..b"], 64, ""), (["a.>.b"], 64, ""), (["a", "-c", "0"], 64, "count"),
                 (["a", "-c", "x"], 64, "x"), (["a", "-t", "soon"], 64, "soon"), (["a", "-t", "-1"], 64, ""),
-                (["a", "--from", "oldest"], 64, "--durable"), (["a", "--from", "now"], 64, "--durable"),
+                (["a", "--from", "then"], 64, "then"), (["a", "--from", "999999"], 77, "beyond"),
                 (["a", "--durable", "d", "--from", "then"], 64, "then"),
                 (["a", "--durable", "d", "--from", "all"], 64, "oldest"),
                 (["a", "--format", "{nam}"], 64, "header:KEY"),

@@ -66,6 +66,7 @@ extension Broker {
     private mutating func failed(_ batch: InFlightBatch, _ failure: StorageFailure, now: BrokerTime) {
         storageFailed(failure, now: now)
         storedUsages.remove(batch.log.usage.byUser)
+        histories.committed()
         durables.progressFailed(batch.progressOf)
         let error = failure.wireError
         monitors.committed(through: batch.lastSequence, error: error)

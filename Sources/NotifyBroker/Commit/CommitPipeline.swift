@@ -127,6 +127,11 @@ struct CommitPipeline {
     /// Ends the log's open block and returns its bytes.
     mutating func sealOpenBlock() -> ByteBuffer { pending.sealOpenBlock() }
 
+    /// Every message up to this sequence is committed, unless it is not to be stored or its commit failed.
+    var settledThrough: UInt64 {
+        (inFlight?.log.firstSequence ?? pending.firstSequence).map { $0 - 1 } ?? sequencer.last
+    }
+
     /// Whether no request waits for a commit and no batch is in flight.
     var isIdle: Bool { inFlight == nil && !pending.isRequested }
 

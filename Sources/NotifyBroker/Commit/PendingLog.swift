@@ -79,6 +79,9 @@ struct PendingLog {
         bytes += Self.changeBytes
     }
 
+    /// The sequence of the first message; nil if there is none.
+    var firstSequence: UInt64? { (sealed.first ?? open).block.entries.first?.sequence }
+
     /// Charges a user for bytes added by its requests.
     mutating func charge(_ bytes: Int, to uid: UInt32) {
         charges[uid, default: 0] += bytes

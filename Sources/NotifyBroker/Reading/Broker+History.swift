@@ -17,8 +17,9 @@ extension Broker {
         let filter = try filter(patterns: read.patterns, object: read.object, from: slot)
         let history = HistoryRead(
             connection: connections[slot].id, request: read.request, filter: filter, after: read.first - 1,
-            last: read.last, maximumMessages: Int(min(read.maximumMessages, Limits.messagesPerLogPage)),
-            isWaiting: read.isWaiting)
+            last: read.awaitsPending ? min(read.last, commits.sequencer.last) : read.last,
+            maximumMessages: Int(min(read.maximumMessages, Limits.messagesPerLogPage)),
+            wait: read.awaitsPending ? .pending : read.isWaiting ? .message : .none)
         let uid = connections[slot].uid
         try ledger.checkRoom(for: history.byteCount, uid: uid)
         ledger.change(.pendingBytes, by: history.byteCount, uid: uid)
@@ -42,6 +43,8 @@ extension Broker {
                 continue
             }
             read.rights = access.policy.generation
+            read.settledThrough = commits.settledThrough
+            read.persistedThrough = commits.persistedThrough
             histories.begin(read)
             readers.otherPageRequested(now: now.monotonic)
             actions.append(
@@ -73,14 +76,18 @@ extension Broker {
             scheduler.charge(
                 FairScheduler.Cost.trace + content.block.frames.readableBytes >> FairScheduler.Cost.bytesShift,
                 to: connections[slot].uid)
-            let isEnd = content.scannedThrough >= min(read.last, commits.persistedThrough)
+            var through = max(read.after, content.scannedThrough)
+            if through >= read.persistedThrough { through = max(through, min(read.settledThrough, read.last)) }
+            let isAtEnd = through >= min(read.last, commits.persistedThrough)
             let isEmpty = content.block.entries.isEmpty && content.damaged.isEmpty
-            if read.isWaiting, isEmpty, isEnd, content.scannedThrough < read.last {
-                read.after = max(read.after, content.scannedThrough)
-                return histories.waitForCommit(read)
+            read.after = through
+            if read.wait != .none, isEmpty, isAtEnd, through < read.last {
+                // The commit that the request waits for may have failed meanwhile.
+                let isSettled = read.wait == .pending && commits.settledThrough > through
+                return isSettled ? histories.append(read) : histories.waitForCommit(read)
             }
             end(read)
-            send(content, of: read, isEnd: isEnd)
+            send(content, of: read, isEnd: read.wait == .pending ? through >= read.last : isAtEnd)
         }
     }
 
@@ -88,8 +95,7 @@ extension Broker {
         let slot = read.connection.slot
         guard !connections[slot].session.isClosing else { return }
         var page = LogPage(
-            request: read.request, count: UInt32(content.block.entries.count), isEnd: isEnd,
-            through: max(read.after, content.scannedThrough))
+            request: read.request, count: UInt32(content.block.entries.count), isEnd: isEnd, through: read.after)
         if let first = content.damaged.first, let last = content.damaged.last {
             noteDamage(content.damaged)
             page.damaged = UInt64(content.damaged.count)

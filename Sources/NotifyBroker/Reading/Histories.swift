@@ -11,10 +11,22 @@ struct HistoryRead {
     /// The last sequence to read.
     let last: UInt64
     let maximumMessages: Int
-    /// Whether to wait at the end of the log for a message.
-    let isWaiting: Bool
+    let wait: Wait
+    /// When the page was requested, every message up to this sequence was stored, unless it is not to be stored at all.
+    var settledThrough: UInt64 = 0
+    /// The end of the log when the page was requested.
+    var persistedThrough: UInt64 = 0
     /// The generation of the policy under which the page was requested.
     var rights: UInt32 = 0
+
+    /// What the request waits for at the end of the log.
+    enum Wait {
+        case none
+        /// A message in the range.
+        case message
+        /// The messages in the range that are being stored.
+        case pending
+    }
 
     /// The memory of the request, in bytes.
     var byteCount: Int { 256 + filter.byteCount }
@@ -69,7 +81,7 @@ struct Histories {
         blocked.append(read)
     }
 
-    /// Must be called when messages were committed.
+    /// Must be called when messages were committed, or failed to be.
     mutating func committed() {
         queue.append(contentsOf: atEnd)
         atEnd.removeAll(keepingCapacity: true)
@@ -88,7 +100,7 @@ struct Histories {
     /// Removes and returns a request that may wait at the end of the log; nil if there is no such request.
     mutating func end(_ connection: ConnectionID, request: UInt64) -> HistoryRead? {
         func isEnded(_ read: HistoryRead) -> Bool {
-            read.isWaiting && read.connection == connection && read.request == request
+            read.wait != .none && read.connection == connection && read.request == request
         }
         if let read = current, isEnded(read) { return current.take() }
         if let index = atEnd.firstIndex(where: isEnded) { return atEnd.remove(at: index) }

@@ -30,7 +30,7 @@ extension ClientMachine {
     mutating func endRead(answering slot: AnyObject) {
         let request = requests.firstRequest { entry in
             guard case .call(.log(let read, let mine, nil)) = entry else { return false }
-            return read.isWaiting && mine === slot
+            return (read.isWaiting || read.awaitsPending) && mine === slot
         }
         if let request, connection.isReady { EndRead(request: request).write(to: &outgoing) }
     }

@@ -56,6 +56,10 @@ extension ClientMachine {
         }
         if let gap = Self.gap(in: entry, frame, attachment) { effects.deliveries.append((entry.buffer, .gap(gap))) }
         if frame.hasSnapshot { effects.deliveries.append((entry.buffer, .snapshotBegan)) }
+        if let first = entry.spec.snapshotStart, entry.lastSequence == nil {
+            let range = SequenceRange(first: first, last: frame.sequence)
+            effects.deliveries.append((entry.buffer, .logSnapshotBegan(range)))
+        }
         let needsExtraCredit = attachment?.needsExtraCredit ?? false
         if needsExtraCredit { Credit(subscription: number, messages: 1).write(to: &outgoing) }
         _ = subscriptions.update(number) { entry in

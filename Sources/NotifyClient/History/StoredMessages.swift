@@ -77,7 +77,7 @@ extension NotifyClient.StoredMessages {
                     if let mine = self.cursor { cursor = mine } else { cursor = try await client.begin(query) }
                     defer { self.cursor = cursor }
                     while contents.isEmpty, !cursor.isAtEnd {
-                        let page = try await client.page(cursor.request)
+                        let page = try await client.core.page(cursor.request)
                         cursor.received(page.header)
                         contents = page.contents[...]
                     }

@@ -1,4 +1,5 @@
 import NotifyCenter
+import NotifyWire
 import ServiceLifecycle
 import Synchronization
 
@@ -32,6 +33,10 @@ final class DeliveryBuffer: Sendable {
         /// Messages of the snapshot.
         case snapshot(MessageBatch)
         case snapshotEnded
+        /// The subscription begins with stored messages of this range, which its consumer reads from the log.
+        case logSnapshotBegan(SequenceRange)
+        /// The answer to a request for the messages of a range, as the next part of this snapshot.
+        case page(ReceivedLogPage, of: SequenceRange)
         /// The end of the subscription, with the error that ended it, if any.
         case end(NotifyError?)
     }
@@ -75,6 +80,12 @@ final class DeliveryBuffer: Sendable {
             defer { state.unreportedDrops = 0 }
             return state.unreportedDrops
         }
+    }
+
+    /// The part of the log to be read next for the snapshot of the subscription; nil if there is something else to take,
+    /// or nothing to be read.
+    func rangeToRead() -> (range: SequenceRange, maximumMessages: Int)? {
+        update { $0.rangeToRead() }
     }
 
     func put(_ item: Item) {

@@ -1,3 +1,5 @@
+import NotifyWire
+
 /// The state of a `DeliveryBuffer`, which guards it with a lock.
 struct DeliveryBufferState {
     private let policy: DeliveryBuffer.Policy
@@ -8,6 +10,8 @@ struct DeliveryBufferState {
     /// Live items that arrived before the end of the snapshot. They are taken after the snapshot.
     private var live = DeliveryQueue()
     private var awaitsSnapshot = false
+    /// The stored messages that precede the live ones; nil if there are none, or after their end.
+    private var logSnapshot: LogSnapshot?
     /// The number of the snapshot's messages in `ready`, and their bytes.
     private var snapshotCount = 0
     private var snapshotBytes = 0
@@ -28,9 +32,9 @@ struct DeliveryBufferState {
         guard end == nil else { return }
         switch item {
         case .batch(let batch):
-            if awaitsSnapshot { live.append(batch) } else { ready.append(batch) }
+            if holdsLive { live.append(batch) } else { ready.append(batch) }
         case .gap(let gap):
-            if awaitsSnapshot { live.append(gap) } else { ready.append(gap) }
+            if holdsLive { live.append(gap) } else { ready.append(gap) }
         case .snapshotBegan:
             awaitsSnapshot = true
         case .snapshot(let batch):
@@ -39,13 +43,27 @@ struct DeliveryBufferState {
             snapshotBytes += batch.byteCount
         case .snapshotEnded:
             awaitsSnapshot = false
-            ready.append(contentsOf: live)
-            live.removeAll()
+            releaseLive()
+        case .logSnapshotBegan(let range):
+            logSnapshot = LogSnapshot(range)
+        case .page(let page, let range):
+            if let gap = page.gap { ready.append(gap) }
+            for batch in page.batches { ready.append(batch) }
+            logSnapshot?.received(page, of: range)
         case .end(let error):
             end = error.map { .failure($0) } ?? .success(DeliveryBuffer.Taken())
             live.removeAll()
+            logSnapshot = nil
         }
         enforceBounds()
+    }
+
+    private var holdsLive: Bool { awaitsSnapshot || logSnapshot != nil }
+
+    private mutating func releaseLive() {
+        guard !holdsLive else { return }
+        ready.append(contentsOf: live)
+        live.removeAll()
     }
 
     /// Takes the next items, or the end; nil if the caller has to wait.
@@ -67,10 +85,12 @@ struct DeliveryBufferState {
         guard limit == 0 else { return }
         ready.removeAll()
         live.removeAll()
+        logSnapshot = nil
         end = .success(DeliveryBuffer.Taken())
     }
 
     private mutating func enforceBounds() {
+        if logSnapshot != nil { return evictLive() }
         switch policy {
         case .dropOldest(let bounds):
             drop { $0.ready.dropOldest(beyond: bounds) }
@@ -86,7 +106,10 @@ struct DeliveryBufferState {
     }
 
     private mutating func drop(_ body: (inout Self) -> UInt64) {
-        let count = body(&self)
+        countDropped(body(&self))
+    }
+
+    private mutating func countDropped(_ count: UInt64) {
         droppedCount += count
         unreportedDrops += count
     }
@@ -96,5 +119,43 @@ struct DeliveryBufferState {
         let part = pausesReading ? 2 : 1
         pausesReading =
             end == nil && (messages >= max(1, bounds.messages / part) || bytes >= max(1, bounds.bytes / part))
+    }
+}
+
+// MARK: - Reading the log
+
+extension DeliveryBufferState {
+    /// The part of the log to be read next; nil if there is something else to take, or nothing to be read. A snapshot
+    /// that was read completely, and taken, ends.
+    mutating func rangeToRead() -> (range: SequenceRange, maximumMessages: Int)? {
+        guard let snapshot = logSnapshot, ready.isEmpty else { return nil }
+        guard snapshot.isComplete else {
+            return (snapshot.rest, min(limit ?? .max, Int(Limits.messagesPerLogPage)))
+        }
+        logSnapshot = nil
+        if let gap = snapshot.gap {
+            ready.append(gap)
+            countDropped(gap.missed ?? 0)
+        }
+        releaseLive()
+        enforceBounds()
+        return nil
+    }
+
+    /// Drops the live messages that have no room. The snapshot includes them, as far as they are stored.
+    private mutating func evictLive() {
+        guard let bounds else { return }
+        let count = live.dropOldest(beyond: bounds)
+        guard count > 0, let gap = live.takeHeadGap(.consumerTooSlow), let last = gap.sequences?.upperBound else {
+            return
+        }
+        logSnapshot?.evicted(count, through: last)
+    }
+
+    private var bounds: DeliveryBuffer.Bounds? {
+        switch policy {
+        case .dropOldest(let bounds), .pauseReading(let bounds): bounds
+        case .windowed: nil
+        }
     }
 }

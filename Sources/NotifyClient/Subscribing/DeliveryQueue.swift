@@ -117,6 +117,11 @@ extension DeliveryQueue {
         if !rest.isEmpty { elements.prepend(.messages(batch, rest)) }
     }
 
+    /// Removes and returns the gap of a reason before the first element.
+    mutating func takeHeadGap(_ reason: NotifyClient.Gap.Reason) -> NotifyClient.Gap? {
+        headGaps.firstIndex { $0.reason == reason }.map { headGaps.remove(at: $0) }
+    }
+
     private mutating func addHeadGap(_ gap: NotifyClient.Gap) {
         if let index = headGaps.firstIndex(where: { $0.reason == gap.reason }) {
             headGaps[index] = headGaps[index].joined(with: gap)

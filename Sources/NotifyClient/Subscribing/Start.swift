@@ -2,8 +2,8 @@ public import FoundationEssentials
 import NotifyWire
 
 extension NotifyClient {
-    /// The position in the daemon's log at which a new durable subscription begins. An existing subscription continues
-    /// at its cursor.
+    /// A position in the daemon's log: where a subscription or a request for stored messages begins. A durable
+    /// subscription that exists continues at its cursor.
     public enum Start: Hashable, Sendable {
         /// With the next message posted.
         case now

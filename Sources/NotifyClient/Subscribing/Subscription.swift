@@ -37,11 +37,13 @@ extension NotifyClient {
         let core: ClientCore
         private let number: UInt32
         let buffer: DeliveryBuffer
+        let spec: SubscriptionSpec
 
-        init(core: ClientCore, number: UInt32, buffer: DeliveryBuffer) {
+        init(core: ClientCore, number: UInt32, buffer: DeliveryBuffer, spec: SubscriptionSpec) {
             self.core = core
             self.number = number
             self.buffer = buffer
+            self.spec = spec
         }
 
         deinit {
@@ -124,6 +126,7 @@ extension NotifyClient.Subscription {
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(NotifyError) -> Batch? {
+                guard try await subscription.readSnapshot() else { return nil }
                 let taken = try await subscription.buffer.next()
                 return taken.isEmpty ? nil : Batch(taken)
             }

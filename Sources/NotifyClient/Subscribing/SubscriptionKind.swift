@@ -22,7 +22,7 @@ extension NotifyClient {
     /// The kind of a subscription: volatile (at most once) or durable (at least once).
     public struct SubscriptionKind: Hashable, Sendable {
         enum Storage: Hashable, Sendable {
-            case volatile(messages: Int, bytes: Int, FullBufferPolicy)
+            case volatile(start: Start, messages: Int, bytes: Int, FullBufferPolicy)
             case durable(name: String, start: Start, window: Int?)
         }
 
@@ -31,16 +31,23 @@ extension NotifyClient {
         /// At most once: messages posted while there is no connection are missed, and messages that the consumer does
         /// not take in time may be dropped, depending on `whenFull`. A ``Gap`` reports both.
         ///
+        /// With another start than `now`, a snapshot comes first: the stored messages from the start on, in pages that
+        /// are requested as the consumer takes them. Live messages follow it. No stored message is missed or repeated
+        /// between the two. Live messages that arrive meanwhile wait in the buffer; those beyond its bounds are read from
+        /// the log, and only those that are not stored are missed. A lost connection does not repeat the snapshot.
+        ///
         /// - Parameters:
+        ///   - start: The position in the log at which the snapshot begins; no snapshot for ``Start/now``.
         ///   - bufferedMessages: The maximum number of messages that wait for the consumer; at least 1.
         ///   - bufferedBytes: The maximum size of these messages in bytes. One message is kept regardless of its size.
         ///   - whenFull: The policy when the buffer is full.
         public static func volatile(
-            bufferedMessages: Int = 65_536, bufferedBytes: Int = 32 * 1024 * 1024,
+            from start: Start = .now, bufferedMessages: Int = 65_536, bufferedBytes: Int = 32 * 1024 * 1024,
             whenFull: FullBufferPolicy = .dropOldest
         ) -> SubscriptionKind {
             SubscriptionKind(
-                storage: .volatile(messages: max(1, bufferedMessages), bytes: max(1, bufferedBytes), whenFull))
+                storage: .volatile(
+                    start: start, messages: max(1, bufferedMessages), bytes: max(1, bufferedBytes), whenFull))
         }
 
         /// At least once: the daemon keeps matching messages until they are acknowledged, even while no client is

@@ -6,8 +6,10 @@ struct SubscriptionSpec: Sendable {
     var patterns: [NamePattern]
     var object: String?
     var kind: NotifyClient.SubscriptionKind.Storage
-    /// The position at which a durable subscription begins if it does not exist yet.
+    /// The position at which a volatile subscription begins, or a durable one that does not exist yet.
     var start = LogPosition.now
+    /// The sequence at which the snapshot of a volatile subscription begins; nil if it has none.
+    var snapshotStart: UInt64?
     /// The number of messages after which the subscription ends; nil for no limit.
     var limit: Int?
 
@@ -25,7 +27,9 @@ struct SubscriptionSpec: Sendable {
         self.object = object.flatMap { $0.isEmpty ? nil : $0 }
         self.kind = kind.storage
         self.limit = limit
-        if case .durable(_, let start, _) = kind.storage { self.start = try start.position() }
+        switch kind.storage {
+        case .volatile(let start, _, _, _), .durable(_, let start, _): self.start = try start.position()
+        }
         try checkBounds()
     }
 
@@ -56,7 +60,7 @@ struct SubscriptionSpec: Sendable {
     }
 
     var bufferPolicy: DeliveryBuffer.Policy {
-        guard case .volatile(let messages, let bytes, let whenFull) = kind else { return .windowed }
+        guard case .volatile(_, let messages, let bytes, let whenFull) = kind else { return .windowed }
         let bounds = DeliveryBuffer.Bounds(messages: messages, bytes: bytes)
         return whenFull == .pauseReading ? .pauseReading(bounds) : .dropOldest(bounds)
     }

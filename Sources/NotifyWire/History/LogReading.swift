@@ -7,6 +7,7 @@ package import NIOCore
 package struct ReadLog: ControlFrame {
     package static let kind = FrameKind.readLog
     private static let waitingFlag: UInt8 = 1
+    private static let pendingFlag: UInt8 = 2
 
     package var request: UInt64
     /// The first sequence of the range, at least 1.
@@ -17,19 +18,22 @@ package struct ReadLog: ControlFrame {
     package var maximumMessages: UInt32
     /// Whether to wait at the end of the log for a message in the range.
     package var isWaiting: Bool
+    /// Whether to wait for the messages in the range that were posted before the request and are still being stored.
+    package var awaitsPending: Bool
     /// Limits the messages to those with this object; empty for all.
     package var object: String
     package var patterns: [String]
 
     package init(
         request: UInt64, first: UInt64 = 1, last: UInt64 = .max, maximumMessages: UInt32 = Limits.messagesPerLogPage,
-        isWaiting: Bool = false, object: String = "", patterns: [String]
+        isWaiting: Bool = false, awaitsPending: Bool = false, object: String = "", patterns: [String]
     ) {
         self.request = request
         self.first = first
         self.last = last
         self.maximumMessages = maximumMessages
         self.isWaiting = isWaiting
+        self.awaitsPending = awaitsPending
         self.object = object
         self.patterns = patterns
     }
@@ -45,8 +49,9 @@ package struct ReadLog: ControlFrame {
         try body.skip(1)
         object = try body.string(Int(objectLength))
         patterns = try body.countedStrings(patternCount)
-        guard options & ~Self.waitingFlag == 0 else { throw .unknownFlags }
+        guard options & ~(Self.waitingFlag | Self.pendingFlag) == 0 else { throw .unknownFlags }
         isWaiting = options & Self.waitingFlag != 0
+        awaitsPending = options & Self.pendingFlag != 0
         guard first > 0, maximumMessages > 0 else {
             throw WireError(.invalidArgument, "a range of the log begins at 1, and a page has at least 1 message")
         }
@@ -55,7 +60,7 @@ package struct ReadLog: ControlFrame {
     package func writeBody(to buffer: inout ByteBuffer) {
         for field in [request, first, last] { buffer.writeLE(field) }
         buffer.writeLE(maximumMessages)
-        buffer.writeInteger(isWaiting ? Self.waitingFlag : 0)
+        buffer.writeInteger((isWaiting ? Self.waitingFlag : 0) | (awaitsPending ? Self.pendingFlag : 0))
         buffer.writeInteger(UInt8(object.utf8.count))
         buffer.writeInteger(UInt8(patterns.count))
         buffer.writeInteger(UInt8(0))

@@ -119,6 +119,41 @@ struct HistoryTests {
         #expect(answer.pages.map(\.through) == [host.lastSequence])
     }
 
+    @Test func `a read up to a volatile message ends, although nothing is stored there`() {
+        let host = TestHost()
+        let (poster, client) = (host.connect(), host.connect())
+        poster.post("a", .stored)
+        host.run()
+        for _ in 0..<2 { poster.post("a", .volatile) }
+        host.run()
+        client.read(["a"], 1...host.lastSequence, awaitsPending: true)
+        host.run()
+        let answer = answer(client)
+        #expect(answer.sequences.count == 1)
+        #expect(answer.pages.map(\.isEnd) == [true] && answer.pages.first?.through == host.lastSequence)
+    }
+
+    @Test(arguments: [nil, StorageFailure.broken])
+    func `a read waits for the messages that are being stored, not for later ones`(_ failure: StorageFailure?) {
+        let host = TestHost()
+        let (poster, client) = (host.connect(), host.connect())
+        // The first request of the store is the commit, behind which the page waits.
+        poster.post("a", .stored)
+        host.runTicks()
+        let last = host.lastSequence
+        client.read(["a"], 1..., awaitsPending: true)
+        host.runTicks()
+        #expect(answer(client) == Answer())
+        poster.post("a", .stored)
+        host.runTicks()
+        if failure != nil { host.work(failingWith: .broken) }
+        host.run()
+        let answer = answer(client)
+        #expect(answer.sequences == (failure == nil ? [last] : []))
+        #expect(answer.pages.map(\.isEnd) == [true] && answer.pages.map(\.through) == [last])
+        #expect(host.amount(of: .pendingBytes, 1000) == 0)
+    }
+
     @Test func `a waiting request ends when the client ends it, once`() {
         let host = TestHost()
         let client = host.connect()
@@ -214,14 +249,15 @@ extension Client {
     @discardableResult
     fileprivate func read(
         _ patterns: [String], _ range: some RangeExpression<UInt64>, maximum: UInt32 = 100, isWaiting: Bool = false,
-        object: String = ""
+        awaitsPending: Bool = false, object: String = ""
     ) -> UInt64 {
         let request = nextRequest()
         let range = range.relative(to: 0..<UInt64.max)
         send(
             ReadLog(
                 request: request, first: range.lowerBound, last: range.upperBound == .max ? .max : range.upperBound - 1,
-                maximumMessages: maximum, isWaiting: isWaiting, object: object, patterns: patterns))
+                maximumMessages: maximum, isWaiting: isWaiting, awaitsPending: awaitsPending, object: object,
+                patterns: patterns))
         return request
     }
 }

@@ -134,7 +134,10 @@ final class MachineHarness {
         _ patterns: [String], _ kind: NotifyClient.SubscriptionKind = .volatile(), object: String? = nil,
         limit: Int? = nil
     ) throws -> Subscribed {
-        let spec = try SubscriptionSpec(patterns: patterns, object: object, kind: kind, limit: limit)
+        try subscribe(SubscriptionSpec(patterns: patterns, object: object, kind: kind, limit: limit))
+    }
+
+    func subscribe(_ spec: SubscriptionSpec) throws -> Subscribed {
         let openWaiter = ReplySlot<Void>()
         let buffer = DeliveryBuffer(policy: spec.bufferPolicy, limit: spec.limit) { [changedBuffers] buffer in
             changedBuffers.append(buffer)

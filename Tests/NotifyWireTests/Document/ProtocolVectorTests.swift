@@ -144,8 +144,8 @@ import WireTestSupport
             return (
                 [
                     "request": read.request, "first": read.first, "last": read.last,
-                    "maximumMessages": read.maximumMessages, "waiting": read.isWaiting, "object": read.object,
-                    "patterns": read.patterns,
+                    "maximumMessages": read.maximumMessages, "waiting": read.isWaiting,
+                    "awaitsPending": read.awaitsPending, "object": read.object, "patterns": read.patterns,
                 ], read.encoded
             )
         case .endRead: return (["request": try EndRead(frame).request], try EndRead(frame).encoded)

@@ -1,0 +1,49 @@
+import NotifyWire
+
+/// The snapshot of a volatile subscription, as far as it was read: the stored messages up to the sequence at which the
+/// live messages begin.
+///
+/// Live messages that the subscription's buffer has no room for until the snapshot has ended are read from the log, too:
+/// the snapshot then ends later.
+struct LogSnapshot {
+    /// The part of the log that is still to be read.
+    private(set) var rest: SequenceRange
+    /// The last sequence before the live messages.
+    private let boundary: UInt64
+    /// The number of live messages that had no room.
+    private var evicted: UInt64 = 0
+    /// The number of messages after `boundary` that were read from the log.
+    private var reread: UInt64 = 0
+
+    init(_ range: SequenceRange) {
+        rest = range
+        boundary = range.last
+    }
+
+    var isComplete: Bool { rest.first > rest.last }
+
+    /// Continues after a page.
+    mutating func received(_ page: ReceivedLogPage, of range: SequenceRange) {
+        for batch in page.batches {
+            for index in batch.entries.indices.reversed() {
+                guard batch.sequence(index) > boundary else { break }
+                reread += 1
+            }
+        }
+        let end = page.header.isEnd ? range.last : page.header.through
+        rest.first = max(rest.first, end < .max ? end + 1 : .max)
+    }
+
+    /// Live messages up to a sequence had no room.
+    mutating func evicted(_ count: UInt64, through last: UInt64) {
+        evicted += count
+        rest.last = max(rest.last, last)
+    }
+
+    /// The live messages that had no room and were not stored; nil if there are none.
+    var gap: NotifyClient.Gap? {
+        guard evicted > reread else { return nil }
+        let sequences = boundary < rest.last ? boundary + 1...rest.last : nil
+        return NotifyClient.Gap(reason: .consumerTooSlow, missed: evicted - reread, sequences: sequences)
+    }
+}
