@@ -154,8 +154,13 @@ final class BrokerDriver: BrokerHost {
 
     /// Takes the buffer for a read from one of the user's connections. The caller must return it with
     /// ``releaseReadBuffer(_:)``.
-    func takeReadBuffer(for uid: UInt32) -> ByteBuffer {
-        readBuffer.take(limit: min(ReadBuffer.capacity, readBudget.limit, core.readLimit(of: uid)))
+    ///
+    /// - Parameter isReadingToEnd: Whether the channel reads without pause to the end of its stream. Then the buffer is
+    ///   as large as possible, because many small reads take longer.
+    func takeReadBuffer(for uid: UInt32, isReadingToEnd: Bool) -> ByteBuffer {
+        readBuffer.take(
+            limit: isReadingToEnd
+                ? ReadBuffer.capacity : min(ReadBuffer.capacity, readBudget.limit, core.readLimit(of: uid)))
     }
 
     func releaseReadBuffer(_ buffer: ByteBuffer) { readBuffer.release(buffer) }

@@ -5,8 +5,13 @@ struct ReadBudget {
     private static let minimumBytes = 1 << 10
 
     private var bytesLeft = bytesPerTurn
+    /// The number of the turn.
+    private(set) var turn = 0
 
-    mutating func turnBegan() { bytesLeft = Self.bytesPerTurn }
+    mutating func turnBegan() {
+        bytesLeft = Self.bytesPerTurn
+        turn += 1
+    }
 
     mutating func spend(_ bytes: Int) { bytesLeft -= bytes }
 

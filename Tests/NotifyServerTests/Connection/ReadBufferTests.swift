@@ -41,4 +41,22 @@ struct ReadBufferTests {
         shared.release(ByteBuffer(string: "small"))
         #expect(shared.take(limit: ReadBuffer.capacity).writableBytes == ReadBuffer.capacity)
     }
+
+    @Test func `only the first read of a turn is limited`() throws {
+        let harness = DriverHarness()
+        var allocator = SharedReadAllocator(driver: NIOLoopBound(harness.driver, eventLoop: harness.loop), uid: 1000)
+        func read() -> Int {
+            let buffer = allocator.buffer(allocator: ByteBufferAllocator())
+            harness.driver.releaseReadBuffer(buffer)
+            _ = allocator.record(actualReadBytes: buffer.writableBytes)
+            return buffer.writableBytes
+        }
+        for _ in 0..<2 {
+            #expect(read() == 1024, "a user without connections reads 1 KiB at a time")
+            #expect(read() == ReadBuffer.capacity)
+            #expect(read() == ReadBuffer.capacity)
+            harness.driver.scheduleTick()
+            harness.run()
+        }
+    }
 }
