@@ -64,13 +64,20 @@ struct connection connect_to(const char *path) {
     return c;
 }
 
+void number_request(char *at) {
+    static uint64_t last;
+    last++;
+    memcpy(at, &last, 8);
+}
+
 void subscribe(int fd, const char *durable, long window) {
     char subscribe[HEADER + SUBSCRIBE_FIXED + 64 + 1 + NAME_BYTES];
     uint8_t durable_bytes = strlen(durable);
     size_t size = frame(subscribe, SUBSCRIBE_FIXED + durable_bytes + 1 + NAME_BYTES, SUBSCRIBE, 0);
     char *body = subscribe + HEADER;
     uint32_t bound = window;
-    body[0] = body[8] = 1;                // request 1, subscription 1
+    number_request(body);
+    body[8] = 1;                          // subscription 1
     memcpy(body + 12, &bound, 4);
     memset(body + 16, 0xff, 4);           // no bound on credit
     body[21] = durable_bytes;
@@ -80,6 +87,15 @@ void subscribe(int fd, const char *durable, long window) {
     memcpy(body + SUBSCRIBE_FIXED + durable_bytes + 1, NAME, NAME_BYTES);
     send_all(fd, subscribe, size);
     expect(fd, SUBSCRIBED);
+}
+
+void detach(int fd) {
+    char detach[HEADER + 12];
+    size_t size = frame(detach, 12, DETACH, 0);
+    number_request(detach + HEADER);
+    detach[HEADER + 8] = 1;
+    send_all(fd, detach, size);
+    expect(fd, DETACHED);
 }
 
 static void check_delivery(struct connection *c, const char *body) {

@@ -40,14 +40,18 @@ void send_all(int fd, const char *bytes, size_t count);
 const char *expect(int fd, uint8_t kind);
 // Writes a frame's header and clears its body. Returns the size of the frame.
 size_t frame(char *at, uint32_t body, uint8_t kind, uint8_t flags);
+// Writes the number of a request other than a post. It increases on each connection, as it must.
+void number_request(char *at);
 // Subscribes to NAME. An empty durable name means a volatile subscription.
 void subscribe(int fd, const char *durable, long window);
+// Leaves the durable subscription, so that its acknowledgements are in the log.
+void detach(int fd);
 
 // posting.c
 
 struct result {
     double seconds, processor, memory, growth;
-    double *trips;        // of each message if the window is 1
+    double *trips;        // of each message if the window is 1, or if it is stored
 };
 
 // Posts all messages and waits until every subscriber has them and every receipt has come.
@@ -55,6 +59,11 @@ struct result post_all(struct load *load);
 // Posts all messages again on the same connections for each line of the standard input, and prints a line after each
 // round.
 void post_rounds(struct load *load);
+
+// subscriptions.c
+
+// Creates as many durable subscriptions as the load has messages.
+void create_subscriptions(struct load *load);
 
 // replay.c
 

@@ -4,12 +4,14 @@
 //   load names SOCKET NAMES MESSAGES PAYLOAD WINDOW BATCH PID [--rounds]
 //   load durable SOCKET MESSAGES PAYLOAD WINDOW stored|synced PID [--rounds]
 //   load replay SOCKET MESSAGES PAYLOAD WINDOW PID
+//   load subscriptions SOCKET SUBSCRIPTIONS
 //
 // `names` spreads its posts over so many names, to which nobody subscribes.
 //
-// At most WINDOW messages are in flight, written BATCH at a time; with a WINDOW of 1 it prints round trips. `replay`
-// stores the messages first and measures how a durable subscription with that window gets them when it attaches. PID
-// is the daemon's, whose processor time and memory are read from /proc.
+// At most WINDOW messages are in flight, written BATCH at a time; with a WINDOW of 1, and for `durable`, it prints
+// how long each took from its write to its receipt. `replay` stores the messages first and measures how a durable
+// subscription with that window gets them when it attaches. `subscriptions` creates durable subscriptions without
+// clients. PID is the daemon's, whose processor time and memory are read from /proc.
 //
 // With --rounds, each line of the standard input starts a round of MESSAGES on the same connections, and a line is
 // printed when it is complete. Then a batch is written only when everything about the batch before has come back, so
@@ -63,11 +65,15 @@ static struct load parse(int count, char **arguments) {
         load.window = load.batch = atol(arguments[5]);
         load.durability = count == 8 ? arguments[6] : "stored";
         if (load.batch > 100) load.batch = 100;
+    } else if (count == 4 && load.receipts && !strcmp(mode, "subscriptions")) {
+        load.messages = atol(arguments[3]);
+        load.payload = 8, load.window = load.batch = 1;
     } else {
         fail("fanout SOCKET SUBSCRIBERS MESSAGES PAYLOAD WINDOW BATCH PID [--no-receipts] [--rounds]\n"
              "   or names SOCKET NAMES MESSAGES PAYLOAD WINDOW BATCH PID [--rounds]\n"
              "   or durable SOCKET MESSAGES PAYLOAD WINDOW stored|synced PID [--rounds]\n"
-             "   or replay SOCKET MESSAGES PAYLOAD WINDOW PID");
+             "   or replay SOCKET MESSAGES PAYLOAD WINDOW PID\n"
+             "   or subscriptions SOCKET SUBSCRIPTIONS");
     }
     load.pid = atoi(arguments[count - 1]);
     load.socket = arguments[2];
@@ -82,6 +88,10 @@ int main(int count, char **arguments) {
     struct load load = parse(count, arguments);
     if (load.rounds) {
         post_rounds(&load);
+        return 0;
+    }
+    if (!strcmp(arguments[1], "subscriptions")) {
+        create_subscriptions(&load);
         return 0;
     }
     print(&load, !strcmp(arguments[1], "replay") ? replay(&load) : post_all(&load));

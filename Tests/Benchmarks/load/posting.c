@@ -14,7 +14,7 @@ struct poster {
     char *frames;         // a batch of posts
     size_t frame_size, at, size;
     long sent;
-    double written;
+    double *written;      // when each message was written; null if the times are not needed
 };
 
 enum { SUFFIX_BYTES = 9 };
@@ -69,8 +69,9 @@ static bool post(struct poster *p, struct load *load, long done) {
             for (long i = 0; i < count; i++) number_post(p->frames + i * p->frame_size, p->sent + i, load);
             p->at = 0;
             p->size = count * p->frame_size;
+            double written = p->written ? now() : 0;
+            for (long i = 0; p->written && i < count; i++) p->written[p->sent + i] = written;
             p->sent += count;
-            p->written = now();
         }
         ssize_t n = write(p->connection->fd, p->frames + p->at, p->size - p->at);
         if (n < 0 && errno == EAGAIN) return true;
@@ -125,6 +126,7 @@ static void close_all(struct posting *posting, struct load *load) {
     }
     free(posting->connections);
     free(posting->poster.frames);
+    free(posting->poster.written);
     close(posting->epoll);
 }
 
@@ -146,14 +148,18 @@ static void run(struct posting *posting, struct load *load, double *trips) {
             if (events[i].events & ~EPOLLOUT) receive(events[i].data.ptr);
         long before = posting->done;
         posting->done = finished(posting->connections, load);
-        if (trips && posting->done > before) trips[before] = now() - posting->poster.written;
+        double end = trips ? now() : 0;
+        for (long i = before; trips && i < posting->done; i++) trips[i] = end - posting->poster.written[i];
     }
 }
 
 struct result post_all(struct load *load) {
     struct posting posting = open_all(load);
     struct result result = {.growth = posting.growth};
-    if (load->window == 1) result.trips = malloc(sizeof *result.trips * load->messages);
+    if (load->window == 1 || (load->durability && load->receipts)) {
+        result.trips = malloc(sizeof *result.trips * load->messages);
+        posting.poster.written = malloc(sizeof *posting.poster.written * load->messages);
+    }
     double processor = processor_seconds(load->pid), start = now();
     run(&posting, load, result.trips);
     result.seconds = now() - start;

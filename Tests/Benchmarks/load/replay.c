@@ -7,19 +7,10 @@
 
 static const char DURABLE[] = "load";
 
-// Leaves the subscription, so that its acknowledgements are in the log.
-static void detach(int fd) {
-    char detach[HEADER + 12];
-    size_t size = frame(detach, 12, DETACH, 0);
-    detach[HEADER] = 2, detach[HEADER + 8] = 1;
-    send_all(fd, detach, size);
-    expect(fd, DETACHED);
-}
-
 static void remove_subscription(int fd) {
     char remove[HEADER + 13 + sizeof DURABLE - 1];
     size_t size = frame(remove, sizeof remove - HEADER, REMOVE, 0);
-    remove[HEADER] = 3;
+    number_request(remove + HEADER);
     memset(remove + HEADER + 8, 0xff, 4);
     remove[HEADER + 12] = sizeof DURABLE - 1;
     memcpy(remove + HEADER + 13, DURABLE, sizeof DURABLE - 1);
