@@ -1,7 +1,14 @@
 import NotifyWire
 
 extension NotifyClient {
-    /// Reads messages of the daemon's log, oldest first.
+    /// The order in which messages of the log are read.
+    public enum LogOrder: Hashable, Sendable {
+        case oldestFirst
+        /// From the end to the start: a limit selects the last messages.
+        case newestFirst
+    }
+
+    /// Reads messages of the daemon's log.
     ///
     /// Only stored messages are read: those that a durable subscription matched, or that were posted to be stored.
     /// Messages whose name this user may not receive are left out.
@@ -20,24 +27,26 @@ extension NotifyClient {
     ///   - object: The object to match; `nil` for messages with any object or none.
     ///   - limit: The number of messages after which the sequence ends; `nil` for no limit.
     ///   - follows: Whether to continue, after the stored messages, with each message as it is stored.
+    ///   - order: Which message comes first. Only the oldest one if the sequence follows the log.
     /// - Throws: ``NotifyError`` for invalid arguments. The sequence throws `forbidden` if this user may not receive a
     ///   pattern, and other errors of the daemon.
     public func log(
         _ patterns: [String], from start: Start = .oldest, to end: Start? = nil, object: String? = nil,
-        limit: Int? = nil, follows: Bool = false
+        limit: Int? = nil, follows: Bool = false, order: LogOrder = .oldestFirst
     ) throws(NotifyError) -> StoredMessages {
         StoredMessages(
             client: self,
             query: try LogQuery(
-                patterns: patterns, object: object, from: start, to: end, limit: limit, follows: follows))
+                patterns: patterns, object: object, from: start, to: end, limit: limit, follows: follows,
+                order: order))
     }
 
     /// Reads messages as the overload with an array of patterns does.
     public func log(
         _ patterns: String..., from start: Start = .oldest, to end: Start? = nil, object: String? = nil,
-        limit: Int? = nil, follows: Bool = false
+        limit: Int? = nil, follows: Bool = false, order: LogOrder = .oldestFirst
     ) throws(NotifyError) -> StoredMessages {
-        try log(patterns, from: start, to: end, object: object, limit: limit, follows: follows)
+        try log(patterns, from: start, to: end, object: object, limit: limit, follows: follows, order: order)
     }
 
     nonisolated(nonsending) func begin(_ query: LogQuery) async throws(NotifyError) -> LogCursor {

@@ -6,7 +6,7 @@ struct LogCommand: AsyncParsableCommand {
         commandName: "log",
         abstract: "Print stored messages.",
         discussion: """
-            Prints the messages of the daemon's log, oldest first, without a subscription: those that a durable subscription \
+            Prints the messages of the daemon's log, oldest first, or with --reverse newest first, without a subscription: those that a durable subscription \
             matched, or that were posted with --durability stored, until the retention rules delete them. Messages that you \
             may not receive are left out. Damaged messages are reported on standard error.
 
@@ -20,6 +20,7 @@ struct LogCommand: AsyncParsableCommand {
               notifyctl log
               notifyctl log 'orders.>' --from 'yesterday 12:00' --to 'yesterday 13:00'
               notifyctl log 'orders.*' --object shop-1 --from 2h --limit 10 --json
+              notifyctl log 'orders.>' --reverse --limit 10
               notifyctl log --from now --follow
             """)
 
@@ -50,21 +51,26 @@ struct LogCommand: AsyncParsableCommand {
     @Flag(name: .shortAndLong, help: "After the stored messages, print each message as it is stored.")
     var follow = false
 
+    @Flag(name: .shortAndLong, help: "Print the newest message first; --limit then selects the last messages.")
+    var reverse = false
+
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
         try UserNames.check(patterns)
         if let limit, limit < 1 { throw ValidationError("--limit must be at least 1") }
+        if follow, reverse { throw ValidationError("--follow can't be used with --reverse") }
     }
 
     func run() async throws {
         let format = try messageFormat
         var configuration = connection.configuration()
         configuration.onConnectionChange = ConnectionReporter().handler
-        try await Interruption.run { [configuration, patterns, from, to, object, limit, follow] interruption in
+        try await Interruption.run { [configuration, patterns, from, to, object, limit, follow, reverse] interruption in
             try await withNotifyClient(configuration: configuration) { client in
                 let messages = try client.log(
-                    patterns, from: from, to: to, object: object, limit: limit, follows: follow)
+                    patterns, from: from, to: to, object: object, limit: limit, follows: follow,
+                    order: reverse ? .newestFirst : .oldestFirst)
                 try await MessagePrinter(format: format).print(messages.batches, until: interruption)
             }
         }

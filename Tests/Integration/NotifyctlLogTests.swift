@@ -59,11 +59,20 @@ extension IntegrationTests {
             #expect(try await log("--from", "now") == [])
         }
 
+        @Test func `log prints the newest messages first`() async throws {
+            let sequences = try store(6)
+            #expect(try await log("a", "--reverse", "--limit", "2") == ["6", "5"])
+            #expect(try await log("a", "-r", "--to", "\(sequences[3])") == ["4", "3", "2", "1"])
+            #expect(try await log("a", "-r", "--from", "\(sequences[4])") == ["6", "5"])
+            #expect(try await log("a", "-r", "--from", "1h", "--to", "1h") == [])
+        }
+
         @Test func `log pages through more messages than a page holds`() async throws {
             let count = 10_000
             let requests = try (0..<count).map { try poster.send(post: "a", "\($0)", durability: .stored) }
             _ = try poster.receipt(of: requests[count - 1])
             #expect(try await log("a") == (0..<count).map(String.init))
+            #expect(try await log("a", "--reverse") == (0..<count).reversed().map(String.init))
         }
 
         @Test func `following prints each message once while others are posted`() async throws {
@@ -87,7 +96,8 @@ extension IntegrationTests {
         }
 
         @Test(arguments: [
-            ["--from", "tomorrowish"], ["--to", "0"], ["--limit", "0"], ["a..b"], ["--from", "999999"],
+            ["--from", "tomorrowish"], ["--to", "0"], ["--limit", "0"], ["a..b"],
+            ["--follow", "--reverse"], ["--from", "999999"],
         ])
         func `log refuses invalid arguments`(_ arguments: [String]) async throws {
             let process = try notifyctl.start(["log"] + arguments)

@@ -101,6 +101,21 @@ struct ClientMachineHistoryTests {
         #expect(cursor.isAtEnd)
     }
 
+    @Test func `in descending order the next page ends before the previous one`() throws {
+        let query = try LogQuery(
+            patterns: ["a"], object: nil, from: .oldest, to: nil, limit: 5, follows: false, order: .newestFirst)
+        var cursor = LogCursor(query, from: Found(request: 1, sequence: 1, last: 20), to: nil)
+        #expect(cursor.request.first == 1 && cursor.request.last == 20 && cursor.request.isDescending)
+        cursor.received(LogPage(request: 1, count: 2, isEnd: false, through: 13))
+        #expect(cursor.request.first == 1 && cursor.request.last == 12 && cursor.request.maximumMessages == 3)
+        cursor.received(LogPage(request: 1, count: 0, isEnd: true, through: 1))
+        #expect(cursor.isAtEnd)
+        #expect(throws: NotifyError.self) {
+            try LogQuery(
+                patterns: ["a"], object: nil, from: .oldest, to: nil, limit: nil, follows: true, order: .newestFirst)
+        }
+    }
+
     @Test func `following ends only at a given end`() throws {
         let start = Found(request: 1, sequence: 21, last: 20)
         let endless = try LogQuery(patterns: ["a"], object: nil, from: .now, to: nil, limit: nil, follows: true)

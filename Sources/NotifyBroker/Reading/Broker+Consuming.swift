@@ -63,7 +63,9 @@ extension Broker {
         guard let first = sequences.first, let last = sequences.last else { return }
         statistics.damaged += UInt64(sequences.count)
         actions.append(
-            .warn("the log is damaged: \(sequences.count) messages from \(first) to \(last) were not delivered"))
+            .warn(
+                "the log is damaged: \(sequences.count) messages from \(min(first, last)) to \(max(first, last)) were not "
+                    + "delivered"))
     }
 
     /// The reader of a durable registration; nil if there is none.

@@ -19,7 +19,7 @@ extension Broker {
             connection: connections[slot].id, request: read.request, filter: filter, after: read.first - 1,
             last: read.awaitsPending ? min(read.last, commits.sequencer.last) : read.last,
             maximumMessages: Int(min(read.maximumMessages, Limits.messagesPerLogPage)),
-            wait: read.awaitsPending ? .pending : read.isWaiting ? .message : .none)
+            isDescending: read.isDescending, wait: read.awaitsPending ? .pending : read.isWaiting ? .message : .none)
         let uid = connections[slot].uid
         try ledger.checkRoom(for: history.byteCount, uid: uid)
         ledger.change(.pendingBytes, by: history.byteCount, uid: uid)
@@ -52,7 +52,7 @@ extension Broker {
                     PageRequest(
                         reader: .history, filter: read.filter,
                         access: access.readAccess(of: connections[slot].identity), after: read.after,
-                        through: read.last, maximumMessages: read.maximumMessages)))
+                        through: read.last, maximumMessages: read.maximumMessages, isDescending: read.isDescending)))
             return true
         }
         return false
@@ -76,6 +76,11 @@ extension Broker {
             scheduler.charge(
                 FairScheduler.Cost.trace + content.block.frames.readableBytes >> FairScheduler.Cost.bytesShift,
                 to: connections[slot].uid)
+            if read.isDescending {
+                end(read)
+                return send(
+                    content, of: read, through: content.scannedThrough, isEnd: content.scannedThrough <= read.after + 1)
+            }
             var through = max(read.after, content.scannedThrough)
             if through >= read.persistedThrough { through = max(through, min(read.settledThrough, read.last)) }
             let isAtEnd = through >= min(read.last, commits.persistedThrough)
@@ -87,19 +92,19 @@ extension Broker {
                 return isSettled ? histories.append(read) : histories.waitForCommit(read)
             }
             end(read)
-            send(content, of: read, isEnd: read.wait == .pending ? through >= read.last : isAtEnd)
+            send(content, of: read, through: through, isEnd: read.wait == .pending ? through >= read.last : isAtEnd)
         }
     }
 
-    private mutating func send(_ content: Page.Content, of read: HistoryRead, isEnd: Bool) {
+    private mutating func send(_ content: Page.Content, of read: HistoryRead, through: UInt64, isEnd: Bool) {
         let slot = read.connection.slot
         guard !connections[slot].session.isClosing else { return }
         var page = LogPage(
-            request: read.request, count: UInt32(content.block.entries.count), isEnd: isEnd, through: read.after)
+            request: read.request, count: UInt32(content.block.entries.count), isEnd: isEnd, through: through)
         if let first = content.damaged.first, let last = content.damaged.last {
             noteDamage(content.damaged)
             page.damaged = UInt64(content.damaged.count)
-            page.damagedRange = SequenceRange(first: first, last: last)
+            page.damagedRange = SequenceRange(first: min(first, last), last: max(first, last))
         }
         egress.append(page, content.block, to: slot)
     }

@@ -11,6 +11,8 @@ struct HistoryRead {
     /// The last sequence to read.
     let last: UInt64
     let maximumMessages: Int
+    /// Whether to read from the end of the range.
+    let isDescending: Bool
     let wait: Wait
     /// When the page was requested, every message up to this sequence was stored, unless it is not to be stored at all.
     var settledThrough: UInt64 = 0

@@ -10,10 +10,11 @@ struct LogQuery: Sendable {
     let end: LogPosition?
     let limit: Int?
     let follows: Bool
+    let order: NotifyClient.LogOrder
 
     init(
         patterns: [String], object: String?, from start: NotifyClient.Start, to end: NotifyClient.Start?, limit: Int?,
-        follows: Bool
+        follows: Bool, order: NotifyClient.LogOrder = .oldestFirst
     ) throws(NotifyError) {
         let spec = try SubscriptionSpec(patterns: patterns, object: object, kind: .volatile(), limit: limit)
         self.patterns = spec.patterns.map(\.string)
@@ -22,6 +23,10 @@ struct LogQuery: Sendable {
         if let end { self.end = try end.position() } else { self.end = nil }
         self.limit = limit
         self.follows = follows
+        self.order = order
+        guard !follows || order == .oldestFirst else {
+            throw NotifyError(.invalidArgument, "the newest messages can't come first if later ones follow")
+        }
     }
 }
 
@@ -55,13 +60,16 @@ struct LogCursor: Sendable {
         ReadLog(
             request: 0, first: first, last: last,
             maximumMessages: UInt32(clamping: min(left, Int(Limits.messagesPerLogPage))), isWaiting: query.follows,
-            object: query.object, patterns: query.patterns)
+            isDescending: query.order == .newestFirst, object: query.object, patterns: query.patterns)
     }
 
     /// Continues after a page.
     mutating func received(_ page: LogPage) {
         left -= min(left, Int(page.count))
-        first = max(first, page.through < .max ? page.through + 1 : .max)
+        switch query.order {
+        case .oldestFirst: first = max(first, page.through < .max ? page.through + 1 : .max)
+        case .newestFirst: last = min(last, max(page.through, 1) - 1)
+        }
         isAtEnd = left == 0 || first > last || (page.isEnd && !query.follows)
     }
 }

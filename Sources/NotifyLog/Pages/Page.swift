@@ -14,10 +14,12 @@ package struct PageRequest: Sendable {
     package var through: UInt64
     /// The maximum number of messages to return.
     package var maximumMessages: Int
+    /// Whether to read from the last sequence to the first.
+    package var isDescending: Bool
 
     package init(
         reader: ReaderID, subscription: DurableID? = nil, filter: SubscriptionFilter, access: ReadAccess, after: UInt64,
-        through: UInt64 = .max, maximumMessages: Int
+        through: UInt64 = .max, maximumMessages: Int, isDescending: Bool = false
     ) {
         self.reader = reader
         self.subscription = subscription
@@ -26,6 +28,7 @@ package struct PageRequest: Sendable {
         self.after = after
         self.through = through
         self.maximumMessages = maximumMessages
+        self.isDescending = isDescending
     }
 }
 
@@ -39,6 +42,8 @@ package struct Page: Sendable {
         package var block: LogBlock
         /// Every matching message up to this sequence is in this page or an earlier one. At the end of the log, this is
         /// the highest committed sequence, which shows the reader that it has caught up.
+        ///
+        /// In descending order, every matching message from this sequence on; at the end, the first one of the range.
         package var scannedThrough: UInt64
 
         /// The sequences of damaged messages, which were skipped. Some of them may not match: a damaged message does not

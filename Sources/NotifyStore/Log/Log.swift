@@ -145,6 +145,7 @@ final class Statements {
     let readLoss, insertLoss, forgetLoss, removeLoss: PreparedStatement
     let deleteMessages, deleteSegment, removeName, messageKeys, segmentBelow, segmentAbove: PreparedStatement
     let segmentsFrom, scanMessages, readMessages, readMessage: PreparedStatement
+    let scanMessagesDown, readMessagesDown: PreparedStatement
 
     init(_ connection: DatabaseConnection) throws(SQLiteFailure) {
         func prepare(_ sql: String) throws(SQLiteFailure) -> PreparedStatement {
@@ -194,9 +195,13 @@ final class Statements {
             """)
         scanMessages = try prepare(
             "SELECT sequence, name, object FROM messages WHERE sequence BETWEEN ? AND ? ORDER BY sequence")
+        scanMessagesDown = try prepare(
+            "SELECT sequence, name, object FROM messages WHERE sequence BETWEEN ? AND ? ORDER BY sequence DESC")
         let columns = "sequence, name, object, time, uid, gid, pid, id, headers, payload, crc"
         readMessages = try prepare(
             "SELECT \(columns) FROM messages WHERE sequence BETWEEN ? AND ? ORDER BY sequence")
+        readMessagesDown = try prepare(
+            "SELECT \(columns) FROM messages WHERE sequence BETWEEN ? AND ? ORDER BY sequence DESC")
         readMessage = try prepare("SELECT \(columns) FROM messages WHERE sequence = ?")
     }
 }

@@ -7,23 +7,23 @@ import NotifyWire
 /// All work is bounded (rows, bytes, segments, names matched), because commits wait while a page is read. Each page
 /// advances by at least one row or one segment.
 struct PageReader {
-    private let log: Log
+    let log: Log
     private let statements: Statements
-    private let request: PageRequest
+    let request: PageRequest
     private let object: [UInt8]?
-    private var matchCache: FilterMatchCache
+    private(set) var matchCache: FilterMatchCache
 
     private var block = LogBlock()
     private var damaged: [UInt64] = []
-    /// Every sequence up to this one was read or skipped.
-    private var scannedThrough: UInt64
+    /// Every sequence up to this one was read or skipped. In descending order, every one from it on.
+    var scannedThrough: UInt64
     private var rowsLeft: Int
     private var segmentsLeft: Int
     private var segmentBytesLeft = 1024 * 1024
     private var matchLimit = 16 * 1024
 
     /// How many of a segment's names the subscription receives.
-    private enum NameMatches {
+    enum NameMatches {
         case none
         case some
         case all
@@ -35,7 +35,7 @@ struct PageReader {
         self.matchCache = matchCache
         statements = try log.openStatements()
         object = request.filter.object.map { Array($0.utf8) }
-        scannedThrough = request.after
+        scannedThrough = request.isDescending ? min(log.persistedThrough, request.through) + 1 : request.after
         rowsLeft = log.options.pageRows
         segmentsLeft = log.options.pageSegments
     }
@@ -45,7 +45,7 @@ struct PageReader {
         let matched = matchCache.count
         matchLimit += matched
         block.frames.reserveCapacity(log.pageCapacity)
-        try readToEnd()
+        if request.isDescending { try readDown() } else { try readToEnd() }
         log.readWork.namesMatched += UInt64(matchCache.count - matched)
         log.pageCapacity = min(max(4096, block.frames.readableBytes), log.options.pageBytes)
         return (Page.Content(block: block, scannedThrough: scannedThrough, damaged: damaged), matchCache)
@@ -68,19 +68,26 @@ struct PageReader {
         while scannedThrough < end, try segments.step() {
             // The first row may be that of a segment which ends before the position.
             if segments.integer(1) <= scannedThrough { continue }
-            guard segmentsLeft > 0, segmentBytesLeft > 0, matchCache.count < matchLimit else { return false }
+            guard hasSegmentsLeft else { return false }
             guard let row = SegmentRow(segments) else {
                 throw Self.damaged("has a damaged segment at \(segments.integer(0))")
             }
-            segmentsLeft -= 1
-            segmentBytesLeft -= row.entries.count
-            let matches = try row.withEntries { try nameMatches(in: $0) }
+            let matches = try examine(row)
             guard try read(through: min(row.segment.last, end), matches) else { return false }
         }
         return true
     }
 
-    private mutating func nameMatches(in entries: some Sequence<SegmentEntry>) throws(StorageFailure) -> NameMatches {
+    /// Whether the page may examine another segment.
+    var hasSegmentsLeft: Bool { segmentsLeft > 0 && segmentBytesLeft > 0 && matchCache.count < matchLimit }
+
+    mutating func examine(_ row: SegmentRow) throws -> NameMatches {
+        segmentsLeft -= 1
+        segmentBytesLeft -= row.entries.count
+        return try row.withEntries { try nameMatches(in: $0) }
+    }
+
+    mutating func nameMatches(in entries: some Sequence<SegmentEntry>) throws(StorageFailure) -> NameMatches {
         var isWanted = false
         var isOther = false
         for entry in entries {
@@ -111,9 +118,25 @@ struct PageReader {
             scannedThrough = last
             return true
         case .all where object == nil:
-            return try readEveryRow(through: last)
+            return try readEveryRow(statements.readMessages, scannedThrough + 1, last, end: last)
         case .some, .all:
-            return try readMatchingRows(through: last)
+            return try readMatchingRows(statements.scanMessages, scannedThrough + 1, last, end: last)
+        }
+    }
+
+    /// Reads from the position down to the sequence `first`. Returns false if the page reaches a limit before it.
+    mutating func read(downTo first: UInt64, _ nameMatches: NameMatches) throws -> Bool {
+        guard first < scannedThrough else { return true }
+        guard hasRoom else { return false }
+        switch nameMatches {
+        case .none:
+            log.readWork.segmentsSkipped += 1
+            scannedThrough = first
+            return true
+        case .all where object == nil:
+            return try readEveryRow(statements.readMessagesDown, first, scannedThrough - 1, end: first)
+        case .some, .all:
+            return try readMatchingRows(statements.scanMessagesDown, first, scannedThrough - 1, end: first)
         }
     }
 
@@ -122,14 +145,15 @@ struct PageReader {
 
     private var hasRoom: Bool { rowsLeft > 0 && block.entries.count < request.maximumMessages }
 
-    private mutating func readEveryRow(through last: UInt64) throws -> Bool {
-        let rows = statements.readMessages
+    private mutating func readEveryRow(
+        _ rows: PreparedStatement, _ first: UInt64, _ last: UInt64, end: UInt64
+    ) throws -> Bool {
         defer { rows.reset() }
-        try rows.bind(1, scannedThrough + 1)
+        try rows.bind(1, first)
         try rows.bind(2, last)
         while hasRoom {
             guard try rows.step() else {
-                scannedThrough = last
+                scannedThrough = end
                 return true
             }
             countRow()
@@ -140,14 +164,15 @@ struct PageReader {
 
     /// Scans names and objects first, and loads the other columns of matching rows only: SQLite would read every
     /// selected column of each row, payloads included.
-    private mutating func readMatchingRows(through last: UInt64) throws -> Bool {
-        let rows = statements.scanMessages
+    private mutating func readMatchingRows(
+        _ rows: PreparedStatement, _ first: UInt64, _ last: UInt64, end: UInt64
+    ) throws -> Bool {
         defer { rows.reset() }
-        try rows.bind(1, scannedThrough + 1)
+        try rows.bind(1, first)
         try rows.bind(2, last)
         while hasRoom {
             guard try rows.step() else {
-                scannedThrough = last
+                scannedThrough = end
                 return true
             }
             countRow()

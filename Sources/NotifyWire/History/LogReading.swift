@@ -8,6 +8,7 @@ package struct ReadLog: ControlFrame {
     package static let kind = FrameKind.readLog
     private static let waitingFlag: UInt8 = 1
     private static let pendingFlag: UInt8 = 2
+    private static let descendingFlag: UInt8 = 4
 
     package var request: UInt64
     /// The first sequence of the range, at least 1.
@@ -20,13 +21,16 @@ package struct ReadLog: ControlFrame {
     package var isWaiting: Bool
     /// Whether to wait for the messages in the range that were posted before the request and are still being stored.
     package var awaitsPending: Bool
+    /// Whether to read from the end of the range to its beginning. Such a request does not wait.
+    package var isDescending: Bool
     /// Limits the messages to those with this object; empty for all.
     package var object: String
     package var patterns: [String]
 
     package init(
         request: UInt64, first: UInt64 = 1, last: UInt64 = .max, maximumMessages: UInt32 = Limits.messagesPerLogPage,
-        isWaiting: Bool = false, awaitsPending: Bool = false, object: String = "", patterns: [String]
+        isWaiting: Bool = false, awaitsPending: Bool = false, isDescending: Bool = false, object: String = "",
+        patterns: [String]
     ) {
         self.request = request
         self.first = first
@@ -34,6 +38,7 @@ package struct ReadLog: ControlFrame {
         self.maximumMessages = maximumMessages
         self.isWaiting = isWaiting
         self.awaitsPending = awaitsPending
+        self.isDescending = isDescending
         self.object = object
         self.patterns = patterns
     }
@@ -49,18 +54,24 @@ package struct ReadLog: ControlFrame {
         try body.skip(1)
         object = try body.string(Int(objectLength))
         patterns = try body.countedStrings(patternCount)
-        guard options & ~(Self.waitingFlag | Self.pendingFlag) == 0 else { throw .unknownFlags }
+        guard options & ~(Self.waitingFlag | Self.pendingFlag | Self.descendingFlag) == 0 else { throw .unknownFlags }
         isWaiting = options & Self.waitingFlag != 0
         awaitsPending = options & Self.pendingFlag != 0
+        isDescending = options & Self.descendingFlag != 0
         guard first > 0, maximumMessages > 0 else {
             throw WireError(.invalidArgument, "a range of the log begins at 1, and a page has at least 1 message")
+        }
+        guard !isDescending || !(isWaiting || awaitsPending) else {
+            throw WireError(.invalidArgument, "a request that reads from the end of its range does not wait")
         }
     }
 
     package func writeBody(to buffer: inout ByteBuffer) {
         for field in [request, first, last] { buffer.writeLE(field) }
         buffer.writeLE(maximumMessages)
-        buffer.writeInteger((isWaiting ? Self.waitingFlag : 0) | (awaitsPending ? Self.pendingFlag : 0))
+        buffer.writeInteger(
+            (isWaiting ? Self.waitingFlag : 0) | (awaitsPending ? Self.pendingFlag : 0)
+                | (isDescending ? Self.descendingFlag : 0))
         buffer.writeInteger(UInt8(object.utf8.count))
         buffer.writeInteger(UInt8(patterns.count))
         buffer.writeInteger(UInt8(0))
@@ -77,9 +88,10 @@ package struct LogPage: ControlFrame {
     package var request: UInt64
     /// The number of messages that follow.
     package var count: UInt32
-    /// Whether the page reaches the end of the range, or the end of the log.
+    /// Whether the page reaches the end of the range, or the end of the log. If it is read from the end, the beginning.
     package var isEnd: Bool
-    /// Every matching message in the range up to this sequence is in this page or an earlier one.
+    /// Every matching message in the range up to this sequence, or from it on if the range is read from its end, is in
+    /// this page or an earlier one.
     package var through: UInt64
     /// The number of damaged messages, which are left out. Some of them may not match.
     package var damaged: UInt64

@@ -50,7 +50,7 @@ def encode(kind, f):
         object, patterns = f["object"].encode(), b"".join(client.counted(pattern) for pattern in f["patterns"])
         return client.frame(0x10, struct.pack(
             "<3QIBBBx", f["request"], f["first"], f["last"], f["maximumMessages"],
-            f["waiting"] + 2 * f["awaitsPending"], len(object), len(f["patterns"])) + object + patterns)
+            f["waiting"] + 2 * f["awaitsPending"] + 4 * f["descending"], len(object), len(f["patterns"])) + object + patterns)
     if kind == "find":
         name, value = f["position"].rstrip(")").split("(")
         return client.frame(0x11, struct.pack("<QB7xQ", f["request"], {"sequence": 2}[name], int(value)))

@@ -53,6 +53,21 @@ struct HistoryTests {
         #expect(host.amount(of: .pendingBytes, 1000) == 0)
     }
 
+    @Test func `pages from the end begin with the newest message`() {
+        let (host, sequences, _) = TestHost.withMessages()
+        let client = host.connect()
+        client.read(["a"], 1..., maximum: 2, isDescending: true)
+        host.run()
+        let newest = answer(client)
+        #expect(newest.sequences == sequences.suffix(2).reversed())
+        #expect(newest.pages.map(\.isEnd) == [false] && newest.pages.first?.through == sequences[3])
+        client.read(["a"], sequences[1]...sequences[3] - 1, isDescending: true)
+        host.run()
+        let rest = answer(client)
+        #expect(rest.sequences == sequences[1...2].reversed())
+        #expect(rest.pages.map(\.isEnd) == [true])
+    }
+
     @Test func `a page is limited to its range and its object`() {
         let host = TestHost()
         let (poster, client) = (host.connect(), host.connect())
@@ -249,15 +264,15 @@ extension Client {
     @discardableResult
     fileprivate func read(
         _ patterns: [String], _ range: some RangeExpression<UInt64>, maximum: UInt32 = 100, isWaiting: Bool = false,
-        awaitsPending: Bool = false, object: String = ""
+        awaitsPending: Bool = false, isDescending: Bool = false, object: String = ""
     ) -> UInt64 {
         let request = nextRequest()
         let range = range.relative(to: 0..<UInt64.max)
         send(
             ReadLog(
                 request: request, first: range.lowerBound, last: range.upperBound == .max ? .max : range.upperBound - 1,
-                maximumMessages: maximum, isWaiting: isWaiting, awaitsPending: awaitsPending, object: object,
-                patterns: patterns))
+                maximumMessages: maximum, isWaiting: isWaiting, awaitsPending: awaitsPending,
+                isDescending: isDescending, object: object, patterns: patterns))
         return request
     }
 }

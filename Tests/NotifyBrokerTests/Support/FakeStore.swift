@@ -216,6 +216,7 @@ final class FakeStore {
 
     private func read(_ request: PageRequest) -> Page.Content {
         statistics.pagesRead += 1
+        if request.isDescending { return readDown(request) }
         var content = Page.Content(block: LogBlock(), scannedThrough: request.after)
         var rows = 0
         for message in messages[messages.firstIndex(after: request.after)...]
@@ -237,6 +238,22 @@ final class FakeStore {
             content.block.frames.writeBytes(message.frame)
         }
         content.scannedThrough = min(persistedThrough, request.through)
+        return content
+    }
+
+    private func readDown(_ request: PageRequest) -> Page.Content {
+        var content = Page.Content(block: LogBlock(), scannedThrough: min(persistedThrough, request.through) + 1)
+        for message in messages.reversed() where (request.after + 1...request.through).contains(message.sequence) {
+            guard content.block.entries.count < request.maximumMessages else { return content }
+            content.scannedThrough = message.sequence
+            guard message.matches(request.filter, request.access) else { continue }
+            content.block.entries.append(
+                LogBlock.Entry(
+                    sequence: message.sequence, offset: UInt32(content.block.frames.writerIndex),
+                    length: UInt32(message.frame.count)))
+            content.block.frames.writeBytes(message.frame)
+        }
+        content.scannedThrough = request.after + 1
         return content
     }
 }

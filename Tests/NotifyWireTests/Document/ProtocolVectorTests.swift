@@ -145,7 +145,8 @@ import WireTestSupport
                 [
                     "request": read.request, "first": read.first, "last": read.last,
                     "maximumMessages": read.maximumMessages, "waiting": read.isWaiting,
-                    "awaitsPending": read.awaitsPending, "object": read.object, "patterns": read.patterns,
+                    "awaitsPending": read.awaitsPending, "descending": read.isDescending, "object": read.object,
+                    "patterns": read.patterns,
                 ], read.encoded
             )
         case .endRead: return (["request": try EndRead(frame).request], try EndRead(frame).encoded)

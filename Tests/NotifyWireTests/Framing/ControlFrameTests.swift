@@ -101,6 +101,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
                 request: 20, first: 21, last: 22, maximumMessages: 23, isWaiting: true, object: "ø",
                 patterns: ["a", "b.>"])),
         Sample(ReadLog(request: 20, awaitsPending: true, patterns: ["a"])),
+        Sample(ReadLog(request: 20, isDescending: true, patterns: ["a"])),
         Sample(EndRead(request: 20)),
         Sample(
             LogPage(
