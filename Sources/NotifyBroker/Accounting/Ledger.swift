@@ -135,6 +135,16 @@ struct Ledger {
         for (uid, bytes) in storedNames.remove(name) { change(.nameBytes, by: -bytes, uid: uid) }
     }
 
+    /// Records that the log contains only the messages of `blocks`.
+    mutating func setStoredNames(of blocks: [LogBlock]) {
+        for (uid, bytes) in storedNames.removeAll() { change(.nameBytes, by: -bytes, uid: uid) }
+        for block in blocks {
+            for entry in block.entries {
+                block.withMessage(entry) { try? noteStored($0.parts.name, uid: $0.stamp.uid) }
+            }
+        }
+    }
+
     private func exceeded(_ resource: Resource, uid: UInt32) -> WireError {
         WireError(
             .limitReached,

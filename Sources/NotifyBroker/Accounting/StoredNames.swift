@@ -34,6 +34,14 @@ struct StoredNames {
         return names[uid, default: StoredNameSet()].insert(hash: hash, length: name.count)
     }
 
+    /// Forgets all names.
+    ///
+    /// - Returns: The memory that each user is no longer charged for.
+    mutating func removeAll() -> [(uid: UInt32, bytes: Int)] {
+        defer { (names, latest) = ([:], nil) }
+        return names.map { ($0.key, $0.value.bytes) }
+    }
+
     /// Forgets a name that is no longer in the log.
     ///
     /// - Returns: The users who had stored messages under the name, and the memory that each of them is no longer

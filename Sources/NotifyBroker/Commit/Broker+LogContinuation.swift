@@ -19,11 +19,16 @@ extension Broker {
 
 extension Broker {
     /// Must be called when a new log has replaced a lost one. From then on, only the messages of the pending batch and
-    /// of the batch in flight count as stored.
+    /// of the batch in flight, and their names, count as stored.
     package mutating func logReplaced() {
         var usage = commits.pending.usage
-        if let batch = commits.inFlight { usage.add(batch.log.usage) }
+        var blocks = commits.pending.blocks
+        if let batch = commits.inFlight {
+            usage.add(batch.log.usage)
+            blocks += batch.log.blocks
+        }
         storedUsages.reset(to: usage)
+        ledger.setStoredNames(of: blocks)
     }
 }
 

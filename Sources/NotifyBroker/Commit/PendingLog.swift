@@ -87,11 +87,13 @@ struct PendingLog {
         charges[uid, default: 0] += bytes
     }
 
+    /// The pending messages.
+    var blocks: [LogBlock] { sealed.map(\.block) + [open.block] }
+
     /// The number and bytes of each user's pending messages.
     var usage: UsageSum {
         var usage = UsageSum()
-        for part in sealed { usage.add(part.block) }
-        usage.add(open.block)
+        for block in blocks { usage.add(block) }
         return usage
     }
 

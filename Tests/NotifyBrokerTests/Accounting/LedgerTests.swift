@@ -49,21 +49,3 @@ struct LedgerTests {
         }
     }
 }
-
-struct StoredNamesTests {
-    @Test func `a user's names count once, and known names are accepted at the limit`() throws {
-        var names = StoredNames(limit: 2)
-        try note("a", &names)
-        try note("b", &names)
-        try note("a", &names)
-        let error = #expect(throws: WireError.self) { try note("c", &names) }
-        #expect(error?.code == .limitReached)
-        try note("b", &names)
-        try note("c", by: 2, &names)
-    }
-
-    private func note(_ name: String, by uid: UInt32 = 1, _ names: inout StoredNames) throws {
-        var name = name
-        try name.withUTF8 { _ = try names.note(UnsafeRawBufferPointer($0), by: uid) }
-    }
-}

@@ -61,13 +61,20 @@ final class FakeStore {
         defer { cleanNextSequence = nil }
         return RecoveredLog(
             nextSequence: max(cleanNextSequence ?? mark, persistedThrough + 1), persistedThrough: persistedThrough,
-            subscriptions: subscriptions.values.sorted { $0.id < $1.id }, usage: usage,
+            subscriptions: subscriptions.values.sorted { $0.id < $1.id }, usage: usage, names: names,
             wasClosedCleanly: cleanNextSequence != nil, nextSubscriptionID: nextSubscriptionID)
     }
 
     private var usage: [UInt32: StoredUsage] {
         messages.reduce(into: [:]) {
             $0[$1.uid, default: StoredUsage()] += StoredUsage(messages: 1, bytes: $1.frame.count)
+        }
+    }
+
+    private var names: [UInt32: StoredNameSet] {
+        messages.reduce(into: [:]) { names, message in
+            let hash = message.name.withUnsafeBytes { StoredNameSet.hash($0) }
+            names[message.uid, default: StoredNameSet()].insert(hash: hash, length: message.name.count)
         }
     }
 
