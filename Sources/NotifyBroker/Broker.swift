@@ -31,6 +31,7 @@ package struct Broker: ~Copyable {
     var traces = Traces()
     var timeSearches = TimeSearches()
     var histories = Histories()
+    var summaries = Summaries()
     var warnings = Warnings()
 
     /// Whether caches are reduced because users hold much of the memory.

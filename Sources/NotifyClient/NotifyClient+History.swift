@@ -49,6 +49,27 @@ extension NotifyClient {
         try log(patterns, from: start, to: end, object: object, limit: limit, follows: follows, order: order)
     }
 
+    /// Sums up the messages of the daemon's log by name: what fills the disk.
+    ///
+    /// Only stored messages are counted, and only names that this user may receive. The daemon counts while others post
+    /// and while it deletes, so the sum is of no single moment.
+    ///
+    /// - Parameters:
+    ///   - patterns: The patterns of names to match, 1 to 64.
+    ///   - start: The position of the first message.
+    ///   - end: The end, as for ``log(_:from:to:object:limit:follows:order:)-([String],_,_,_,_,_,_)``.
+    ///   - limit: The number of names to return, those with the most bytes; at most 10,000.
+    /// - Throws: ``NotifyError``, such as `forbidden` if this user may not receive a pattern.
+    public nonisolated(nonsending) func logSummary(
+        _ patterns: [String] = [">"], from start: Start = .oldest, to end: Start? = nil, limit: Int? = nil
+    ) async throws(NotifyError) -> LogSummary {
+        let query = try LogQuery(patterns: patterns, object: nil, from: start, to: end, limit: limit, follows: false)
+        let cursor = try await begin(query)
+        guard !cursor.isAtEnd else { return LogSummary([]) }
+        let entries = try await core.retrying { .list(.summary(cursor.summaryRequest), $0, entries: []) }
+        return LogSummary(entries.compactMap { if case .storedName(let entry) = $0 { entry } else { nil } })
+    }
+
     nonisolated(nonsending) func begin(_ query: LogQuery) async throws(NotifyError) -> LogCursor {
         let start = try await core.find(query.start)
         switch query.end {

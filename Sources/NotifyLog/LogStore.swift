@@ -18,6 +18,10 @@ package protocol LogStore: AnyObject, Sendable {
     /// Reports what it found, without the subscriptions for which counting would take too much memory; nothing if
     /// reading failed.
     func measureBacklogs(completion: @escaping @Sendable ([DurableID: Backlog]) -> Void)
+    /// Sums up the messages of each name, in slices between other requests. Must not be called before the answer to the
+    /// last call.
+    func summarize(
+        _ request: SummaryRequest, completion: @escaping @Sendable (Result<LogSummary, StorageFailure>) -> Void)
     /// Applies another retention policy to the requests that follow.
     func setRetention(_ policy: RetentionPolicy)
     /// Sets what is called with each deletion that the store makes by itself.

@@ -10,8 +10,8 @@ package final class Store: LogStore {
     /// The state of the log when it was opened.
     package let recovered: RecoveredLog
 
-    private let current: CurrentLog
-    private let queue = SerialQueue()
+    let current: CurrentLog
+    let queue = SerialQueue()
 
     /// Unsafe only to the compiler: any thread may cancel a dispatch source.
     nonisolated(unsafe) private let timer: any DispatchSourceTimer

@@ -13,6 +13,10 @@ struct LogCommand: AsyncParsableCommand {
             --from and --to are \(PositionArgument.forms). A sequence is included; --to a time prints what was posted \
             before it.
 
+            --summary prints one line for each name instead: the messages, their bytes in the log, and the sequences and \
+            times of the first and the last one. Names with more bytes come first; --limit selects so many, and the others \
+            are summed up in the last line.
+
             By default each message is printed as its time, sequence, name and payload. The fields of --format are \
             \(FormatTemplate.Field.names).
 
@@ -22,6 +26,7 @@ struct LogCommand: AsyncParsableCommand {
               notifyctl log 'orders.*' --object shop-1 --from 2h --limit 10 --json
               notifyctl log 'orders.>' --reverse --limit 10
               notifyctl log --from now --follow
+              notifyctl log --summary --limit 20
             """)
 
     /// How a message is printed if no option selects another format.
@@ -54,15 +59,26 @@ struct LogCommand: AsyncParsableCommand {
     @Flag(name: .shortAndLong, help: "Print the newest message first; --limit then selects the last messages.")
     var reverse = false
 
+    @Flag(help: "Print the number and bytes of the messages of each name, biggest first.")
+    var summary = false
+
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
         try UserNames.check(patterns)
         if let limit, limit < 1 { throw ValidationError("--limit must be at least 1") }
+        if summary {
+            if follow || reverse { throw ValidationError("--summary can't be used with --follow or --reverse") }
+            if object != nil { throw ValidationError("--summary counts messages with any object; omit --object") }
+            if output.verbose || output.template != nil || output.raw || output.null {
+                throw ValidationError("--summary prints a table, or with --json objects; omit the other formats")
+            }
+        }
         if follow, reverse { throw ValidationError("--follow can't be used with --reverse") }
     }
 
     func run() async throws {
+        if summary { return try await printSummary() }
         let format = try messageFormat
         var configuration = connection.configuration()
         configuration.onConnectionChange = ConnectionReporter().handler
@@ -74,6 +90,14 @@ struct LogCommand: AsyncParsableCommand {
                 try await MessagePrinter(format: format).print(messages.batches, until: interruption)
             }
         }
+    }
+
+    private func printSummary() async throws {
+        let (patterns, from, to, limit) = (patterns, from, to, limit)
+        let summary = try await withNotifyClient(configuration: connection.configuration()) {
+            try await $0.logSummary(patterns, from: from, to: to, limit: limit)
+        }
+        try SummaryPrinter(isJSON: output.json).print(summary)
     }
 
     private var messageFormat: MessageFormat {

@@ -87,6 +87,23 @@ extension IntegrationTests {
             #expect(output.split(separator: "\n").map(String.init) == (0..<count).map(String.init))
         }
 
+        @Test func `the summary shows what fills the disk`() async throws {
+            let sequences = try store(3)
+            try poster.post("big", String(repeating: "x", count: 10_000), durability: .stored)
+            let table = try await notifyctl.run("log", "--summary")
+            #expect(table.status == .status(0) && table.lines.count == 3)
+            #expect(table.lines[0].hasPrefix("MESSAGES") && table.lines[1].hasSuffix(" big"))
+            #expect(table.lines[2].hasSuffix(" a"))
+            let objects = try await notifyctl.run("log", "--summary", "--json", "a").objects
+            let object = try #require(objects.first)
+            #expect(objects.count == 1 && object["name"] as? String == "a" && object["messages"] as? Int == 3)
+            #expect(object["first_sequence"] as? UInt64 == sequences[0])
+            #expect(object["last_sequence"] as? UInt64 == sequences[2])
+            let first = try await notifyctl.run("log", "--summary", "--limit", "1")
+            #expect(first.lines.count == 3 && first.lines[2].contains("(other names)"))
+            #expect(try await notifyctl.run("log", "--summary", "--from", "now").lines.count == 1)
+        }
+
         @Test func `a signal ends following`() async throws {
             let process = try notifyctl.start(["log", "--follow", "--format", "{text}"])
             try poster.post("a", "first", durability: .stored)
@@ -97,7 +114,8 @@ extension IntegrationTests {
 
         @Test(arguments: [
             ["--from", "tomorrowish"], ["--to", "0"], ["--limit", "0"], ["a..b"],
-            ["--follow", "--reverse"], ["--from", "999999"],
+            ["--follow", "--reverse"], ["--follow", "--summary"], ["--reverse", "--summary"],
+            ["--summary", "--object", "o"], ["--summary", "--raw"], ["--from", "999999"],
         ])
         func `log refuses invalid arguments`(_ arguments: [String]) async throws {
             let process = try notifyctl.start(["log"] + arguments)

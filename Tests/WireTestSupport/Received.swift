@@ -15,6 +15,7 @@ package enum Received: Equatable, Sendable {
     case postEntry(PostEntry)
     case traceEntry(TraceEntry)
     case durableEntry(DurableEntry)
+    case storedNameEntry(StoredNameEntry)
     case listEnd(ListEnd)
     /// The messages of the page follow, as messages of no subscription.
     case logPage(LogPage)
@@ -45,6 +46,7 @@ package enum Received: Equatable, Sendable {
         case .logPage: self = .logPage(try LogPage(frame))
         case .found: self = .found(try Found(frame))
         case .durableEntry: self = .durableEntry(try DurableEntry(frame))
+        case .storedNameEntry: self = .storedNameEntry(try StoredNameEntry(frame))
         case .listEnd: self = .listEnd(try ListEnd(frame))
         case .statisticsReport: self = .statistics(try StatisticsReport(frame))
         case .snapshot: self = .snapshot(try Snapshot(frame))

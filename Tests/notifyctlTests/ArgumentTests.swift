@@ -16,8 +16,8 @@ import Testing
     @Test(arguments: [
         "post", "post a b -l", "post a - -l", "post a b -f f", "post a -H nocolon", "post a -H :v",
         "post a --durability x",
-        "post a b c", "subscribe", "subscribe a --from oldest", "subscribe a --from now",
-        "subscribe a --from yesterday",
+        "post a b c", "subscribe", "subscribe a --from all", "subscribe a --from 0", "log a --reverse --follow",
+        "log a --summary --follow", "log a --summary --reverse", "log a --summary --object o", "log a --summary --raw",
         "subscribe a --durable d --from all", "subscribe a -c 0",
         "subscribe a -c x", "subscribe a -t -1", "subscribe a -t nan", "durable remove", "durable create d",
         "durable create d a --from all", "durable create d a --from 2026-02-30", "subscribe a --durable d --from 0",

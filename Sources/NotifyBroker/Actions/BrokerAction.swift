@@ -11,6 +11,9 @@ package enum BrokerAction: Sendable {
     /// Count the unacknowledged messages of each durable subscription, and report them with `backlogsMeasured`. The next
     /// count is requested only after the report.
     case measureBacklogs
+    /// Sum up the stored messages of each name, and report them with `summarized`. The next summary is requested only
+    /// after the report.
+    case summarize(SummaryRequest)
     /// Close the connection now. The broker has released it already.
     case close(ConnectionID)
     /// Pause reading from the connection until `resumeReading`.

@@ -8,6 +8,7 @@ extension Broker {
         guard connections.drain == .notBegun else { return }
         connections.drainBegan()
         refuseTimeSearches()
+        refuseSummaries()
         for slot in connections.slots {
             for case .durable(let durable) in connections[slot].subscriptions.values {
                 detach(durable)

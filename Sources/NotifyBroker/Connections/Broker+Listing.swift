@@ -19,6 +19,10 @@ struct Listing {
     var names = 0..<0
     /// Monitored posts still to be sent.
     var postCount = 0
+    /// Names with their stored messages, still to be sent.
+    var storedNames: ArraySlice<LogSummary.Name> = []
+    /// The memory that the user is charged for the list, in bytes.
+    var byteCount = 0
     /// The message of a trace; nil for other requests.
     var traced: PostEntry?
 }
@@ -94,11 +98,19 @@ extension Broker {
             scheduler.spend(FairScheduler.Cost.listEntry)
             post.request = listing.request
             answer(slot, post)
+        } else if let name = connections[slot].listing?.storedNames.popFirst() {
+            scheduler.spend(FairScheduler.Cost.listEntry)
+            answer(slot, storedNameEntry(name, request: listing.request))
         } else {
             scheduler.spend(FairScheduler.Cost.listEntry)
-            connections[slot].listing = nil
+            endListing(slot)
             answer(slot, ListEnd(request: listing.request))
         }
+    }
+
+    mutating func endListing(_ slot: ConnectionSlot) {
+        guard let listing = connections[slot].listing.take(), listing.byteCount > 0 else { return }
+        ledger.change(.pendingBytes, by: -listing.byteCount, uid: connections[slot].uid)
     }
 
     /// Lists a connection, or prepares to list its volatile subscriptions. Skips a connection that is being closed: its

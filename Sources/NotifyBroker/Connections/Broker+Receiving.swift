@@ -226,6 +226,7 @@ extension Broker {
         traces.remove(connections[slot].id)
         endTimeSearch(of: slot)
         endHistories(of: slot)
+        endSummary(of: slot)
         let uid = connections[slot].uid
         ledger.change(.receivedBytes, by: connections[slot].charge(receivedBytes: 0), uid: uid)
         egress.discard(slot)

@@ -24,7 +24,7 @@ extension Broker {
         continueLists(of: backlogs.takeExpired(now: now))
     }
 
-    private mutating func continueLists(of waiting: [ConnectionID]) {
+    mutating func continueLists(of waiting: [ConnectionID]) {
         for id in waiting where connections.contains(id) {
             resume(id.slot, .awaitingPage)
             if connections[id.slot].listing != nil { endTurn(of: id.slot, hasMore: true) }

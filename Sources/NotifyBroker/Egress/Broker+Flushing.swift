@@ -9,6 +9,7 @@ extension Broker {
         turnEnded()
         continueReaders(now: now)
         requestTimeSearch(now: now)
+        requestSummary()
         finishDrain()
         if egress.usesOpenBlock { egress.openBlockEnded(commits.sealOpenBlock()) }
         beginCommit(now: now)

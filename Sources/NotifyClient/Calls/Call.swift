@@ -70,12 +70,16 @@ enum ListQuery: Sendable {
     case subject(ListSubject)
     case monitor(patterns: [String])
     case trace(sequence: UInt64)
+    case summary(SummarizeLog)
 
     func write(request: UInt64, to buffer: inout ByteBuffer) {
         switch self {
         case .subject(let subject): ListRequest(request: request, subject: subject).write(to: &buffer)
         case .monitor(let patterns): MonitorRequest(request: request, patterns: patterns).write(to: &buffer)
         case .trace(let sequence): TraceRequest(request: request, sequence: sequence).write(to: &buffer)
+        case .summary(var summarize):
+            summarize.request = request
+            summarize.write(to: &buffer)
         }
     }
 }
@@ -88,6 +92,7 @@ enum ListedEntry: Sendable {
     case post(PostEntry)
     case trace(TraceEntry)
     case durable(DurableEntry)
+    case storedName(StoredNameEntry)
 
     var request: UInt64 {
         switch self {
@@ -97,6 +102,7 @@ enum ListedEntry: Sendable {
         case .post(let entry): entry.request
         case .trace(let entry): entry.request
         case .durable(let entry): entry.request
+        case .storedName(let entry): entry.request
         }
     }
 }

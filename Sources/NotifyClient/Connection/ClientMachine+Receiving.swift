@@ -73,6 +73,7 @@ extension ClientMachine {
         case .traceEntry: entryReceived(.trace(try TraceEntry(frame)))
         case .logPage: try pageBegan(LogPage(frame), &effects)
         case .found: try foundReceived(Found(frame), &effects)
+        case .storedNameEntry: entryReceived(.storedName(try StoredNameEntry(frame)))
         case .durableEntry: entryReceived(.durable(try DurableEntry(frame)))
         case .listEnd: try listEnded(ListEnd(frame), &effects)
         case .statisticsReport: try statisticsReceived(StatisticsReport(frame), &effects)
@@ -86,7 +87,8 @@ extension ClientMachine {
             break  // Handled by `frameReceived`.
         case .snapshot: router.begin(try Snapshot(frame))
         case .hello, .post, .subscribe, .detach, .remove, .acknowledge, .credit, .ping, .list, .statistics, .limits,
-            .dropped, .reload, .policyQuery, .monitor, .trace, .readLog, .find, .endRead:
+            .dropped, .reload, .policyQuery, .monitor, .trace, .readLog, .find, .endRead,
+            .summarizeLog:
             throw WireError(.malformedFrame, "a frame of kind \(kind) is only valid from a client")
         }
     }

@@ -55,6 +55,13 @@ struct LogCursor: Sendable {
         isAtEnd = first > last || left == 0
     }
 
+    /// The request to sum up what is to be read.
+    var summaryRequest: SummarizeLog {
+        SummarizeLog(
+            request: 0, first: first, last: last,
+            maximumNames: UInt32(clamping: min(left, Int(Limits.namesPerLogSummary))), patterns: query.patterns)
+    }
+
     /// The request for the next page.
     var request: ReadLog {
         ReadLog(

@@ -26,6 +26,10 @@ extension BrokerDriver {
         store.measureBacklogs(completion: onEventLoop { $0.core.broker.backlogsMeasured($1, now: $0.now) })
     }
 
+    func summarize(_ request: SummaryRequest) {
+        store.summarize(request, completion: onEventLoop { $0.core.broker.summarized($1, now: $0.now) })
+    }
+
     /// Makes the store repair the log if its files were deleted or moved away. A commit in progress is completed first.
     func repairStorage() {
         isRepairRequested = core.broker.isCommitting

@@ -245,6 +245,7 @@ final class BrokerDriver: BrokerHost {
         case .readPage(let request): readPage(request)
         case .findSequence(let microseconds): findSequence(atOrAfter: microseconds)
         case .measureBacklogs: measureBacklogs()
+        case .summarize(let request): summarize(request)
         case .close(let id): sink(id)?.close()
         case .pauseReading(let id): sink(id)?.setReading(false)
         case .resumeReading(let id): sink(id)?.setReading(true)

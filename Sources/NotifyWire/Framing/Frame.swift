@@ -17,6 +17,7 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case readLog = 0x10
     case find = 0x11
     case endRead = 0x12
+    case summarizeLog = 0x13
     case reload = 0x20
     case policyQuery = 0x21
     case monitor = 0x22
@@ -38,6 +39,7 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case snapshot = 0x54
     case logPage = 0x55
     case found = 0x56
+    case storedNameEntry = 0x57
     case clientEntry = 0x58
     case nameEntry = 0x59
     case postEntry = 0x5A

@@ -19,6 +19,8 @@ package enum Limits {
     package static let acknowledgedRangesPerFrame = 1024
     /// Unanswered requests of a connection to read the log.
     package static let logReadsPerConnection = 8
+    /// The most names in a summary of the log.
+    package static let namesPerLogSummary: UInt32 = 10_000
     /// Messages in a page of the log.
     package static let messagesPerLogPage: UInt32 = 4096
     /// The default window: durable messages in flight to one subscription.

@@ -51,6 +51,10 @@ def encode(kind, f):
         return client.frame(0x10, struct.pack(
             "<3QIBBBx", f["request"], f["first"], f["last"], f["maximumMessages"],
             f["waiting"] + 2 * f["awaitsPending"] + 4 * f["descending"], len(object), len(f["patterns"])) + object + patterns)
+    if kind == "summarizeLog":
+        patterns = b"".join(client.counted(pattern) for pattern in f["patterns"])
+        return client.frame(0x13, struct.pack(
+            "<3QIB3x", f["request"], f["first"], f["last"], f["maximumNames"], len(f["patterns"])) + patterns)
     if kind == "find":
         name, value = f["position"].rstrip(")").split("(")
         return client.frame(0x11, struct.pack("<QB7xQ", f["request"], {"sequence": 2}[name], int(value)))
@@ -104,6 +108,9 @@ def decode(kind, flags, body):
     if kind == "nameEntry":
         f = fields("request posts payloadBytes dropped subscribers durables", "<4QII", body)
         return f | {"name": counted_texts(body, 40, 1)[0]}
+    if kind == "storedNameEntry":
+        f = fields("request messages bytes first firstMicroseconds last lastMicroseconds", "<7Q", body)
+        return f | {"name": counted_texts(body, 56, 1)[0]}
     if kind == "postEntry":
         f = fields(
             "request skipped sequence time uid gid pid subscribers client stored payloadBytes code durability",

@@ -147,6 +147,7 @@ extension Received {
         case .durableEntry(let frame): frame.request
         case .postEntry(let frame): frame.request
         case .traceEntry(let frame): frame.request
+        case .storedNameEntry(let frame): frame.request
         case .listEnd(let frame): frame.request
         case .logPage(let frame): frame.request
         case .found(let frame): frame.request

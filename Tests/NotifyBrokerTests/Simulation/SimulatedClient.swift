@@ -82,7 +82,7 @@ final class SimulatedClient {
             case .closing: isClosing = true
             case .snapshot: model.fail("a snapshot was announced")
             case .welcome, .removed, .pong, .subscriptionEntry, .clientEntry, .nameEntry, .postEntry, .traceEntry,
-                .durableEntry, .listEnd, .statistics, .logPage, .found, .reloaded, .policyDecision:
+                .durableEntry, .storedNameEntry, .listEnd, .statistics, .logPage, .found, .reloaded, .policyDecision:
                 break
             }
         }

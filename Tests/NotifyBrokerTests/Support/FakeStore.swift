@@ -20,6 +20,7 @@ final class FakeStore {
         case page(PageRequest)
         case find(atOrAfter: UInt64)
         case measure
+        case summarize(SummaryRequest)
     }
 
     enum Outcome {
@@ -27,6 +28,7 @@ final class FakeStore {
         case page(Page)
         case found(Result<UInt64, StorageFailure>)
         case measured([DurableID: Backlog])
+        case summed(Result<LogSummary, StorageFailure>)
     }
 
     /// The messages on disk.
@@ -111,9 +113,32 @@ final class FakeStore {
             return .found(failure.map { .failure($0) } ?? .success(found))
         case .measure:
             return .measured(failure == nil ? subscriptions.mapValues(backlog) : [:])
+        case .summarize(let request):
+            return .summed(failure.map { .failure($0) } ?? .success(summary(request)))
         case nil:
             return nil
         }
+    }
+
+    private func summary(_ request: SummaryRequest) -> LogSummary {
+        var totals: [[UInt8]: LogSummary.Totals] = [:]
+        for message in messages where (request.first...request.last).contains(message.sequence) {
+            guard message.matches(request.filter, request.access) else { continue }
+            var one = LogSummary.Totals()
+            (one.messages, one.bytes) = (1, UInt64(message.frame.count))
+            (one.first, one.firstTime, one.last) = (message.sequence, message.time, message.sequence)
+            one.lastTime = message.time
+            totals[message.name, default: LogSummary.Totals()].add(one)
+        }
+        let sorted = totals.sorted { $0.value.bytes > $1.value.bytes }
+        var summary = LogSummary()
+        summary.names = sorted.prefix(request.maximumNames).map { LogSummary.Name(name: $0.key, totals: $0.value) }
+        for (_, rest) in sorted.dropFirst(request.maximumNames) {
+            var others = summary.others ?? LogSummary.Totals()
+            others.add(rest)
+            summary.others = others
+        }
+        return summary
     }
 
     private func backlog(of record: DurableRecord) -> Backlog {

@@ -122,6 +122,7 @@ final class TestHost: BrokerHost {
         switch outcome {
         case .committed(let outcome): core.broker.committed(outcome, now: now)
         case .page(let page): core.broker.pageRead(page, now: now)
+        case .summed(let summary): core.broker.summarized(summary, now: now)
         case .measured(let backlogs): core.broker.backlogsMeasured(backlogs, now: now)
         case .found(let result): core.broker.sequenceFound(result, now: now)
         }
@@ -153,6 +154,7 @@ final class TestHost: BrokerHost {
         case .readPage(let request): store.add(.page(request))
         case .findSequence(let microseconds): store.add(.find(atOrAfter: microseconds))
         case .measureBacklogs: store.add(.measure)
+        case .summarize(let request): store.add(.summarize(request))
         case .close(let id):
             clients[id]?.isClosed = true
             clients[id] = nil

@@ -40,6 +40,13 @@ final class ManualStore: LogStore {
     /// The store knows no backlogs.
     func measureBacklogs(completion: @escaping @Sendable ([DurableID: Backlog]) -> Void) { completion([:]) }
 
+    /// The store has nothing to sum up.
+    func summarize(
+        _ request: SummaryRequest, completion: @escaping @Sendable (Result<LogSummary, StorageFailure>) -> Void
+    ) {
+        completion(.success(LogSummary()))
+    }
+
     /// The store deletes nothing by itself.
     func setDeletionHandler(_ handler: @escaping @Sendable (Deletion) -> Void) {}
 

@@ -162,6 +162,23 @@ import WireTestSupport
         case .find:
             let find = try Find(frame)
             return (["request": find.request, "position": "\(find.position)"], find.encoded)
+        case .summarizeLog:
+            let summarize = try SummarizeLog(frame)
+            return (
+                [
+                    "request": summarize.request, "first": summarize.first, "last": summarize.last,
+                    "maximumNames": summarize.maximumNames, "patterns": summarize.patterns,
+                ], summarize.encoded
+            )
+        case .storedNameEntry:
+            let entry = try StoredNameEntry(frame)
+            return (
+                [
+                    "request": entry.request, "messages": entry.messages, "bytes": entry.bytes, "first": entry.first,
+                    "firstMicroseconds": entry.firstMicroseconds, "last": entry.last,
+                    "lastMicroseconds": entry.lastMicroseconds, "name": entry.name,
+                ], entry.encoded
+            )
         case .found:
             let found = try Found(frame)
             return (["request": found.request, "sequence": found.sequence, "last": found.last], found.encoded)

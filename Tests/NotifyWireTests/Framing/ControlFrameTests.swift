@@ -102,6 +102,12 @@ struct Sample: Sendable, CustomTestStringConvertible {
                 patterns: ["a", "b.>"])),
         Sample(ReadLog(request: 20, awaitsPending: true, patterns: ["a"])),
         Sample(ReadLog(request: 20, isDescending: true, patterns: ["a"])),
+        Sample(SummarizeLog(request: 20, first: 21, last: .max, maximumNames: 22, patterns: ["a", "b.>"])),
+        Sample(
+            StoredNameEntry(
+                request: 20, messages: 21, bytes: 22, first: 23, firstMicroseconds: 24, last: 25,
+                lastMicroseconds: .max,
+                name: "ø")),
         Sample(EndRead(request: 20)),
         Sample(
             LogPage(
@@ -204,6 +210,6 @@ struct Sample: Sendable, CustomTestStringConvertible {
     @Test func `kinds and codes are unique and not zero`() {
         #expect(FrameKind.allCases.allSatisfy { $0.rawValue != 0 })
         #expect(ErrorCode.allCases.allSatisfy { $0.rawValue != 0 })
-        #expect(FrameKind.allCases.filter { !$0.isFromDaemon }.count == 19)
+        #expect(FrameKind.allCases.filter { !$0.isFromDaemon }.count == 20)
     }
 }

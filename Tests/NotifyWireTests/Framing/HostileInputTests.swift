@@ -48,6 +48,8 @@ import WireTestSupport
         case .find: _ = try Find(frame)
         case .endRead: _ = try EndRead(frame)
         case .logPage: _ = try LogPage(frame)
+        case .summarizeLog: _ = try SummarizeLog(frame)
+        case .storedNameEntry: _ = try StoredNameEntry(frame)
         case .found: _ = try Found(frame)
         case .listEnd: _ = try ListEnd(frame)
         case .statisticsReport: _ = try StatisticsReport(frame)

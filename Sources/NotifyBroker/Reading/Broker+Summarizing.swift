@@ -1,0 +1,93 @@
+package import NotifyLog
+import NotifyWire
+
+/// The number and bytes of the stored messages of each name.
+extension Broker {
+    /// The memory of a name in an answer, in bytes, besides the name itself.
+    private static let entryBytes = 96
+
+    /// Makes the request wait for the store. Later requests of the connection wait until it is answered.
+    mutating func summarize(_ summarize: SummarizeLog, _ slot: ConnectionSlot) throws(WireError) {
+        scheduler.spend(FairScheduler.Cost.search + summarize.patterns.count * FairScheduler.Cost.pattern)
+        let read = SummaryRead(
+            connection: connections[slot].id, request: summarize.request,
+            filter: try filter(patterns: summarize.patterns, object: "", from: slot), first: summarize.first,
+            last: summarize.last, maximumNames: Int(min(summarize.maximumNames, Limits.namesPerLogSummary)))
+        let uid = connections[slot].uid
+        try ledger.checkRoom(for: read.byteCount, uid: uid)
+        ledger.change(.pendingBytes, by: read.byteCount, uid: uid)
+        summaries.append(read)
+        pause(slot, .awaitingPage)
+        actions.append(.scheduleTick)
+    }
+
+    /// Asks the store for the next summary, if it works on none.
+    mutating func requestSummary() {
+        guard let read = summaries.begin(rights: access.policy.generation) else { return }
+        actions.append(
+            .summarize(
+                SummaryRequest(
+                    filter: read.filter, access: access.readAccess(of: connections[read.connection.slot].identity),
+                    first: read.first, last: read.last, maximumNames: read.maximumNames)))
+    }
+
+    /// Must be called when the store has answered `summarize`.
+    package mutating func summarized(_ result: Result<LogSummary, StorageFailure>, now: BrokerTime) {
+        let read = summaries.finish()
+        actions.append(.scheduleTick)
+        if case .failure(let failure) = result { storageFailed(failure, now: now) }
+        guard let read else { return }
+        let slot = read.connection.slot
+        // The names were selected under earlier rights.
+        guard read.rights == access.policy.generation else { return summaries.append(read) }
+        uncharge(read)
+        do throws(WireError) {
+            switch result {
+            case .failure(let failure): throw failure.readError
+            case .success(let summary): try list(summary, for: read)
+            }
+        } catch {
+            reject(slot, request: read.request, error, now: now)
+        }
+        continueLists(of: [read.connection])
+    }
+
+    private mutating func list(_ summary: LogSummary, for read: SummaryRead) throws(WireError) {
+        let slot = read.connection.slot
+        var listing = Listing(request: read.request, uid: connections[slot].uid)
+        listing.storedNames = summary.names[...]
+        if let others = summary.others { listing.storedNames.append(.init(name: [], totals: others)) }
+        listing.byteCount = listing.storedNames.reduce(0) { $0 + Self.entryBytes + $1.name.count }
+        try ledger.checkRoom(for: listing.byteCount, uid: connections[slot].uid)
+        ledger.change(.pendingBytes, by: listing.byteCount, uid: connections[slot].uid)
+        connections[slot].listing = listing
+    }
+
+    func storedNameEntry(_ name: LogSummary.Name, request: UInt64) -> StoredNameEntry {
+        let totals = name.totals
+        return StoredNameEntry(
+            request: request, messages: totals.messages, bytes: totals.bytes, first: totals.first,
+            firstMicroseconds: totals.firstTime, last: totals.last, lastMicroseconds: totals.lastTime,
+            name: String(decoding: name.name, as: UTF8.self))
+    }
+
+    /// Drops the request of a connection that ends, and the memory of its list.
+    mutating func endSummary(of slot: ConnectionSlot) {
+        if let read = summaries.remove(connections[slot].id) { uncharge(read) }
+        endListing(slot)
+    }
+
+    /// Refuses the requests that wait for a summary, because the daemon stops.
+    mutating func refuseSummaries() {
+        for read in summaries.removeAll() {
+            uncharge(read)
+            refuse(
+                read.connection.slot, request: read.request,
+                WireError(.closing, "not summed up: the daemon is shutting down"))
+        }
+    }
+
+    private mutating func uncharge(_ read: SummaryRead) {
+        ledger.change(.pendingBytes, by: -read.byteCount, uid: connections[read.connection.slot].uid)
+    }
+}

@@ -1,0 +1,91 @@
+import NotifyLog
+
+/// Sums up the messages of each name, in slices between commits.
+extension Log {
+    private static let slice = Duration.milliseconds(2)
+    /// The most messages that are read before the time is read again.
+    private static let rowsPerStep: Int64 = 512
+
+    func beginSummary(_ request: SummaryRequest) {
+        summarySurvey = LogSummarySurvey(request, persistedThrough: persistedThrough)
+        if !openSegment.isEmpty {
+            let entries = openSegment.entries
+            add(openSegment.segment, entries)
+        }
+    }
+
+    /// Works for one slice.
+    ///
+    /// - Returns: The totals of each id of a name; nil if work remains.
+    func continueSummary() throws -> [(name: UInt32, totals: LogSummary.Totals)]? {
+        let end = ContinuousClock.now + Self.slice
+        repeat {
+            guard let survey = summarySurvey else {
+                throw StorageFailure(kind: .inputOutput, message: "the log was replaced meanwhile")
+            }
+            if survey.scan != nil {
+                try scan()
+            } else if survey.isCounted {
+                guard summarySurvey?.beginScan() ?? false else {
+                    defer { summarySurvey = nil }
+                    return summarySurvey?.totals
+                }
+            } else if let row = try nextSegment(below: survey.below), row.segment.last >= survey.request.first {
+                row.withEntries { add(row.segment, $0) }
+            } else {
+                summarySurvey?.counted()
+            }
+        } while ContinuousClock.now < end
+        return nil
+    }
+
+    private func add(_ segment: Segment, _ entries: some Sequence<SegmentEntry>) {
+        guard let request = summarySurvey?.request else { return }
+        summarySurvey?.add(segment, entries) { isMatching($0, request) }
+    }
+
+    private func isMatching(_ name: UInt32, _ request: SummaryRequest) -> Bool {
+        guard let number = names.number(ofID: name) else { return false }
+        return names.withBytes(of: number) { request.filter.matches(name: $0) && request.access.permits($0) }
+    }
+
+    /// Reads some of the messages of a segment.
+    private func scan() throws {
+        guard var scan = summarySurvey?.scan, let request = summarySurvey?.request else { return }
+        _ = try openStatements()
+        let rows = try PreparedStatement(
+            connection,
+            """
+            SELECT sequence, name, time, coalesce(length(CAST(object AS BLOB)), 0)
+                + coalesce(length(CAST(id AS BLOB)), 0) + coalesce(length(headers), 0) + coalesce(length(payload), 0)
+            FROM messages WHERE sequence BETWEEN ? AND ? ORDER BY sequence LIMIT ?
+            """)
+        try rows.bind(1, scan.next)
+        try rows.bind(2, scan.last)
+        try rows.bind(3, Self.rowsPerStep)
+        var count: Int64 = 0
+        while try rows.step() {
+            count += 1
+            scan.next = rows.integer(0) + 1
+            guard let name = names.number(ofID: rows.integer32(1)) else { continue }
+            let bytes = StoredUsage.messageOverhead + names.withBytes(of: name) { $0.count } + Int(rows.integer(3))
+            summarySurvey?.read(
+                rows.integer(0), rows.integer32(1), time: rows.integer(2), bytes: UInt64(bytes), of: scan
+            ) { isMatching($0, request) }
+        }
+        summarySurvey?.scan = count < Self.rowsPerStep ? nil : scan
+    }
+
+    /// The summary of totals in descending order of bytes. Names that were removed meanwhile are left out.
+    func summary(
+        _ totals: some Collection<(name: UInt32, totals: LogSummary.Totals)>, others: LogSummary.Totals?
+    ) -> LogSummary {
+        var summary = LogSummary()
+        summary.others = others
+        for (id, totals) in totals {
+            guard let number = names.number(ofID: id) else { continue }
+            summary.names.append(.init(name: names.withBytes(of: number) { Array($0) }, totals: totals))
+        }
+        return summary
+    }
+}

@@ -1,0 +1,103 @@
+import NotifyCenter
+import NotifyLog
+import NotifyStore
+import NotifyWire
+import TestSupport
+import Testing
+
+/// The number and bytes of the stored messages of each name.
+@Suite(.timeLimit(.minutes(5)))
+struct StoreSummaryTests {
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func store(_ messages: [StoredMessage]) async throws -> Store {
+        var options = StoreOptions()
+        options.segmentMessages = 4
+        let store = try Store.open(path: folder.database, options: options)
+        for message in messages { #expect(await store.commit([message]).failure == nil) }
+        return store
+    }
+
+    private func summary(
+        _ store: Store, _ pattern: String = ">", _ range: ClosedRange<UInt64> = 1...(.max), names: Int = 100,
+        access: ReadAccess = .of(uid: 0)
+    ) async throws -> LogSummary {
+        let request = SummaryRequest(
+            filter: try SubscriptionFilter(pattern), access: access, first: range.lowerBound, last: range.upperBound,
+            maximumNames: names)
+        return try await completion { store.summarize(request, completion: $0) }.get()
+    }
+
+    private func expected(_ messages: [StoredMessage]) -> [LogSummary.Name] {
+        Dictionary(grouping: messages, by: \.name).map { name, messages in
+            var totals = LogSummary.Totals()
+            totals.messages = UInt64(messages.count)
+            totals.bytes = UInt64(messages.usage.values.reduce(0) { $0 + $1.bytes })
+            (totals.first, totals.firstTime) = (messages[0].sequence, messages[0].stamp[0])
+            (totals.last, totals.lastTime) = (
+                messages[messages.count - 1].sequence, messages[messages.count - 1].stamp[0]
+            )
+            return LogSummary.Name(name: Array(name.utf8), totals: totals)
+        }.sorted { $0.totals.bytes > $1.totals.bytes }
+    }
+
+    /// Messages with increasing times, of names with different numbers of bytes.
+    private var messages: [StoredMessage] {
+        (1...19).map { number in
+            let name = number == 7 ? "once" : number.isMultiple(of: 3) ? "third" : "often"
+            var message = StoredMessage(
+                UInt64(number) * 2, name, object: number == 5 ? "o" : "",
+                payload: [UInt8](repeating: 0, count: name == "third" ? 1000 : 3))
+            message.stamp[0] += UInt64(number)
+            message.stamp[1] = number.isMultiple(of: 2) ? 1000 : 2000
+            return message
+        }
+    }
+
+    @Test func `every range of the log has the messages of each name`() async throws {
+        let messages = messages
+        let store = try await store(messages)
+        for first in UInt64(1)...39 {
+            for last in first...39 {
+                let part = messages.filter { (first...last).contains($0.sequence) }
+                let found = try await summary(store, ">", first...last)
+                #expect(found.names == expected(part), "\(first) to \(last)")
+            }
+        }
+        #expect(try await summary(store).names == expected(messages))
+        #expect(try await summary(store, "third").names == expected(messages.filter { $0.name == "third" }))
+        #expect(try await summary(store, "none").names.isEmpty)
+    }
+
+    @Test func `names beyond the limit are summed up`() async throws {
+        let store = try await store(messages)
+        let found = try await summary(store, names: 1)
+        #expect(found.names.map(\.name) == [Array("third".utf8)])
+        let others = try #require(found.others)
+        #expect(others.messages == 13 && others.first == 2 && others.last == 38)
+    }
+
+    @Test func `names that may not be read are left out`() async throws {
+        let store = try await store([StoredMessage(1, "user.1000.x"), StoredMessage(2, "open")])
+        let found = try await summary(store, access: .of(uid: 2000))
+        #expect(found.names.map(\.name) == [Array("open".utf8)])
+    }
+
+    @Test func `an empty log has no names`() async throws {
+        let store = try await store([])
+        #expect(try await summary(store) == LogSummary())
+    }
+
+    @Test func `only segments at the ends of a name are read`() async throws {
+        let store = try await store((1...4000).map { StoredMessage($0, "a", payload: []) })
+        let messages = (4001...4100).map { StoredMessage($0, "b", payload: []) }
+        await store.commit(messages)
+        let found = try await summary(store)
+        #expect(found.names.map(\.totals.messages) == [4000, 100])
+        #expect(found.names.map(\.totals.last) == [4000, 4100])
+    }
+}
