@@ -10,6 +10,7 @@ import Testing
 struct InterruptedStartTests {
     enum Interruption: CaseIterable, Sendable {
         case death
+        case powerLoss
         case fullDisk
         case fullDiskForOneOperation
     }
@@ -21,17 +22,22 @@ struct InterruptedStartTests {
         _ interruption: Interruption, prepare: (TemporaryFolder) throws -> Void,
         then check: (TemporaryFolder, Int) async throws -> Void
     ) async throws -> Int {
+        let seed = UInt64.random(in: 0 ... .max)
+        if interruption == .powerLoss { print("interrupted starts: seed \(seed)") }
+        var generator = SeededGenerator(seed: seed)
         for operation in 0... {
             let folder = try TemporaryFolder()
             FaultyDisk.watch(folder.path)
             try prepare(folder)
+            if interruption == .powerLoss { FaultyDisk.keepUnflushedChanges(in: folder.path) }
             switch interruption {
-            case .death: FaultyDisk.set(.death, in: folder.path, after: operation)
+            case .death, .powerLoss: FaultyDisk.set(.death, in: folder.path, after: operation)
             case .fullDisk: FaultyDisk.set(.full, in: folder.path, after: operation)
             case .fullDiskForOneOperation: FaultyDisk.set(.full, in: folder.path, after: operation, count: 1)
             }
             _ = try? Store.open(path: folder.database)
             let isReached = FaultyDisk.operations(in: folder.path) > operation
+            if interruption == .powerLoss { try FaultyDisk.losePower(in: folder.path, using: &generator) }
             FaultyDisk.set(nil, in: folder.path)
             guard isReached else { return operation }
             try await check(folder, operation)

@@ -1,5 +1,6 @@
 import NotifyCenter
 import CSQLite
+import Foundation
 import Glibc
 
 /// A layer over SQLite's VFS whose operations on the files of a watched folder fail on demand.
@@ -35,6 +36,7 @@ enum FaultyDisk {
 
     private struct File {
         var folder: String
+        var path: String
         /// The address of the system's methods for the file.
         var system: UInt
     }
@@ -43,6 +45,9 @@ enum FaultyDisk {
         var plans: [String: Plan] = [:]
         var folders: Set<String> = []
         var files: [UInt: File] = [:]
+        /// The unflushed changes of each file in folders that can lose power.
+        var unflushed: [String: UnflushedChanges] = [:]
+        var foldersThatLosePower: Set<String> = []
         /// The layer's method tables, by the address of the system's table. SQLite has one table for each locking
         /// method.
         var tables: [UInt: UInt] = [:]
@@ -61,6 +66,26 @@ enum FaultyDisk {
     static func set(_ fault: Fault?, in folder: String, after operations: Int = 0, count: Int? = nil) {
         let plan = fault.map { Plan(fault: $0, first: operations, end: count.map { operations + $0 } ?? .max) }
         state.withLock { $0.plans[folder] = plan }
+    }
+
+    /// Keeps the changes of files in a watched folder until they are flushed, so that ``losePower(in:using:)`` can undo
+    /// them. Must be called before a database is opened in the folder.
+    static func keepUnflushedChanges(in folder: String) {
+        state.withLock { _ = $0.foldersThatLosePower.insert(folder) }
+    }
+
+    /// Undoes a random part of the changes that were not flushed, as a loss of power can. Must be called when no
+    /// database in the folder is open.
+    static func losePower(in folder: String, using generator: inout some RandomNumberGenerator) throws {
+        let unflushed = state.withLock { state in
+            let lost = state.unflushed.filter { $0.key.hasPrefix(folder + "/") }
+            for path in lost.keys { state.unflushed[path] = nil }
+            return lost
+        }
+        for (path, changes) in unflushed.sorted(by: { $0.key < $1.key }) {
+            try changes.contents(using: &generator).write(to: URL(fileURLWithPath: path))
+        }
+        try? FileManager.default.removeItem(atPath: folder + "/notifyd.db-shm")
     }
 
     /// The number of operations since the fault was set.
@@ -100,7 +125,7 @@ enum FaultyDisk {
             let system = UInt(bitPattern: file.pointee.pMethods)
             state.files[UInt(bitPattern: file)] = nil
             guard let folder = state.folders.first(where: { path.hasPrefix($0 + "/") }) else { return system }
-            state.files[UInt(bitPattern: file)] = File(folder: folder, system: system)
+            state.files[UInt(bitPattern: file)] = File(folder: folder, path: path, system: system)
             if state.tables[system] == nil { state.tables[system] = UInt(bitPattern: makeMethods(over: system)) }
             return state.tables[system] ?? system
         }
@@ -113,17 +138,41 @@ enum FaultyDisk {
         methods.initialize(to: system.pointee)
         methods.pointee.xWrite = { file, bytes, count, offset in
             let (failure, system) = FaultyDisk.attempt(.write, file)
+            if failure == nil, let bytes {
+                let data = Data(bytes: bytes, count: Int(count))
+                FaultyDisk.willChange(file, .write(data, offset: Int(offset)))
+            }
             return failure ?? system?.pointee.xWrite(file, bytes, count, offset) ?? SQLITE_ERROR
         }
         methods.pointee.xTruncate = { file, size in
             let (failure, system) = FaultyDisk.attempt(.truncate, file)
+            if failure == nil { FaultyDisk.willChange(file, .truncate(to: Int(size))) }
             return failure ?? system?.pointee.xTruncate(file, size) ?? SQLITE_ERROR
         }
         methods.pointee.xSync = { file, flags in
             let (failure, system) = FaultyDisk.attempt(.flush, file)
-            return failure ?? system?.pointee.xSync(file, flags) ?? SQLITE_ERROR
+            let code = failure ?? system?.pointee.xSync(file, flags) ?? SQLITE_ERROR
+            if code == SQLITE_OK { FaultyDisk.flushed(file) }
+            return code
         }
         return methods
+    }
+
+    private static func willChange(_ file: UnsafeMutablePointer<sqlite3_file>?, _ change: UnflushedChanges.Change) {
+        state.withLock { state in
+            guard let known = state.files[UInt(bitPattern: file)], state.foldersThatLosePower.contains(known.folder)
+            else {
+                return
+            }
+            let flushed = state.unflushed[known.path] == nil ? FileManager.default.contents(atPath: known.path) : nil
+            state.unflushed[known.path, default: UnflushedChanges(flushed: flushed ?? Data())].changes.append(change)
+        }
+    }
+
+    private static func flushed(_ file: UnsafeMutablePointer<sqlite3_file>?) {
+        state.withLock { state in
+            if let known = state.files[UInt(bitPattern: file)] { state.unflushed[known.path] = nil }
+        }
     }
 
     private static func attempt(
