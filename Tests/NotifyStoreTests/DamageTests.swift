@@ -27,6 +27,36 @@ struct DamageTests {
         try store.close(nextSequence: 6)
     }
 
+    @Test(
+        arguments: ["name = 2", "name = 3", "uid = 7", "object = 'y'", "object = NULL", "key_crc = key_crc + 1"],
+        [3, 100])
+    func `every reader that could match gets a gap for a damaged row`(damage: String, segmentMessages: Int) async throws {
+        let folder = try TemporaryFolder()
+        var options = StoreOptions()
+        options.segmentMessages = segmentMessages
+        var store = try Store.open(path: folder.database, options: options)
+        let messages = ["a", "b", "a", "c", "b", "a"].enumerated().map { index, name in
+            StoredMessage(UInt64(index) + 1, name, object: "x")
+        }
+        await store.commit(messages)
+        try store.close(nextSequence: 7)
+        try folder.execute("UPDATE messages SET \(damage) WHERE sequence = 3")
+        options.segmentMessages = 3
+        for round in 0..<3 {
+            store = try Store.open(path: folder.database, options: options)
+            for (name, object) in [("a", nil), ("a", "x"), ("b", "x")] {
+                // The cache of matches belongs to a subscription.
+                let page = try await store.page(
+                    SubscriptionFilter(name, object: object), subscription: name == "b" ? 9 : object == nil ? 7 : 8)
+                #expect(page.damaged == [3], "round \(round)")
+                #expect(page.block.messages == messages.filter { $0.name == name && $0.sequence != 3 })
+            }
+            // Closes the open segment.
+            if round == 0 { await store.commit([StoredMessage(7, "c"), StoredMessage(8, "c")]) }
+            try store.close(nextSequence: 20)
+        }
+    }
+
     @Test(arguments: [
         "UPDATE segments SET last = last + 1", "UPDATE segments SET entries = x'00'", "UPDATE names SET name = 'x'",
         "UPDATE state SET next_sequence = 3", "UPDATE state SET boot_id = 'x'", "UPDATE state SET log_id = x'00'",

@@ -132,14 +132,18 @@ extension Log {
             bytes: bytes, now: now)
         try insert.bind(1, stamp.sequence)
         try insert.bind(2, names.id(of: name))
-        try insert.bind(4, stamp.timeMicroseconds)
-        try insert.bind(5, stamp.uid)
-        try insert.bind(6, stamp.gid)
-        try insert.bind(7, stamp.pid)
-        try insert.bindText(8, message.parts.object)
-        try insert.bindText(9, message.parts.messageID)
-        try insert.bindBlob(10, message.parts.headers)
-        try insert.bindBlob(11, message.parts.payload)
+        try insert.bind(
+            4,
+            MessageRow.keyChecksum(
+                sequence: stamp.sequence, name: names.id(of: name), uid: stamp.uid, object: message.parts.object))
+        try insert.bind(5, stamp.timeMicroseconds)
+        try insert.bind(6, stamp.uid)
+        try insert.bind(7, stamp.gid)
+        try insert.bind(8, stamp.pid)
+        try insert.bindText(9, message.parts.object)
+        try insert.bindText(10, message.parts.messageID)
+        try insert.bindBlob(11, message.parts.headers)
+        try insert.bindBlob(12, message.parts.payload)
         try insert.run()
     }
 

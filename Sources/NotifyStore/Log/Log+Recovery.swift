@@ -77,13 +77,12 @@ extension Log {
     }
 
     private func readNames() throws {
-        let rows = try PreparedStatement(connection, "SELECT id, name, crc FROM names")
+        let rows = try PreparedStatement(connection, "SELECT \(NameRow.columns) FROM names")
         while try rows.step() {
-            let name = rows.bytes(1)
-            guard let id = UInt32(exactly: rows.integer(0)), id < .max,
-                NameRow.checksum(id: id, name) == rows.integer32(2), names.number(ofID: id) == nil
-            else { throw StoreError(.damaged, "the log's name \(rows.integer(0)) is damaged") }
-            names.add(name, id: id)
+            guard let id = NameRow.id(in: rows), names.number(ofID: id) == nil else {
+                throw StoreError(.damaged, "the log's name \(rows.integer(0)) is damaged")
+            }
+            names.add(rows.bytes(1), id: id)
         }
     }
 
@@ -109,7 +108,7 @@ extension Log {
         let rows = try PreparedStatement(
             connection,
             """
-            SELECT sequence, name, uid, time, coalesce(length(CAST(object AS BLOB)), 0)
+            SELECT \(MessageRow.keyColumns), time, coalesce(length(CAST(object AS BLOB)), 0)
                 + coalesce(length(CAST(id AS BLOB)), 0) + coalesce(length(headers), 0) + coalesce(length(payload), 0)
             FROM messages WHERE sequence > ? ORDER BY sequence
             """)
@@ -118,12 +117,14 @@ extension Log {
         while try rows.step() {
             persistedThrough = rows.integer(0)
             let name = rows.integer32(1)
-            // A damaged message, which the page that reads it reports. The segment does not count it.
-            guard let number = names.number(ofID: name) else { continue }
+            guard MessageRow.isKeySound(rows), let number = names.number(ofID: name) else {
+                openSegment.insertDamaged(persistedThrough, time: rows.integer(5), now: now)
+                continue
+            }
             let nameBytes = names.withBytes(of: number) { $0.count }
             openSegment.insert(
-                persistedThrough, name, number: number, uid: rows.integer32(2), time: rows.integer(3),
-                bytes: StoredUsage.messageOverhead + nameBytes + Int(rows.integer(4)), now: now)
+                persistedThrough, name, number: number, uid: rows.integer32(3), time: rows.integer(5),
+                bytes: StoredUsage.messageOverhead + nameBytes + Int(rows.integer(6)), now: now)
         }
         statistics.logMessages += UInt64(openSegment.segment.messages)
     }

@@ -156,7 +156,7 @@ final class Statements {
         begin = try prepare("BEGIN IMMEDIATE")
         commit = try prepare("COMMIT")
         rollBack = try prepare("ROLLBACK")
-        insertMessage = try prepare("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        insertMessage = try prepare("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
         insertName = try prepare("INSERT INTO names VALUES (?, ?, ?)")
         insertSegment = try prepare("INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
         writeState = try prepare(StateRow.update)
@@ -186,7 +186,7 @@ final class Statements {
         deleteMessages = try prepare("DELETE FROM messages WHERE sequence BETWEEN ? AND ?")
         deleteSegment = try prepare("DELETE FROM segments WHERE first = ?")
         removeName = try prepare("DELETE FROM names WHERE id = ?")
-        messageKeys = try prepare("SELECT sequence, name, uid FROM messages WHERE sequence BETWEEN ? AND ?")
+        messageKeys = try prepare("SELECT \(MessageRow.keyColumns) FROM messages WHERE sequence BETWEEN ? AND ?")
         segmentBelow = try prepare(
             "SELECT \(SegmentRow.columns) FROM segments WHERE first < ? ORDER BY first DESC LIMIT 1")
         segmentAbove = try prepare("SELECT \(SegmentRow.columns) FROM segments WHERE first > ? ORDER BY first LIMIT 1")
@@ -196,14 +196,13 @@ final class Statements {
             WHERE first >= (SELECT coalesce(max(first), 0) FROM segments WHERE first <= ?) ORDER BY first
             """)
         scanMessages = try prepare(
-            "SELECT sequence, name, object FROM messages WHERE sequence BETWEEN ? AND ? ORDER BY sequence")
+            "SELECT \(MessageRow.keyColumns) FROM messages WHERE sequence BETWEEN ? AND ? ORDER BY sequence")
         scanMessagesDown = try prepare(
-            "SELECT sequence, name, object FROM messages WHERE sequence BETWEEN ? AND ? ORDER BY sequence DESC")
-        let columns = "sequence, name, object, time, uid, gid, pid, id, headers, payload, crc"
+            "SELECT \(MessageRow.keyColumns) FROM messages WHERE sequence BETWEEN ? AND ? ORDER BY sequence DESC")
         readMessages = try prepare(
-            "SELECT \(columns) FROM messages WHERE sequence BETWEEN ? AND ? ORDER BY sequence")
+            "SELECT \(MessageRow.columns) FROM messages WHERE sequence BETWEEN ? AND ? ORDER BY sequence")
         readMessagesDown = try prepare(
-            "SELECT \(columns) FROM messages WHERE sequence BETWEEN ? AND ? ORDER BY sequence DESC")
-        readMessage = try prepare("SELECT \(columns) FROM messages WHERE sequence = ?")
+            "SELECT \(MessageRow.columns) FROM messages WHERE sequence BETWEEN ? AND ? ORDER BY sequence DESC")
+        readMessage = try prepare("SELECT \(MessageRow.columns) FROM messages WHERE sequence = ?")
     }
 }

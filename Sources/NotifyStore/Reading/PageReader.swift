@@ -91,6 +91,8 @@ struct PageReader {
         var isWanted = false
         var isOther = false
         for entry in entries {
+            // Every reader gets a gap in the place of messages whose name is unknown.
+            if entry.isDamaged { return .some }
             if try isMatching(entry.name) { isWanted = true } else { isOther = true }
             if isWanted && isOther { return .some }
         }
@@ -177,7 +179,7 @@ struct PageReader {
             }
             countRow()
             let sequence = rows.integer(0)
-            if let name = log.names.number(ofID: rows.integer32(1)) {
+            if MessageRow.isKeySound(rows), let name = log.names.number(ofID: rows.integer32(1)) {
                 if matchCache.matches(name, in: log.names),
                     object.map({ rows.bytes(2).elementsEqual($0) }) ?? true
                 {
@@ -204,36 +206,20 @@ struct PageReader {
     private mutating func take(_ row: PreparedStatement) throws -> Bool {
         let sequence = row.integer(0)
         guard let name = log.names.number(ofID: row.integer32(1)) else { return skipDamaged(sequence) }
-        let stamp = Stamp(
-            sequence: sequence, timeMicroseconds: row.integer(3), uid: row.integer32(4), gid: row.integer32(5),
-            pid: row.integer32(6))
-        let (object, id, headers, payload) = (row.bytes(2), row.bytes(7), row.bytes(8), row.bytes(9))
-        guard object.count <= Limits.objectBytes, id.count <= Limits.messageIDBytes,
-            headers.count <= Limits.headerBytes, payload.count <= Limits.maximumPayloadBytes
-        else { return skipDamaged(sequence) }
-        let checksum = row.integer32(10)
         return log.names.withBytes(of: name) { name in
-            append(
-                stamp, MessageParts(name: name, object: object, messageID: id, headers: headers, payload: payload),
-                checksum)
+            guard let content = MessageRow.read(row, name: name) else { return skipDamaged(sequence) }
+            return append(content)
         }
     }
 
-    private mutating func append(_ stamp: Stamp, _ parts: MessageParts, _ checksum: UInt32) -> Bool {
+    private mutating func append(_ content: MessageRow.Content) -> Bool {
         let offset = block.frames.writerIndex
-        let length = FrameHeader.size + Delivery.fixedSize + parts.byteCount
+        let length = FrameHeader.size + Delivery.fixedSize + content.parts.byteCount
         guard block.entries.isEmpty || offset + length <= log.options.pageBytes else { return false }
-        Delivery.append(stamp, parts, to: &block.frames)
-        let isSound = block.frames.withUnsafeReadableBytes { bytes in
-            Checksum.of(bytes.slice(offset + FrameHeader.size, offset + length)) == checksum
-        }
-        guard isSound else {
-            block.frames.moveWriterIndex(to: offset)
-            return skipDamaged(stamp.sequence)
-        }
+        guard MessageRow.append(content, to: &block.frames) else { return skipDamaged(content.stamp.sequence) }
         block.entries.append(
-            LogBlock.Entry(sequence: stamp.sequence, offset: UInt32(offset), length: UInt32(length)))
-        scannedThrough = stamp.sequence
+            LogBlock.Entry(sequence: content.stamp.sequence, offset: UInt32(offset), length: UInt32(length)))
+        scannedThrough = content.stamp.sequence
         return true
     }
 

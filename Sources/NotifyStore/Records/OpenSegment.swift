@@ -70,6 +70,7 @@ struct OpenSegment: ~Copyable {
         reset()
         for entry in restored.prefix(savepoint.entryCount) {
             if let number = names.number(ofID: entry.name) { _ = append(entry, number.index) }
+            if entry.isDamaged { appendDamaged(entry) }
         }
         segment = savepoint.segment
         opened = savepoint.opened
@@ -90,6 +91,23 @@ struct OpenSegment: ~Copyable {
         entries[Int(entry)].messages += 1
         entries[Int(entry)].bytes += UInt64(bytes)
         if savepoint != nil, savepoint?.entries == nil { savepoint?.added.append((entry, bytes)) }
+    }
+
+    /// Adds a damaged message, whose name is unknown.
+    ///
+    /// - Parameter now: The log's time.
+    mutating func insertDamaged(_ sequence: UInt64, time: UInt64, now: Duration) {
+        if isEmpty { opened = now }
+        segment.add(sequence, time: time, bytes: 0)
+        if !entries.contains(where: \.isDamaged) {
+            appendDamaged(SegmentEntry(name: SegmentEntry.unknownName, uid: 0, messages: 0, bytes: 0))
+        }
+        if let entry = entries.firstIndex(where: \.isDamaged) { entries[entry].messages += 1 }
+    }
+
+    private mutating func appendDamaged(_ entry: SegmentEntry) {
+        entries.append(entry)
+        previousEntries.append(-1)
     }
 
     /// Begins another, empty segment.

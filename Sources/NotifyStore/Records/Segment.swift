@@ -35,7 +35,14 @@ struct SegmentEntry: Equatable {
     struct Key: Hashable {
         var name: UInt32
         var uid: UInt32
+
+        static let damaged = Key(name: unknownName, uid: 0)
     }
+
+    /// The id of no name. In an entry, it stands for the damaged messages of a segment, whose name and user are unknown.
+    static let unknownName: UInt32 = 0
+
+    var isDamaged: Bool { name == Self.unknownName }
 
     var key: Key { Key(name: name, uid: uid) }
 

@@ -61,6 +61,17 @@ struct SegmentRow {
 
 /// A name as stored in the database.
 enum NameRow {
+    /// The columns of a row, in the order in which ``id(in:)`` reads them. The second one is the name.
+    static let columns = "id, name, crc"
+
+    /// The id of the name in the current row; nil if the row is damaged.
+    static func id(in row: PreparedStatement) -> UInt32? {
+        guard let id = UInt32(exactly: row.integer(0)), id < .max, id != SegmentEntry.unknownName,
+            checksum(id: id, row.bytes(1)) == row.integer32(2)
+        else { return nil }
+        return id
+    }
+
     static func checksum(id: UInt32, _ name: UnsafeRawBufferPointer) -> UInt32 {
         var checksum = Checksum()
         checksum.add(UInt64(id))

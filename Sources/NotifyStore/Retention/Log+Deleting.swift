@@ -17,9 +17,15 @@ extension Log {
             let isWhole = kept.isEmpty
             if !isWhole || !unread.isEmpty {
                 let sequences = try sequences(of: deleted, in: row, statements)
-                for (entry, behind) in unread { addLosses(of: sequences[entry.key] ?? [], to: behind, &result) }
+                // Damaged messages may have been of any of the entries. They stay as long as the segment does.
+                let damaged = isWhole ? sequences[.damaged] ?? [] : []
+                for (entry, behind) in unread {
+                    addLosses(of: sequences[entry.key] ?? [], and: damaged, to: behind, &result)
+                }
                 if !isWhole {
-                    for sequence in sequences.values.joined() { try delete(sequence...sequence, statements) }
+                    for sequence in deleted.compactMap({ sequences[$0.key] }).joined() {
+                        try delete(sequence...sequence, statements)
+                    }
                 }
             }
             if isWhole { try delete(row.segment.first...row.segment.last, statements) }
@@ -36,7 +42,7 @@ extension Log {
         try statements.deleteMessages.run()
     }
 
-    /// The sequences of the messages of each entry, ascending. Reads the segment's messages once for all entries.
+    /// The sequences of the messages of each entry, and those of damaged messages, ascending. Reads the segment's messages once for all entries.
     func sequences(
         of entries: [SegmentEntry], in row: SegmentRow, _ statements: Statements
     ) throws -> [SegmentEntry.Key: [UInt64]] {
@@ -46,7 +52,11 @@ extension Log {
         try rows.bind(1, row.segment.first)
         try rows.bind(2, row.segment.last)
         while try rows.step() {
-            sequences[SegmentEntry.Key(name: rows.integer32(1), uid: rows.integer32(2))]?.append(rows.integer(0))
+            if MessageRow.isKeySound(rows) {
+                sequences[SegmentEntry.Key(name: rows.integer32(1), uid: rows.integer32(3))]?.append(rows.integer(0))
+            } else {
+                sequences[.damaged, default: []].append(rows.integer(0))
+            }
         }
         return sequences
     }
@@ -76,9 +86,13 @@ extension Log {
     }
 
     /// Adds to the losses those messages that the subscriptions have not acknowledged.
+    ///
+    /// - Parameter damaged: Messages that may not be for the subscriptions.
     func addLosses(
-        of sequences: [UInt64], to behind: [StoredSubscriptions.Subscription], _ result: inout Deletion
+        of sequences: [UInt64], and damaged: [UInt64] = [], to behind: [StoredSubscriptions.Subscription],
+        _ result: inout Deletion
     ) {
+        let sequences = damaged.isEmpty ? sequences : (sequences + damaged).sorted()
         for subscription in behind {
             let progress = subscription.progress
             let lost = sequences.filter { sequence in
@@ -87,7 +101,9 @@ extension Log {
             }
             guard let first = lost.first, let last = lost.last else { continue }
             result.add(
-                Loss(first: first, last: last, count: UInt64(lost.count), isUpperBound: subscription.hasObject),
+                Loss(
+                    first: first, last: last, count: UInt64(lost.count),
+                    isUpperBound: subscription.hasObject || !damaged.isEmpty),
                 of: subscription.id)
         }
     }

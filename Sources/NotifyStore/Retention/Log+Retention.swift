@@ -140,8 +140,12 @@ extension Log {
         var kept: [SegmentEntry] = []
         var deleted: [SegmentEntry] = []
         var dropped: [SegmentEntry] = []
+        var unknown: [SegmentEntry] = []
         for entry in entries {
-            guard let name = names.number(ofID: entry.name) else { continue }
+            guard let name = names.number(ofID: entry.name) else {
+                unknown.append(entry)
+                continue
+            }
             switch survey.judge(entry, state(of: name, in: &survey), in: row) {
             case .keep:
                 survey.refers(to: name)
@@ -152,6 +156,8 @@ extension Log {
                 dropped.append(entry)
             }
         }
+        // Damaged messages are kept with others, and until every subscription has seen the gap in their place.
+        if kept.isEmpty, subscriptions.behind(row.segment.last).isEmpty { deleted += unknown } else { kept += unknown }
         if !deleted.isEmpty { try delete(deleted, dropping: dropped, keeping: kept, from: row) }
     }
 

@@ -66,7 +66,10 @@ extension Log {
             var deleted: [SegmentEntry] = []
             var kept: [SegmentEntry] = []
             for entry in row.withEntries({ Array($0) }) {
-                guard let name = names.number(ofID: entry.name) else { continue }
+                guard let name = names.number(ofID: entry.name) else {
+                    kept.append(entry)
+                    continue
+                }
                 let isRead = state(of: name, in: &survey).readThrough >= row.segment.last
                 if isRead { deleted.append(entry) } else { kept.append(entry) }
             }

@@ -118,6 +118,11 @@ struct StoredSubscriptions: ~Copyable {
         center.resolve(name: name, object: nil).registrations.map(\.slot)
     }
 
+    /// The subscriptions whose cursor is below `sequence`.
+    func behind(_ sequence: UInt64) -> some Collection<Subscription> {
+        subscriptions.values.lazy.filter { $0.progress.cursor < sequence }
+    }
+
     /// The subscriptions that match the name and have not read all of its messages up to `sequence`.
     mutating func behind(_ sequence: UInt64, for name: UnsafeRawBufferPointer) -> [Subscription] {
         center.resolve(name: name, object: nil).registrations

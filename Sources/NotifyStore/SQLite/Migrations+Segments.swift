@@ -35,6 +35,7 @@ extension Migrations {
                 sequence INTEGER PRIMARY KEY,
                 name INTEGER NOT NULL,
                 crc INTEGER NOT NULL,
+                key_crc INTEGER NOT NULL,
                 time INTEGER NOT NULL,
                 uid INTEGER NOT NULL,
                 gid INTEGER NOT NULL,
@@ -127,7 +128,7 @@ extension Migrations {
             database,
             """
             INSERT INTO messages
-            SELECT ?2, name, ?1, time, uid, gid, pid, object, id, headers, payload FROM messages_3 WHERE sequence = ?2
+            SELECT ?2, name, ?1, ?3, time, uid, gid, pid, object, id, headers, payload FROM messages_3 WHERE sequence = ?2
             """)
         let insertSegment = try PreparedStatement(database, "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
         // The log's time begins as the wall-clock time.
@@ -147,6 +148,10 @@ extension Migrations {
             let crc = frame.withUnsafeReadableBytes { Checksum.of($0.slice(from: FrameHeader.size)) }
             try insert.bind(1, crc)
             try insert.bind(2, stamp.sequence)
+            try insert.bind(
+                3,
+                MessageRow.keyChecksum(
+                    sequence: stamp.sequence, name: rows.integer32(1), uid: stamp.uid, object: parts.object))
             try insert.run()
             if segment.messages == 4096 || (segment.messages > 0 && segment.bytes + bytes > 1 << 20) {
                 try close(segment, Array(entries.values), at: now, insertSegment)
