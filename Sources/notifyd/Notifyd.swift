@@ -68,11 +68,38 @@ struct Notifyd: AsyncParsableCommand {
             """)
     var checkStart = false
 
+    @Flag(
+        help: """
+            Check the database FILE, or the configured one, while no notifyd uses it: its structure, and the checksum of \
+            every row. Change nothing, print what is sound and what is damaged, and exit: with 0 if it is sound, with 1 if \
+            it is damaged, with 2 if it can't be checked.
+            """)
+    var check = false
+
+    @Flag(
+        help: """
+            Write everything sound of the database FILE, or of the configured one, to a new file, while no notifyd uses \
+            it. Print what is lost, and how to use the new file. The old one is not changed.
+            """)
+    var repair = false
+
+    @Option(
+        help: ArgumentHelp("Where --repair writes; FILE.repaired by default. No file must exist.", valueName: "path"))
+    var to: String?
+
+    @Argument(help: ArgumentHelp("The database for --check and --repair.", valueName: "FILE"))
+    var file: String?
+
     func validate() throws {
-        for (option, value) in [("--socket", socket), ("--database", database), ("--config", configurationFile)]
-        where value == "" {
+        for (option, value) in [
+            ("--socket", socket), ("--database", database), ("--config", configurationFile), ("--to", to),
+            (check ? "--check" : "--repair", file),
+        ] where value == "" {
             throw ValidationError("\(option) needs a path")
         }
+        if file != nil, !check, !repair { throw ValidationError("a file is an argument of --check and --repair only") }
+        if check, repair { throw ValidationError("--check and --repair exclude each other") }
+        if to != nil, !repair { throw ValidationError("--to is an option of --repair only") }
     }
 
     func run() async throws {
@@ -83,13 +110,21 @@ struct Notifyd: AsyncParsableCommand {
                 print(try Daemon.checkConfiguration(options: options))
             } else if checkStart {
                 print(try StartCheck.run(options: options))
+            } else if check {
+                let (text, isSound) = try DatabaseCheck.run(file, options: options)
+                print(text)
+                if !isSound { throw ExitCode.failure }
+            } else if repair {
+                print(try DatabaseCheck.repair(file, to: to, options: options))
             } else {
                 try await Daemon.run(options: options)
             }
+        } catch let code as ExitCode {
+            throw code
         } catch {
             let line = Array("notifyd: \(oneLine("\(error)"))\n".utf8)
             _ = write(STDERR_FILENO, line, line.count)
-            throw ExitCode.failure
+            throw check ? ExitCode(2) : ExitCode.failure
         }
     }
 

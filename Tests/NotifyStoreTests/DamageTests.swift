@@ -30,7 +30,8 @@ struct DamageTests {
     @Test(
         arguments: ["name = 2", "name = 3", "uid = 7", "object = 'y'", "object = NULL", "key_crc = key_crc + 1"],
         [3, 100])
-    func `every reader that could match gets a gap for a damaged row`(damage: String, segmentMessages: Int) async throws {
+    func `every reader that could match gets a gap for a damaged row`(damage: String, segmentMessages: Int) async throws
+    {
         let folder = try TemporaryFolder()
         var options = StoreOptions()
         options.segmentMessages = segmentMessages

@@ -36,6 +36,24 @@ struct DatabaseFile {
         if exists { try check(isFlushing: false) }
     }
 
+    /// Checks that the file exists, can be read, and begins as a log does.
+    func checkReadable() throws(StoreError) {
+        let header: [UInt8]
+        do throws(Errno) {
+            let file = try OwnedDescriptor.open(path, .readOnly, options: .nonBlocking)
+            guard try Stat(file.descriptor).type == .regular else { throw Errno.noSuchAddressOrDevice }
+            header = try readHeader(file.descriptor)
+        } catch {
+            if error == .noSuchFileOrDirectory {
+                throw StoreError(.notAccessible, "there is no file '\(path)'", cause: error)
+            }
+            throw cannotOpen(error)
+        }
+        guard header.starts(with: Self.magic) || Self.hasLogID(header) else {
+            throw StoreError(.notADatabase, "the file '\(path)' is not a database")
+        }
+    }
+
     /// Whether the file's header has the id of logs, even if the rest of the header is damaged.
     var isLog: Bool {
         guard let file = try? OwnedDescriptor.open(path, .readOnly, options: [.noFollow, .nonBlocking]),
@@ -58,7 +76,13 @@ struct DatabaseFile {
 
     /// Removes the files of an interrupted creation.
     func remove() {
-        for suffix in ["", "-wal", "-journal"] { unlink(path + suffix) }
+        unlink(path)
+        removeLogs()
+    }
+
+    /// Removes the files in which SQLite keeps changes of the database.
+    func removeLogs() {
+        for suffix in ["-wal", "-journal"] { unlink(path + suffix) }
     }
 
     /// Removes the permissions of group and others. SQLite creates its other files with the mode of the database.

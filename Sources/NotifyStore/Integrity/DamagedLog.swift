@@ -39,12 +39,8 @@ struct DamagedLog {
 
     /// Reads the database, and changes neither it nor its write-ahead log.
     init(path: String) throws {
-        let connection = try DatabaseConnection(path: path)
-        defer {
-            connection.keepFilesOnClose()
-            connection.close()
-        }
-        try connection.execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA query_only = 1")
+        let connection = try DatabaseConnection(reading: path)
+        defer { connection.close() }
         subscriptions = (try? Self.subscriptions(in: connection)) ?? []
         let queries = [
             "SELECT max(sequence) FROM messages", "SELECT max(last) FROM segments",
@@ -54,15 +50,25 @@ struct DamagedLog {
             .filter { $0 < Limits.sequenceEnd / 2 }.max()
         let row = try? PreparedStatement(connection, "SELECT \(StateRow.columns) FROM state")
         if let row, (try? row.step()) ?? false, let state = StateRow(row) {
-            nextSequence = max(state.isClean ? state.nextSequence : state.reservedThrough, (highest ?? 0) + 1)
+            nextSequence = Self.nextSequence(after: highest ?? 0, state)
             nextSubscriptionID = DurableID(UInt32(clamping: state.nextSubscription))
             epoch = state.epoch
         } else {
-            nextSequence = (highest ?? 0) + CurrentLog.skippedSequences
+            nextSequence = Self.nextSequence(after: highest ?? 0, nil)
         }
         if let last = subscriptions.last?.id, last >= nextSubscriptionID {
             nextSubscriptionID = DurableID(last.rawValue + 1)
         }
+    }
+
+    /// A sequence that was never used.
+    ///
+    /// - Parameters:
+    ///   - highest: The highest sequence found.
+    ///   - state: The log's state; nil if it is damaged.
+    static func nextSequence(after highest: UInt64, _ state: StateRow?) -> UInt64 {
+        guard let state else { return highest + CurrentLog.skippedSequences }
+        return max(state.isClean ? state.nextSequence : state.reservedThrough, highest + 1)
     }
 
     private static func subscriptions(in connection: DatabaseConnection) throws -> [DurableRecord] {
@@ -81,7 +87,9 @@ extension StorageFailure {
     init(damaged path: String, _ problem: String) {
         self.init(
             kind: .damaged,
-            message: "the log '\(path)' is damaged (\(problem)): stop notifyd and restore a copy, or move the database "
-                + "and its write-ahead log away for a new, empty log, then start notifyd")
+            message:
+                "the log '\(path)' is damaged (\(problem)): stop notifyd, and run \"notifyd --repair '\(path)'\", which "
+                + "keeps what is sound, or restore a copy, or move the database and its write-ahead log away for a new, "
+                + "empty log; then start notifyd")
     }
 }

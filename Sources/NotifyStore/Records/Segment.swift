@@ -39,7 +39,8 @@ struct SegmentEntry: Equatable {
         static let damaged = Key(name: unknownName, uid: 0)
     }
 
-    /// The id of no name. In an entry, it stands for the damaged messages of a segment, whose name and user are unknown.
+    /// The id of no name. In an entry, it stands for the damaged messages of a segment, whose names and users are
+    /// unknown.
     static let unknownName: UInt32 = 0
 
     var isDamaged: Bool { name == Self.unknownName }

@@ -1,4 +1,5 @@
 import CSQLite
+import Glibc
 
 /// A connection to the database through SQLite's C interface. Must be used by one thread at a time.
 final class DatabaseConnection {
@@ -6,13 +7,32 @@ final class DatabaseConnection {
     private(set) var handle: OpaquePointer?
 
     /// Opens the database file at `path`, which must exist. Does not read it yet.
-    init(path: String) throws(SQLiteFailure) {
-        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX
-        guard sqlite3_open_v2(path, &handle, flags, nil) == SQLITE_OK else {
+    convenience init(path: String) throws(SQLiteFailure) {
+        try self.init(path, flags: SQLITE_OPEN_READWRITE)
+    }
+
+    private init(_ name: String, flags: Int32) throws(SQLiteFailure) {
+        guard sqlite3_open_v2(name, &handle, flags | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK else {
             // The handle of a failed call contains the error, and must be closed like any other handle.
             defer { close() }
             throw SQLiteFailure(handle)
         }
+    }
+
+    /// Opens a log's database for reading. Changes neither it nor its write-ahead log, and creates no file.
+    ///
+    /// Without a write-ahead log, SQLite takes no locks: the caller ensures that no daemon uses the database.
+    convenience init(reading path: String) throws(SQLiteFailure) {
+        var status = stat()
+        if stat(path + "-wal", &status) == 0, status.st_size > 0 {
+            try self.init(path: path)
+            // The index of the write-ahead log is then in memory.
+            try execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA query_only = 1")
+        } else {
+            let escaped = path.map { "%?#".contains($0) ? "%" + String($0.asciiValue ?? 0, radix: 16) : String($0) }
+            try self.init("file:\(escaped.joined())?immutable=1", flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
+        }
+        keepFilesOnClose()
     }
 
     deinit {

@@ -1,0 +1,81 @@
+package import NotifyWire
+
+/// What a check of the log has found: how many rows are sound, and which are damaged.
+package struct LogFindings: Equatable, Sendable {
+    /// The most problems, and the most ranges of damaged messages, that are listed.
+    package static let maximumProblems = 32
+    package static let maximumRanges = 256
+
+    package struct Problem: Equatable, Sendable {
+        package var kind: Kind
+        /// One line without a final period that says what is damaged.
+        package var text: String
+
+        package init(_ kind: Kind, _ text: String) {
+            self.kind = kind
+            self.text = text
+        }
+    }
+
+    /// The part of the log that is damaged.
+    package enum Kind: UInt8, Sendable, CaseIterable {
+        /// Something that SQLite can't read, or reports as malformed.
+        case database = 1
+        case state = 2
+        case name = 3
+        case segment = 4
+        case subscription = 5
+    }
+
+    /// The numbers of sound rows.
+    package var messages: UInt64 = 0
+    package var names: UInt64 = 0
+    package var segments: UInt64 = 0
+    package var subscriptions: UInt64 = 0
+    package var damagedMessages: UInt64 = 0
+    /// The sequences of damaged messages, ascending, as far as they are listed.
+    package var damagedRanges: [SequenceRange] = []
+    /// The first of the other problems.
+    package var problems: [Problem] = []
+    package var problemCount: UInt64 = 0
+
+    package init() {}
+
+    package var isSound: Bool { damagedMessages == 0 && problemCount == 0 }
+
+    package mutating func add(_ kind: Kind, _ text: String) {
+        problemCount += 1
+        if problems.count < Self.maximumProblems { problems.append(Problem(kind, text)) }
+    }
+
+    package mutating func addDamagedMessage(_ sequence: UInt64) {
+        damagedMessages += 1
+        damagedRanges.insert(sequence, limit: Self.maximumRanges)
+    }
+}
+
+extension [SequenceRange] {
+    /// Adds a sequence to ascending, disjoint ranges, unless that needs more than `limit` of them.
+    ///
+    /// - Returns: Whether the sequence was not in a range.
+    @discardableResult
+    package mutating func insert(_ sequence: UInt64, limit: Int) -> Bool {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle].last < sequence { low = middle + 1 } else { high = middle }
+        }
+        // The range at `low` is the first that ends at or above the sequence.
+        if low < count, self[low].first <= sequence { return false }
+        let joinsNext = low < count && self[low].first == sequence + 1
+        if low > 0, self[low - 1].last == sequence - 1 {
+            self[low - 1].last = joinsNext ? self[low].last : sequence
+            if joinsNext { remove(at: low) }
+        } else if joinsNext {
+            self[low].first = sequence
+        } else if count < limit {
+            insert(SequenceRange(first: sequence, last: sequence), at: low)
+        }
+        return true
+    }
+}

@@ -1,0 +1,230 @@
+import NIOCore
+import Glibc
+package import NotifyLog
+import NotifySystem
+package import NotifyWire
+import SystemPackage
+
+/// The repair of a log: a new database with everything sound that can be read from a damaged one.
+package struct FileRepair: Sendable {
+    package let path: String
+    package let newPath: String
+    /// What was damaged.
+    package let findings: LogFindings
+    /// The messages of the new database.
+    package fileprivate(set) var messages: UInt64 = 0
+    package fileprivate(set) var lostMessages: UInt64 = 0
+    /// The sequences of lost messages, as far as they are listed.
+    package fileprivate(set) var lostRanges: [SequenceRange] = []
+    /// The ranges of sequences that can't be read. The number of messages in them is unknown.
+    package fileprivate(set) var unreadable: [ClosedRange<UInt64>] = []
+    /// One line for each durable subscription that continues with a change.
+    package fileprivate(set) var changedSubscriptions: [String] = []
+    package fileprivate(set) var lostSubscriptions: [String] = []
+    /// The number of durable subscriptions in the new database.
+    package fileprivate(set) var subscriptions: UInt64 = 0
+    /// Whether the state could not be read. Sequences then continue far above those found, under another epoch.
+    package fileprivate(set) var isStateLost = false
+    package fileprivate(set) var nextSequence: UInt64 = 0
+
+    /// Writes the new database. The damaged one is not changed.
+    ///
+    /// The new file appears at its path, complete and on disk, when everything is written.
+    ///
+    /// - Parameter newPath: Where no file must exist. Nil for `path` with ".repaired" appended.
+    /// - Throws: A `StoreError`. Nothing is left at the new path.
+    package static func run(path: String, to newPath: String? = nil) throws(StoreError) -> FileRepair {
+        let path = path.hasPrefix("/") ? path : "./" + path
+        let newPath = newPath.map { $0.hasPrefix("/") ? $0 : "./" + $0 } ?? path + ".repaired"
+        let source = try LogFile.open(path)
+        defer { source.connection.close() }
+        try check(source)
+        guard !DatabaseFile(path: newPath).exists else {
+            throw StoreError(.notAccessible, "the file '\(newPath)' exists: move it away, or choose another with --to")
+        }
+        let temporary = DatabaseFile(path: newPath + ".part")
+        do throws(Errno) {
+            try temporary.create()
+        } catch .fileExists {
+            throw StoreError(
+                .notAccessible,
+                "the file '\(temporary.path)' exists: another repair is at work, or one was interrupted; then remove the file"
+            )
+        } catch {
+            throw StoreError(repairing: path, to: newPath, error)
+        }
+        temporary.removeLogs()
+        do {
+            let repair = try FileRepairer(source, temporary.path).run(newPath)
+            // A daemon that has started meanwhile may have changed what was read.
+            try LogFile.checkUse(path)
+            try temporary.move(to: newPath)
+            return repair
+        } catch {
+            temporary.remove()
+            throw StoreError(repairing: path, to: newPath, error)
+        }
+    }
+
+    private static func check(_ source: LogFile) throws(StoreError) {
+        if source.version > 0, source.version < Schema.version {
+            throw StoreError(
+                .newerSchema,
+                "the database '\(source.path)' is of an earlier version, whose rows have no checksums: start notifyd with it, "
+                    + "which migrates it")
+        }
+        guard (try? source.connection.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'messages'")) == 1 else {
+            throw StoreError(
+                .damaged,
+                "nothing can be read from the database '\(source.path)', because its beginning is damaged: restore a copy"
+            )
+        }
+    }
+}
+
+extension StoreError {
+    fileprivate init(repairing path: String, to newPath: String, _ error: any Error) {
+        switch error {
+        case let error as StoreError: self = error
+        case let error as Errno:
+            self.init(
+                [.noSpace, .diskQuotaExceeded].contains(error) ? .full : .notAccessible,
+                "the file '\(newPath)' can't be written: \(AccessProblem.describe(error, opening: newPath))",
+                cause: error)
+        case let failure as StorageFailure where failure.kind == .full:
+            self.init(noSpaceFor: newPath, failure)
+        case let failure as SQLiteFailure where failure.isFull:
+            self.init(noSpaceFor: newPath, failure)
+        default:
+            self.init(.inputOutput, "the database '\(path)' was not repaired: \(error)", cause: error)
+        }
+    }
+
+    private init(noSpaceFor path: String, _ error: any Error) {
+        self.init(
+            .full,
+            "the disk is full: the file '\(path)' was not written; make room on it, or choose another disk with --to",
+            cause: error)
+    }
+}
+
+/// Writes what a scan of the damaged log finds to a new log.
+private final class FileRepairer: LogScanReceiver {
+    /// The most messages, and the bytes after which no message is added, of one transaction.
+    private static let batchMessages = 1024
+    private static let batchBytes = 1 << 20
+
+    private let source: LogFile
+    private let log: Log
+    private var block = LogBlock()
+    private var rows: [SubscriptionRow] = []
+    private var oldest: UInt64?
+    private var result: FileRepair
+
+    init(_ source: LogFile, _ path: String) throws {
+        self.source = source
+        log = try Log(connection: Schema.open(path).connection, path: path, options: StoreOptions())
+        try log.readState()
+        log.clock = LogClock(.system, continuing: log.state.clock)
+        result = FileRepair(path: source.path, newPath: path, findings: LogFindings())
+    }
+
+    func run(_ newPath: String) throws -> FileRepair {
+        defer { log.close() }
+        let scan = LogScan(source.connection, .file, receiver: self)
+        var names = NameTable()
+        _ = try scan.advance(&names)
+        try flush()
+        try finish(scan)
+        var repair = FileRepair(path: source.path, newPath: newPath, findings: scan.findings)
+        (repair.messages, repair.lostMessages) = (result.messages, result.lostMessages)
+        (repair.lostRanges, repair.unreadable) = (result.lostRanges, result.unreadable)
+        (repair.changedSubscriptions, repair.lostSubscriptions) =
+            (result.changedSubscriptions, result.lostSubscriptions)
+        (repair.subscriptions, repair.nextSequence) = (result.subscriptions, log.state.nextSequence)
+        repair.isStateLost = scan.state == nil
+        return repair
+    }
+
+    // MARK: Messages
+
+    func message(_ sequence: UInt64, frame: ByteBuffer) throws {
+        if oldest == nil { oldest = sequence }
+        result.messages += 1
+        block.entries.append(
+            LogBlock.Entry(
+                sequence: sequence, offset: UInt32(block.frames.writerIndex), length: UInt32(frame.readableBytes)))
+        block.frames.writeImmutableBuffer(frame)
+        if block.entries.count == Self.batchMessages || block.frames.writerIndex >= Self.batchBytes { try flush() }
+    }
+
+    func lostMessage(_ sequence: UInt64) {
+        result.lostMessages += 1
+        result.lostRanges.insert(sequence, limit: LogFindings.maximumRanges)
+    }
+
+    func unreadableMessages(_ sequences: ClosedRange<Int64>) {
+        result.unreadable.append(UInt64(max(0, sequences.lowerBound))...UInt64(sequences.upperBound))
+    }
+
+    private func flush() throws {
+        guard !block.entries.isEmpty else { return }
+        try log.commit(CommitBatch(id: 0, blocks: [block])).result.get()
+        log.checkpointIfDue()
+        block = LogBlock()
+    }
+
+    // MARK: Subscriptions
+
+    func subscription(_ row: SubscriptionRow) { rows.append(row) }
+
+    private func finish(_ scan: LogScan) throws {
+        let next = DamagedLog.nextSequence(after: scan.highest, scan.state)
+        for var row in rows {
+            let name = "'\(row.record.name)' of user \(row.record.owner.uid)"
+            guard row.isDefinitionSound else {
+                result.lostSubscriptions.append("\(name) (id \(row.record.id))")
+                continue
+            }
+            let damaged = row.damagedParts
+            row.replaceDamagedParts(oldest: oldest, next: next)
+            try log.inTransaction(.normal) { try log.apply(.create(row.record), $0) }
+            result.subscriptions += 1
+            if !damaged.isEmpty {
+                let start = row.isProgressSound ? "" : ", and starts at the oldest message"
+                result.changedSubscriptions.append(
+                    "\(name) had damaged \(damaged.joined(separator: ", "))\(start)")
+            }
+        }
+        for range in scan.unreadableSubscriptions {
+            result.lostSubscriptions.append("all with the ids \(range.lowerBound) to \(range.upperBound)")
+        }
+        let ids = scan.state.map(\.nextSubscription) ?? UInt64(rows.map(\.record.id.rawValue).max() ?? 0) + 1
+        try log.inTransaction(.full) { statements in
+            try log.changeState(statements) { state in
+                state.isClean = true
+                state.nextSequence = next
+                state.reservedThrough = next
+                state.nextSubscription = max(state.nextSubscription, ids)
+                if let epoch = scan.state?.epoch { state.epoch = epoch }
+                state.clock = log.clock.mark
+            }
+        }
+        try log.checkpoints.run(.truncate)
+    }
+}
+
+extension SubscriptionRow {
+    /// Replaces damaged parts of a subscription whose definition is sound: it starts at the oldest message, so that it
+    /// misses none, and its owner has no groups until a client attaches.
+    fileprivate mutating func replaceDamagedParts(oldest: UInt64?, next: UInt64) {
+        if !isOwnerSound {
+            record.owner = Identity(uid: record.owner.uid, gid: .max, groups: [])
+        }
+        if !isLossSound { record.loss = nil }
+        if !isProgressSound {
+            record.progress = DurableProgress(
+                cursor: (oldest ?? next) - 1, seenThrough: next - 1, generation: .random(in: 1 ... .max))
+        }
+    }
+}

@@ -1,0 +1,237 @@
+import NIOCore
+import NotifyLog
+import NotifyWire
+
+/// Receives the rows of a log that is scanned.
+protocol LogScanReceiver: AnyObject {
+    /// A message whose content is as it was posted.
+    ///
+    /// - Parameter frame: The message as a frame.
+    func message(_ sequence: UInt64, frame: ByteBuffer) throws
+    func lostMessage(_ sequence: UInt64)
+    /// A subscription, also if parts of its row are damaged.
+    func subscription(_ row: SubscriptionRow)
+    func unreadableMessages(_ sequences: ClosedRange<Int64>)
+}
+
+/// Checks every row of a log, in steps: its checksum, and what segments and cursors say about messages.
+///
+/// The degraded start, the checks and the repair read rows with the same functions: `init` of `StateRow`, `SegmentRow`
+/// and `SubscriptionRow`, `NameRow.id` and ``MessageRow``.
+final class LogScan {
+    enum Target {
+        /// A database that nothing changes meanwhile. What can't be read is skipped.
+        case file
+        /// The open log, between whose requests the scan continues.
+        case openLog
+    }
+
+    private enum Stage {
+        case state
+        case names
+        case subscriptions
+        case messages
+        case end
+    }
+
+    let connection: DatabaseConnection
+    let target: Target
+    private(set) weak var receiver: (any LogScanReceiver)?
+    var findings = LogFindings()
+    /// The sound row of the log's state.
+    private(set) var state: StateRow?
+    /// The highest sequence in a sound row.
+    var highest: UInt64 = 0
+    /// The names whose rows are damaged, with the checksums found there.
+    private var damagedNames: [UInt32: UInt32] = [:]
+    /// The ranges of ids of subscriptions that can't be read.
+    private(set) var unreadableSubscriptions: [ClosedRange<Int64>] = []
+    private var subscriptionsSeen: Set<UInt64> = []
+    private var isWithoutLosses = false
+    private var stage = Stage.state
+    private var rows: RowScan?
+    private var messages: MessageScan?
+    /// Messages above this sequence are not read.
+    private let through: UInt64
+
+    init(
+        _ connection: DatabaseConnection, _ target: Target, through: UInt64 = .max,
+        receiver: (any LogScanReceiver)? = nil
+    ) {
+        self.connection = connection
+        self.target = target
+        self.through = through
+        self.receiver = receiver
+    }
+
+    /// Continues the scan until a time.
+    ///
+    /// - Parameter names: The names of the open log. Those of a file are added while they are read.
+    /// - Returns: Whether work remains.
+    func advance(_ names: inout NameTable, until end: ContinuousClock.Instant? = nil) throws -> Bool {
+        defer {
+            rows?.pause()
+            messages?.pause()
+        }
+        while stage != .end {
+            if let end, ContinuousClock.now >= end { return true }
+            switch stage {
+            case .state: try readState()
+            case .names: try readNames(&names)
+            case .subscriptions: try readSubscriptions()
+            case .messages: try readMessages(names)
+            case .end: break
+            }
+        }
+        return false
+    }
+
+    /// The share of the messages that was checked, in percent. The other tables are small.
+    var progress: Int {
+        guard stage == .messages, let position = messages?.position, through > 0, through < .max else {
+            return stage == .end ? 100 : 0
+        }
+        return Int(clamping: min(position, through) * 100 / through)
+    }
+
+    /// Opens a table. A table of a file that can't be opened is reported, and counts as empty.
+    func open(_ columns: String, from table: String, key: String) throws -> RowScan? {
+        do {
+            return try RowScan(connection, columns, from: table, key: key, isSkipping: target == .file)
+        } catch {
+            guard target == .file else { throw error }
+            findings.add(.database, "the table \(table) can't be read: \(error)")
+            return nil
+        }
+    }
+
+    // MARK: Stages
+
+    private func readState() throws {
+        stage = .names
+        let row = try? PreparedStatement(connection, "SELECT \(StateRow.columns) FROM state")
+        if let row, try isReadable({ try row.step() }) { state = StateRow(row) }
+        if state == nil { findings.add(.state, "the row of the log's state is missing or damaged") }
+        rows = try open(NameRow.columns, from: "names", key: "id")
+    }
+
+    private func isReadable(_ step: () throws -> Bool) throws -> Bool {
+        do {
+            return try step()
+        } catch let failure as SQLiteFailure where target == .file && failure.isUnreadable {
+            return false
+        }
+    }
+
+    private func readNames(_ names: inout NameTable) throws {
+        guard let row = try rows?.next() else {
+            noteUnreadable(.name, "names with the ids")
+            if target == .file { restoreNames(&names) }
+            rows = try open(SubscriptionRow.columns, from: SubscriptionRow.table, key: "id")
+            stage = .subscriptions
+            return
+        }
+        guard let id = NameRow.id(in: row) else {
+            findings.add(.name, "the name with the id \(row.integer(0)) is damaged")
+            if let id = UInt32(exactly: row.integer(0)) { damagedNames[id] = row.integer32(2) }
+            return
+        }
+        findings.names += 1
+        if target == .file { add(row.bytes(1), id, &names) }
+    }
+
+    private func add(_ name: UnsafeRawBufferPointer, _ id: UInt32, _ names: inout NameTable) {
+        if names.number(ofID: id) == nil, names.find(name) == nil, id < .max { names.add(name, id: id) }
+    }
+
+    /// Adds the names whose rows can't be used, from the index of the table, which also contains them. If the checksum
+    /// of a name can't be read either, those of its messages decide.
+    private func restoreNames(_ names: inout NameTable) {
+        guard !damagedNames.isEmpty || rows?.unreadable.isEmpty == false else { return }
+        guard
+            let index = try? PreparedStatement(
+                connection, "SELECT id, name FROM names INDEXED BY sqlite_autoindex_names_1 ORDER BY name")
+        else { return }
+        while (try? index.step()) ?? false {
+            guard let id = UInt32(exactly: index.integer(0)), id != SegmentEntry.unknownName else { continue }
+            let name = index.bytes(1)
+            if let checksum = damagedNames[id], NameRow.checksum(id: id, name) != checksum { continue }
+            add(name, id, &names)
+        }
+    }
+
+    private func readSubscriptions() throws {
+        guard let row = try rows?.next() else {
+            if try readsWithoutLosses() { return }
+            noteUnreadable(.subscription, "durable subscriptions with the ids")
+            unreadableSubscriptions = rows?.unreadable ?? []
+            rows = nil
+            messages = try MessageScan(self, through: through)
+            stage = .messages
+            return
+        }
+        let subscription = SubscriptionRow(row)
+        let record = subscription.record
+        guard subscriptionsSeen.insert(row.integer(0)).inserted else { return }
+        receiver?.subscription(subscription)
+        guard subscription.isSound else {
+            return findings.add(
+                .subscription,
+                "the durable subscription '\(record.name)' of user \(record.owner.uid) (id \(row.integer(0))) has damaged "
+                    + subscription.damagedParts.joined(separator: ", "))
+        }
+        let last = max(record.progress.cursor, record.progress.acknowledged.last?.last ?? 0)
+        if let state, last >= max(state.reservedThrough, state.nextSequence) {
+            return findings.add(
+                .subscription,
+                "the durable subscription '\(record.name)' of user \(record.owner.uid) has acknowledged \(last), which no "
+                    + "message had yet")
+        }
+        findings.subscriptions += 1
+        highest = max(highest, record.progress.cursor, record.progress.seenThrough)
+    }
+
+    /// Begins to read the subscriptions again without their losses, if not all can be read with them.
+    private func readsWithoutLosses() throws -> Bool {
+        guard target == .file, !isWithoutLosses, rows?.unreadable.isEmpty != true else { return false }
+        isWithoutLosses = true
+        findings.add(.subscription, "the losses of durable subscriptions can't be read")
+        rows = try open(SubscriptionRow.columns, from: SubscriptionRow.tableWithoutLosses, key: "id")
+        return true
+    }
+
+    private func readMessages(_ names: borrowing NameTable) throws {
+        guard let messages, try messages.readNext(names) else {
+            self.messages = nil
+            stage = .end
+            return
+        }
+    }
+
+    /// Reports the ranges that the finished scan of a table could not read.
+    func noteUnreadable(_ kind: LogFindings.Kind, _ what: String, in scan: RowScan? = nil) {
+        for range in (scan ?? rows)?.unreadable ?? [] {
+            let end = range.upperBound == .max ? "on" : "to \(range.upperBound)"
+            findings.add(kind, "\(what) from \(range.lowerBound) \(end) can't be read")
+        }
+    }
+
+    /// Passes on a message.
+    func received(_ sequence: UInt64, frame: ByteBuffer) throws {
+        highest = max(highest, sequence)
+        try receiver?.message(sequence, frame: frame)
+    }
+
+    func lost(_ sequence: UInt64) { receiver?.lostMessage(sequence) }
+    func unreadable(_ sequences: ClosedRange<Int64>) { receiver?.unreadableMessages(sequences) }
+}
+
+extension SubscriptionRow {
+    /// What of the row is not sound.
+    var damagedParts: [String] {
+        [
+            (isDefinitionSound, "definition"), (isOwnerSound, "rights"), (isProgressSound, "progress"),
+            (isLossSound, "losses"),
+        ].filter { !$0.0 }.map(\.1)
+    }
+}
