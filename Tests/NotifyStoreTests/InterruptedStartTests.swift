@@ -101,4 +101,34 @@ struct InterruptedStartTests {
         }
         #expect(operations > 5)
     }
+
+    /// SQLite rewrites the database in a transaction, so a failure leaves the migrated log as it was.
+    @Test(arguments: OldSchema.allCases)
+    func `a log that can't be rewritten works, and says so`(_ schema: OldSchema) async throws {
+        var problems = 0
+        for operation in 0..<200 {
+            let folder = try TemporaryFolder()
+            FaultyDisk.watch(folder.path)
+            try folder.execute(schema.sql)
+            FaultyDisk.set(.full, in: folder.path, after: operation, count: 1)
+            guard let store = try? Store.open(path: folder.database) else { continue }
+            let isReached = FaultyDisk.operations(in: folder.path) > operation
+            FaultyDisk.set(nil, in: folder.path)
+            if let problem = store.recovered.problem {
+                problems += 1
+                #expect(problem.hasPrefix("until a start has rewritten the database '\(folder.database)'"))
+                #expect(problem.contains("; rewriting failed: "))
+                #expect(try await store.everything(SubscriptionFilter(">")).map(\.sequence) == [1, 4096, 8193])
+                try store.close(nextSequence: 9000)
+                let again = try Store.open(path: folder.database)
+                #expect(again.recovered.problem == nil)
+                try again.close(nextSequence: 9000)
+                #expect(try folder.rows("PRAGMA auto_vacuum") == ["2"])
+            } else {
+                try store.close(nextSequence: 9000)
+            }
+            guard isReached else { break }
+        }
+        #expect(problems > 0)
+    }
 }
