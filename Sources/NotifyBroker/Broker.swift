@@ -32,6 +32,7 @@ package struct Broker: ~Copyable {
     var timeSearches = TimeSearches()
     var histories = Histories()
     var summaries = Summaries()
+    var backups = Backups()
     var warnings = Warnings()
 
     /// Whether caches are reduced because users hold much of the memory.

@@ -47,6 +47,9 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
         /// A value could not be encoded for, or decoded from, a payload.
         case coding
 
+        /// A file, such as that of a backup, could not be written, or exists already.
+        case fileNotWritten
+
         // MARK: Refused by the daemon
 
         /// This user lacks the permission for the request, or may not open the socket.

@@ -1,3 +1,6 @@
+package import NIOCore
+package import NotifyWire
+
 /// Storage for the log: commits batches, reads pages and finds positions, serially, in the order of the requests.
 ///
 /// Completions are called in the same order, on a queue that the store owns.
@@ -29,6 +32,18 @@ package protocol LogStore: AnyObject, Sendable {
     /// Records that sequences below `next` may be visible to peers from now on. If the process crashes, the next start
     /// continues at `next`. If the kernel crashes, this record is lost.
     func sequencesUsed(below next: UInt64)
+    /// Copies the log for a backup, in slices between other requests. A backup begun before ends.
+    ///
+    /// Reports the size of the backup in bytes.
+    ///
+    /// - Parameter target: The file to which the backup will be written. It must not be a file of the log.
+    func beginBackup(target: FileLocation, completion: @escaping @Sendable (Result<UInt64, WireError>) -> Void)
+    /// Reads a chunk of the backup, which is not empty. The offset must be below the size.
+    func readBackup(
+        from offset: UInt64, maximumBytes: Int,
+        completion: @escaping @Sendable (Result<ByteBuffer, WireError>) -> Void)
+    /// Ends the backup, if there is one, and removes its copy.
+    func endBackup()
     /// Repairs the log if its files were deleted or moved. Reopens the log if possible; otherwise creates a new log
     /// from `continuation`.
     ///

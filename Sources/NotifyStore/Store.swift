@@ -1,6 +1,8 @@
 import Dispatch
+package import NIOCore
 package import NotifyLog
 import NotifySystem
+package import NotifyWire
 
 /// The log: stored messages and durable subscriptions, in one SQLite database that this process uses exclusively.
 ///
@@ -145,6 +147,39 @@ package final class Store: LogStore {
         queue.add {
             completion(current.repair(with: continuation))
         }
+    }
+
+    /// Copies the log for a backup, in slices between other requests.
+    package func beginBackup(
+        target: FileLocation, completion: @escaping @Sendable (Result<UInt64, WireError>) -> Void
+    ) {
+        let (current, queue) = (current, queue)
+        queue.add {
+            if current.beginBackup(target: target, completion) { Self.continueBackup(current, queue) }
+        }
+    }
+
+    private static func continueBackup(_ current: CurrentLog, _ queue: SerialQueue) {
+        if current.continueBackup() { queue.add { continueBackup(current, queue) } }
+    }
+
+    package func readBackup(
+        from offset: UInt64, maximumBytes: Int,
+        completion: @escaping @Sendable (Result<ByteBuffer, WireError>) -> Void
+    ) {
+        let current = current
+        queue.add {
+            do throws(WireError) {
+                completion(.success(try current.readBackup(from: offset, maximumBytes: maximumBytes)))
+            } catch {
+                completion(.failure(error))
+            }
+        }
+    }
+
+    package func endBackup() {
+        let current = current
+        queue.add { current.endBackup() }
     }
 
     /// The work of reading pages so far. Waits for all earlier requests.

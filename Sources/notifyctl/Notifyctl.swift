@@ -29,7 +29,7 @@ struct Notifyctl: AsyncParsableCommand {
             StatsCommand.self,
             PolicyCommand.self, ReloadCommand.self, BenchCommand.self, DoctorCommand.self,
             ClientsCommand.self, SubscriptionsCommand.self, NamesCommand.self, MonitorCommand.self,
-            TraceCommand.self, TopCommand.self,
+            TraceCommand.self, TopCommand.self, BackupCommand.self,
         ])
 
     /// Also declared here, so that the options may precede the subcommand.

@@ -68,6 +68,13 @@ struct Notifyd: AsyncParsableCommand {
             """)
     var checkStart = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Put a backup in the place of the database, print what was done, and exit. notifyd must not be running. "
+                + "The backup is checked first; the replaced database is kept under another name.",
+            valueName: "file"))
+    var restore: String?
+
     @Flag(
         help: """
             Check the database FILE, or the configured one, while no notifyd uses it: its structure, and the checksum of \
@@ -93,12 +100,16 @@ struct Notifyd: AsyncParsableCommand {
     func validate() throws {
         for (option, value) in [
             ("--socket", socket), ("--database", database), ("--config", configurationFile), ("--to", to),
+            ("--restore", restore),
             (check ? "--check" : "--repair", file),
         ] where value == "" {
             throw ValidationError("\(option) needs a path")
         }
         if file != nil, !check, !repair { throw ValidationError("a file is an argument of --check and --repair only") }
         if check, repair { throw ValidationError("--check and --repair exclude each other") }
+        if restore != nil, check || repair || checkConfig || checkStart {
+            throw ValidationError("--restore excludes --repair and the checks")
+        }
         if to != nil, !repair { throw ValidationError("--to is an option of --repair only") }
     }
 
@@ -108,6 +119,8 @@ struct Notifyd: AsyncParsableCommand {
         do {
             if checkConfig {
                 print(try Daemon.checkConfiguration(options: options))
+            } else if let restore {
+                print(try Restore.run(restore, options: options))
             } else if checkStart {
                 print(try StartCheck.run(options: options))
             } else if check {

@@ -28,6 +28,8 @@ package enum Received: Equatable, Sendable {
     case closing(Closing)
     case reloaded(Reloaded)
     case policyDecision(PolicyDecision)
+    case backupReady(BackupReady)
+    case backupChunk(BackupChunk)
 
     /// Decodes any frame except deliveries and run headers.
     fileprivate init(_ kind: FrameKind, _ frame: FrameDecoder.Frame) throws {
@@ -54,6 +56,8 @@ package enum Received: Equatable, Sendable {
         case .error: self = .error(try ErrorFrame(frame))
         case .closing: self = .closing(try Closing(frame))
         case .reloaded: self = .reloaded(try Reloaded(frame))
+        case .backupReady: self = .backupReady(try BackupReady(frame))
+        case .backupChunk: self = .backupChunk(try BackupChunk(frame))
         case .policyDecision: self = .policyDecision(try PolicyDecision(frame))
         default: throw ReceivedError(description: "the daemon sent a frame of the kind \(kind)")
         }

@@ -1,4 +1,5 @@
 package import NotifyLog
+package import NotifyWire
 
 /// An action that the host performs for the broker. Output is not an action: the host takes the bytes to send from the
 /// outboxes of touched connections.
@@ -14,6 +15,12 @@ package enum BrokerAction: Sendable {
     /// Sum up the stored messages of each name, and report them with `summarized`. The next summary is requested only
     /// after the report.
     case summarize(SummaryRequest)
+    /// Copy the log for a backup, and report it with `backupMade` and the number.
+    case beginBackup(UInt64, target: FileLocation)
+    /// Read a chunk of the backup, and report it with `backupRead` and the number.
+    case readBackup(UInt64, offset: UInt64, maximumBytes: Int)
+    /// Remove the copy of the log, also while it is being made.
+    case endBackup
     /// Close the connection now. The broker has released it already.
     case close(ConnectionID)
     /// Pause reading from the connection until `resumeReading`.

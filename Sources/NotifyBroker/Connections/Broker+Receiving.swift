@@ -227,6 +227,7 @@ extension Broker {
         endTimeSearch(of: slot)
         endHistories(of: slot)
         endSummary(of: slot)
+        endBackup(of: slot)
         let uid = connections[slot].uid
         ledger.change(.receivedBytes, by: connections[slot].charge(receivedBytes: 0), uid: uid)
         egress.discard(slot)

@@ -11,6 +11,8 @@ enum Call: Sendable {
     case statistics(ReplySlot<NotifyClient.Statistics>)
     case limits(ReplySlot<[NotifyClient.ResourceUse]>)
     case reload(ReplySlot<[String]>)
+    case backup(FileLocation, ReplySlot<UInt64>)
+    case backupChunk(offset: UInt64, ReplySlot<ByteBuffer>)
     case policy(NotifyClient.PolicyQuestion, ReplySlot<NotifyClient.PolicyDecision>)
 
     func write(request: UInt64, to buffer: inout ByteBuffer) {
@@ -25,6 +27,8 @@ enum Call: Sendable {
         case .ping: NotifyWire.Ping(request: request).write(to: &buffer)
         case .statistics: StatisticsRequest(request: request).write(to: &buffer)
         case .limits: LimitsRequest(request: request).write(to: &buffer)
+        case .backup(let target, _): BackupRequest(request: request, target: target).write(to: &buffer)
+        case .backupChunk(let offset, _): BackupChunkRequest(request: request, offset: offset).write(to: &buffer)
         case .reload: Reload(request: request).write(to: &buffer)
         case .policy(let question, _): question.query(request: request).write(to: &buffer)
         }
@@ -38,6 +42,8 @@ enum Call: Sendable {
         case .remove(_, _, let slot), .ping(let slot): slot.answer(.failure(error))
         case .statistics(let slot): slot.answer(.failure(error))
         case .limits(let slot): slot.answer(.failure(error))
+        case .backup(_, let slot): slot.answer(.failure(error))
+        case .backupChunk(_, let slot): slot.answer(.failure(error))
         case .reload(let slot): slot.answer(.failure(error))
         case .policy(_, let slot): slot.answer(.failure(error))
         }
@@ -59,6 +65,8 @@ enum Call: Sendable {
         case .remove(_, _, let mine), .ping(let mine): mine === slot
         case .statistics(let mine): mine === slot
         case .limits(let mine): mine === slot
+        case .backup(_, let mine): mine === slot
+        case .backupChunk(_, let mine): mine === slot
         case .reload(let mine): mine === slot
         case .policy(_, let mine): mine === slot
         }

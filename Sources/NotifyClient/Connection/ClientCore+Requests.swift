@@ -26,6 +26,10 @@ extension ClientCore {
         process { $0.call(call, now: clock.now, &$1) }
     }
 
+    func endBackup() {
+        process { machine, _ in machine.endBackup() }
+    }
+
     func cancelCall<Value>(_ slot: ReplySlot<Value>) {
         let error = process { machine, _ in machine.cancelCall(slot) }
         slot.answer(.failure(error))

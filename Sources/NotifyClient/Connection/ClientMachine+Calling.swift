@@ -31,6 +31,11 @@ extension ClientMachine {
         return .cancelledInFlight
     }
 
+    /// Makes the daemon end the backup of this connection. Without a connection there is none.
+    mutating func endBackup() {
+        if connection.isReady { send(.backupChunk(offset: BackupChunkRequest.end, ReplySlot())) }
+    }
+
     // MARK: Answers
 
     mutating func entryReceived(_ entry: ListedEntry) {
@@ -79,6 +84,16 @@ extension ClientMachine {
     mutating func decisionReceived(_ decision: PolicyDecision, _ effects: inout Effects) throws(WireError) {
         guard case .call(.policy(_, let slot)) = try takeRequest(decision.request) else { throw .unexpected }
         effects.answer(slot, .success(.init(isAllowed: decision.isAllowed, reason: decision.reason)))
+    }
+
+    mutating func backupReady(_ ready: BackupReady, _ effects: inout Effects) throws(WireError) {
+        guard case .call(.backup(_, let slot)) = try takeRequest(ready.request) else { throw .unexpected }
+        effects.answer(slot, .success(ready.bytes))
+    }
+
+    mutating func chunkReceived(_ chunk: BackupChunk, _ effects: inout Effects) throws(WireError) {
+        guard case .call(.backupChunk(_, let slot)) = try takeRequest(chunk.request) else { throw .unexpected }
+        effects.answer(slot, .success(chunk.bytes))
     }
 
     /// Removes and returns the request that the daemon answers.

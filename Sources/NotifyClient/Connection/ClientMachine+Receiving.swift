@@ -79,6 +79,8 @@ extension ClientMachine {
         case .statisticsReport: try statisticsReceived(StatisticsReport(frame), &effects)
         case .reloaded: try reloaded(Reloaded(frame), &effects)
         case .policyDecision: try decisionReceived(PolicyDecision(frame), &effects)
+        case .backupReady: try backupReady(BackupReady(frame), &effects)
+        case .backupChunk: try chunkReceived(BackupChunk(frame), &effects)
         case .gap: gapReceived(try Gap(frame), &effects)
         case .error: try errorReceived(ErrorFrame(frame), &effects)
         case .closing:
@@ -88,7 +90,7 @@ extension ClientMachine {
         case .snapshot: router.begin(try Snapshot(frame))
         case .hello, .post, .subscribe, .detach, .remove, .acknowledge, .credit, .ping, .list, .statistics, .limits,
             .dropped, .reload, .policyQuery, .monitor, .trace, .readLog, .find, .endRead,
-            .summarizeLog:
+            .summarizeLog, .backup, .backupChunkRequest:
             throw WireError(.malformedFrame, "a frame of kind \(kind) is only valid from a client")
         }
     }

@@ -55,7 +55,7 @@ package enum AccessRight: String, Sendable, CaseIterable {
     /// Receiving messages posted under a name.
     case subscribe
     /// Listing and removing durable subscriptions of other users, reading the usage of other users, testing the policy
-    /// for other users, and reloading the configuration.
+    /// for other users, backing up the log, and reloading the configuration.
     case manage
 }
 

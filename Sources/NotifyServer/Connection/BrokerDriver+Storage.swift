@@ -2,6 +2,7 @@ import Logging
 import NIOCore
 import NotifyBroker
 import NotifyLog
+import NotifyWire
 
 /// What the broker requests of the store, and the store's answers, each followed by a tick.
 extension BrokerDriver {
@@ -28,6 +29,16 @@ extension BrokerDriver {
 
     func summarize(_ request: SummaryRequest) {
         store.summarize(request, completion: onEventLoop { $0.core.broker.summarized($1, now: $0.now) })
+    }
+
+    func beginBackup(_ number: UInt64, target: FileLocation) {
+        store.beginBackup(target: target, completion: onEventLoop { $0.core.broker.backupMade(number, $1) })
+    }
+
+    func readBackup(_ number: UInt64, from offset: UInt64, maximumBytes: Int) {
+        store.readBackup(
+            from: offset, maximumBytes: maximumBytes,
+            completion: onEventLoop { $0.core.broker.backupRead(number, $1) })
     }
 
     /// Makes the store repair the log if its files were deleted or moved away. A commit in progress is completed first.

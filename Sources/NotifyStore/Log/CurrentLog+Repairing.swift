@@ -26,6 +26,7 @@ extension CurrentLog {
     private func reopen(_ old: Log) throws -> LogRepair {
         try old.undoRefusedBatch()
         try old.checkpoints.run(.truncate)
+        endBackup()
         old.close()
         log = nil
         let opened = try Log.open(at: path, options)
@@ -42,6 +43,7 @@ extension CurrentLog {
         let new = DatabaseFile(path: path + ".new")
         try Log.create(new, options, continuation, epoch: old.state.epoch)
         try new.move(to: path)
+        endBackup()
         old.close()
         log = nil
         let opened = try Log.open(at: path, options)

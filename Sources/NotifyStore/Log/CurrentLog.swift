@@ -24,10 +24,12 @@ final class CurrentLog: @unchecked Sendable {
     private(set) var isMaintaining = false
     /// The requests for backlogs that are not answered yet.
     private var backlogCompletions: [@Sendable ([DurableID: Backlog]) -> Void] = []
+    /// The backup that is being made or read.
+    var backup: LogBackup?
     /// Held until the database is closed.
     private var lock: FileLock?
     /// Nil if shared memory is unavailable.
-    private let mark = Mutex<SequenceMark?>(nil)
+    let mark = Mutex<SequenceMark?>(nil)
     private var isClosed = false
 
     private init(path: String, options: StoreOptions) {
@@ -72,6 +74,7 @@ final class CurrentLog: @unchecked Sendable {
     private func open(mustBeNew: Bool = false) throws(StoreError) -> RecoveredLog {
         do throws(StoreError) {
             if lock == nil { try takeLock() }
+            Self.removeLeftovers(beside: path)
         } catch {
             let isMissing = !DatabaseFile(path: path).exists
             throw error.code == .full && isMissing ? StoreError(noRoomFor: path, error) : error
@@ -216,7 +219,7 @@ final class CurrentLog: @unchecked Sendable {
 
     /// Returns the log. If there is none yet, creates it; the new log continues after the sequences that were used
     /// without a log.
-    private func openLog() throws(StorageFailure) -> Log {
+    func openLog() throws(StorageFailure) -> Log {
         if let log { return log }
         guard !isClosed else { throw StorageFailure(kind: .inputOutput, message: "the log is closed") }
         if let corruption { throw corruption }
@@ -242,6 +245,7 @@ final class CurrentLog: @unchecked Sendable {
     func close() {
         isClosed = true
         deletionHandler = nil
+        endBackup()
         log?.close()
         log = nil
         lock = nil

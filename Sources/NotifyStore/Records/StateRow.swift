@@ -97,14 +97,23 @@ extension StateRow {
     }
 }
 
-extension Log {
-    /// Reads the state of the log, which the log then keeps in memory.
-    func readState() throws {
+extension StateRow {
+    /// Reads the state of the log in a database.
+    ///
+    /// - Throws: `damaged` if the row is missing or damaged.
+    init(in connection: DatabaseConnection) throws {
         let row = try PreparedStatement(connection, "SELECT \(StateRow.columns) FROM state")
         guard try row.step(), let read = StateRow(row) else {
             throw StoreError(.damaged, "the row of the log's state is missing or damaged")
         }
-        state = read
+        self = read
+    }
+}
+
+extension Log {
+    /// Reads the state of the log, which the log then keeps in memory.
+    func readState() throws {
+        state = try StateRow(in: connection)
     }
 
     /// Changes the state, in memory and in the database. If the transaction fails, both are rolled back.

@@ -22,6 +22,8 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case policyQuery = 0x21
     case monitor = 0x22
     case trace = 0x23
+    case backup = 0x26
+    case backupChunkRequest = 0x27
 
     case welcome = 0x41
     case receipt = 0x42
@@ -49,6 +51,8 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case closing = 0x61
     case reloaded = 0x70
     case policyDecision = 0x71
+    case backupReady = 0x73
+    case backupChunk = 0x74
 
     package var isFromDaemon: Bool { rawValue >= 0x40 }
 }

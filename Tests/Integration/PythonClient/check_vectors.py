@@ -44,6 +44,11 @@ def encode(kind, f):
         return client.frame(0x22, struct.pack("<QB", f["request"], len(f["patterns"])) + patterns)
     if kind == "trace":
         return client.frame(0x23, struct.pack("<QQ", f["request"], f["sequence"]))
+    if kind == "backup":
+        return client.frame(
+            0x26, struct.pack("<QQQ", f["request"], f["device"], f["inode"]) + client.counted(f["name"]))
+    if kind == "backupChunkRequest":
+        return client.frame(0x27, struct.pack("<QQ", f["request"], f["offset"]))
     if kind == "list":
         return client.frame(0x09, struct.pack("<QB3x", f["request"], f["subject"]))
     if kind == "readLog":
@@ -125,6 +130,8 @@ def decode(kind, flags, body):
         return f | {"mayHaveBeenSeen": bool(body[25]), "durableName": counted_texts(body, 26, 1)[0]}
     if kind == "reloaded":
         return fields("request", "<Q", body) | {"pendingSettings": counted_texts(body, 9, body[8])}
+    if kind == "backupChunk":
+        return fields("request", "<Q", body) | {"bytes": body[8:].hex()}
     if kind == "policyDecision":
         request, length = struct.unpack_from("<QH", body)
         return {"request": request, "allowed": bool(flags & 1), "reason": body[10:10 + length].decode()}
@@ -141,6 +148,7 @@ def decode(kind, flags, body):
         "gap": ("subscription dropped first last", "<I4xQQQ"),
         "closing": ("lastRequest", "<Q"),
         "found": ("request sequence last", "<QQQ"),
+        "backupReady": ("request bytes", "<QQ"),
         "clientEntry": (
             "request client connected uid gid pid subscriptions posts refused delivered dropped droppedByClient "
             "waitingBytes", "<3Q4I6Q"),

@@ -154,6 +154,8 @@ extension Received {
         case .statistics(let frame): frame.request
         case .error(let frame): frame.request
         case .reloaded(let frame): frame.request
+        case .backupReady(let frame): frame.request
+        case .backupChunk(let frame): frame.request
         case .policyDecision(let frame): frame.request
         case .welcome, .message, .snapshot, .gap, .closing: nil
         }

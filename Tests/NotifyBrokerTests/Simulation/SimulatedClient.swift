@@ -82,7 +82,8 @@ final class SimulatedClient {
             case .closing: isClosing = true
             case .snapshot: model.fail("a snapshot was announced")
             case .welcome, .removed, .pong, .subscriptionEntry, .clientEntry, .nameEntry, .postEntry, .traceEntry,
-                .durableEntry, .storedNameEntry, .listEnd, .statistics, .logPage, .found, .reloaded, .policyDecision:
+                .durableEntry, .storedNameEntry, .listEnd, .statistics, .logPage, .found, .reloaded, .policyDecision,
+                .backupReady, .backupChunk:
                 break
             }
         }

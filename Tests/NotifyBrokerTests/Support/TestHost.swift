@@ -20,6 +20,8 @@ final class TestHost: BrokerHost {
     var events: [BrokerEvent] = []
     /// The warnings for the daemon's log.
     private(set) var warnings: [String] = []
+    /// The actions for backups, which a test carries out.
+    var backupActions: [BrokerAction] = []
     /// Whether the broker requested another tick.
     private(set) var wantsTick = false
     /// Sequences below this one may have become visible to clients.
@@ -155,6 +157,7 @@ final class TestHost: BrokerHost {
         case .findSequence(let microseconds): store.add(.find(atOrAfter: microseconds))
         case .measureBacklogs: store.add(.measure)
         case .summarize(let request): store.add(.summarize(request))
+        case .beginBackup, .readBackup, .endBackup: backupActions.append(action)
         case .close(let id):
             clients[id]?.isClosed = true
             clients[id] = nil

@@ -1,4 +1,6 @@
+import NIOCore
 import NotifyLog
+import NotifyWire
 import Synchronization
 
 /// A store that keeps requests until a test completes them.
@@ -39,6 +41,13 @@ final class ManualStore: LogStore {
 
     /// The store knows no backlogs.
     func measureBacklogs(completion: @escaping @Sendable ([DurableID: Backlog]) -> Void) { completion([:]) }
+    /// The store makes no backups.
+    func beginBackup(target: FileLocation, completion: @escaping @Sendable (Result<UInt64, WireError>) -> Void) {}
+    func readBackup(
+        from offset: UInt64, maximumBytes: Int,
+        completion: @escaping @Sendable (Result<ByteBuffer, WireError>) -> Void
+    ) {}
+    func endBackup() {}
 
     /// The store has nothing to sum up.
     func summarize(

@@ -114,6 +114,23 @@ import WireTestSupport
         case .reloaded:
             let reloaded = try Reloaded(frame)
             return (["request": reloaded.request, "pendingSettings": reloaded.pendingSettings], reloaded.encoded)
+        case .backup:
+            let backup = try BackupRequest(frame)
+            return (
+                [
+                    "request": backup.request, "device": backup.target.device, "inode": backup.target.inode,
+                    "name": backup.target.name,
+                ], backup.encoded
+            )
+        case .backupReady:
+            let ready = try BackupReady(frame)
+            return (["request": ready.request, "bytes": ready.bytes], ready.encoded)
+        case .backupChunkRequest:
+            let chunk = try BackupChunkRequest(frame)
+            return (["request": chunk.request, "offset": chunk.offset], chunk.encoded)
+        case .backupChunk:
+            let chunk = try BackupChunk(frame)
+            return (["request": chunk.request, "bytes": hex(Array(chunk.bytes.readableBytesView))], chunk.encoded)
         case .policyQuery:
             let query = try PolicyQuery(frame)
             return (

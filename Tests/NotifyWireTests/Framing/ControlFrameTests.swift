@@ -124,6 +124,11 @@ struct Sample: Sendable, CustomTestStringConvertible {
         Sample(Reloaded(request: 26, pendingSettings: [])),
         Sample(PolicyQuery(request: 27, uid: 28, gid: 29, groups: [30, .max], right: .manage, name: "hr.>")),
         Sample(PolicyQuery(request: 27, uid: 0, gid: 0, groups: [], right: .post, name: "")),
+        Sample(BackupRequest(request: 28, target: FileLocation(device: 1, inode: .max, name: "a.db"))),
+        Sample(BackupRequest(request: 28, target: FileLocation(device: 0, inode: 0, name: ""))),
+        Sample(BackupReady(request: 28, bytes: 1 << 40)),
+        Sample(BackupChunkRequest(request: 28, offset: .max)),
+        Sample(BackupChunk(request: 28, bytes: ByteBuffer(bytes: [1, 2, 3]))),
         Sample(PolicyDecision(request: 27, isAllowed: true, reason: "rule")),
         Sample(PolicyDecision(request: 27, isAllowed: false, reason: String(repeating: "é", count: 40_000))),
         Sample(
@@ -150,9 +155,9 @@ struct Sample: Sendable, CustomTestStringConvertible {
         #expect(Set(Sample.all.map(\.kind)).union(readInPlace) == Set(FrameKind.allCases))
     }
 
-    /// The header states the length of the truncated body. Error frames are excluded: the message at the end of an
-    /// error frame may have any length. The epoch at the end of a welcome may be missing.
-    @Test(arguments: Sample.all.filter { $0.kind != .error })
+    /// The header states the length of the truncated body. Error frames and chunks are excluded: the text or the bytes at
+    /// their end may have any length. The epoch at the end of a welcome may be missing.
+    @Test(arguments: Sample.all.filter { $0.kind != .error && $0.kind != .backupChunk })
     func `a body truncated at any byte is malformed`(_ sample: Sample) throws {
         let body = Array(sample.bytes[8...])
         for count in 0..<body.count where sample.kind != .welcome || count != body.count - 8 {
@@ -172,9 +177,9 @@ struct Sample: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Excludes greetings, because later versions may extend them, and errors, because their message extends to the end
-    /// of the body.
-    @Test(arguments: Sample.all.filter { ![.hello, .welcome, .error].contains($0.kind) })
+    /// Excludes greetings, because later versions may extend them, and errors and chunks, whose last field extends to
+    /// the end of the body.
+    @Test(arguments: Sample.all.filter { ![.hello, .welcome, .error, .backupChunk].contains($0.kind) })
     func `bytes after the fields are malformed`(_ sample: Sample) throws {
         let longer = rawFrame(sample.kind.rawValue, flags: sample.bytes[5], Array(sample.bytes[8...]) + [0])
         let error = try #require(throws: WireError.self) { try sample.recode(longer) }
@@ -210,6 +215,6 @@ struct Sample: Sendable, CustomTestStringConvertible {
     @Test func `kinds and codes are unique and not zero`() {
         #expect(FrameKind.allCases.allSatisfy { $0.rawValue != 0 })
         #expect(ErrorCode.allCases.allSatisfy { $0.rawValue != 0 })
-        #expect(FrameKind.allCases.filter { !$0.isFromDaemon }.count == 20)
+        #expect(FrameKind.allCases.filter { !$0.isFromDaemon }.count == 22)
     }
 }

@@ -1,0 +1,62 @@
+package import NIOCore
+import NotifyLog
+package import NotifyWire
+
+/// Backups of the log, which the store makes and a client reads in chunks.
+extension Broker {
+    mutating func backUp(_ frame: BackupRequest, _ slot: ConnectionSlot) throws(WireError) {
+        try access.checkManageEverything(connections[slot].identity)
+        let number = try backups.begin(connections[slot].id, request: frame.request)
+        actions.append(.beginBackup(number, target: frame.target))
+    }
+
+    /// Must be called when the store has copied the log for a backup, or has failed to.
+    package mutating func backupMade(_ number: UInt64, _ result: Result<UInt64, WireError>) {
+        switch result {
+        case .success(let bytes):
+            guard let waiting = backups.copied(number, bytes: bytes) else { return }
+            answer(waiting.connection.slot, BackupReady(request: waiting.request, bytes: bytes))
+        case .failure(let error): backupFailed(number, error)
+        }
+    }
+
+    mutating func readBackup(_ frame: BackupChunkRequest, _ slot: ConnectionSlot) throws(WireError) {
+        // The policy may have changed since the backup began.
+        if frame.offset != BackupChunkRequest.end { try access.checkManageEverything(connections[slot].identity) }
+        let action = try backups.chunkRequested(
+            by: connections[slot].id, offset: frame.offset, request: frame.request)
+        switch action {
+        case .read(let number):
+            let bytes = min(BackupChunk.maximumBytes, configuration.maximumPayloadBytes)
+            scheduler.spend(bytes >> FairScheduler.Cost.bytesShift)
+            actions.append(.readBackup(number, offset: frame.offset, maximumBytes: bytes))
+        case .end(let abandoned):
+            actions.append(.endBackup)
+            if let abandoned {
+                refuse(slot, request: abandoned, WireError(.invalidArgument, "the client ended the backup"))
+            }
+            answer(slot, BackupChunk(request: frame.request, bytes: ByteBuffer()))
+        }
+    }
+
+    /// Must be called when the store has read a chunk of a backup, or has failed to.
+    package mutating func backupRead(_ number: UInt64, _ result: Result<ByteBuffer, WireError>) {
+        switch result {
+        case .success(let bytes):
+            guard let waiting = backups.chunkRead(number) else { return }
+            answer(waiting.connection.slot, BackupChunk(request: waiting.request, bytes: bytes))
+        case .failure(let error): backupFailed(number, error)
+        }
+    }
+
+    private mutating func backupFailed(_ number: UInt64, _ error: WireError) {
+        guard let waiting = backups.failed(number) else { return }
+        actions.append(.endBackup)
+        refuse(waiting.connection.slot, request: waiting.request, error)
+    }
+
+    /// Ends the backup of a connection that ends.
+    mutating func endBackup(of slot: ConnectionSlot) {
+        if backups.ended(connections[slot].id) { actions.append(.endBackup) }
+    }
+}

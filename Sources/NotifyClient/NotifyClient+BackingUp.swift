@@ -1,0 +1,57 @@
+import NIOCore
+import NotifyWire
+
+extension NotifyClient {
+    /// How much of a backup is written.
+    public struct BackupProgress: Hashable, Sendable {
+        /// The bytes written so far.
+        public let written: UInt64
+        /// The size of the complete backup in bytes.
+        public let total: UInt64
+    }
+
+    /// Writes a backup of the daemon's log to a file: all stored messages and durable subscriptions. Posts and
+    /// deliveries continue meanwhile. `notifyd --restore` puts a backup in the place of the log.
+    ///
+    /// The daemon first copies the log beside its database. The file is written with mode 0600 under another name in
+    /// the same folder, flushed, and then renamed, so that `path` is never an incomplete backup. Blocks the caller's
+    /// thread while it writes.
+    ///
+    /// - Parameters:
+    ///   - path: The file to write.
+    ///   - replacesFile: Whether to replace an existing file. Otherwise, the backup fails if there is one.
+    ///   - progress: Called when the daemon has copied its log, and after each piece that was written.
+    /// - Throws: ``NotifyError``, such as `forbidden` for a user who may not manage everything, `limitReached` while
+    ///   another backup is under way, `logFull` if the daemon's disk lacks room for a copy, `fileNotWritten`, or
+    ///   `invalidArgument` if the file is one of the daemon's own.
+    public nonisolated(nonsending) func backUp(
+        to path: String, replacingFile replacesFile: Bool = false, progress: (BackupProgress) -> Void = { _ in }
+    ) async throws(NotifyError) {
+        let target = try BackupTarget(path: path, replacesFile: replacesFile)
+        do {
+            try await copyBackup(to: target, progress)
+        } catch {
+            // Otherwise the daemon would keep its copy until the connection ends.
+            if !error.isRefusal, error.code != .connectionLost { core.endBackup() }
+            throw error
+        }
+        core.endBackup()
+        try target.finish()
+    }
+
+    private nonisolated(nonsending) func copyBackup(
+        to target: BackupTarget, _ progress: (BackupProgress) -> Void
+    ) async throws(NotifyError) {
+        let location = target.location
+        let total: UInt64 = try await ask { .backup(location, $0) }
+        var written: UInt64 = 0
+        progress(BackupProgress(written: written, total: total))
+        while written < total {
+            let chunk: ByteBuffer = try await ask { [written] in .backupChunk(offset: written, $0) }
+            guard chunk.readableBytes > 0 else { throw .protocolViolation(.unexpected) }
+            try target.write(chunk)
+            written += UInt64(chunk.readableBytes)
+            progress(BackupProgress(written: written, total: total))
+        }
+    }
+}

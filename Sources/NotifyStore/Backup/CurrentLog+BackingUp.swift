@@ -1,0 +1,170 @@
+import NIOCore
+import NotifyLog
+import NotifySystem
+import NotifyWire
+import Synchronization
+import SystemPackage
+
+/// The backup that is being made or read.
+enum LogBackup {
+    case copying(DatabaseCopy, @Sendable (Result<UInt64, WireError>) -> Void)
+    case ready(BackupFile)
+}
+
+/// A complete backup, in a file that no longer has a path.
+final class BackupFile {
+    let file: OwnedDescriptor
+    let bytes: UInt64
+
+    init(_ file: consuming OwnedDescriptor) throws(Errno) {
+        let descriptor = file.descriptor
+        bytes = try Errno.typed { try UInt64(Stat(descriptor).size) }
+        self.file = file
+    }
+}
+
+/// Backups: the log is copied to a file beside the database, which is then read in chunks.
+extension CurrentLog {
+    /// The duration of one step, besides the last pages that it copies.
+    private static let slice = Duration.milliseconds(2)
+
+    private var copyPath: String { path + ".backup" }
+
+    /// Removes the files that a backup or a restore left when its process was killed.
+    static func removeLeftovers(beside path: String) {
+        for suffix in [".backup", ".restore"] { DatabaseFile(path: path + suffix).remove() }
+    }
+
+    /// Begins a backup. Another one ends.
+    ///
+    /// - Parameter target: The file to which the backup will be written.
+    /// - Returns: Whether to call ``continueBackup()``.
+    func beginBackup(target: FileLocation, _ completion: @escaping @Sendable (Result<UInt64, WireError>) -> Void)
+        -> Bool
+    {
+        endBackup()
+        do {
+            try checkTarget(target)
+            let log = try openLog()
+            if let corruption = log.corruption { throw corruption }
+            if let damage = log.findDamage() { throw damage.storageFailure }
+            try checkRoom(for: UInt64(log.connection.integer("PRAGMA page_count")) * UInt64(Schema.pageSize))
+            backup = .copying(try DatabaseCopy(of: log.connection, to: copyPath), completion)
+            return true
+        } catch {
+            completion(.failure(backupError(error)))
+            return false
+        }
+    }
+
+    /// Does one slice of the work of copying, and reports the size of the backup at the end.
+    ///
+    /// - Returns: Whether work remains.
+    func continueBackup() -> Bool {
+        guard case .copying(let copy, let completion)? = backup, let log else { return false }
+        do {
+            try checkRoom(for: 0)
+            guard try copy.copy(until: .now + Self.slice) else { return true }
+            let file = try BackupFile(copy.finish { complete(&$0, of: log) })
+            backup = .ready(file)
+            completion(.success(file.bytes))
+        } catch {
+            backup = nil
+            completion(.failure(backupError(error)))
+        }
+        return false
+    }
+
+    /// Records in the state of the copy what a start with it must know: it continues after the sequences used until now.
+    private func complete(_ state: inout StateRow, of log: Log) {
+        let used = mark.withLock { $0?.value } ?? state.reservedThrough
+        state.nextSequence = max(used, log.persistedThrough + 1)
+        state.reservedThrough = max(state.reservedThrough, state.nextSequence)
+        state.isClean = true
+        state.clock = log.clock.mark
+    }
+
+    func readBackup(from offset: UInt64, maximumBytes: Int) throws(WireError) -> ByteBuffer {
+        guard case .ready(let backup)? = backup else { throw Self.ended }
+        do {
+            var buffer = ByteBuffer()
+            try buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: maximumBytes) { bytes in
+                try backup.file.descriptor.read(
+                    fromAbsoluteOffset: Int64(clamping: offset),
+                    into: UnsafeMutableRawBufferPointer(rebasing: bytes.prefix(maximumBytes)))
+            }
+            guard buffer.readableBytes > 0 else { throw Errno.ioError }
+            return buffer
+        } catch {
+            throw backupError(error)
+        }
+    }
+
+    /// Ends the backup, if there is one, and removes its copy.
+    func endBackup() {
+        let ended = backup
+        backup = nil
+        if case .copying(_, let completion)? = ended { completion(.failure(Self.ended)) }
+    }
+
+    private static let ended = WireError(.storageFailed, "no backup: it was ended")
+
+    // MARK: Checks
+
+    /// - Throws: `invalidArgument` if the file is, or would be, one of the log's files.
+    private func checkTarget(_ target: FileLocation) throws(WireError) {
+        let folder = AccessProblem.directory(of: path)
+        guard let status = try? Stat(FilePath(folder)), status.deviceID.rawValue == target.device,
+            status.inode.rawValue == target.inode
+        else { return try checkMark(target) }
+        let suffixes = ["", "-wal", "-shm", "-journal", ".lock", ".new", ".backup", ".restore"]
+        for name in suffixes.map({ path + $0 }) where FilePath(name).lastComponent?.string == target.name {
+            throw Self.ownFile(name)
+        }
+    }
+
+    /// - Throws: `invalidArgument` if the file is the shared memory of the sequence mark.
+    private func checkMark(_ target: FileLocation) throws(WireError) {
+        guard let name = mark.withLock({ $0?.name }), name == "/" + target.name,
+            let status = try? Stat(FilePath("/dev/shm")), status.deviceID.rawValue == target.device,
+            status.inode.rawValue == target.inode
+        else { return }
+        throw Self.ownFile("/dev/shm" + name)
+    }
+
+    private static func ownFile(_ path: String) -> WireError {
+        WireError(.invalidArgument, "'\(path)' is the daemon's own file: write the backup to another one")
+    }
+
+    /// Checks that the disk keeps its minimum of free space with `bytes` more.
+    private func checkRoom(for bytes: UInt64) throws(StorageFailure) {
+        guard let free = DiskSpace(at: AccessProblem.directory(of: path))?.freeBytes else { return }
+        let minimum = options.retention.minimumFreeBytes
+        guard free < bytes + minimum else { return }
+        let needed = bytes > 0 ? "the copy beside the database needs \(bytes) bytes, and " : ""
+        throw StorageFailure(
+            kind: .full, message: "\(needed)log.min_free_bytes is \(minimum); the disk has \(free) free bytes")
+    }
+
+    private func backupError(_ error: any Error) -> WireError {
+        switch error {
+        case let error as WireError: return error
+        case let error as Errno:
+            let isFull = [.noSpace, .diskQuotaExceeded].contains(error)
+            return WireError(isFull ? .logFull : .storageFailed, "no backup: \(error)")
+        default: break
+        }
+        let failure = log?.failure(error) ?? (error as? StorageFailure) ?? Self.unknown(error)
+        let code: ErrorCode =
+            switch failure.kind {
+            case .full: .logFull
+            case .inputOutput: .storageFailed
+            case .damaged: .logDamaged
+            }
+        return WireError(code, "no backup: \(failure.message)")
+    }
+
+    private static func unknown(_ error: any Error) -> StorageFailure {
+        StorageFailure(kind: .inputOutput, message: "\(error)")
+    }
+}

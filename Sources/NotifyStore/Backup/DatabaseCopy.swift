@@ -1,0 +1,89 @@
+import CSQLite
+import NotifySystem
+import SystemPackage
+
+/// A copy of the open database that is being made, in steps between which the database changes. SQLite also writes the
+/// changes to pages that are already copied, because they come from the same connection.
+final class DatabaseCopy {
+    private static let pagesPerStep: Int32 = 32
+    /// After a transaction that has written pages is rolled back, SQLite begins again.
+    private static let maximumRestarts = 100
+
+    private let file: DatabaseFile
+    private let target: DatabaseConnection
+    /// Nil once the copy is complete or has failed.
+    private var handle: OpaquePointer?
+    private var remaining = Int32.max
+    private var restarts = 0
+
+    /// Begins to copy to a new file, which is removed together with this object. The source must stay open as long.
+    init(of source: DatabaseConnection, to path: String) throws {
+        file = DatabaseFile(path: path)
+        file.remove()
+        try file.create()
+        do {
+            target = try DatabaseConnection(path: path)
+            // A copy that a crash interrupts is useless, so it needs neither a journal nor a flush.
+            try target.execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
+            handle = sqlite3_backup_init(target.handle, "main", source.handle, "main")
+            guard handle != nil else { throw SQLiteFailure(target.handle) }
+        } catch {
+            file.remove()
+            throw error
+        }
+    }
+
+    deinit {
+        if let handle { sqlite3_backup_finish(handle) }
+        target.close()
+        file.remove()
+    }
+
+    /// Copies until `end`.
+    ///
+    /// - Returns: Whether the copy is complete.
+    func copy(until end: ContinuousClock.Instant) throws -> Bool {
+        while let handle {
+            switch sqlite3_backup_step(handle, Self.pagesPerStep) {
+            case SQLITE_DONE: try finishCopying()
+            case SQLITE_OK: try countRestarts(remaining: sqlite3_backup_remaining(handle))
+            default:
+                // SQLite reports the error of a step only at the end.
+                try finishCopying()
+                throw SQLiteFailure(target.handle)
+            }
+            guard ContinuousClock.now < end else { break }
+        }
+        return handle == nil
+    }
+
+    private func finishCopying() throws {
+        let finished = handle
+        handle = nil
+        guard sqlite3_backup_finish(finished) == SQLITE_OK else { throw SQLiteFailure(target.handle) }
+    }
+
+    private func countRestarts(remaining now: Int32) throws {
+        // Only a restart makes so many more pages remain.
+        if now > remaining, now - remaining > Self.pagesPerStep { restarts += 1 }
+        remaining = now
+        guard restarts <= Self.maximumRestarts else {
+            throw StoreError(.inputOutput, "commits fail again and again: correct the storage first")
+        }
+    }
+
+    /// Changes the state in the complete copy, makes it a database without a write-ahead log, and opens it for reading.
+    /// The file no longer has a path then.
+    func finish(_ change: (inout StateRow) -> Void) throws -> OwnedDescriptor {
+        // Opens the write-ahead log, so that the next statement removes it.
+        _ = try StateRow(in: target)
+        guard try target.text("PRAGMA journal_mode = MEMORY") == "memory" else { throw SQLiteFailure(target.handle) }
+        var state = try StateRow(in: target)
+        change(&state)
+        try state.write(with: PreparedStatement(target, StateRow.update))
+        target.close()
+        let descriptor = try OwnedDescriptor.open(file.path, .readOnly, options: .noFollow)
+        file.remove()
+        return descriptor
+    }
+}

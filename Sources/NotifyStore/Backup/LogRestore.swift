@@ -1,0 +1,210 @@
+import Glibc
+import NotifyLog
+import NotifySystem
+import NotifyWire
+import SystemPackage
+
+/// What ``Store/restore(_:to:)`` has done.
+package struct RestoredLog: Sendable {
+    package var messages: UInt64
+    package var subscriptions: Int
+    package var nextSequence: UInt64
+    /// The path of the replaced database now; nil if there was none.
+    package var keptPath: String?
+    /// Why the replaced database can't be read; nil if it can.
+    package var unreadable: String?
+}
+
+extension Store {
+    /// Puts a backup in the place of the log at `path`, which must not be open. Blocks.
+    ///
+    /// The backup is copied and checked as a whole first, so that after an error, or the end of the process, the log is
+    /// unchanged. Sequences continue above all that the backup and the replaced log are known to have used.
+    ///
+    /// - Throws: A `StoreError` that says how to fix the problem.
+    package static func restore(_ backup: borrowing BackupSource, to path: String) throws(StoreError) -> RestoredLog {
+        let path = path.hasPrefix("/") ? path : "./" + path
+        let lock: FileLock
+        do throws(FileLock.Failure) {
+            lock = try FileLock(guarding: path)
+        } catch {
+            throw StoreError(locking: path, error)
+        }
+        let restore = LogRestore(path: path)
+        do {
+            return try restore.run(backup, holding: lock)
+        } catch {
+            throw restore.describe(error, restoring: backup.path)
+        }
+    }
+}
+
+/// The replacement of a log by a backup.
+private struct LogRestore {
+    let path: String
+    /// The checked copy of the backup.
+    let copy: DatabaseFile
+
+    init(path: String) {
+        self.path = path
+        copy = DatabaseFile(path: path + ".restore")
+    }
+
+    func run(_ backup: borrowing BackupSource, holding lock: borrowing FileLock) throws -> RestoredLog {
+        guard !backup.isFile(at: path) else {
+            throw StoreError(.inUse, "'\(backup.path)' is the database that it would replace")
+        }
+        CurrentLog.removeLeftovers(beside: path)
+        defer { copy.remove() }
+        try makeCopy(of: backup)
+        let (log, recovered) = try openCopy()
+        defer { log.close() }
+        let replaced = try readReplaced()
+        let next = max(recovered.nextSequence, replaced.firstUnused(for: log.state))
+        guard next < Limits.sequenceEnd else { throw StoreError(.damaged, "the next sequence \(next) is out of range") }
+        try log.renew(nextSequence: next)
+        log.close()
+        let kept = try exchange()
+        for mark in replaced.marks { mark.remove() }
+        return RestoredLog(
+            messages: log.statistics.logMessages, subscriptions: recovered.subscriptions.count, nextSequence: next,
+            keptPath: kept, unreadable: replaced.unreadable)
+    }
+
+    // MARK: The backup
+
+    private func makeCopy(of backup: borrowing BackupSource) throws(StoreError) {
+        do throws(Errno) {
+            try backup.copy(to: copy.path)
+        } catch {
+            let isFull = [.noSpace, .diskQuotaExceeded].contains(error)
+            throw StoreError(
+                isFull ? .full : .notAccessible,
+                "'\(backup.path)' can't be copied to '\(copy.path)': \(AccessProblem.describe(error, opening: path))",
+                cause: error)
+        }
+    }
+
+    private func openCopy() throws(StoreError) -> (Log, RecoveredLog) {
+        guard copy.isLog else { throw StoreError(.notADatabase, "it is not a backup of notifyd") }
+        let findings = try FileCheck.run(path: copy.path).findings
+        guard findings.isSound else { throw StoreError(.damaged, findings.firstProblem) }
+        let opened = try Log.open(at: copy.path, StoreOptions())
+        opened.mark?.remove()
+        return (opened.log, opened.recovered)
+    }
+
+    /// Describes an error. Only the backup is checked for damage: a damaged log may be replaced.
+    func describe(_ error: any Error, restoring file: String) -> StoreError {
+        let error = StoreError(opening: file, error)
+        let message = (error.code == .damaged ? "it is damaged: " : "") + error.message
+        return StoreError(
+            error.code, "nothing was restored from '\(file)': \(message.replacing(copy.path, with: file))", cause: error
+        )
+    }
+
+    // MARK: The replaced log
+
+    /// What the replaced log leaves to the restored one.
+    private struct Replaced {
+        /// Nil if the log can't be read.
+        var logID: [UInt8]?
+        var nextSequence: UInt64 = 0
+        var unreadable: String?
+        /// Obsolete once the log is replaced.
+        var marks: [SequenceMark] = []
+
+        /// The lowest sequence that, as far as is known, neither the backup's log nor the replaced log has used.
+        func firstUnused(for backup: StateRow) -> UInt64 {
+            // The same log: it has counted the sequences used since the backup.
+            if logID == backup.logID { return nextSequence }
+            let used = max(nextSequence, backup.reservedThrough)
+            return unreadable == nil ? used : used + CurrentLog.skippedSequences
+        }
+    }
+
+    /// Reads which sequences the log to be replaced has used, and completes its file.
+    ///
+    /// - Throws: `StoreError` for a file that must not be replaced, such as another program's database.
+    private func readReplaced() throws(StoreError) -> Replaced {
+        var replaced = Replaced()
+        // Used while the log could not be created or read.
+        if let mark = try? SequenceMark(ofMissing: path) {
+            replaced.nextSequence = mark.value
+            replaced.marks.append(mark)
+        }
+        guard DatabaseFile(path: path).exists else { return replaced }
+        do throws(StoreError) {
+            let opened = try Log.open(at: path, StoreOptions())
+            defer { opened.log.close() }
+            replaced.logID = opened.log.state.logID
+            replaced.nextSequence = max(replaced.nextSequence, opened.recovered.nextSequence)
+            if let mark = opened.mark { replaced.marks.append(mark) }
+        } catch {
+            guard [.damaged, .notADatabase].contains(error.code) else { throw error }
+            replaced.unreadable = error.message
+            let next = try? DamagedLog(path: path).nextSequence
+            replaced.nextSequence = max(replaced.nextSequence, next ?? 0)
+        }
+        return replaced
+    }
+
+    // MARK: The exchange
+
+    /// Puts the copy at the path of the log. The replaced database gets another name first.
+    ///
+    /// - Returns: That name; nil if there was no database.
+    private func exchange() throws(StoreError) -> String? {
+        let file = DatabaseFile(path: path)
+        do throws(Errno) {
+            var kept: String?
+            if file.exists {
+                let name = freeName()
+                try Errno.check(link(path, name))
+                // The write-ahead log is left only if the database can't be read. It must not be applied to the backup.
+                if DatabaseFile(path: path + "-wal").exists { try Errno.check(rename(path + "-wal", name + "-wal")) }
+                kept = name
+            }
+            try Errno.check(rename(copy.path, path))
+            try file.flushDirectory()
+            return kept
+        } catch {
+            throw StoreError(
+                .notAccessible,
+                "the database '\(path)' can't be replaced: \(AccessProblem.describe(error, opening: path))",
+                cause: error)
+        }
+    }
+
+    private func freeName() -> String {
+        var number = 1
+        while true {
+            let name = number == 1 ? path + ".replaced" : "\(path).replaced.\(number)"
+            guard DatabaseFile(path: name).exists || DatabaseFile(path: name + "-wal").exists else { return name }
+            number += 1
+        }
+    }
+}
+
+extension Log {
+    /// Makes the log another one, which continues at a sequence, and flushes its file.
+    fileprivate func renew(nextSequence: UInt64) throws {
+        try inTransaction(.full) { statements in
+            try changeState(statements) { state in
+                state.isClean = true
+                state.nextSequence = nextSequence
+                state.reservedThrough = max(state.reservedThrough, nextSequence)
+                state.epoch = .random(in: 1 ... .max)
+                state.logID = (0..<16).map { _ in .random(in: 0 ... .max) }
+            }
+        }
+        try checkpoints.run(.truncate)
+    }
+}
+
+extension LogFindings {
+    fileprivate var firstProblem: String {
+        if let problem = problems.first { return problem.text }
+        return damagedRanges.first.map { "message \($0.first) is not as it was stored" } ?? "messages are damaged"
+    }
+}

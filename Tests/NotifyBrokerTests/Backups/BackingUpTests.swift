@@ -1,0 +1,177 @@
+import NIOCore
+import NotifyCenter
+import NotifyBroker
+import NotifyLog
+import NotifyWire
+import Testing
+import WireTestSupport
+
+struct BackingUpTests {
+    private let host = TestHost()
+    private let target = FileLocation(device: 2, inode: 3, name: "copy")
+
+    /// The numbers of the backups that the store was told to begin.
+    private var begun: [UInt64] {
+        host.backupActions.compactMap { if case .beginBackup(let number, _) = $0 { number } else { nil } }
+    }
+
+    private var endCount: Int { host.backupActions.count { if case .endBackup = $0 { true } else { false } } }
+
+    private func begin(_ client: Client) {
+        client.send(BackupRequest(request: client.nextRequest(), target: target))
+        host.run()
+    }
+
+    private func read(_ client: Client, from offset: UInt64) {
+        client.send(BackupChunkRequest(request: client.nextRequest(), offset: offset))
+        host.run()
+    }
+
+    private func made(_ number: UInt64, _ result: Result<UInt64, WireError>) {
+        host.core.broker.backupMade(number, result)
+        host.run()
+    }
+
+    @Test func `a backup is read in chunks until its end`() throws {
+        let root = host.connect(uid: 0)
+        begin(root)
+        guard case .beginBackup(1, target)? = host.backupActions.first else {
+            Issue.record("no backup was begun")
+            return
+        }
+        made(1, .success(10))
+        #expect(root.take() == [.backupReady(BackupReady(request: 1, bytes: 10))])
+        read(root, from: 4)
+        guard case .readBackup(1, 4, BackupChunk.maximumBytes)? = host.backupActions.last else {
+            Issue.record("no chunk was read")
+            return
+        }
+        let bytes = ByteBuffer(repeating: 7, count: 6)
+        host.core.broker.backupRead(1, .success(bytes))
+        host.run()
+        #expect(root.take() == [.backupChunk(BackupChunk(request: 2, bytes: bytes))])
+        read(root, from: 10)
+        #expect(root.take() == [.backupChunk(BackupChunk(request: 3, bytes: ByteBuffer()))])
+        #expect(endCount == 1)
+        read(root, from: 0)
+        #expect(root.takeErrors().map(\.code) == [ErrorCode.invalidArgument.rawValue])
+    }
+
+    @Test func `a chunk is not larger than a payload may be`() {
+        var configuration = BrokerConfiguration()
+        configuration.maximumPayloadBytes = 4096
+        let host = TestHost(configuration)
+        let root = host.connect(uid: 0)
+        root.send(BackupRequest(request: root.nextRequest(), target: target))
+        host.run()
+        host.core.broker.backupMade(1, .success(10_000))
+        root.send(BackupChunkRequest(request: root.nextRequest(), offset: 0))
+        host.run()
+        guard case .readBackup(1, 0, 4096)? = host.backupActions.last else {
+            Issue.record("no chunk of 4096 bytes was read")
+            return
+        }
+    }
+
+    @Test func `a backup needs the right to manage everything`() {
+        let client = host.connect(uid: 1000)
+        begin(client)
+        #expect(client.takeErrors().map(\.code) == [ErrorCode.forbidden.rawValue])
+        #expect(host.backupActions.isEmpty)
+    }
+
+    @Test func `a backup ends with its connection, and then another one can begin`() {
+        let (first, second) = (host.connect(uid: 0), host.connect(uid: 0))
+        begin(first)
+        begin(second)
+        #expect(second.takeErrors().map(\.code) == [ErrorCode.limitReached.rawValue])
+        read(second, from: 0)
+        #expect(second.takeErrors().map(\.code) == [ErrorCode.invalidArgument.rawValue], "another client's backup")
+        host.closed(first)
+        host.run()
+        #expect(endCount == 1)
+        begin(second)
+        #expect(begun == [1, 2])
+        // The outcomes of the ended backup are late.
+        made(1, .failure(WireError(.storageFailed, "ended")))
+        made(1, .success(99))
+        host.core.broker.backupRead(1, .success(ByteBuffer(repeating: 1, count: 9)))
+        host.run()
+        #expect(second.take().isEmpty)
+        made(2, .success(5))
+        #expect(second.take() == [.backupReady(BackupReady(request: 3, bytes: 5))])
+    }
+
+    @Test func `a failed copy is refused with its reason, and ends the backup`() {
+        let root = host.connect(uid: 0)
+        begin(root)
+        made(1, .failure(WireError(.logFull, "no room")))
+        #expect(root.takeErrors().map(\.message) == ["no room"])
+        #expect(endCount == 1)
+        begin(root)
+        #expect(begun == [1, 2])
+    }
+
+    @Test func `a chunk that can't be read ends the backup`() {
+        let root = host.connect(uid: 0)
+        begin(root)
+        made(1, .success(10))
+        read(root, from: 0)
+        _ = root.take()
+        host.core.broker.backupRead(1, .failure(WireError(.storageFailed, "no disk")))
+        host.run()
+        #expect(root.takeErrors().map(\.message) == ["no disk"])
+        #expect(endCount == 1)
+    }
+
+    @Test func `one chunk can be requested at a time`() {
+        let root = host.connect(uid: 0)
+        begin(root)
+        read(root, from: 0)
+        #expect(root.takeErrors().map(\.code) == [ErrorCode.invalidArgument.rawValue], "the copy is not complete")
+        made(1, .success(10))
+        _ = root.take()
+        read(root, from: 0)
+        read(root, from: 5)
+        #expect(root.takeErrors().map(\.code) == [ErrorCode.invalidArgument.rawValue])
+        #expect(endCount == 0)
+    }
+
+    @Test(arguments: [false, true]) func `a client can end a backup that is not answered yet`(isCopied: Bool) {
+        let root = host.connect(uid: 0)
+        begin(root)
+        if isCopied {
+            made(1, .success(10))
+            read(root, from: 0)
+            _ = root.take()
+        }
+        read(root, from: BackupChunkRequest.end)
+        let events = root.take()
+        guard case .error(let error)? = events.first else {
+            Issue.record("the waiting request was not refused: \(events)")
+            return
+        }
+        #expect(error.request == (isCopied ? 2 : 1))
+        #expect(
+            Array(events.dropFirst()) == [.backupChunk(BackupChunk(request: isCopied ? 3 : 2, bytes: ByteBuffer()))])
+        #expect(endCount == 1)
+        made(1, .success(10))
+        #expect(root.take().isEmpty)
+        begin(root)
+        #expect(begun == [1, 2])
+    }
+
+    @Test func `a client that loses the right can end its backup, but not read on`() {
+        let client = host.connect(uid: 7)
+        let rule = AccessRule(.allow, [.manage], names: [">"], uids: [7])
+        host.core.broker.policyChanged(to: AccessPolicy(generation: 1, rules: [rule]))
+        begin(client)
+        made(1, .success(10))
+        _ = client.take()
+        host.core.broker.policyChanged(to: AccessPolicy(generation: 2))
+        read(client, from: 0)
+        #expect(client.takeErrors().map(\.code) == [ErrorCode.forbidden.rawValue])
+        read(client, from: BackupChunkRequest.end)
+        #expect(endCount == 1)
+    }
+}

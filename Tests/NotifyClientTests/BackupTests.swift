@@ -1,0 +1,166 @@
+import Foundation
+import NIOCore
+import NotifyWire
+import TestSupport
+import Testing
+
+@testable import NotifyClient
+
+@Suite(.timeLimit(.minutes(10))) struct BackupTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private var file: String { folder.file("copy") }
+
+    private var files: [String] { get throws { try FileManager.default.contentsOfDirectory(atPath: folder.path) } }
+
+    /// Answers a backup request and then chunk requests with the bytes of `chunks`, until the client ends the backup.
+    ///
+    /// - Returns: The backup request, and the offsets that were requested.
+    @discardableResult
+    private func serve(
+        _ connection: FakeConnection, total: Int, _ chunks: [String]
+    ) async throws -> (BackupRequest, offsets: [UInt64]) {
+        let begin: BackupRequest = try await connection.expect()
+        connection.send(BackupReady(request: begin.request, bytes: UInt64(total)))
+        var offsets: [UInt64] = []
+        var rest = chunks[...]
+        while true {
+            let request: BackupChunkRequest = try await connection.expect()
+            if request.offset == BackupChunkRequest.end {
+                connection.send(BackupChunk(request: request.request, bytes: ByteBuffer()))
+                return (begin, offsets)
+            }
+            offsets.append(request.offset)
+            connection.send(BackupChunk(request: request.request, bytes: ByteBuffer(string: rest.popFirst() ?? "")))
+        }
+    }
+
+    @Test func `a backup is requested chunk by chunk and complete under its name`() async throws {
+        try await FakeDaemon.run { daemon in
+            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+                async let served = serve(daemon.accept(), total: 11, ["dear ", "reader"])
+                let progress = Journal()
+                try await client.backUp(to: file) { progress.note("\($0.written) of \($0.total)") }
+                let (begin, offsets) = try await served
+                #expect(offsets == [0, 5])
+                #expect(progress.take() == ["0 of 11", "5 of 11", "11 of 11"])
+                var status = stat()
+                #expect(stat(folder.path, &status) == 0)
+                #expect(
+                    begin.target
+                        == FileLocation(
+                            device: UInt64(status.st_dev), inode: UInt64(status.st_ino), name: "copy"))
+            }
+        }
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == "dear reader")
+        #expect(permissions(of: file) == 0o600)
+        #expect(try files == ["copy"])
+    }
+
+    @Test func `an existing file is replaced only on request`() async throws {
+        _ = try folder.write("mine", to: "copy")
+        try await FakeDaemon.run { daemon in
+            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+                let error = await #expect(throws: NotifyError.self) { try await client.backUp(to: file) }
+                #expect(error?.code == .fileNotWritten)
+                #expect(error?.message == "the file '\(file)' exists already; it was not changed")
+                #expect(try String(contentsOfFile: file, encoding: .utf8) == "mine")
+                async let served = serve(daemon.accept(), total: 3, ["new"])
+                try await client.backUp(to: file, replacingFile: true)
+                try await served
+            }
+        }
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == "new")
+        #expect(try files == ["copy"])
+    }
+
+    @Test func `a file that appears while the backup is written is kept`() async throws {
+        try await FakeDaemon.run { daemon in
+            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+                async let served = serve(daemon.accept(), total: 3, ["new"])
+                let error = await #expect(throws: NotifyError.self) {
+                    try await client.backUp(to: file) { _ in _ = try? folder.write("mine", to: "copy") }
+                }
+                #expect(error?.code == .fileNotWritten)
+                try await served
+            }
+        }
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == "mine")
+        #expect(try files == ["copy"])
+    }
+
+    @Test(arguments: ["", "/", "missing/copy", "folder", "link"])
+    func `an unusable path is refused without a request`(path: String) async throws {
+        try FileManager.default.createDirectory(atPath: folder.file("folder"), withIntermediateDirectories: false)
+        try FileManager.default.createSymbolicLink(atPath: folder.file("link"), withDestinationPath: "folder")
+        let client = NotifyClient(configuration: .test("/nowhere"))
+        let path = path.isEmpty || path == "/" ? path : folder.file(path)
+        let error = await #expect(throws: NotifyError.self) { try await client.backUp(to: path, replacingFile: true) }
+        #expect([.invalidArgument, .fileNotWritten].contains(error?.code))
+        #expect(try files.sorted() == ["folder", "link"])
+    }
+
+    @Test func `a refused backup leaves no file`() async throws {
+        try await FakeDaemon.run { daemon in
+            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+                let backup = Task { try await client.backUp(to: file) }
+                let connection = try await daemon.accept()
+                let begin: BackupRequest = try await connection.expect()
+                connection.send(ErrorFrame(request: begin.request, code: .logFull, message: "no room"))
+                let error = await #expect(throws: NotifyError.self) { try await backup.value }
+                #expect(error?.code == .logFull)
+            }
+        }
+        #expect(try files == [])
+    }
+
+    @Test func `a lost connection fails the backup and leaves no file`() async throws {
+        try await FakeDaemon.run { daemon in
+            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+                let backup = Task { try await client.backUp(to: file) }
+                let connection = try await daemon.accept()
+                let begin: BackupRequest = try await connection.expect()
+                connection.send(BackupReady(request: begin.request, bytes: 10))
+                let _: BackupChunkRequest = try await connection.expect()
+                try await connection.close()
+                let error = await #expect(throws: NotifyError.self) { try await backup.value }
+                #expect(error?.code == .connectionLost)
+            }
+        }
+        #expect(try files == [])
+    }
+
+    @Test func `a cancelled backup is ended`() async throws {
+        try await FakeDaemon.run { daemon in
+            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+                let backup = Task { try await client.backUp(to: file) }
+                let connection = try await daemon.accept()
+                let begin: BackupRequest = try await connection.expect()
+                backup.cancel()
+                let error = await #expect(throws: NotifyError.self) { try await backup.value }
+                #expect(error?.code == .cancelled)
+                let end: BackupChunkRequest = try await connection.expect()
+                #expect(end.offset == BackupChunkRequest.end)
+                connection.send(ErrorFrame(request: begin.request, code: .invalidArgument, message: "ended"))
+                connection.send(BackupChunk(request: end.request, bytes: ByteBuffer()))
+            }
+        }
+        #expect(try files == [])
+    }
+
+    @Test func `an empty chunk before the end is an error`() async throws {
+        try await FakeDaemon.run { daemon in
+            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+                async let served = serve(daemon.accept(), total: 9, ["new"])
+                let error = await #expect(throws: NotifyError.self) { try await client.backUp(to: file) }
+                #expect(error?.code == .protocolViolation)
+                try await served
+            }
+        }
+        #expect(try files == [])
+    }
+}
