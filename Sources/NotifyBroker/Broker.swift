@@ -33,6 +33,7 @@ package struct Broker: ~Copyable {
     var histories = Histories()
     var summaries = Summaries()
     var backups = Backups()
+    var purges = Purges()
     var warnings = Warnings()
 
     /// Whether caches are reduced because users hold much of the memory.

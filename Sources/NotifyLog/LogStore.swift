@@ -25,6 +25,10 @@ package protocol LogStore: AnyObject, Sendable {
     /// last call.
     func summarize(
         _ request: SummaryRequest, completion: @escaping @Sendable (Result<LogSummary, StorageFailure>) -> Void)
+    /// Deletes the messages that are stored when the purge begins, in slices between other requests. Reports each part
+    /// to the deletion handler first. Must not be called before the answer to the last call.
+    func purge(
+        _ request: PurgeRequest, completion: @escaping @Sendable (Result<PurgeResult, StorageFailure>) -> Void)
     /// Applies another retention policy to the requests that follow.
     func setRetention(_ policy: RetentionPolicy)
     /// Sets what is called with each deletion that the store makes by itself.

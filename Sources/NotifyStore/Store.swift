@@ -133,7 +133,7 @@ package final class Store: LogStore {
         return queue.wait { current.isMaintaining }
     }
 
-    private static func maintain(_ current: CurrentLog, _ queue: SerialQueue) {
+    static func maintain(_ current: CurrentLog, _ queue: SerialQueue) {
         if current.maintain() { queue.add { maintain(current, queue) } }
     }
 

@@ -25,7 +25,8 @@ struct Notifyctl: AsyncParsableCommand {
             """,
         version: NotifyClient.version,
         subcommands: [
-            PostCommand.self, SubscribeCommand.self, LogCommand.self, DurableCommand.self, PingCommand.self,
+            PostCommand.self, SubscribeCommand.self, LogCommand.self, PurgeCommand.self, DurableCommand.self,
+            PingCommand.self,
             StatsCommand.self,
             PolicyCommand.self, ReloadCommand.self, BenchCommand.self, DoctorCommand.self,
             ClientsCommand.self, SubscriptionsCommand.self, NamesCommand.self, MonitorCommand.self,

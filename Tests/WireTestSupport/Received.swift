@@ -30,6 +30,7 @@ package enum Received: Equatable, Sendable {
     case policyDecision(PolicyDecision)
     case backupReady(BackupReady)
     case backupChunk(BackupChunk)
+    case purged(Purged)
 
     /// Decodes any frame except deliveries and run headers.
     fileprivate init(_ kind: FrameKind, _ frame: FrameDecoder.Frame) throws {
@@ -58,6 +59,7 @@ package enum Received: Equatable, Sendable {
         case .reloaded: self = .reloaded(try Reloaded(frame))
         case .backupReady: self = .backupReady(try BackupReady(frame))
         case .backupChunk: self = .backupChunk(try BackupChunk(frame))
+        case .purged: self = .purged(try Purged(frame))
         case .policyDecision: self = .policyDecision(try PolicyDecision(frame))
         default: throw ReceivedError(description: "the daemon sent a frame of the kind \(kind)")
         }

@@ -99,6 +99,17 @@ struct AccessControl {
         }
     }
 
+    /// - Throws: `forbidden` if the identity may not manage every name that the pattern matches.
+    func checkManage(_ pattern: NamePattern, _ id: IdentityID) throws(WireError) {
+        let decision = policy.manageDecision(pattern, identities[id])
+        guard decision.isAllowed else {
+            throw WireError(
+                .forbidden,
+                "user \(identities[id].uid) may not manage '\(pattern)': "
+                    + pattern.withUTF8 { decision.reason(for: $0) })
+        }
+    }
+
     /// - Throws: `forbidden` if the identity may not manage the durable subscriptions of `uid`.
     func checkManage(uid: UInt32, _ id: IdentityID) throws(WireError) {
         if !policy.mayManage(uid: uid, identities[id]) { try checkManageEverything(id) }

@@ -21,6 +21,8 @@ package enum BrokerAction: Sendable {
     case readBackup(UInt64, offset: UInt64, maximumBytes: Int)
     /// Remove the copy of the log, also while it is being made.
     case endBackup
+    /// Delete stored messages, and report the end with `purged`. The next purge is requested only after the report.
+    case purge(PurgeRequest)
     /// Close the connection now. The broker has released it already.
     case close(ConnectionID)
     /// Pause reading from the connection until `resumeReading`.

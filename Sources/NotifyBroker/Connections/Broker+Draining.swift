@@ -9,6 +9,7 @@ extension Broker {
         connections.drainBegan()
         refuseTimeSearches()
         refuseSummaries()
+        refusePurges()
         for slot in connections.slots {
             for case .durable(let durable) in connections[slot].subscriptions.values {
                 detach(durable)

@@ -228,6 +228,7 @@ extension Broker {
         endHistories(of: slot)
         endSummary(of: slot)
         endBackup(of: slot)
+        endPurge(of: slot)
         let uid = connections[slot].uid
         ledger.change(.receivedBytes, by: connections[slot].charge(receivedBytes: 0), uid: uid)
         egress.discard(slot)

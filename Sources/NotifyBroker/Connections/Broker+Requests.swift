@@ -63,6 +63,7 @@ extension Broker {
         case .backupChunkRequest: try readBackup(BackupChunkRequest(frame), slot)
         case .trace: try trace(TraceRequest(frame), slot)
         case .readLog: try readLog(ReadLog(frame), slot)
+        case .purge: try purge(Purge(frame), slot)
         case .summarizeLog: try summarize(SummarizeLog(frame), slot)
         case .find: try find(Find(frame), slot, now: now)
         case .monitor: try monitor(MonitorRequest(frame), slot, now: now)

@@ -7,13 +7,15 @@ extension Broker {
     package mutating func deleted(_ deletion: Deletion, now: BrokerTime) {
         storedUsages.remove(deletion.usage)
         statistics.deleted += deletion.usage.values.reduce(0) { $0 + UInt64($1.messages) }
+        // A purge may have deleted the newest messages, also those that no subscription has lost.
+        if deletion.isPurge { readers.evictRing(through: commits.persistedThrough) }
         for name in deletion.names { ledger.nameRemoved(name) }
         for (id, loss) in deletion.losses.sorted(by: { $0.key < $1.key }) {
             guard let slot = durables.slot(of: id) else { continue }
             durables[slot].lost(loss)
             let isReleased = deletion.released[id] != nil
             if !isReleased { readers.evictRing(through: loss.last) }
-            actions.append(.warn(lossText(loss, of: slot, isReleased: isReleased)))
+            actions.append(.warn(lossText(loss, of: slot, in: deletion)))
             // A reader past the loss has delivered the messages.
             if let reader = durables[slot].reader, readers[reader].position < loss.last {
                 sendGap(loss, .deleted, to: slot)
@@ -51,11 +53,12 @@ extension Broker {
         removeDurable(slot)
     }
 
-    private func lossText(_ loss: Loss, of slot: DurableSlot, isReleased: Bool) -> String {
+    private func lossText(_ loss: Loss, of slot: DurableSlot, in deletion: Deletion) -> String {
         "durable subscription '\(durables[slot].name)' of user \(durables[slot].uid) lost "
             + "\(loss.isUpperBound ? "at most " : "")\(loss.count) messages (\(loss.first) to \(loss.last)): "
-            + (isReleased
-                ? "the unread messages of its user exceed log.max_backlog" : "the retention rules deleted them")
+            + (deletion.released[durables[slot].id] != nil
+                ? "the unread messages of its user exceed log.max_backlog"
+                : deletion.isPurge ? "they were purged" : "the retention rules deleted them")
     }
 
     /// Tells the attached client what the subscription does not get.

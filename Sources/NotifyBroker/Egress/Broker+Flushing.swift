@@ -10,6 +10,7 @@ extension Broker {
         continueReaders(now: now)
         requestTimeSearch(now: now)
         requestSummary()
+        requestPurge()
         finishDrain()
         if egress.usesOpenBlock { egress.openBlockEnded(commits.sealOpenBlock()) }
         beginCommit(now: now)

@@ -57,10 +57,7 @@ extension Broker {
     mutating func filter(
         patterns: [String], object: String, from slot: ConnectionSlot
     ) throws(WireError) -> SubscriptionFilter {
-        guard (1...Limits.patternsPerSubscription).contains(patterns.count) else {
-            throw WireError(.invalidPattern, "a subscription has 1 to \(Limits.patternsPerSubscription) patterns")
-        }
-        let patterns = NamePattern.sortedUniquely(try patterns.map(Self.pattern))
+        let patterns = try self.patterns(of: patterns)
         for pattern in patterns {
             let decision = access.policy.subscribeDecision(pattern, access.identity(connections[slot].identity))
             if case .allowed = decision { continue }
@@ -69,6 +66,14 @@ extension Broker {
             try access.check(decision, pattern, connections[slot].identity)
         }
         return SubscriptionFilter(patterns: patterns, object: object.isEmpty ? nil : object)
+    }
+
+    /// The patterns of a request, sorted and unique.
+    func patterns(of texts: [String]) throws(WireError) -> [NamePattern] {
+        guard (1...Limits.patternsPerSubscription).contains(texts.count) else {
+            throw WireError(.invalidPattern, "a subscription has 1 to \(Limits.patternsPerSubscription) patterns")
+        }
+        return NamePattern.sortedUniquely(try texts.map(Self.pattern))
     }
 
     private static func pattern(_ text: String) throws(WireError) -> NamePattern {

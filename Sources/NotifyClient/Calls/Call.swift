@@ -7,6 +7,7 @@ enum Call: Sendable {
     case log(ReadLog, ReplySlot<ReceivedLogPage>, page: ReceivedLogPage?)
     case find(LogPosition, ReplySlot<Found>)
     case remove(name: String, uid: UInt32, ReplySlot<Void>)
+    case purge(NotifyWire.Purge, ReplySlot<NotifyClient.PurgeResult>)
     case ping(ReplySlot<Void>)
     case statistics(ReplySlot<NotifyClient.Statistics>)
     case limits(ReplySlot<[NotifyClient.ResourceUse]>)
@@ -24,6 +25,9 @@ enum Call: Sendable {
         case .find(let position, _): Find(request: request, position: position).write(to: &buffer)
         case .remove(let name, let uid, _):
             NotifyWire.Remove(request: request, uid: uid, durableName: name).write(to: &buffer)
+        case .purge(var purge, _):
+            purge.request = request
+            purge.write(to: &buffer)
         case .ping: NotifyWire.Ping(request: request).write(to: &buffer)
         case .statistics: StatisticsRequest(request: request).write(to: &buffer)
         case .limits: LimitsRequest(request: request).write(to: &buffer)
@@ -40,6 +44,7 @@ enum Call: Sendable {
         case .log(_, let slot, _): slot.answer(.failure(error))
         case .find(_, let slot): slot.answer(.failure(error))
         case .remove(_, _, let slot), .ping(let slot): slot.answer(.failure(error))
+        case .purge(_, let slot): slot.answer(.failure(error))
         case .statistics(let slot): slot.answer(.failure(error))
         case .limits(let slot): slot.answer(.failure(error))
         case .backup(_, let slot): slot.answer(.failure(error))
@@ -52,7 +57,7 @@ enum Call: Sendable {
     /// The error to report if the connection breaks before the answer arrives.
     var lossError: NotifyError {
         switch self {
-        case .remove, .reload: .outcomeUnknown
+        case .remove, .reload, .purge: .outcomeUnknown
         default: .connectionLost
         }
     }
@@ -63,6 +68,7 @@ enum Call: Sendable {
         case .log(_, let mine, _): mine === slot
         case .find(_, let mine): mine === slot
         case .remove(_, _, let mine), .ping(let mine): mine === slot
+        case .purge(_, let mine): mine === slot
         case .statistics(let mine): mine === slot
         case .limits(let mine): mine === slot
         case .backup(_, let mine): mine === slot

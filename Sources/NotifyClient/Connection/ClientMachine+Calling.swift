@@ -96,6 +96,11 @@ extension ClientMachine {
         effects.answer(slot, .success(chunk.bytes))
     }
 
+    mutating func purged(_ purged: Purged, _ effects: inout Effects) throws(WireError) {
+        guard case .call(.purge(_, let slot)) = try takeRequest(purged.request) else { throw .unexpected }
+        effects.answer(slot, .success(NotifyClient.PurgeResult(purged)))
+    }
+
     /// Removes and returns the request that the daemon answers.
     mutating func takeRequest(_ request: UInt64) throws(WireError) -> PendingRequest {
         guard let entry = requests.take(request) else { throw .unexpected }

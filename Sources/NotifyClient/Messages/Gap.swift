@@ -13,7 +13,7 @@ extension NotifyClient {
             /// was reset.
             case recreated
             /// The daemon deleted messages before the durable subscription had acknowledged them, because of its
-            /// retention rules.
+            /// retention rules, or because they were purged.
             case deleted
             /// Messages in the daemon's log are damaged, so the daemon does not deliver them.
             case damaged
@@ -83,7 +83,7 @@ extension NotifyClient.Gap: CustomStringConvertible {
         case .connectionTooSlow: "dropped \(count)\(place): the connection was too slow"
         case .consumerTooSlow: "dropped \(count)\(place): the consumer was too slow"
         case .reconnected: "may have missed \(count)\(place) while disconnected"
-        case .deleted: "lost \(count)\(place) before acknowledging them: the daemon's retention rules deleted them"
+        case .deleted: "lost \(count)\(place) before acknowledging them: the daemon deleted them"
         case .damaged: "lost \(count)\(place): they are damaged in the daemon's log"
         case .recreated:
             "may have missed \(count)\(place): the durable subscription was removed and created again, or its cursor was reset"

@@ -11,6 +11,8 @@ package struct Deletion: Equatable, Sendable {
     package var released: [DurableID: UInt64] = [:]
     /// Durable subscriptions that were not attached for so long that they must be removed.
     package var expired: Set<DurableID> = []
+    /// Whether a purge deleted the messages, and not a retention rule.
+    package var isPurge = false
     /// Whether retention has begun to fail, or works again; nil if that has not changed.
     package var health: RetentionHealth?
 
@@ -26,6 +28,7 @@ package struct Deletion: Equatable, Sendable {
         released.merge(other.released) { max($0, $1) }
         expired.formUnion(other.expired)
         health = other.health ?? health
+        isPurge = isPurge || other.isPurge
     }
 
     /// Adds a loss of a subscription.

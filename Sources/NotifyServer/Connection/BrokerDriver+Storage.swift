@@ -41,6 +41,10 @@ extension BrokerDriver {
             completion: onEventLoop { $0.core.broker.backupRead(number, $1) })
     }
 
+    func purge(_ request: PurgeRequest) {
+        store.purge(request, completion: onEventLoop { $0.core.broker.purged($1, now: $0.now) })
+    }
+
     /// Makes the store repair the log if its files were deleted or moved away. A commit in progress is completed first.
     func repairStorage() {
         isRepairRequested = core.broker.isCommitting

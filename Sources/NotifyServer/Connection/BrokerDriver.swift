@@ -249,6 +249,7 @@ final class BrokerDriver: BrokerHost {
         case .beginBackup(let number, let target): beginBackup(number, target: target)
         case .readBackup(let number, let offset, let bytes): readBackup(number, from: offset, maximumBytes: bytes)
         case .endBackup: store.endBackup()
+        case .purge(let request): purge(request)
         case .close(let id): sink(id)?.close()
         case .pauseReading(let id): sink(id)?.setReading(false)
         case .resumeReading(let id): sink(id)?.setReading(true)

@@ -182,7 +182,7 @@ final class CurrentLog: @unchecked Sendable {
         return isMaintaining
     }
 
-    private func reportDeletion() {
+    func reportDeletion() {
         guard let deletion = log?.takeDeletion(), !deletion.isEmpty else { return }
         deletionHandler?(deletion)
     }

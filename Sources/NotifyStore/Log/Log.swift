@@ -42,6 +42,8 @@ final class Log {
     var isSurveyRequested = false
     /// The count of unacknowledged messages that is under way.
     var backlogSurvey: BacklogSurvey?
+    /// The purge that is under way.
+    var purgeSurvey: PurgeSurvey?
     /// The sum of the messages of each name that is under way.
     var summarySurvey: LogSummarySurvey?
     /// The segments closed since the last pass began, and those that the pass has examined.

@@ -56,7 +56,7 @@ extension Log {
         let rows = try PreparedStatement(
             connection,
             """
-            SELECT sequence, name, time, coalesce(length(CAST(object AS BLOB)), 0)
+            SELECT \(MessageRow.keyColumns), time, coalesce(length(CAST(object AS BLOB)), 0)
                 + coalesce(length(CAST(id AS BLOB)), 0) + coalesce(length(headers), 0) + coalesce(length(payload), 0)
             FROM messages WHERE sequence BETWEEN ? AND ? ORDER BY sequence LIMIT ?
             """)
@@ -67,10 +67,10 @@ extension Log {
         while try rows.step() {
             count += 1
             scan.next = rows.integer(0) + 1
-            guard let name = names.number(ofID: rows.integer32(1)) else { continue }
-            let bytes = StoredUsage.messageOverhead + names.withBytes(of: name) { $0.count } + Int(rows.integer(3))
+            guard MessageRow.isKeySound(rows), let name = names.number(ofID: rows.integer32(1)) else { continue }
+            let bytes = StoredUsage.messageOverhead + names.withBytes(of: name) { $0.count } + Int(rows.integer(6))
             summarySurvey?.read(
-                rows.integer(0), rows.integer32(1), time: rows.integer(2), bytes: UInt64(bytes), of: scan
+                rows.integer(0), rows.integer32(1), time: rows.integer(5), bytes: UInt64(bytes), of: scan
             ) { isMatching($0, request) }
         }
         summarySurvey?.scan = count < Self.rowsPerStep ? nil : scan

@@ -8,10 +8,13 @@ extension Log {
     /// - Parameters:
     ///   - dropped: The deleted entries that subscriptions may not have read.
     ///   - kept: The other entries of the segment.
+    ///   - isPurge: Whether the messages are deleted on request.
     func delete(
-        _ deleted: [SegmentEntry], dropping dropped: [SegmentEntry], keeping kept: [SegmentEntry], from row: SegmentRow
+        _ deleted: [SegmentEntry], dropping dropped: [SegmentEntry], keeping kept: [SegmentEntry], from row: SegmentRow,
+        isPurge: Bool = false
     ) throws {
         var result = Deletion(usage: deleted.usage)
+        result.isPurge = isPurge
         try inTransaction(.normal) { statements in
             let unread = unreadEntries(of: dropped, in: row)
             let isWhole = kept.isEmpty
@@ -36,7 +39,7 @@ extension Log {
         statistics.logMessages -= deleted.reduce(0) { $0 + UInt64($1.messages) }
     }
 
-    private func delete(_ sequences: ClosedRange<UInt64>, _ statements: Statements) throws {
+    func delete(_ sequences: ClosedRange<UInt64>, _ statements: Statements) throws {
         try statements.deleteMessages.bind(1, sequences.lowerBound)
         try statements.deleteMessages.bind(2, sequences.upperBound)
         try statements.deleteMessages.run()
@@ -63,7 +66,7 @@ extension Log {
 
     /// Replaces the row of a segment by one without the deleted entries. The bounds stay, because reads skip the
     /// sequences within them.
-    private func replace(_ row: SegmentRow, with kept: [SegmentEntry], _ statements: Statements) throws {
+    func replace(_ row: SegmentRow, with kept: [SegmentEntry], _ statements: Statements) throws {
         try statements.deleteSegment.bind(1, row.segment.first)
         try statements.deleteSegment.run()
         guard !kept.isEmpty else { return }

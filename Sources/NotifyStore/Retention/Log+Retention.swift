@@ -46,16 +46,7 @@ extension Log {
         isSurveyRequested = false
         closedSinceSurvey = 0
         segmentsSeen = 0
-        if openSegment.isOld(now: now, options) {
-            openSegment.begin()
-            do {
-                try inTransaction(.normal) { try closeSegment($0) }
-                openSegment.commit()
-            } catch {
-                rollBackOpenSegment()
-                throw error
-            }
-        }
+        if openSegment.isOld(now: now, options) { try closeOpenSegment() }
         var survey = RetentionSurvey(options.retention, now: now, nextName: names.nextID)
         let last = openSegment.segment.last
         for entry in openSegment.entries {
@@ -65,6 +56,18 @@ extension Log {
         }
         surveyedCreations = subscriptions.creations
         self.survey = survey
+    }
+
+    /// Closes the open segment in a transaction of its own.
+    func closeOpenSegment() throws {
+        openSegment.begin()
+        do {
+            try inTransaction(.normal) { try closeSegment($0) }
+            openSegment.commit()
+        } catch {
+            rollBackOpenSegment()
+            throw error
+        }
     }
 
     func state(of name: NameTable.Number, in survey: inout RetentionSurvey) -> RetentionSurvey.NameState {

@@ -81,7 +81,7 @@ extension Log {
         return freed
     }
 
-    private func nextSegment(above sequence: UInt64) throws -> SegmentRow? {
+    func nextSegment(above sequence: UInt64) throws -> SegmentRow? {
         let rows = try openStatements().segmentAbove
         defer { rows.reset() }
         try rows.bind(1, sequence)

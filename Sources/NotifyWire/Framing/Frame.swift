@@ -22,6 +22,7 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case policyQuery = 0x21
     case monitor = 0x22
     case trace = 0x23
+    case purge = 0x25
     case backup = 0x26
     case backupChunkRequest = 0x27
 
@@ -51,6 +52,7 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case closing = 0x61
     case reloaded = 0x70
     case policyDecision = 0x71
+    case purged = 0x72
     case backupReady = 0x73
     case backupChunk = 0x74
 

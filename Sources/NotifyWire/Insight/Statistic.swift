@@ -54,7 +54,7 @@ package enum Statistic: String, CaseIterable, Sendable {
         case .droppedByClients: "Messages dropped by clients because their program was too slow."
         case .gaps: "Times that messages were dropped from a connection."
         case .forbidden: "Requests that the policy refused."
-        case .deletedMessages: "Messages deleted because of the retention rules."
+        case .deletedMessages: "Messages deleted because of the retention rules, or purged."
         case .damagedMessages: "Damaged messages of the log that were not delivered."
         case .logMessages: "Messages in the log."
         case .logBytes: "Size of the database file."

@@ -60,6 +60,9 @@ def encode(kind, f):
         patterns = b"".join(client.counted(pattern) for pattern in f["patterns"])
         return client.frame(0x13, struct.pack(
             "<3QIB3x", f["request"], f["first"], f["last"], f["maximumNames"], len(f["patterns"])) + patterns)
+    if kind == "purge":
+        patterns = b"".join(client.counted(pattern) for pattern in f["patterns"])
+        return client.frame(0x25, struct.pack("<QQB3x", f["request"], f["before"], len(f["patterns"])) + patterns)
     if kind == "find":
         name, value = f["position"].rstrip(")").split("(")
         return client.frame(0x11, struct.pack("<QB7xQ", f["request"], {"sequence": 2}[name], int(value)))
@@ -149,6 +152,7 @@ def decode(kind, flags, body):
         "closing": ("lastRequest", "<Q"),
         "found": ("request sequence last", "<QQQ"),
         "backupReady": ("request bytes", "<QQ"),
+        "purged": ("request messages bytes subscriptions", "<QQQI"),
         "clientEntry": (
             "request client connected uid gid pid subscriptions posts refused delivered dropped droppedByClient "
             "waitingBytes", "<3Q4I6Q"),

@@ -157,6 +157,7 @@ extension Received {
         case .backupReady(let frame): frame.request
         case .backupChunk(let frame): frame.request
         case .policyDecision(let frame): frame.request
+        case .purged(let frame): frame.request
         case .welcome, .message, .snapshot, .gap, .closing: nil
         }
     }

@@ -387,6 +387,7 @@ final class Simulation {
         case .page(let page): "page of \(page.reader)"
         case .measured: "measured"
         case .summed: "summed"
+        case .purged: "purged"
         case .found(let result): "found \(result)"
         }
     }

@@ -21,6 +21,7 @@ final class FakeStore {
         case find(atOrAfter: UInt64)
         case measure
         case summarize(SummaryRequest)
+        case purge(PurgeRequest)
     }
 
     enum Outcome {
@@ -28,6 +29,7 @@ final class FakeStore {
         case page(Page)
         case found(Result<UInt64, StorageFailure>)
         case measured([DurableID: Backlog])
+        case purged(Deletion, Result<PurgeResult, StorageFailure>)
         case summed(Result<LogSummary, StorageFailure>)
     }
 
@@ -51,7 +53,9 @@ final class FakeStore {
     var pageRows = 1000
     var pageBytes = 256 << 10
 
-    var persistedThrough: UInt64 { messages.last?.sequence ?? 0 }
+    /// The highest sequence of a message that is stored or was purged.
+    var persistedThrough: UInt64 { max(messages.last?.sequence ?? 0, purgedThrough) }
+    private var purgedThrough: UInt64 = 0
 
     func subscription(named name: String) -> DurableRecord? { subscriptions.values.first { $0.name == name } }
 
@@ -113,11 +117,37 @@ final class FakeStore {
             return .found(failure.map { .failure($0) } ?? .success(found))
         case .measure:
             return .measured(failure == nil ? subscriptions.mapValues(backlog) : [:])
+        case .purge(let request):
+            let deletion = failure == nil ? purge(request) : Deletion()
+            var result = PurgeResult()
+            result.add(deletion)
+            return .purged(deletion, failure.map { .failure($0) } ?? .success(result))
         case .summarize(let request):
             return .summed(failure.map { .failure($0) } ?? .success(summary(request)))
         case nil:
             return nil
         }
+    }
+
+    private func purge(_ request: PurgeRequest) -> Deletion {
+        var deletion = Deletion()
+        deletion.isPurge = true
+        let gone = messages.filter { message in
+            message.sequence < request.before && message.name.withUnsafeBytes { request.filter.matches(name: $0) }
+        }
+        for message in gone {
+            deletion.usage[message.uid, default: StoredUsage()] += StoredUsage(messages: 1, bytes: message.frame.count)
+            for record in subscriptions.values where message.sequence > record.progress.cursor {
+                guard message.name.withUnsafeBytes({ record.filter.matches(name: $0) }) else { continue }
+                let loss = Loss(first: message.sequence, last: message.sequence, count: 1, isUpperBound: false)
+                deletion.add(loss, of: record.id)
+                if subscriptions[record.id]?.loss?.add(loss) == nil { subscriptions[record.id]?.loss = loss }
+            }
+        }
+        purgedThrough = max(purgedThrough, gone.last?.sequence ?? 0)
+        let sequences = Set(gone.map(\.sequence))
+        messages.removeAll { sequences.contains($0.sequence) }
+        return deletion
     }
 
     private func summary(_ request: SummaryRequest) -> LogSummary {

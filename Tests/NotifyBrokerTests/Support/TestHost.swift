@@ -124,6 +124,9 @@ final class TestHost: BrokerHost {
         switch outcome {
         case .committed(let outcome): core.broker.committed(outcome, now: now)
         case .page(let page): core.broker.pageRead(page, now: now)
+        case .purged(let deletion, let result):
+            core.broker.deleted(deletion, now: now)
+            core.broker.purged(result, now: now)
         case .summed(let summary): core.broker.summarized(summary, now: now)
         case .measured(let backlogs): core.broker.backlogsMeasured(backlogs, now: now)
         case .found(let result): core.broker.sequenceFound(result, now: now)
@@ -156,6 +159,7 @@ final class TestHost: BrokerHost {
         case .readPage(let request): store.add(.page(request))
         case .findSequence(let microseconds): store.add(.find(atOrAfter: microseconds))
         case .measureBacklogs: store.add(.measure)
+        case .purge(let request): store.add(.purge(request))
         case .summarize(let request): store.add(.summarize(request))
         case .beginBackup, .readBackup, .endBackup: backupActions.append(action)
         case .close(let id):

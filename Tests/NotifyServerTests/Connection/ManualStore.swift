@@ -49,6 +49,13 @@ final class ManualStore: LogStore {
     ) {}
     func endBackup() {}
 
+    /// The store has nothing to delete.
+    func purge(
+        _ request: PurgeRequest, completion: @escaping @Sendable (Result<PurgeResult, StorageFailure>) -> Void
+    ) {
+        completion(.success(PurgeResult()))
+    }
+
     /// The store has nothing to sum up.
     func summarize(
         _ request: SummaryRequest, completion: @escaping @Sendable (Result<LogSummary, StorageFailure>) -> Void

@@ -196,6 +196,17 @@ import WireTestSupport
                     "lastMicroseconds": entry.lastMicroseconds, "name": entry.name,
                 ], entry.encoded
             )
+        case .purge:
+            let purge = try Purge(frame)
+            return (["request": purge.request, "before": purge.before, "patterns": purge.patterns], purge.encoded)
+        case .purged:
+            let purged = try Purged(frame)
+            return (
+                [
+                    "request": purged.request, "messages": purged.messages, "bytes": purged.bytes,
+                    "subscriptions": purged.subscriptions,
+                ], purged.encoded
+            )
         case .found:
             let found = try Found(frame)
             return (["request": found.request, "sequence": found.sequence, "last": found.last], found.encoded)

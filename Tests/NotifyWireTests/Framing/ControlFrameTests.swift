@@ -108,6 +108,8 @@ struct Sample: Sendable, CustomTestStringConvertible {
                 request: 20, messages: 21, bytes: 22, first: 23, firstMicroseconds: 24, last: 25,
                 lastMicroseconds: .max,
                 name: "ø")),
+        Sample(Purge(request: 20, before: 21, patterns: ["a", "b.>"])),
+        Sample(Purged(request: 20, messages: 21, bytes: .max, subscriptions: 22)),
         Sample(EndRead(request: 20)),
         Sample(
             LogPage(
@@ -215,6 +217,6 @@ struct Sample: Sendable, CustomTestStringConvertible {
     @Test func `kinds and codes are unique and not zero`() {
         #expect(FrameKind.allCases.allSatisfy { $0.rawValue != 0 })
         #expect(ErrorCode.allCases.allSatisfy { $0.rawValue != 0 })
-        #expect(FrameKind.allCases.filter { !$0.isFromDaemon }.count == 22)
+        #expect(FrameKind.allCases.filter { !$0.isFromDaemon }.count == 23)
     }
 }

@@ -54,6 +54,8 @@ import WireTestSupport
         case .logPage: _ = try LogPage(frame)
         case .summarizeLog: _ = try SummarizeLog(frame)
         case .storedNameEntry: _ = try StoredNameEntry(frame)
+        case .purge: _ = try Purge(frame)
+        case .purged: _ = try Purged(frame)
         case .found: _ = try Found(frame)
         case .listEnd: _ = try ListEnd(frame)
         case .statisticsReport: _ = try StatisticsReport(frame)

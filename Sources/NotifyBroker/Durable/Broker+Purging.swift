@@ -1,0 +1,77 @@
+import NotifyCenter
+package import NotifyLog
+import NotifyWire
+
+/// Deleting stored messages on request.
+extension Broker {
+    /// Makes the request wait until the store has deleted the messages.
+    ///
+    /// - Throws: `forbidden` if the client may not manage every name that the patterns match, `limitReached` if another
+    ///   purge of the connection is unanswered.
+    mutating func purge(_ purge: Purge, _ slot: ConnectionSlot) throws(WireError) {
+        scheduler.spend(FairScheduler.Cost.search + purge.patterns.count * FairScheduler.Cost.pattern)
+        guard !purges.hasRequest(of: connections[slot].id) else {
+            throw WireError(.limitReached, "another purge of this connection is unanswered")
+        }
+        let patterns = try patterns(of: purge.patterns)
+        for pattern in patterns {
+            scheduler.spend(access.policy.walkCost)
+            try access.checkManage(pattern, connections[slot].identity)
+        }
+        let pending = PendingPurge(
+            connection: connections[slot].id, request: purge.request,
+            purge: PurgeRequest(
+                filter: SubscriptionFilter(patterns: patterns, object: nil), before: purge.before))
+        let uid = connections[slot].uid
+        try ledger.checkRoom(for: pending.byteCount, uid: uid)
+        ledger.change(.pendingBytes, by: pending.byteCount, uid: uid)
+        purges.append(pending)
+        actions.append(.scheduleTick)
+    }
+
+    /// Asks the store for the next purge, if it works on none.
+    mutating func requestPurge() {
+        if let purge = purges.begin() { actions.append(.purge(purge)) }
+    }
+
+    /// Must be called when the store has answered `purge`.
+    package mutating func purged(_ result: Result<PurgeResult, StorageFailure>, now: BrokerTime) {
+        let pending = purges.finish()
+        actions.append(.scheduleTick)
+        if case .failure(let failure) = result { storageFailed(failure, now: now) }
+        guard let pending else { return }
+        uncharge(pending)
+        let slot = pending.connection.slot
+        switch result {
+        case .success(let result):
+            answer(
+                slot,
+                Purged(
+                    request: pending.request, messages: result.messages, bytes: result.bytes,
+                    subscriptions: UInt32(result.subscriptions.count)))
+        case .failure(let failure):
+            refuse(
+                slot, request: pending.request,
+                WireError(.storageFailed, "purged in part, because the log can't be changed: \(failure.message)"))
+        }
+    }
+
+    /// Drops the request of a connection that ends. A purge that has begun continues.
+    mutating func endPurge(of slot: ConnectionSlot) {
+        if let pending = purges.remove(connections[slot].id) { uncharge(pending) }
+    }
+
+    /// Refuses the requests that are not answered yet, because the daemon stops.
+    mutating func refusePurges() {
+        for pending in purges.removeAll() {
+            uncharge(pending)
+            refuse(
+                pending.connection.slot, request: pending.request,
+                WireError(.closing, "not purged, or in part: the daemon is shutting down"))
+        }
+    }
+
+    private mutating func uncharge(_ pending: PendingPurge) {
+        ledger.change(.pendingBytes, by: -pending.byteCount, uid: connections[pending.connection.slot].uid)
+    }
+}

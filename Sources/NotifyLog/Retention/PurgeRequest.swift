@@ -1,0 +1,31 @@
+/// A request to delete stored messages, whatever the retention rules say.
+package struct PurgeRequest: Sendable {
+    /// The patterns of names. The object of the filter is not considered.
+    package var filter: SubscriptionFilter
+    /// Only messages below this sequence are deleted.
+    package var before: UInt64
+
+    package init(filter: SubscriptionFilter, before: UInt64) {
+        self.filter = filter
+        self.before = before
+    }
+}
+
+/// What a purge has deleted.
+package struct PurgeResult: Equatable, Sendable {
+    package var messages: UInt64 = 0
+    package var bytes: UInt64 = 0
+    /// The durable subscriptions that lost messages which they had not acknowledged.
+    package var subscriptions: Set<DurableID> = []
+
+    package init() {}
+
+    /// Adds a part of the deletion.
+    package mutating func add(_ deletion: Deletion) {
+        for usage in deletion.usage.values {
+            messages += UInt64(usage.messages)
+            bytes += UInt64(usage.bytes)
+        }
+        subscriptions.formUnion(deletion.losses.keys)
+    }
+}

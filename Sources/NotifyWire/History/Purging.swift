@@ -1,0 +1,67 @@
+package import NIOCore
+
+/// Deletes stored messages. The client must have the right to manage every name that the patterns match.
+package struct Purge: ControlFrame {
+    package static let kind = FrameKind.purge
+
+    package var request: UInt64
+    /// Only messages below this sequence are deleted; at least 1.
+    package var before: UInt64
+    package var patterns: [String]
+
+    package init(request: UInt64, before: UInt64 = .max, patterns: [String]) {
+        self.request = request
+        self.before = before
+        self.patterns = patterns
+    }
+
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
+        request = try body.integer()
+        before = try body.integer()
+        let patternCount: UInt8 = try body.integer()
+        try body.skip(3)
+        patterns = try body.countedStrings(patternCount)
+        guard before > 0 else { throw WireError(.invalidArgument, "no message precedes sequence 0") }
+    }
+
+    package func writeBody(to buffer: inout ByteBuffer) {
+        buffer.writeLE(request)
+        buffer.writeLE(before)
+        buffer.writeInteger(UInt8(patterns.count))
+        buffer.writeRepeatingByte(0, count: 3)
+        for pattern in patterns { buffer.writeCounted(pattern) }
+    }
+}
+
+/// The answer to a purge: the messages are deleted.
+package struct Purged: ControlFrame {
+    package static let kind = FrameKind.purged
+
+    package var request: UInt64
+    /// The number of deleted messages, and their bytes in the log.
+    package var messages: UInt64
+    package var bytes: UInt64
+    /// The number of durable subscriptions that lost messages which they had not acknowledged.
+    package var subscriptions: UInt32
+
+    package init(request: UInt64, messages: UInt64, bytes: UInt64, subscriptions: UInt32) {
+        self.request = request
+        self.messages = messages
+        self.bytes = bytes
+        self.subscriptions = subscriptions
+    }
+
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
+        request = try body.integer()
+        messages = try body.integer()
+        bytes = try body.integer()
+        subscriptions = try body.integer()
+        try body.skip(4)
+    }
+
+    package func writeBody(to buffer: inout ByteBuffer) {
+        for field in [request, messages, bytes] { buffer.writeLE(field) }
+        buffer.writeLE(subscriptions)
+        buffer.writeLE(UInt32(0))
+    }
+}

@@ -1,0 +1,70 @@
+import ArgumentParser
+import Glibc
+import NotifyClient
+
+struct PurgeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "purge",
+        abstract: "Delete stored messages.",
+        discussion: """
+            Deletes the stored messages whose names match, also those that durable subscriptions have not acknowledged: \
+            each of these gets a gap instead. You need the right to manage every name that the patterns match. Asks \
+            before it deletes; without a terminal, --yes is required. 'notifyctl log --summary' shows what is stored.
+
+            --before is \(PositionArgument.forms). Messages at that position or later remain. By default, all that are \
+            stored when the command begins are deleted.
+
+            EXAMPLES
+              notifyctl purge 'metrics.>' --before 2h
+              notifyctl purge orders.test --yes
+            """)
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Argument(help: "Patterns of names.")
+    var patterns: [String]
+
+    @Option(
+        help: ArgumentHelp("The position of the first message to keep.", valueName: "end"),
+        completion: PositionArgument.completion, transform: { try PositionArgument.start($0) })
+    var before: NotifyClient.Start?
+
+    @Flag(name: .shortAndLong, help: "Do not ask.")
+    var yes = false
+
+    func validate() throws {
+        try UserNames.check(patterns)
+        guard yes || isatty(STDIN_FILENO) == 1 else {
+            throw ValidationError("standard input is not a terminal to ask on; give --yes to delete without asking")
+        }
+    }
+
+    func run() async throws {
+        guard yes || isConfirmed() else { throw CommandFailure(.failure, "nothing was deleted") }
+        let (patterns, before) = (patterns, before)
+        let result = try await withNotifyClient(configuration: connection.configuration()) {
+            try await $0.purge(patterns, before: before)
+        }
+        var output = StandardOutput()
+        output.append(Self.text(result))
+        try output.flush()
+    }
+
+    /// Asks on the terminal.
+    private func isConfirmed() -> Bool {
+        let names = patterns.map { "'\(Table.printable($0))'" }.joined(separator: ", ")
+        StandardError.write("Delete the stored messages of \(names)? Answer 'yes' to delete them.")
+        return readLine() == "yes"
+    }
+
+    static func text(_ result: NotifyClient.PurgeResult) -> String {
+        let losers =
+            result.subscriptions == 0
+            ? ""
+            : "; \(result.subscriptions) durable \(plural("subscription", UInt64(result.subscriptions))) had not read all"
+        return "deleted \(result.messages) \(plural("message", result.messages)), "
+            + "\(Quantities.bytes(result.bytes))\(losers)\n"
+    }
+
+    private static func plural(_ word: String, _ count: UInt64) -> String { count == 1 ? word : word + "s" }
+}

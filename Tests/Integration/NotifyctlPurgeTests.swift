@@ -1,0 +1,90 @@
+import Foundation
+import NotifyWire
+import TestSupport
+import Testing
+import WireTestSupport
+
+extension IntegrationTests {
+    /// `notifyctl purge`.
+    @Suite struct NotifyctlPurgeTests {
+        private let daemon: Daemon
+        private let poster: RawClient
+        private let notifyctl: Notifyctl
+
+        init() async throws {
+            daemon = try await Daemon.start(environment: ["NOTIFYD_SOCKET_MODE": "0666"])
+            chmod(daemon.folder.path, 0o755)
+            poster = try RawClient(daemon)
+            notifyctl = Notifyctl(daemon)
+        }
+
+        private func store(_ count: Int, _ name: String) throws -> [UInt64] {
+            try (1...count).map { try poster.post(name, "\($0)", durability: .stored).sequence }
+        }
+
+        private func stored() async throws -> [String] {
+            try await notifyctl.run("log", "--format", "{name} {text}").lines.map(String.init)
+        }
+
+        @Test func `purge deletes what matches and reports it`() async throws {
+            let sequences = try store(4, "a")
+            _ = try store(1, "b")
+            try poster.subscribe("a", durable: "unread", from: .oldest)
+            try poster.detach()
+            let part = try await notifyctl.run("purge", "a", "--before", "\(sequences[2])", "--yes")
+            #expect(part.status == .status(0) && part.output.hasPrefix("deleted 2 messages, "))
+            #expect(part.output.hasSuffix("1 durable subscription had not read all\n"))
+            #expect(try await stored() == ["a 3", "a 4", "b 1"])
+            let none = try await notifyctl.run("purge", "a", "--before", "1h", "--yes")
+            #expect(none.output == "deleted 0 messages, 0B\n")
+            let rest = try await notifyctl.run("purge", ">", "-y")
+            #expect(rest.output.hasPrefix("deleted 3 messages, "))
+            #expect(try await stored() == [])
+        }
+
+        @Test func `without a terminal purge requires a confirmation`() async throws {
+            _ = try store(1, "a")
+            let result = try await notifyctl.run("purge", "a")
+            #expect(result.status == .status(64) && result.errors.contains("--yes"))
+            #expect(try await stored().count == 1)
+        }
+
+        @Test(.enabled(if: Requirements.hasTmux))
+        func `on a terminal purge asks`() async throws {
+            _ = try store(1, "a")
+            try await TmuxTerminal.with(daemon) { terminal in
+                try await terminal.type("notifyctl purge a; echo status $?")
+                try await terminal.press("Enter")
+                try await terminal.wait("the question") {
+                    $0.text.contains("Delete the stored messages of 'a'?") ? $0 : nil
+                }
+                try await terminal.type("no")
+                try await terminal.press("Enter")
+                try await terminal.wait("the end") { $0.text.contains("status 1") ? $0 : nil }
+                #expect(try await stored().count == 1)
+                try await terminal.type("notifyctl purge a; echo second $?")
+                try await terminal.press("Enter")
+                try await terminal.wait("the question") {
+                    $0.text.components(separatedBy: "Delete the").count == 3 ? $0 : nil
+                }
+                try await terminal.type("yes")
+                try await terminal.press("Enter")
+                let end = try await terminal.wait("the end") { $0.text.contains("second 0") ? $0.text : nil }
+                #expect(end.contains("deleted 1 message"))
+            }
+            let left = try await stored()
+            #expect(left == [])
+        }
+
+        @Test(.enabled(if: Requirements.canSwitchUser))
+        func `another user may not purge`() async throws {
+            _ = try store(1, "a")
+            let client = try await OtherUser(1111).connect(to: daemon).client
+            try client.greet()
+            try client.send(Purge(request: client.newRequest(), patterns: ["a"]))
+            let code = try client.wait("an error") { if case .error(let error) = $0 { error.code } else { nil } }
+            #expect(code == ErrorCode.forbidden.rawValue)
+            #expect(try await stored().count == 1)
+        }
+    }
+}

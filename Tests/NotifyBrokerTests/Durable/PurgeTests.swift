@@ -1,0 +1,128 @@
+import NotifyLog
+import NotifyWire
+import Testing
+import WireTestSupport
+
+@testable import NotifyBroker
+
+/// Deleting stored messages on request.
+struct PurgeTests {
+    /// A host with stored messages of "a" and "b", one of them of each user.
+    private func host() -> (host: TestHost, root: Client, first: UInt64) {
+        let host = TestHost()
+        let root = host.connect(uid: 0)
+        for name in ["a", "b", "a"] { root.post(name, .stored) }
+        host.run()
+        _ = root.take()
+        return (host, root, host.lastSequence - 2)
+    }
+
+    private func purge(_ client: Client, _ patterns: [String], before: UInt64 = .max) -> UInt64 {
+        let request = client.nextRequest()
+        client.send(Purge(request: request, before: before, patterns: patterns))
+        return request
+    }
+
+    private func answers(_ client: Client) -> (purged: [Purged], errors: [UInt16]) {
+        let received = client.take()
+        return (
+            received.compactMap { if case .purged(let purged) = $0 { purged } else { nil } },
+            received.compactMap { if case .error(let error) = $0 { error.code } else { nil } }
+        )
+    }
+
+    @Test func `the answer has what was deleted`() {
+        let (host, root, first) = host()
+        _ = purge(root, ["a"], before: first + 2)
+        host.run()
+        let purged = answers(root).purged
+        #expect(purged.map(\.messages) == [1] && purged.map(\.subscriptions) == [0])
+        #expect(host.store.messages.map(\.sequence) == [first + 1, first + 2])
+        #expect(purged.first?.bytes ?? 0 > 0)
+        #expect(host.counter("deleted_messages") == 1)
+        #expect(host.amount(of: .pendingBytes, 0) == 0)
+    }
+
+    @Test func `durable subscriptions that had not read the messages get a gap`() {
+        let (host, root, _) = host()
+        let reader = host.connect()
+        reader.subscribe(1, ["a"], durable: "inbox", credit: 0)
+        host.run()
+        for _ in 0..<2 { root.post("a", .stored) }
+        host.run()
+        _ = (root.take(), reader.take())
+        _ = purge(root, [">"])
+        host.run()
+        #expect(answers(root).purged.map(\.subscriptions) == [1])
+        let gaps = reader.take().compactMap { if case .gap(let gap) = $0 { gap } else { nil } }
+        #expect(gaps.map(\.reason) == [.deleted] && gaps.map(\.dropped) == [2])
+        #expect(host.warnings.contains { $0.contains("lost 2 messages") && $0.contains("purged") })
+    }
+
+    @Test func `a subscription from the oldest message gets none that was purged`() {
+        let (host, root, first) = host()
+        _ = purge(root, ["a"])
+        host.run()
+        let reader = host.connect()
+        reader.subscribe(1, [">"], durable: "inbox", from: .oldest)
+        host.run()
+        let received = reader.take().compactMap { if case .message(let message) = $0 { message.sequence } else { nil } }
+        #expect(received == [first + 1])
+    }
+
+    @Test func `a client must be allowed to manage all matching names`() {
+        let (host, _, _) = host()
+        let client = host.connect(uid: 1000)
+        for patterns in [["a"], [">"], ["user.1000.x", "user.2000.x"]] {
+            _ = purge(client, patterns)
+            host.run()
+            #expect(answers(client).errors == [ErrorCode.forbidden.rawValue], "\(patterns)")
+        }
+        for patterns in [["a..b"], []] {
+            _ = purge(client, patterns)
+            host.run()
+            #expect(answers(client).errors == [ErrorCode.invalidPattern.rawValue], "\(patterns)")
+        }
+        #expect(host.store.messages.count == 3)
+    }
+
+    @Test func `purges take place one after another, and one per connection`() {
+        let (host, root, _) = host()
+        let other = host.connect(uid: 0)
+        _ = purge(root, ["a"])
+        _ = purge(root, ["b"])
+        _ = purge(other, ["b"])
+        host.runTicks()
+        #expect(answers(root).errors == [ErrorCode.limitReached.rawValue])
+        #expect(host.store.jobs.count == 1)
+        host.run()
+        #expect(answers(root).purged.map(\.messages) == [2])
+        #expect(answers(other).purged.map(\.messages) == [1])
+    }
+
+    @Test func `a purge that has begun continues without its connection, one that waits does not`() {
+        let (host, root, _) = host()
+        let (other, third) = (host.connect(uid: 0), host.connect(uid: 0))
+        _ = purge(root, ["a"])
+        _ = purge(other, ["b"])
+        host.runTicks()
+        host.closed(root)
+        host.closed(other)
+        host.run()
+        #expect(host.store.messages.map(\.name) == [Array("b".utf8)])
+        _ = purge(third, ["b"])
+        host.run()
+        #expect(answers(third).purged.map(\.messages) == [1])
+        #expect(host.amount(of: .pendingBytes, 0) == 0)
+    }
+
+    @Test func `a failure is reported`() {
+        let (host, root, _) = host()
+        _ = purge(root, ["a"])
+        host.runTicks()
+        host.work(failingWith: .broken)
+        host.run()
+        #expect(answers(root).errors == [ErrorCode.storageFailed.rawValue])
+        #expect(host.amount(of: .pendingBytes, 0) == 0)
+    }
+}
