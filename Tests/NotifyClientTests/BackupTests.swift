@@ -71,7 +71,7 @@ import Testing
                 #expect(try String(contentsOfFile: file, encoding: .utf8) == "mine")
                 async let served = serve(daemon.accept(), total: 3, ["new"])
                 try await client.backUp(to: file, replacingFile: true)
-                try await served
+                _ = try await served
             }
         }
         #expect(try String(contentsOfFile: file, encoding: .utf8) == "new")
@@ -86,7 +86,7 @@ import Testing
                     try await client.backUp(to: file) { _ in _ = try? folder.write("mine", to: "copy") }
                 }
                 #expect(error?.code == .fileNotWritten)
-                try await served
+                _ = try await served
             }
         }
         #expect(try String(contentsOfFile: file, encoding: .utf8) == "mine")
@@ -158,7 +158,7 @@ import Testing
                 async let served = serve(daemon.accept(), total: 9, ["new"])
                 let error = await #expect(throws: NotifyError.self) { try await client.backUp(to: file) }
                 #expect(error?.code == .protocolViolation)
-                try await served
+                _ = try await served
             }
         }
         #expect(try files == [])

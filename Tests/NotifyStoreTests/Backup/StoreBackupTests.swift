@@ -60,6 +60,30 @@ struct StoreBackupTests {
         try copy.close(nextSequence: restored.nextSequence)
     }
 
+    @Test func `a backup made while messages are deleted and the file shrinks is sound`() async throws {
+        var options = StoreOptions()
+        options.segmentMessages = 100
+        let log = try Store.open(path: folder.database, options: options)
+        await log.store(1...3000)
+        async let backup: Void = log.backUp(to: folder.file("copy"))
+        var rule = RetentionRule(patterns: [">"])
+        rule.maximumMessages = 200
+        options.retention = RetentionPolicy(rules: [rule])
+        log.setRetention(options.retention)
+        log.maintain()
+        for first in stride(from: UInt64(3001), to: 4001, by: 100) { await log.store(first...first + 99) }
+        try await backup
+        while log.isMaintaining() {}
+        try log.close(nextSequence: 4001)
+        let restored = try Store.restore(BackupSource(path: folder.file("copy")), to: folder.database)
+        #expect(restored.messages > 0)
+        let copy = try Store.open(path: folder.database)
+        let messages = try await copy.everything(filter)
+        #expect(UInt64(messages.count) == restored.messages)
+        #expect(messages.allSatisfy { $0 == .backedUp($0.sequence) })
+        try copy.close(nextSequence: restored.nextSequence)
+    }
+
     @Test func `commits that fail while a backup is made are not in it`() async throws {
         let log = try Store.open(path: folder.database)
         await log.store(1...3000)
