@@ -117,6 +117,8 @@ struct StoreCommitTests {
     @Test func `the size limit refuses messages only`() async throws {
         var options = StoreOptions()
         options.retention.maximumBytes = 200 * 1024
+        // With this clock the segment stays open, so that none of its messages is history, which gives way to posts.
+        options.clock = ManualClock().storeClock
         let store = try Store.open(path: folder.database, options: options)
         var sequence: UInt64 = 0
         var failure: StorageFailure?
