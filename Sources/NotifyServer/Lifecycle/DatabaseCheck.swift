@@ -1,4 +1,4 @@
-package import NotifyLog
+import NotifyLog
 import NotifyStore
 import NotifyWire
 
@@ -83,8 +83,7 @@ package enum DatabaseCheck {
         lines.append(
             "kept: \(repair.messages) messages, \(repair.subscriptions) durable subscriptions, in '\(repair.newPath)'")
         lines.append(
-            "to use it, while notifyd is stopped: move '\(repair.path)' and '\(repair.path)-wal' away, then move "
-                + "'\(repair.newPath)' to '\(repair.path)'")
+            "to use it, while notifyd is stopped: notifyd --restore '\(repair.newPath)' --database '\(repair.path)'")
         return lines
     }
 

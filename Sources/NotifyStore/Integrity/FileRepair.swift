@@ -10,7 +10,7 @@ package struct FileRepair: Sendable {
     package let path: String
     package let newPath: String
     /// What was damaged.
-    package let findings: LogFindings
+    package fileprivate(set) var findings = LogFindings()
     /// The messages of the new database.
     package fileprivate(set) var messages: UInt64 = 0
     package fileprivate(set) var lostMessages: UInt64 = 0
@@ -55,7 +55,7 @@ package struct FileRepair: Sendable {
         }
         temporary.removeLogs()
         do {
-            let repair = try FileRepairer(source, temporary.path).run(newPath)
+            let repair = try FileRepairer(source, temporary.path, for: newPath).run()
             // A daemon that has started meanwhile may have changed what was read.
             try LogFile.checkUse(path)
             try temporary.move(to: newPath)
@@ -121,29 +121,29 @@ private final class FileRepairer: LogScanReceiver {
     private var oldest: UInt64?
     private var result: FileRepair
 
-    init(_ source: LogFile, _ path: String) throws {
+    init(_ source: LogFile, _ path: String, for newPath: String) throws {
         self.source = source
-        log = try Log(connection: Schema.open(path).connection, path: path, options: StoreOptions())
+        var options = StoreOptions()
+        options.retention.maximumBytes = nil
+        options.retention.minimumFreeBytes = 0
+        log = try Log(connection: Schema.open(path).connection, path: path, options: options)
+        log.makesRoom = false
         try log.readState()
         log.clock = LogClock(.system, continuing: log.state.clock)
-        result = FileRepair(path: source.path, newPath: path, findings: LogFindings())
+        result = FileRepair(path: source.path, newPath: newPath)
     }
 
-    func run(_ newPath: String) throws -> FileRepair {
+    func run() throws -> FileRepair {
         defer { log.close() }
         let scan = LogScan(source.connection, .file, receiver: self)
         var names = NameTable()
         _ = try scan.advance(&names)
         try flush()
         try finish(scan)
-        var repair = FileRepair(path: source.path, newPath: newPath, findings: scan.findings)
-        (repair.messages, repair.lostMessages) = (result.messages, result.lostMessages)
-        (repair.lostRanges, repair.unreadable) = (result.lostRanges, result.unreadable)
-        (repair.changedSubscriptions, repair.lostSubscriptions) =
-            (result.changedSubscriptions, result.lostSubscriptions)
-        (repair.subscriptions, repair.nextSequence) = (result.subscriptions, log.state.nextSequence)
-        repair.isStateLost = scan.state == nil
-        return repair
+        result.findings = scan.findings
+        result.nextSequence = log.state.nextSequence
+        result.isStateLost = scan.state == nil
+        return result
     }
 
     // MARK: Messages

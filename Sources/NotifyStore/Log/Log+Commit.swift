@@ -16,7 +16,7 @@ extension Log {
             do {
                 try write(batch)
             } catch {
-                guard failure(error).kind == .full, makeRoom(for: batch) else { throw error }
+                guard failure(error).kind == .full, makesRoom, makeRoom(for: batch) else { throw error }
                 try write(batch)
             }
         } catch {

@@ -8,6 +8,8 @@ final class Log {
     var options: StoreOptions {
         didSet { noteLimits() }
     }
+    /// Whether history is deleted for a batch that has no room.
+    var makesRoom = true
     /// Nil once the log is closed: SQLite closes the files only after every statement is finalized.
     var statements: Statements?
 
