@@ -61,18 +61,30 @@ extension CurrentLog {
     ///
     /// - Returns: Whether work remains.
     func continueBackup() -> Bool {
-        guard case .copying(let copy, let completion)? = backup, let log else { return false }
+        guard let completion = copyCompletion else { return false }
+        guard let result = copySlice() else { return true }
+        completion(result)
+        return false
+    }
+
+    /// - Returns: The size of the backup in bytes, or the error of the copy, whose file is removed; nil if work remains.
+    private func copySlice() -> Result<UInt64, WireError>? {
+        guard case .copying(let copy, _)? = backup, let log else { return .failure(Self.ended) }
         do {
             try checkRoom(for: 0)
-            guard try copy.copy(until: .now + Self.slice) else { return true }
+            guard try copy.copy(until: .now + Self.slice) else { return nil }
             let file = try BackupFile(copy.finish { complete(&$0, of: log) })
             backup = .ready(file)
-            completion(.success(file.bytes))
+            return .success(file.bytes)
         } catch {
             backup = nil
-            completion(.failure(backupError(error)))
+            return .failure(backupError(error))
         }
-        return false
+    }
+
+    private var copyCompletion: (@Sendable (Result<UInt64, WireError>) -> Void)? {
+        guard case .copying(_, let completion)? = backup else { return nil }
+        return completion
     }
 
     /// Records in the state of the copy what a start with it must know: it continues after the sequences used until now.
@@ -102,9 +114,10 @@ extension CurrentLog {
 
     /// Ends the backup, if there is one, and removes its copy.
     func endBackup() {
-        let ended = backup
+        let completion = copyCompletion
+        // Removes the file before this is reported.
         backup = nil
-        if case .copying(_, let completion)? = ended { completion(.failure(Self.ended)) }
+        completion?(.failure(Self.ended))
     }
 
     private static let ended = WireError(.storageFailed, "no backup: it was ended")
